@@ -248,17 +248,17 @@ func (c *Client) ConnectedTo(s *Server) bool {
 }
 
 // OnConnect adds a function that is called when the server has made a session for this client and its first datagram has come. self is
-// the client's ID. Both ends know then that they are connected. If it panics, the connection ends with peer.ReasonHandlerPanic, as for a handler. This and the other calls that add a function panic on
-// nil, as that would only panic when the function is called.
+// the client's ID. Both ends know then that they are connected. If it panics, the connection ends with peer.ReasonHandlerPanic, as for a
+// handler. This and the other calls that add a function panic on nil, as that would only panic when the function is called.
 func (c *Client) OnConnect(f func(self ClientID)) {
 	mustBeGiven(f != nil, "Client.OnConnect")
 	c.events.Connected = append(c.events.Connected, f)
 }
 
-// OnDisconnect adds a function that is called once when a connection or an attempt ends, with the reason: also with
-// peer.ReasonClosed after Close. When the server closed in order, or kicked, it is called after the handlers of the reliable
-// messages that the server had sent (Config.LeaveTimeout); State is Closing meanwhile. self is ID, which is that of an earlier connection, or 0, when an attempt failed.
-// If it panics, OnError is given a *PanicError.
+// OnDisconnect adds a function that is called once when a connection or an attempt ends, with the reason: also with peer.ReasonClosed
+// after Close. When the server closed in order, or kicked, it is called after the handlers of the reliable messages that the server had
+// sent (Config.LeaveTimeout); State is Closing meanwhile. self is ID, which is that of an earlier connection, or 0, when an attempt
+// failed. If it panics, OnError is given a *PanicError.
 func (c *Client) OnDisconnect(f func(self ClientID, reason *CloseError)) {
 	mustBeGiven(f != nil, "Client.OnDisconnect")
 	c.events.Disconnected = append(c.events.Disconnected, f)

@@ -205,8 +205,8 @@ func (c *Client) sendToServer() {
 		for _, f := range c.hooks.beforeSend {
 			f()
 		}
-		if seat := c.seat(); seat != nil {
-			c.handSections(&c.link, nil, seat, c.agreed.PacketSize)
+		if session := c.sessionAtHost(); session != nil {
+			c.handSections(&c.link, nil, session, c.agreed.PacketSize)
 		}
 		return
 	}

@@ -9,8 +9,9 @@ import (
 	"github.com/arche-netcode/netcode/tick"
 )
 
-// ServerTime estimates the server's time now: the tick that has begun there, and the part of it that has passed. It is the zero Time before the first connection. It may step back a little when the client learns
-// better, so shown values should not follow it: use Present.
+// ServerTime estimates the server's time now: the tick that has begun there, and the part of it that has passed. It is the zero Time
+// before the first connection. It may step back a little when the client learns better, so shown values should not follow it: use
+// Present.
 func (c *Client) ServerTime() tick.Time {
 	if c.host != nil {
 		return c.host.Tick().Begin()

@@ -48,10 +48,12 @@ type endpointCore struct {
 	sections sections
 	states   []any // The states of extensions.
 
-	from      *connection  // The connection of the packet that is being queued.
 	toldTypes [1 << 8]bool // Reported types that are unknown or have no handler here.
-	fault     error        // An error of that packet that appears during queueing.
-	arrived   func(a *peer.Arrival)
+
+	// While queue runs.
+	from    *connection           // The connection of the packet that is being queued.
+	fault   error                 // An error of that packet that appears during queueing.
+	arrived func(a *peer.Arrival) // queueArrival; made once, so that a packet allocates nothing.
 }
 
 // coreOf returns the core of an end: a server, a client, or a type that embeds one. It returns nil for any other value.
@@ -309,7 +311,7 @@ func (c *endpointCore) endName() string {
 // connection is a link with the state that the game's messages need.
 type connection struct {
 	link.Link
-	near   *endpointCore   // The other end, if it is in this process; else nil. Such a link sends no packets.
+	near   *endpointCore   // The other end, if it is in this process; else nil. Such a link sends no packets. A recorded player's end has no inbound.
 	held   *held.Queue     // Messages that wait for their entity; nil if the other end is in this process.
 	older  *registry.Older // The protocol of the session, if it is an older build's.
 	handed uint64          // The number of sections passed to an end in this process.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/arche-netcode/netcode/transport"
+	"github.com/arche-netcode/netcode/wire"
 )
 
 // Errors of the calls of a server or a client. The reason of the end of a connection is a *peer.Error instead, passed to
@@ -30,9 +31,9 @@ var (
 	ErrLeftOut = errors.New("netcode: the build of the other end does not have this question")
 	// ErrQuestion says that the type was registered with Answer, so that only Call and its answer send it; or that a Call asks what is no
 	// question, or names another answer than Answer did. Send and Call wrap it with what is the matter.
-	ErrQuestion = errors.New("netcode: questions and answers travel by Call")
-	// ErrNotVisible says that there is no such entity, or that the recipient may not see it. An entity of this frame has no id before the
-	// next network tick: send about it from OnSpawn of the server's systems.
+	ErrQuestion = errors.New("netcode: questions and answers are sent by Call")
+	// ErrNotVisible says that there is no such entity, or that the recipient may not see it. An entity that is new has its id from ID of
+	// the server's systems at once.
 	ErrNotVisible = errors.New("netcode: no such entity, or not to be seen by the recipient")
 	// ErrNeedsEntity says that a client sends a message that is OwnerOnly without About.
 	ErrNeedsEntity = errors.New("netcode: the message is for owners only: say About which entity it is")
@@ -55,6 +56,22 @@ var (
 	ErrNoContext = errors.New("netcode: Call needs a context and a function, and one is nil")
 	// ErrDeadline is given to the function of a Call whose answer did not come in time.
 	ErrDeadline = errors.New("netcode: no answer in time")
+
+	// ErrNotSpawned says that an entity is not one that Spawn named, or that it was despawned.
+	ErrNotSpawned = errors.New("netcode: not an entity of Server.Spawn")
+	// ErrNoComponent says that the component type was not given to Replicate before the protocol was frozen.
+	ErrNoComponent = errors.New("netcode: component type not registered")
+	// ErrNoValue says that Put was given no component: nil.
+	ErrNoValue = errors.New("netcode: no component: Put of nil")
+	// ErrHoldsHandles says that the component is a relation or has fields that are handles of a world; outside of one, an
+	// entity is named by a NetworkID.
+	ErrHoldsHandles = errors.New("netcode: the component holds handles of a world")
+
+	// ErrHost says that a client cannot play at a server in its process. Host and systems.NewHost wrap it with the cause: the client is connected
+	// or connecting, the two were not made with the same *Protocol, or the server is full or closing.
+	ErrHost = errors.New("netcode: the client cannot play at this server")
+	// ErrPosted says that Server.Post was given no message of the game that the server may send: another type, a question, or a body that is not legal.
+	ErrPosted = errors.New("netcode: no message that the server can send: give Server.Post one that ServerHooks.Posted was given, of the same protocol")
 )
 
 // Refusals of a question whose function does not run.
@@ -124,8 +141,8 @@ func (e *OversizeError) Error() string {
 		e.Entity, e.Client, e.Max)
 }
 
-// ViewpointError says that a client has had no viewpoint in its interest.Grid for Ticks network ticks: it sees no entity that has a position. OnError is told
-// once for each client.
+// ViewpointError says that a client has had no viewpoint in its interest.Grid for Ticks network ticks: it sees no entity that has a
+// position. OnError is told once for each client.
 type ViewpointError struct {
 	Client ClientID // The client that sees nothing.
 	Ticks  int      // For how many network ticks.
@@ -194,6 +211,22 @@ func nameOf(id ClientID) string {
 		return "the server"
 	}
 	return fmt.Sprintf("client %d", id)
+}
+
+// UnstorableError says that a field of a component or an input has a value that cannot be sent; nothing was stored.
+type UnstorableError struct {
+	Name   string           // Wire name of the component or input.
+	Field  string           // Path within it.
+	Reason wire.FaultReason // Not finite, out of range, or a rotation of length 0.
+	Detail string           // Of wire.OutOfRange the value and the bounds; may be empty.
+}
+
+// Error implements error.
+func (e *UnstorableError) Error() string {
+	if e.Detail != "" {
+		return fmt.Sprintf("netcode: field %s of %s is %s: %s", e.Field, e.Name, e.Reason, e.Detail)
+	}
+	return fmt.Sprintf("netcode: field %s of %s is %s", e.Field, e.Name, e.Reason)
 }
 
 // PacketSizeError says that a packet size is out of its range.

@@ -79,8 +79,8 @@ type ServerHooks struct {
 	// Posted is called for each message that game code sends to clients, questions and answers left out. m is good until it returns. It sends
 	// no messages.
 	Posted func(m *Posted)
-	// Handled is called in each frame, before AfterSend, for each message of a client that was handled in it, in order, questions and answers left out. m is good until
-	// it returns.
+	// Handled is called in each frame, before AfterSend, for each message of a client that was handled in it, in order, questions and
+	// answers left out. m is good until it returns.
 	Handled func(from ClientID, m *Posted)
 
 	Record *ServerRecord // The feature's part of recordings.
@@ -431,13 +431,6 @@ func (c *Client) extend() {
 		}
 	}
 	c.tellSent()
-}
-
-// call calls the functions of a hook.
-func call(hooks []func()) {
-	for _, f := range hooks {
-		f()
-	}
 }
 
 // keepState stores an extension's state of a session.

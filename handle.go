@@ -16,17 +16,16 @@ import (
 	"github.com/arche-netcode/netcode/wire"
 )
 
-// Handle registers message T and its handler. Call it on both sides; a side that never receives T may give nil. T is blittable, as for Replicate, or has a Serialize method (wire.Serializable), which text, slices and more than
-// 2048 numbers need:
+// Handle registers message T and its handler. Call it on both sides; a side that never receives T may give nil. T is blittable, as for
+// Replicate, or has a Serialize method (wire.Serializable), which text, slices and more than 2048 numbers need:
 //
 //	func (m *Chat) Serialize(s *wire.Serializer) { s.String(&m.Text, 200) } // writes, reads and measures
 //
-// A field of type NetworkID
-// with the tag net:"entity" names an entity: to a client that may not see it when the message is sent it is zero. The output of
-// a Serialize method is sent unchanged. The handler runs when Dispatch reaches the message's stage; ctx and m are valid until it
-// returns. A panic of it ends the connection of the sender with peer.ReasonHandlerPanic; everything else continues. Handle panics, naming the type and the field, on a type that
-// cannot be sent, on a wire name or a type that is registered already, on an option that is out of its range, and on a frozen
-// protocol.
+// A field of type NetworkID with the tag net:"entity" names an entity: to a client that may not see it when the message is sent it is
+// zero. The output of a Serialize method is sent unchanged. The handler runs when Dispatch reaches the message's stage; ctx and m are
+// valid until it returns. A panic of it ends the connection of the sender with peer.ReasonHandlerPanic; everything else continues. Handle
+// panics, naming the type and the field, on a type that cannot be sent, on a wire name or a type that is registered already, on an option
+// that is out of its range, and on a frozen protocol.
 func Handle[T any](p *Protocol, handler func(ctx *Context, m *T), options ...Option) {
 	t := reflect.TypeFor[T]()
 	p.MustBeOpen("Handle", t)
@@ -268,11 +267,11 @@ func (p *Protocol) answers(q, r reflect.Type) error {
 // callTime is the default deadline of a call.
 const callTime = 5 * time.Second
 
-// Answer registers question Q with its answer R, and the function that answers it. Call it on both sides; a side that never
-// answers gives nil, and refuses; so does each end that shall have a function of its own by OnCall. The options are those of Handle and count for Q, which is Reliable unless Over says otherwise; the answer goes the
-// other way over the channel on which the question came. One type may be the answer to several questions. The function fills
-// in the answer before it returns; its error is sent to the caller as the text of a *CallError instead. Answer panics as
-// Handle does.
+// Answer registers question Q with its answer R, and the function that answers it. Call it on both sides; a side that never answers gives
+// nil, and refuses; so does each end that shall have a function of its own by OnCall. The options are those of Handle and count for Q,
+// which is Reliable unless Over says otherwise; the answer goes the other way over the channel on which the question came. One type may
+// be the answer to several questions. The function fills in the answer before it returns; its error is sent to the caller as the text of
+// a *CallError instead. Answer panics as Handle does.
 func Answer[Q, R any](p *Protocol, f func(ctx *Context, q *Q, r *R) error, options ...Option) {
 	q, r := reflect.TypeFor[Q](), reflect.TypeFor[R]()
 	p.MustBeOpen("Answer", q)

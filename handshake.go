@@ -208,10 +208,9 @@ func (s *seats) Refused(from transport.Addr, difference string) {
 
 // OnLeave adds a function that is called once for each client that has left for good. For a client without an identity, or
 // without Config.Keep, that is right after OnDisconnect. A player with an identity whose connection was lost is away for
-// Config.Keep first. It keeps its client id meanwhile. With the id it keeps its entities, what it may write and its place in interest
-// policies. It has left for good when it did not come back in that time, or closed in order. A kick and a server that closes end the
-// time at once. For a player that comes back OnConnect is called with the same id, and Returned is true. No other player ever has
-// that id. OnLeave panics on nil.
+// Config.Keep first. Meanwhile it keeps its client id, and so its entities, its rights to write and its place in interest policies. It has
+// left for good when it did not come back in that time, or closed in order. A kick and a server that closes end the time at once. For a
+// player that comes back OnConnect is called with the same id, and Returned is true. No other player ever has that id. OnLeave panics on nil.
 func (s *Server) OnLeave(f func(client ClientID)) {
 	mustBeGiven(f != nil, "Server.OnLeave")
 	s.events.Left = append(s.events.Left, f)
@@ -330,7 +329,9 @@ func (c *Client) enter(accept peer.Accept, welcome peer.Welcome) {
 	if c.sender != nil {
 		c.sender.openUpstream(o.State(c.agreed.snapshot()))
 	}
-	call(c.hooks.opened)
+	for _, f := range c.hooks.opened {
+		f()
+	}
 	c.link.SentAt = c.frame.Now - c.agreed.KeepAlive // The server repeats Welcome until a packet arrives.
 	c.stats.Connected++
 	c.events.Add(events.Event{Client: c.id})

@@ -66,11 +66,11 @@ func (c *endpointCore) holdsBack(l *connection, p *held.Envelope) bool {
 	} else if follows && c.client.up.store != nil && (p.After == held.AfterAll || c.client.owns(p.Entity)) {
 		p.AsOf = c.nextCapture(c.client.up.store.Tick())
 	}
-	held := e.Holds(p.Missing || p.AsOf != tick.None, &p.Post)
-	if held && p.AsOf == tick.None {
+	waits := e.Holds(p.Missing || p.AsOf != tick.None, &p.Post)
+	if waits && p.AsOf == tick.None { // Behind others on its channel.
 		p.Missing = true
 	}
-	return held
+	return waits
 }
 
 // ready reports whether a message about an entity that the client may see can be sent.

@@ -1,7 +1,6 @@
 package netcode
 
 import (
-	"errors"
 	"fmt"
 	"math"
 
@@ -10,10 +9,6 @@ import (
 	"github.com/arche-netcode/netcode/message"
 	"github.com/arche-netcode/netcode/peer"
 )
-
-// ErrHost says that a client cannot play at a server in its process. Host and systems.NewHost wrap it with the cause: the client is connected
-// or connecting, the two were not made with the same *Protocol, or the server is full or closing.
-var ErrHost = errors.New("netcode: the client cannot play at this server")
 
 // CanHost returns the error of Host without any effect, nil if Host would succeed. The error wraps ErrHost.
 func CanHost(s *Server, c *Client) error {
@@ -44,9 +39,9 @@ func CanHost(s *Server, c *Client) error {
 // systems.NewHost runs both in one loop, and HostSystems.View is the player's part of the world. For a player with a world of its own
 // connect a client over package transport/memory.
 //
-// Both ends must be made with the same *Protocol value, which has the handlers of both sides: an equal one is refused. Call it instead of Connect. The client's Close, or Kick, takes the player out of the game; Server.Close too. After Close the
-// server handles the reliable messages that the player had sent, as those of any client. Messages that wait for the player are
-// dropped.
+// Both ends must be made with the same *Protocol value, which has the handlers of both sides: an equal one is refused. Call it instead of
+// Connect. The client's Close, or Kick, takes the player out of the game; Server.Close too. After Close the server handles the reliable
+// messages that the player had sent, as those of any client. Messages that wait for the player are dropped.
 func Host(s *Server, c *Client) error {
 	if err := CanHost(s, c); err != nil {
 		return err
@@ -93,8 +88,8 @@ func (s *Server) openNear(id ClientID, near *endpointCore, seed peer.SkipSeed) *
 	return c
 }
 
-// seat returns the session of a host's player at its own server, nil for another client.
-func (c *Client) seat() *Session {
+// sessionAtHost returns the session of a host's player at its own server, nil for another client.
+func (c *Client) sessionAtHost() *Session {
 	if c.host == nil {
 		return nil
 	}

@@ -1,7 +1,6 @@
 package netcode
 
 import (
-	"errors"
 	"fmt"
 
 	"github.com/arche-netcode/netcode/internal/held"
@@ -10,9 +9,6 @@ import (
 	"github.com/arche-netcode/netcode/peer"
 	"github.com/arche-netcode/netcode/wire"
 )
-
-// ErrPosted means that Server.Post was given no message of the game that the server may send: another type, a question, or a body that is not legal.
-var ErrPosted = errors.New("netcode: no message that the server can send: give Server.Post one that ServerHooks.Posted was given, of the same protocol")
 
 // Posted is a message of game code to clients, for extensions: ServerHooks.Posted gets it, and Server.Post sends one. Exactly one of
 // All, Seers and Clients is set; none is for a message of a client (ServerHooks.Handled, Session.Say).

@@ -19,9 +19,9 @@ import (
 	"github.com/arche-netcode/netcode/wire"
 )
 
-// Protocol lists the component and message types that both ends must share, and their encoding. Build it once with NewProtocol, Replicate and Handle, on server and client alike; the order of those
-// calls does not matter. The first NewServer or NewClient freezes it, and from then on any number of servers and
-// clients, on any goroutines, may share it.
+// Protocol lists the component and message types that both ends must share, and their encoding. Build it once with NewProtocol, Replicate
+// and Handle, on server and client alike; the order of those calls does not matter. The first NewServer or NewClient freezes it, and from
+// then on any number of servers and clients, on any goroutines, may share it.
 type Protocol struct {
 	types      registry.Registry
 	extensions []Extension
@@ -97,12 +97,12 @@ func WriteSchema(w io.Writer, p *Protocol) error {
 	return p.types.WriteSchema(w)
 }
 
-// Support lets the ends of this protocol play with ends of an older build, whose protocol was description, as Protocol.Description
-// lists it; package schema reads it from a lock file. Give it to the newer build alone. The newer end then speaks the older protocol: components, fields of
-// components and messages that this one has beside those of the older build are left out. The older build needs to know nothing of it.
+// Support lets the ends of this protocol play with ends of an older build, whose protocol was description, as Protocol.Description lists
+// it; package schema reads it from a lock file. Give it to the newer build alone. The newer end then speaks the older protocol:
+// components, fields of components and messages that the older build lacks are left out. The older build needs no change.
 //
-// All that the older build has must be here as it was there, but for messages, which may be gone. The first NewServer or NewClient panics,
-// naming the entry, where that is not so. A component that has more fields takes a second place among the components of the protocol, and
+// All entries of the older build must be here unchanged, but for messages, which may be gone. Else the first NewServer or NewClient panics
+// and names the entry. A component that has more fields takes a second place among the components of the protocol, and
 // memory of one more at the server; it has neither bands nor is it written by clients. A client reads zero from a field that an older server lacks.
 //
 // Support panics on a frozen protocol, and on more than 8 builds. A description that is the protocol's own changes nothing.
@@ -117,7 +117,9 @@ func (p *Protocol) MustBeOpen(call string, t fmt.Stringer) {
 }
 
 // MustBeName panics on a name that cannot be a wire name. call is the function that was given the name, t its type.
-func MustBeName(call string, t fmt.Stringer, name string) { registry.MustBeName(call, t, name) }
+func (p *Protocol) MustBeName(call string, t fmt.Stringer, name string) {
+	registry.MustBeName(call, t, name)
+}
 
 // Replicate registers component T: on every entity that has components.Replicated, T is sent to the clients. Call
 // it on both sides. T must be blittable; struct tags set the encoding of its fields (see quantize.Compile). A field of Arche's
@@ -197,7 +199,7 @@ func FromServer() Option {
 func OwnerOnly() Option { return func(r *registration) { r.OwnerOnly, r.Last = true, "OwnerOnly" } }
 
 // ExtrapolatedBy gives a component an extrapolation function of its own. From the two versions of a row that both ends have, it
-// computes the next one, and only the difference travels. It can use facts that netcode does not know: gravity, the track
+// computes the next one, and only the difference is sent. It can use facts that netcode does not know: gravity, the track
 // of a train. Give the same function under the same name on both sides; the hash holds the name. The
 // function must come to the same on every machine, see quantize.Extrapolation. ExtrapolatedBy panics on a name that is not 1 to 64
 // letters, digits, dots, dashes and underscores.
@@ -208,7 +210,7 @@ func ExtrapolatedBy(name string, f quantize.Extrapolation) Option {
 	return func(r *registration) { r.Extrapolator, r.Extrapolate = name, f }
 }
 
-// Every makes a component travel at most once in so many ticks, 1 to 65535. A value that is written meanwhile travels at the
+// Every sends a component at most once in so many ticks, 1 to 65535. A value that is written meanwhile is sent at the
 // next turn. Adding or removing the component does not wait, nor does a new entity, nor do the components that control
 // replication, such as components.Owner. Which ticks are a
 // component's turn depends on its entity, so that not all entities have theirs at once; those of one components.Group have
@@ -217,16 +219,16 @@ func ExtrapolatedBy(name string, f quantize.Extrapolation) Option {
 // differ. Every panics outside its range, and Replicate when Once is asked for too.
 func Every(ticks int) Option {
 	if ticks < 1 || ticks > registry.MaxEvery {
-		panic(fmt.Sprintf("netcode: Every(%d): a component travels every 1 to %d ticks", ticks, registry.MaxEvery))
+		panic(fmt.Sprintf("netcode: Every(%d): a component is sent every 1 to %d ticks", ticks, registry.MaxEvery))
 	}
 	return func(r *registration) { r.Rows.Every = ticks }
 }
 
-// Once makes a component travel when it is added to an entity, with the value that it has in the next capture, and never
+// Once sends a component when it is added to an entity, with the value that it has in the next capture, and never
 // again while it stays there: for values that an entity has for life. Only the server asks for it. It does not go with Every.
 func Once() Option { return func(r *registration) { r.Rows.Once = true } }
 
-// Marked makes a component travel only when game code marks it as written, with systems.Mark, or when its entity is new. It is
+// Marked sends a component only when game code marks it as written, with systems.Mark, or when its entity is new. It is
 // not compared any more, and costs nothing where nothing was written. A write without a mark is not sent until the next marked
 // one; Capture.CheckMarks of package systems finds such writes in tests. Removing it and adding it again between two captures
 // is a write, and needs a mark. Only the server asks for it.
@@ -252,13 +254,14 @@ type Band struct {
 	// Scale is the number of the component's steps that make one step of the band: a power of two, at least that of the band before. 0
 	// is 1. An angle and a quaternion lose a bit for each doubling.
 	Scale int
-	// Every makes the component travel at most once in so many ticks in this band, as the option Every does. 0 and 1 are each tick.
+	// Every sends the component at most once in so many ticks in this band, as the option Every does. 0 and 1 are each tick.
 	Every int
 }
 
 // Bands makes clients get a component in coarser steps, or less often, of entities that are far from their viewpoints. An interest.Bands
-// of the server measures the distances: without one every client gets the component as it is, and OnError is told. Each client has exactly the value that the
-// band sends. When it comes nearer, the finer value replaces it in one tick. The client that owns an entity gets its components as they are.
+// of the server measures the distances: without one every client gets the component as it is, and OnError is told. Each client has
+// exactly the value that the band sends. When it comes nearer, the finer value replaces it in one tick. The client that owns an entity
+// gets its components as they are.
 //
 // A band takes a place among the components of the protocol, and memory of one more component at the server; clients in the same band share its
 // encoded deltas. Bands panics without a band, and Replicate, naming the type, where the bands are not in order, a
@@ -296,7 +299,7 @@ type (
 	// CloseError is the end of a connection, or of an attempt: a Reason and a detail for people. errors.Is compares
 	// it with the values of Reason. See [peer.Error].
 	CloseError = peer.Error
-	// Reason is the cause of the end of a connection, as a number that travels; its values are the constants of package peer.
+	// Reason is the cause of the end of a connection, as a number in packets; its values are the constants of package peer.
 	// See [peer.Reason].
 	Reason = peer.Reason
 	// Replica is a client's copy of the server's world. See [replica.Replica].

@@ -322,7 +322,7 @@ func TestEveryAndOnce(t *testing.T) {
 
 	for _, options := range [][]netcode.Option{{netcode.Once(), netcode.Every(30)}, {netcode.Every(30), netcode.Marked(), netcode.Once()}} {
 		require.PanicsWithValue(t,
-			"netcode: Replicate[netcode_test.atBirth]: Once and Every(30) contradict each other: what travels once has no next turn",
+			"netcode: Replicate[netcode_test.atBirth]: Once and Every(30) contradict each other: what is sent once has no next turn",
 			func() { netcode.Replicate[atBirth](netcode.NewProtocol(), options...) })
 	}
 	require.NotPanics(t, func() { netcode.Replicate[atBirth](netcode.NewProtocol(), netcode.Every(65535)) })
@@ -330,7 +330,7 @@ func TestEveryAndOnce(t *testing.T) {
 		require.Panics(t, func() { netcode.Every(ticks) })
 	}
 	require.PanicsWithValue(t,
-		"netcode: Handle[netcode_test.slowly]: Every, Once, Marked and Importance are for components: a message travels when it is sent",
+		"netcode: Handle[netcode_test.slowly]: Every, Once, Marked and Importance are for components: a message is sent when Send is called",
 		func() { netcode.Handle[slowly](netcode.NewProtocol(), nil, netcode.Once()) })
 }
 

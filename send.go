@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
-	"time"
 
 	"github.com/arche-netcode/netcode/internal/held"
 	"github.com/arche-netcode/netcode/internal/registry"
@@ -118,9 +117,9 @@ func write[T any](c *endpointCore, l *connection, of *message.Type, codec *messa
 	if c.client != nil {
 		c.client.awaitAction(to)
 	}
-	held := c.holdsBack(l, to)
-	if held || tapped || c.server != nil && c.server.store.Reserves() && c.protocol.types.Naming[p.Type] != nil {
-		return writeHeld(c, l, of, codec, to, m, held)
+	waits := c.holdsBack(l, to)
+	if waits || tapped || c.server != nil && c.server.store.Reserves() && c.protocol.types.Naming[p.Type] != nil {
+		return writeHeld(c, l, of, codec, to, m, waits)
 	}
 	scratch := c.inbound.Scratch()
 	bound, err := codec.SizeBound(scratch, m)
@@ -149,18 +148,18 @@ func write[T any](c *endpointCore, l *connection, of *message.Type, codec *messa
 
 // writeHeld is write for a message that is or may be held back, for example because it names an entity that is not
 // captured yet. It also sends messages that extensions are told of.
-func writeHeld[T any](c *endpointCore, l *connection, of *message.Type, codec *message.CodecOf[T], to *held.Envelope, m *T, held bool) error {
+func writeHeld[T any](c *endpointCore, l *connection, of *message.Type, codec *message.CodecOf[T], to *held.Envelope, m *T, waits bool) error {
 	buffer := c.borrow(codec.Size())
 	n, err := codec.Encode(c.inbound.Scratch(), buffer, m)
 	if err == nil && l.near == nil && c.server != nil && c.server.namesEarly(to.Type, buffer[:n]) {
 		c.server.awaitBirth(to)
-		held = true
+		waits = true
 	}
 	switch {
 	case err != nil:
 	case l.near != nil:
 		err = l.handBytes(c.inbound.Local().ID(), &to.Post, buffer[:n])
-	case held:
+	case waits:
 		err = l.delay(to, of.Name, buffer[:n])
 	default:
 		err = c.push(l, of.Name, &to.Post, c.server.unseen(c.server.client(l.Remote), to.Type, buffer[:n]))
@@ -458,11 +457,11 @@ func (s *Server) sendToOne(c *Session, of *message.Type, to *held.Envelope, body
 		return c.link.leaveOut(p, of.Name)
 	}
 	var err error
-	held := s.holdsBack(&c.link, to)
+	waits := s.holdsBack(&c.link, to)
 	if early {
 		s.awaitBirth(to)
 	}
-	if held || early {
+	if waits || early {
 		err = c.link.delay(to, of.Name, body)
 	} else {
 		err = s.push(&c.link, of.Name, p, body)
@@ -595,175 +594,4 @@ func (s *Server) namesOf(kind wire.MessageType, body []byte) (*quantize.Plan, []
 		return nil, nil // Encode has written the body, so that this never happens.
 	}
 	return plan, row
-}
-
-// Recipient is the receivers of a message. Its values are made by To, ToMany, ToAll, ToAllBut, ToOwner, ToSeers, ToServer and
-// ToSelf; the zero value is nobody.
-type Recipient struct { // Small enough for Go to pass it in registers.
-	who  uint64         // A client, an entity, or the length of the list.
-	list *wire.ClientID // Of toMany; nil without any.
-	kind recipientKind
-}
-
-type recipientKind uint8
-
-const (
-	toNobody recipientKind = iota
-	toOne
-	toMany
-	toAll
-	toAllBut
-	toOwner
-	toSeers
-	toSelf
-)
-
-// To is one client by its id; 0 is the server. The id of the sending end itself is ToSelf.
-func To(client ClientID) Recipient { return Recipient{kind: toOne, who: uint64(client)} }
-
-// ToMany is each client of a list. The sending end's own id in it is left out, so that a host may use any list as it is. The
-// list is read before Send returns and not kept.
-func ToMany[S ~[]ClientID](clients S) Recipient { return listOf(clients) }
-
-// ToAll is every connected client.
-func ToAll() Recipient { return Recipient{kind: toAll} }
-
-// ToAllBut is every connected client but one.
-func ToAllBut(client ClientID) Recipient { return Recipient{kind: toAllBut, who: uint64(client)} }
-
-// ToOwner is the client that an entity belongs to (Server.SetOwner), or the server itself if it belongs to no client.
-func ToOwner(entity NetworkID) Recipient { return Recipient{kind: toOwner, who: packed(entity)} }
-
-// ToSeers is every client that may see an entity, by the same rule as its state.
-func ToSeers(entity NetworkID) Recipient { return Recipient{kind: toSeers, who: packed(entity)} }
-
-// ToServer is the server that a client is connected to. On a server it is ToSelf.
-func ToServer() Recipient { return To(0) }
-
-// ToSelf is the sending end itself: the message is handled before Send returns if its stage is the present one, later in this frame
-// if its stage is still to come, and else in the next frame. So is one to a host's player from its server and the other way,
-// whoever else it goes to. Its values are checked and rounded in each stage as those of a message over the network.
-func ToSelf() Recipient { return Recipient{kind: toSelf} }
-
-func packed(entity NetworkID) uint64 { return uint64(entity.Generation)<<32 | uint64(entity.Index) }
-
-// client returns the client of To and ToAllBut.
-func (r Recipient) client() wire.ClientID { return wire.ClientID(r.who) }
-
-// entity returns the entity of ToOwner and ToSeers.
-func (r Recipient) entity() wire.NetworkID {
-	return wire.NetworkID{Index: uint32(r.who), Generation: uint32(r.who >> 32)}
-}
-
-// How sets one property of one message, in place of that of its registration. Its values are made by InStage, Via, Channel,
-// NotBefore, About, AtOnce, AfterAllState and Within; the zero value sets nothing.
-type How struct {
-	what     sendOptionKind
-	stage    tick.Stage
-	delivery wire.Delivery
-	number   int
-	before   tick.Tick
-	after    held.Wait
-	entity   wire.NetworkID
-	within   time.Duration
-}
-
-type sendOptionKind uint8
-
-const (
-	howNothing sendOptionKind = iota
-	howStage
-	howDelivery
-	howNumber
-	howBefore
-	howEntity
-	howAfter
-	howWithin
-)
-
-// InStage has the handler run in that stage of the receiver's frame. An ordered channel keeps its order across stages: a
-// message for an earlier stage than the one before it waits for the next frame. On other channels a stage that comes earlier
-// goes first.
-func InStage(stage Stage) How { return How{what: howStage, stage: stage} }
-
-// Via sends in that mode of delivery.
-func Via(delivery Delivery) How { return How{what: howDelivery, delivery: delivery} }
-
-// Channel sends on the channel of that number, 0 to 63, of the message's mode of delivery. For all messages of a type it is OnChannel, at
-// registration.
-func Channel(number int) How { return How{what: howNumber, number: number} }
-
-// NotBefore has the message wait at the receiver until its tick is at least that one, at most 16384 ticks ahead: at a client the
-// server's tick as Client.ServerTime has it, if that is later than its own, which a stall may leave behind. An unreliable
-// message that waits for too long (Config.DeferredTime), or among too many, is dropped, and so is one on a sequenced channel
-// if a newer one was handled meanwhile. A reliable message waits as long as it takes, and on an ordered channel so do those
-// behind it: they use up the credit of the sender, and then other reliable messages wait too. That is no stall: no connection
-// ends before the newest tick that was asked for has come and Config.ReliableStall has passed after it. Config.ReliableBytes
-// limits the messages that wait here meanwhile.
-func NotBefore(t Tick) How { return How{what: howBefore, before: t} }
-
-// About names the entity that the message is about. The handler finds it as Context.Entity, and does not run before the entity
-// exists there. Nobody is sent a message about an entity that it may not see: a server keeps the message back until the client
-// has the entity, a round trip for one that has just come, together with messages behind it on an ordered channel. If the
-// entity dies or is hidden before, the message is dropped, reliable or not. The end that drops it counts it. While the server
-// kept it back: the server's Stats().DelayedDropped. At the receiver, because the entity left before the message was handled:
-// its Stats().Messages.Undeliverable. At a server, because the client that sent it may not see the entity then:
-// Stats().NotVisible.
-//
-// The handler also finds the entity's state of the frame in which the message was sent, or a later one. A server's message leaves
-// with the network tick that captures the frame, and waits at the client until the entity's state of that tick is in the world, if the
-// entity changed. A client's message waits likewise for the state of the entity that the client itself writes, and for the tick of its newest input.
-// An unreliable message is dropped where that takes longer than Config.DeferredTime, or too many wait; a reliable one is handled
-// after that time with the state that there is, and counted as Stats().Messages.StateLate. Components that are sent seldom
-// (Every, Rate) or once (Once) are not waited for beyond what the tick captures of them. AtOnce turns this off.
-func About(entity NetworkID) How { return How{what: howEntity, entity: entity} }
-
-// AtOnce lets a message About an entity overtake the state of its frame: it leaves with the frame and is handled as soon as the entity
-// exists at the receiver. Messages about no entity always do.
-func AtOnce() How { return How{what: howAfter, after: held.AfterNothing} }
-
-// AfterAllState has the handler run when the receiver has all state that the sender's frame captures and that the receiver may see,
-// or later state. The sender keeps the message back until the receiver has acknowledged that state, which takes a round trip, and
-// longer under a short budget; messages behind it on an ordered channel wait too. A server's message waits for everything the
-// client sees, a client's for everything it writes and for the tick of its newest input. An unreliable message is dropped
-// after Config.DeferredTime; a reliable one waits as long as it takes. A component that is sent seldom is waited for as in About, and an
-// entity that is too large for a packet is not.
-func AfterAllState() How { return How{what: howAfter, after: held.AfterAll} }
-
-// Within gives a Call a deadline in the time of the end that asks; the default is 5 s.
-func Within(d time.Duration) How { return How{what: howWithin, within: d} }
-
-// numRecipients is the number of places of a recipientCache.
-const numRecipients = 256
-
-// recipientCache finds the queue of a connected end in another process by its id. Ends with the same place replace each
-// other.
-type recipientCache [numRecipients]recipientQueue
-
-// recipientQueue is one place. Its queue is nil in an empty place.
-type recipientQueue struct {
-	queue *peer.Outgoing
-	id    wire.ClientID
-}
-
-// open stores a connection that messages can be sent on.
-func (d *recipientCache) open(l *connection) {
-	if e := &d[l.Remote%numRecipients]; e.queue != l.Outgoing {
-		*e = recipientQueue{queue: l.Outgoing, id: l.Remote}
-	}
-}
-
-// shut removes the connection to an end.
-func (d *recipientCache) shut(id wire.ClientID) {
-	if e := &d[id%numRecipients]; e.id == id {
-		*e = recipientQueue{}
-	}
-}
-
-// to returns the queue of one other end, nil if it is not stored.
-func (d *recipientCache) to(to Recipient) *peer.Outgoing {
-	if e := &d[to.who%numRecipients]; uint64(e.id) == to.who && to.kind == toOne {
-		return e.queue
-	}
-	return nil
 }

@@ -141,8 +141,8 @@ func (s *Server) ReportUnreplicated(err error) {
 }
 
 // MayListen judges the socket of a server: one that is neither secure nor bound to a loopback, private or link-local address needs
-// Config.Plain, else the error is a *PlainError. Of a transport.Joined each connection is judged. A socket without a LocalAddr is not judged. NewServer of package systems panics
-// with this error.
+// Config.Plain, else the error is a *PlainError. Of a transport.Joined each connection is judged. A socket without a LocalAddr is not
+// judged. NewServer of package systems panics with this error.
 func (s *Server) MayListen(socket any) error {
 	if joined, ok := socket.(*transport.Joined); ok {
 		for _, one := range joined.Conns() {
@@ -198,19 +198,20 @@ func (s *Server) OnConnect(f func(client ClientID)) {
 	s.events.Connected = append(s.events.Connected, f)
 }
 
-// OnDisconnect adds a function that is called once for each connected client when its connection ended, with the
-// reason. Nothing reaches this client any more. Its player may come back with the same id, see OnLeave; no other client ever has it. When the client closed in order, it is called
-// after the handlers of the reliable messages that the client had sent (Config.LeaveTimeout); meanwhile the client is none of
-// Clients and cannot be sent to, and its place is taken. If it panics, OnError is given a *PanicError.
+// OnDisconnect adds a function that is called once for each connected client when its connection ended, with the reason. Nothing reaches
+// this client any more. Its player may come back with the same id, see OnLeave; no other client ever has it. When the client closed in
+// order, it is called after the handlers of the reliable messages that the client had sent (Config.LeaveTimeout); meanwhile the client is
+// none of Clients and cannot be sent to, and its place is taken. If it panics, OnError is given a *PanicError.
 func (s *Server) OnDisconnect(f func(client ClientID, reason *CloseError)) {
 	mustBeGiven(f != nil, "Server.OnDisconnect")
 	s.events.Disconnected = append(s.events.Disconnected, f)
 }
 
-// OnMigrate adds a function that is called when a client has another address, which it has proved to be its own: its NAT
-// gave it another port, or it changed networks. ClientStats has the new address. Nothing of its state is lost; packet size, rate and round
-// trip are measured anew. Over transport/secure, ClientStats and Config.ClientsPerAddress keep the address at which the session began:
-// from and to are those of the path, and secure.Server.Path has the one of the moment. If it panics, the connection ends with peer.ReasonHandlerPanic, as for a handler.
+// OnMigrate adds a function that is called when a client has another address, which it has proved to be its own: its NAT gave it another
+// port, or it changed networks. ClientStats has the new address. Nothing of its state is lost; packet size, rate and round trip are
+// measured anew. Over transport/secure, ClientStats and Config.ClientsPerAddress keep the address at which the session began: from and to
+// are those of the path, and secure.Server.Path has the one of the moment. If it panics, the connection ends with
+// peer.ReasonHandlerPanic, as for a handler.
 func (s *Server) OnMigrate(f func(client ClientID, from, to transport.Addr)) {
 	mustBeGiven(f != nil, "Server.OnMigrate")
 	s.events.Migrated = append(s.events.Migrated, f)

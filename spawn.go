@@ -1,8 +1,6 @@
 package netcode
 
 import (
-	"errors"
-	"fmt"
 	"reflect"
 
 	"github.com/arche-netcode/netcode/internal/worldless"
@@ -14,35 +12,6 @@ import (
 // Entities outside of any Arche world: Spawn makes one, Put gives it components, Despawn removes it. The store has them
 // together with the entities of systems.Capture, and clients see no difference. Changes between two captures belong to
 // the next capture.
-
-// Errors of Put and Remove.
-var (
-	// ErrNotSpawned says that an entity is not one that Spawn named, or that it was despawned.
-	ErrNotSpawned = errors.New("netcode: not an entity of Server.Spawn")
-	// ErrNoComponent says that the component type was not given to Replicate before the protocol was frozen.
-	ErrNoComponent = errors.New("netcode: component type not registered")
-	// ErrNoValue says that Put was given no component: nil.
-	ErrNoValue = errors.New("netcode: no component: Put of nil")
-	// ErrHoldsHandles says that the component is a relation or has fields that are handles of a world; outside of one, an
-	// entity is named by a NetworkID.
-	ErrHoldsHandles = errors.New("netcode: the component holds handles of a world")
-)
-
-// UnstorableError says that a field of a component or an input has a value that cannot be sent; nothing was stored.
-type UnstorableError struct {
-	Name   string           // Wire name of the component or input.
-	Field  string           // Path within it.
-	Reason wire.FaultReason // Not finite, out of range, or a rotation of length 0.
-	Detail string           // Of wire.OutOfRange the value and the bounds; may be empty.
-}
-
-// Error implements error.
-func (e *UnstorableError) Error() string {
-	if e.Detail != "" {
-		return fmt.Sprintf("netcode: field %s of %s is %s: %s", e.Field, e.Name, e.Reason, e.Detail)
-	}
-	return fmt.Sprintf("netcode: field %s of %s is %s", e.Field, e.Name, e.Reason)
-}
 
 // Unstorable is the error of a value with a field that cannot be sent. v points to the value.
 func Unstorable(plan *quantize.Plan, v reflect.Value, fault quantize.Fault) error {

@@ -10,7 +10,7 @@ import (
 	"github.com/arche-netcode/netcode/wire"
 )
 
-// sinkLink takes everything and keeps nothing.
+// sinkLink accepts everything and stores nothing.
 type sinkLink struct {
 	fakeLink
 	bytes int
@@ -21,8 +21,8 @@ func (l *sinkLink) Push(_ wire.NetworkID, body []byte) error {
 	return nil
 }
 
-// Once warm neither an operation nor its way to a client and into its copy allocates; and a flush in which nothing was done
-// produces nothing.
+// Once warm, operations, sending them and applying them at the client allocate nothing. Without operations nothing is
+// sent.
 func TestOperationsAllocateNothing(t *testing.T) {
 	made := defs(t, 300)
 	id := wire.NetworkID{Index: 1, Generation: 1}
@@ -79,7 +79,7 @@ func TestOperationsAllocateNothing(t *testing.T) {
 	require.Equal(t, before, link.bytes)
 }
 
-// directLink hands over at once.
+// directLink delivers at once.
 type directLink struct {
 	*sinkLink
 	mirror *mirror

@@ -11,13 +11,13 @@ func (of ends) Client(c *netcode.Client) netcode.ClientHooks {
 	return netcode.ClientHooks{State: e, Opened: e.restart, Read: e.follow, Dispatch: e.tellGone}
 }
 
-// restart forgets the collections of an earlier connection.
+// restart removes the collections of an earlier connection.
 func (e *end) restart() {
 	e.kept = 0
 	e.mirror.Reset()
 }
 
-// tell calls the game's functions for one change.
+// tell calls the game's functions for a change.
 func (e *end) tell(d *definition, what *change) {
 	for _, f := range e.watchers[d.Number()] {
 		e.client.Contain("OnChange of a collection", func() { f(what) })
@@ -42,12 +42,13 @@ func takeOperations(ctx *netcode.Context, body []byte) error {
 		return nil
 	}
 	if seat := e.seat(); seat != nil && !seat.Names(ctx.Entity) {
-		return nil // The entity has left the player's sight since.
+		return nil // the client has stopped seeing the entity
 	}
 	return e.mirror.Apply(ctx.Entity, body)
 }
 
-// follow forgets the collections of entities that a snapshot ended: the next snapshot may bring the same entity again.
+// follow removes the collections of entities whose lifetime ended in a snapshot. The next snapshot may show the same
+// entity again.
 func (e *end) follow() {
 	if e.mirror.Len() == 0 {
 		return
@@ -62,7 +63,7 @@ func (e *end) follow() {
 	}
 }
 
-// seat returns the receiver of a host's player, nil for any other client.
+// seat returns the receiver of a host's player, nil for other clients.
 func (e *end) seat() *receiver {
 	server := e.client.Hosted()
 	if server == nil {
@@ -75,12 +76,12 @@ func (e *end) seat() *receiver {
 	return r
 }
 
-// tellGone tells of collections that are gone, in the stage in which changes are told: entities have gone by then.
+// tellGone reports removed collections in the stage in which changes are reported; their entities are already gone.
 func (e *end) tellGone(stage netcode.Stage) {
 	if stage != messageStage {
 		return
 	}
-	if seat := e.seat(); seat != nil && e.kept != seat.Sights() { // No snapshot ends the entities of a host's player.
+	if seat := e.seat(); seat != nil && e.kept != seat.Sights() { // no snapshot ends the entities of a host's player
 		e.kept = seat.Sights()
 		e.mirror.KeepSeen(seat)
 	}

@@ -13,14 +13,14 @@ import (
 	"github.com/arche-netcode/netcode/wire"
 )
 
-// messageName is the wire name of the message type of all collections, and messageStage the stage of its handler: entities
-// have come by then.
+// messageName is the wire name of the message type of all collections. messageStage is the stage of its handler; new
+// entities exist by then.
 const (
 	messageName  = "netcode.Collections"
 	messageStage = tick.EarlyUpdate
 )
 
-// marker stands for collections among the message types.
+// marker is the Go type that identifies collections among the message types.
 type marker struct{}
 
 // messageChannel is the channel of the message type.
@@ -37,7 +37,7 @@ func MaxElements(n int) Option { return func(l *limits) { l.Elements = orNone(n)
 // MaxBytes bounds the bytes on the wire of the elements in the collection of one entity, 1 to 1 MiB; default 64 KiB.
 func MaxBytes(n int) Option { return func(l *limits) { l.Bytes = orNone(n) } }
 
-// orNone keeps a zero from being taken for the default.
+// orNone maps 0 to a value out of range, so that it does not become the default.
 func orNone(n int) int {
 	if n == 0 {
 		return -1
@@ -45,7 +45,7 @@ func orNone(n int) int {
 	return n
 }
 
-// types is the collections of a protocol, by number once it is frozen: their place in the order of wire names.
+// types is the collections of a protocol. Once frozen they are numbered in the order of their wire names.
 type types struct {
 	defs []*definition
 	raw  *netcode.RawMessage
@@ -56,7 +56,7 @@ func register(p *netcode.Protocol, call string, of kind, name string, element, k
 	call = "collections." + call
 	shown := shownElement(of, element)
 	p.MustBeOpen(call, shown)
-	netcode.MustBeName(call, shown, name)
+	p.MustBeName(call, shown, name)
 	all, extended := netcode.ExtensionOf[*types](p)
 	if !extended {
 		all = &types{}
@@ -87,7 +87,7 @@ type elementName string
 // String returns the name.
 func (n elementName) String() string { return string(n) }
 
-// shownElement names the element of a collection in the words of the user: of a map its key and value.
+// shownElement returns the Go type of an element as the user wrote it; for a map its key and value.
 func shownElement(of kind, element reflect.Type) elementName {
 	if of == kindMap {
 		return elementName(element.Field(0).Type.String() + ", " + element.Field(1).Type.String())
@@ -122,7 +122,7 @@ func (all *types) freeze(f *netcode.Freezing) {
 	}
 }
 
-// end is the collections of one server or client. It belongs to the goroutine of its frame.
+// end has the collections of one server or client. It belongs to the goroutine of its frame.
 type end struct {
 	all    *types
 	server *netcode.Server // Nil on a client, with its fields.
@@ -150,7 +150,7 @@ type handle struct {
 	entity netcode.NetworkID
 }
 
-// handleOf makes a handle. Its end is nil where the end of the game does not have this collection.
+// handleOf returns a handle. Its end is nil if that end of the game has not registered the collection.
 func handleOf(def *definition, at netcode.Endpoint, entity netcode.NetworkID) handle {
 	e, ok := netcode.ExtensionOf[*end](at)
 	if !ok || def.Number() >= len(e.all.defs) || e.all.defs[def.Number()] != def {
@@ -173,13 +173,14 @@ func (h handle) rows() *rowList {
 // Entity returns the entity of the collection.
 func (h handle) Entity() netcode.NetworkID { return h.entity }
 
-// Arrived tells if there is anything to read. On a client the collection has come whole; on the server it was written once.
+// Arrived reports whether there is anything to read: on a client the whole collection has arrived; on the server it was
+// written at least once.
 func (h handle) Arrived() bool { return h.rows() != nil }
 
 // Len returns the number of elements.
 func (h handle) Len() int { return h.rows().Len() }
 
-// Clear takes all elements out. The errors are ErrReadOnly, netcode.ErrNotVisible and netcode.ErrNotRegistered.
+// Clear removes all elements. The errors are ErrReadOnly, netcode.ErrNotVisible and netcode.ErrNotRegistered.
 func (h handle) Clear() error {
 	c, err := h.writable()
 	if err == nil {
@@ -188,7 +189,7 @@ func (h handle) Clear() error {
 	return err
 }
 
-// writable returns the content to change. It is the one place that decides who may: the server.
+// writable returns the content to change. It is the only place that checks the right to write: only the server may.
 func (h handle) writable() (*content, error) {
 	switch {
 	case h.end == nil:
@@ -205,7 +206,7 @@ func (h handle) writable() (*content, error) {
 	return c, nil
 }
 
-// failed turns an error of a content into one of the caller's.
+// failed converts an error of a content to one for the caller.
 func (h handle) failed(err error) error {
 	switch {
 	case errors.Is(err, errFull):
@@ -227,7 +228,7 @@ func boxOf[T any](e *end, def *definition) *T {
 	return box
 }
 
-// encodeElement turns a value into words, which are valid until the next call. at points to it, in a box.
+// encodeElement encodes a value as words, valid until the next call. at points to the value, in a box.
 func encodeElement(e *end, def *definition, plan *quantize.Plan, at reflect.Value) ([]uint32, error) {
 	for len(e.lanes) < plan.Lanes() {
 		e.lanes = append(e.lanes, 0)
@@ -259,25 +260,25 @@ func decode[T any](e *end, def *definition, row []uint32) T {
 }
 
 var (
-	// ErrReadOnly tells that this end may not change the collection: the server writes.
+	// ErrReadOnly means that this end may not change the collection: only the server may.
 	ErrReadOnly = errors.New("netcode: only the server changes a collection")
-	// ErrNoElement tells that the list has no such element.
+	// ErrNoElement means that the list has no such element.
 	ErrNoElement = errors.New("netcode: the list has no such element")
 
-	// errMalformed tells that no honest end sends these bytes, or not at this moment.
+	// errMalformed means that no correct end sends these bytes, or not in this state.
 	errMalformed = errors.New("collections: not legal")
-	// errIndex tells that there is no element in that place.
+	// errIndex means that there is no element at that index.
 	errIndex = errors.New("collections: no such element")
-	// errFull tells that the collection has as many elements as it may.
+	// errFull means that the collection has its maximum number of elements.
 	errFull = errors.New("collections: full")
-	// errBusy tells that too much waits for a client.
+	// errBusy means that too many bytes wait for a client.
 	errBusy = errors.New("collections: too much waits for the client")
 )
 
-// FullError tells that a collection has as many elements as it may. Nothing was done.
+// FullError means that a collection has its maximum number of elements. Nothing was done.
 type FullError struct {
-	Name     string // Wire name of the collection.
-	Elements int    // The most elements that it may have, by MaxElements and MaxBytes.
+	Name     string // wire name of the collection
+	Elements int    // maximum number of elements, by MaxElements and MaxBytes
 }
 
 // Error implements error.

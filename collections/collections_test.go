@@ -254,8 +254,8 @@ func TestCollectionsAreInTheHash(t *testing.T) {
 	}
 }
 
-// Not a byte of a collection is sent to a client that does not see its entity: not before it does, and not of what was
-// done after it was hidden.
+// Nothing of a collection is sent to a client that does not see its entity: not before the entity is shown, and no
+// change made after it was hidden.
 func TestCollectionsOfHiddenEntities(t *testing.T) {
 	g := newGoods(t, netcode.Config{SendBudget: -1}, false)
 	blind := g.Joined(g.protocol, netcode.Config{})
@@ -304,7 +304,7 @@ func TestCollectionsOfHiddenEntities(t *testing.T) {
 	require.Positive(t, toldBlind)
 }
 
-// An element names an entity to each client only while that one sees it.
+// The name of an entity in an element is sent to a client only while the client sees that entity.
 func TestElementsThatNameEntities(t *testing.T) {
 	g := newGoods(t, netcode.Config{}, false)
 	c := g.Joined(g.protocol, netcode.Config{})
@@ -323,7 +323,7 @@ func TestElementsThatNameEntities(t *testing.T) {
 	g.Until(func() bool { return at().IsZero() })
 }
 
-// With interest.Keep an entity that left sight stays as it was last, and so do its collections.
+// With interest.Keep, an entity that left the client's sight keeps its last state, and so do its collections.
 func TestCollectionsOfKeptEntities(t *testing.T) {
 	g := newGoods(t, netcode.Config{}, false)
 	c := g.Joined(g.protocol, netcode.Config{})
@@ -342,7 +342,7 @@ func TestCollectionsOfKeptEntities(t *testing.T) {
 	g.Until(func() bool { return g.list.Of(c.Client, id).Len() == 2 })
 }
 
-// keeper lets one entity be seen or kept.
+// keeper is an interest that shows or keeps one entity.
 type keeper struct {
 	id   wire.NetworkID
 	keep bool
@@ -358,7 +358,7 @@ func (k *keeper) Update(_ wire.ClientID, v *snapshot.View) {
 }
 func (k *keeper) Leave(wire.ClientID) {}
 
-// An entity of Server.Spawn may have collections at once; one that never came to be leaves nothing.
+// An entity of Server.Spawn may have collections at once; one that was never committed leaves nothing.
 func TestCollectionsOfSpawnedEntities(t *testing.T) {
 	g := newGoods(t, netcode.Config{}, false)
 	c := g.Joined(g.protocol, netcode.Config{})
@@ -372,7 +372,7 @@ func TestCollectionsOfSpawnedEntities(t *testing.T) {
 	require.ErrorIs(t, g.set.Of(g.Server.Server, stillborn).Add(5), netcode.ErrNotVisible)
 }
 
-// Operations that no honest server sends end the connection of the client that gets them; harmless ones do not.
+// Illegal operations from the server end the client's connection; harmless ones do not.
 func TestForgedCollections(t *testing.T) {
 	own := wire.NewChannel(netcode.ReliableOrdered, wire.MaxChannels-1)
 	for name, forged := range map[string]struct {
@@ -414,7 +414,7 @@ func TestForgedCollections(t *testing.T) {
 	}
 }
 
-// A frame's messages that are handled again for the history do not change collections again.
+// Redelivery of a frame's messages does not change collections again.
 func TestRedeliverLeavesCollectionsAlone(t *testing.T) {
 	g := newGoods(t, netcode.Config{History: 4}, false)
 	c := g.Joined(g.protocol, netcode.Config{History: 4})
@@ -438,7 +438,7 @@ func TestRedeliverLeavesCollectionsAlone(t *testing.T) {
 	require.Equal(t, netcode.Connected, c.State())
 }
 
-// Another connection begins with nothing, and tells so.
+// A new connection starts without collections and reports that.
 func TestCollectionsOfAnotherConnection(t *testing.T) {
 	g := newGoods(t, netcode.Config{}, false)
 	c := g.Joined(g.protocol, netcode.Config{})
@@ -469,7 +469,7 @@ func TestCollectionsOfAnotherConnection(t *testing.T) {
 	require.Equal(t, []string{"set true gone", "list true gone", "set true whole"}, told)
 }
 
-// Collections that change, with eight clients, allocate nothing once warm; those at rest cost not a byte.
+// Changing collections with eight clients allocate nothing once warm; unchanged ones send nothing.
 func TestCollectionsAllocateNothing(t *testing.T) {
 	g := newGoods(t, netcode.Config{SendBudget: -1}, false)
 	id := g.Spawn(1)
@@ -515,7 +515,7 @@ func TestCollectionsAllocateNothing(t *testing.T) {
 	require.Less(t, g.Server.Stats().Packets.BytesSent-bytes, uint64(8*5*4*24), "a keep-alive each quarter of a second, and acknowledgements")
 }
 
-// Functions that are told of changes of collections: in the message that brings one, and when an entity is gone.
+// OnChange functions are called within the message that brings a collection, and when an entity is gone.
 func TestCase15OnChangePanics(t *testing.T) {
 	for _, what := range []collections.ChangeKind{collections.ChangeWhole, collections.ChangeInserted, collections.ChangeGone} {
 		g := newGoods(t, netcode.Config{}, false)
@@ -551,7 +551,7 @@ func panicText(t *testing.T, f func()) (text string) {
 	return ""
 }
 
-// A map whose key or value cannot be sent: the error names the types that the game wrote, and none of this package.
+// A map whose key or value cannot be sent: the error names the game's types and none of this package.
 func TestErrorsOfMapsNameTheKeyOrTheValue(t *testing.T) {
 	type item struct{ Name string }
 	for want, f := range map[string]func(){
@@ -572,7 +572,7 @@ func TestErrorsOfMapsNameTheKeyOrTheValue(t *testing.T) {
 	collections.NewMap[uint8, struct{}](p, "keys")
 }
 
-// A function that is nil is refused where it is given, and not in a later frame, where a connection would end for it.
+// A nil function is refused by OnChange, not in a later frame, where it would end a connection.
 func TestFunctionsThatAreNilAreRefused(t *testing.T) {
 	p := rig.Protocol()
 	list, set, table := collections.NewList[uint8](p, "list"), collections.NewSet[uint8](p, "set"), collections.NewMap[uint8, uint8](p, "map")

@@ -8,14 +8,14 @@ import (
 	"github.com/arche-netcode/netcode/quantize"
 )
 
-// kind tells how elements are found.
+// kind selects how elements are identified.
 type kind uint8
 
 // The kinds.
 const (
-	kindList kind = iota // by where they stand
-	kindSet              // by themselves
-	kindMap              // by their keys
+	kindList kind = iota // by index
+	kindSet              // by value
+	kindMap              // by key
 )
 
 // String returns the kind's name in the canonical text.
@@ -58,7 +58,7 @@ type definition struct {
 	key    *quantize.Plan // nil for a list
 	keys   int            // lanes of the key; 0 for a list
 	limits limits
-	most   int // elements, by both limits
+	most   int // maximum number of elements, by both limits
 	number int
 }
 

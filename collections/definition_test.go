@@ -62,7 +62,7 @@ func TestTypesThatAreNoElements(t *testing.T) {
 	}
 }
 
-// Many operations on few elements are not sent one by one: the whole is shorter.
+// Many operations on few elements are not sent one by one, because the whole collection is shorter.
 func TestJournalOfMoreThanTheWhole(t *testing.T) {
 	var j journal
 	for i := range 1000 {
@@ -84,7 +84,7 @@ func TestJournalOfMoreThanTheWhole(t *testing.T) {
 	require.Equal(t, []op{{kind: opRemove, at: 4, count: 5}}, j.ops)
 }
 
-// A client that was in step gets the whole, in few bodies, when far more was done than there is.
+// A client that was in step gets the whole collection, in few bodies, if the operations would be longer.
 func TestManyOperationsComeAsTheWhole(t *testing.T) {
 	made := defs(t, 30)
 	id := wire.NetworkID{Index: 1, Generation: 1}

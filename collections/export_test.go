@@ -5,7 +5,7 @@ import (
 	"github.com/arche-netcode/netcode/wire"
 )
 
-// Forge sends what no server sends: bytes as a collection, over any channel, about any entity or none.
+// Forge sends arbitrary bytes as a collection, on any channel, about any entity or none.
 func Forge(s *netcode.Server, to netcode.ClientID, channel wire.Channel, about netcode.NetworkID, body []byte) error {
 	all, _ := netcode.ExtensionOf[*types](s.Protocol())
 	forged := *all.raw

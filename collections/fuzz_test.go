@@ -9,7 +9,7 @@ import (
 	"github.com/arche-netcode/netcode/wire"
 )
 
-// bodies are the bodies that an origin sends about some contents, one after the other, with their entities.
+// bodies returns the bodies that an origin sends about some contents, in order, with their entities.
 func bodies(t require.TestingT, made []*definition) (sent [][]byte, origin *origin, id wire.NetworkID) {
 	id = wire.NetworkID{Index: 3, Generation: 2}
 	origin = newOrigin(made)
@@ -52,8 +52,8 @@ func bodies(t require.TestingT, made []*definition) (sent [][]byte, origin *orig
 	return sent, origin, id
 }
 
-// No bytes make it panic. A body that is judged to be legal decodes whole; its effect keeps within the
-// limits, and maps and sets in order.
+// No bytes cause a panic. A body that passes check decodes completely; its result is within the limits, and maps and
+// sets stay in order.
 func FuzzApply(f *testing.F) {
 	made := defs(f, 30)
 	sent, _, id := bodies(f, made)
@@ -83,7 +83,7 @@ func FuzzApply(f *testing.F) {
 	})
 }
 
-// A body that is cut anywhere between its operations is legal, and anywhere else it is not.
+// A body that is cut between operations is legal; one that is cut anywhere else is not.
 func TestCutBodies(t *testing.T) {
 	made := defs(t, 30)
 	sent, _, _ := bodies(t, made)
@@ -116,7 +116,7 @@ func TestCutBodies(t *testing.T) {
 	require.Positive(t, cut)
 }
 
-// Each of these is one step away from something legal.
+// Each of these differs from a legal body in one point.
 func TestIllegalBodies(t *testing.T) {
 	made := defs(t, 30)
 	id := wire.NetworkID{Index: 1, Generation: 1}
@@ -164,8 +164,8 @@ func TestIllegalBodies(t *testing.T) {
 	require.ErrorIs(t, c.Apply(id, []byte{1, byte(opInsert), 0, 0, 1}), errMalformed, "one too many")
 }
 
-// After a stop nothing has an effect, not even an operation that is malformed without it, until the collection begins anew. What the client
-// is shown stays.
+// After a stop no operation has an effect, not even a malformed one, until the collection starts anew. The shown
+// contents stay.
 func TestStop(t *testing.T) {
 	made := defs(t, 30)
 	c := newMirror(made)
@@ -195,7 +195,7 @@ func TestStop(t *testing.T) {
 	require.Equal(t, 4, told)
 }
 
-// An operation about a former lifetime of an entity has no effect when nothing of the present one has come.
+// An operation for an earlier lifetime of an entity has no effect before the present one has arrived.
 func TestStrayOperations(t *testing.T) {
 	made := defs(t, 30)
 	c := newMirror(made)

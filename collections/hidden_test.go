@@ -17,9 +17,8 @@ import (
 	"github.com/arche-netcode/netcode/wire"
 )
 
-// Catalogue case 46. A change of a collection while its entity was in sight, that waits to be sent, or to be sent again
-// because its packets were lost, never leaves once the client may not see the entity any more. A change that was queued behind it
-// arrives all the same, and so does the whole collection when the entity returns.
+// Catalogue case 46. A change of a collection that waits to be sent or resent is never sent after its entity was hidden
+// from the client. A later change in the queue still arrives, and so does the whole collection when the entity returns.
 func TestCase46QueuedOperationsEndWithSight(t *testing.T) {
 	for _, lost := range []bool{false, true} {
 		for _, small := range []bool{false, true} {
@@ -85,8 +84,8 @@ func queuedOperations(t *testing.T, lost, small bool) {
 	r.Until(func() bool { return list.Of(c.Client, secret).Len() == 801 })
 }
 
-// An operation that waits does not name an entity that was hidden meanwhile, though the entity that the collection belongs
-// to is in sight.
+// A waiting operation does not name an entity that was hidden meanwhile, even if the client sees the collection's own
+// entity.
 func TestCase46QueuedOperationsNameNobodyHidden(t *testing.T) {
 	p := rig.Protocol()
 	list := collections.NewList[rig.Marked](p, "list")
@@ -95,7 +94,7 @@ func TestCase46QueuedOperationsNameNobodyHidden(t *testing.T) {
 	holder := r.Spawn(1)
 	var named wire.NetworkID
 	r.Change(func(store *snapshot.Store) {
-		for range 300 { // an index that nothing else has by chance
+		for range 300 { // an index that occurs nowhere else by chance
 			named = store.Spawn()
 		}
 	})
@@ -103,7 +102,7 @@ func TestCase46QueuedOperationsNameNobodyHidden(t *testing.T) {
 	require.NoError(t, of.Clear())
 	r.Until(func() bool { return list.Of(c.Client, holder).Arrived() && c.Replica().Len() == 301 })
 	r.Run(time.Second)
-	hidden, names := false, 0 // names in elements; its despawn tells of it, too
+	hidden, names := false, 0 // names in elements; the despawn contains it, too
 	name := fmt.Sprintf("Of=%dv%d", named.Index, named.Generation)
 	r.Tamper = func(_, to transport.Addr, packet []byte) []byte {
 		if to == c.Conn.LocalAddr() && hidden {

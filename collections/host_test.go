@@ -14,7 +14,7 @@ import (
 	"github.com/arche-netcode/netcode/tick"
 )
 
-// hosting is a server with collections, and the player at it.
+// hosting is a server with collections, and its local player.
 type hosting struct {
 	t      *testing.T
 	server *netcode.Server
@@ -36,7 +36,7 @@ func newHosting(t *testing.T) *hosting {
 	return h
 }
 
-// listen notes what is told, in words.
+// listen records the reported changes as text.
 func (h *hosting) listen() {
 	h.list.OnChange(h.client, func(c collections.ListChange[rig.Marked]) {
 		h.told = append(h.told, fmt.Sprint("list ", c.What, " ", c.Value.Marker))
@@ -54,7 +54,7 @@ func (h *hosting) newServer(p *netcode.Protocol) *netcode.Server {
 
 func (h *hosting) host() { require.NoError(h.t, netcode.Host(h.server, h.client)) }
 
-// frame plays one, in which a tick may fall, and returns what was told in it.
+// frame runs a frame, with or without a tick, and returns the reported changes.
 func (h *hosting) frame() []string {
 	h.now += rig.FrameTime
 	h.told = h.told[:0]
@@ -69,7 +69,7 @@ func (h *hosting) frame() []string {
 	return h.told
 }
 
-// soon plays frames until something is told.
+// soon runs frames until a change is reported.
 func (h *hosting) soon() []string {
 	for range 10 {
 		if told := h.frame(); len(told) > 0 {
@@ -86,8 +86,8 @@ func (h *hosting) numbers(id netcode.NetworkID) (all []uint64) {
 	return all
 }
 
-// The player at the server has what other clients have of collections: what there is, what changes, and nothing of what it does
-// not see.
+// The local player has the same collections as other clients: present contents, changes, and nothing of entities that
+// it does not see.
 func TestHostHasCollections(t *testing.T) {
 	h := newHosting(t)
 	h.listen()
@@ -123,7 +123,7 @@ func TestHostHasCollections(t *testing.T) {
 
 	require.NoError(t, list.Append(rig.Marked{Marker: 9}))
 	h.frame()
-	h.server.Hide(h.client.ID(), id) // what is said is on its way
+	h.server.Hide(h.client.ID(), id) // changes are on their way
 	require.Equal(t, []string{"list gone 0"}, h.soon())
 	require.Empty(t, h.soon())
 	h.server.Show(h.client.ID(), id)
@@ -141,7 +141,7 @@ func TestHostHasCollections(t *testing.T) {
 	require.Equal(t, []string{"set gone 0"}, h.soon())
 }
 
-// A large collection comes in pieces, a few in each frame, and changes meanwhile.
+// A large collection arrives in pieces, a few per frame, and changes meanwhile.
 func TestHostHasLargeCollections(t *testing.T) {
 	h := newHosting(t)
 	h.host()
@@ -156,7 +156,7 @@ func TestHostHasLargeCollections(t *testing.T) {
 		h.frame()
 	}
 	require.Greater(t, frames, 4)
-	for range 6000 { // more in one frame than is handed over
+	for range 6000 { // more than fits one frame
 		require.NoError(t, h.list.Of(h.server, id).Set(h.list.Of(h.server, id).Len()-1, rig.Marked{Marker: 1 << 40}))
 		require.NoError(t, h.list.Of(h.server, id).Set(h.list.Of(h.server, id).Len()-1, rig.Marked{Marker: 7}))
 	}

@@ -7,14 +7,14 @@ import (
 	"github.com/arche-netcode/netcode/wire"
 )
 
-// change is one change of one collection of a mirror, valid until Tell returns. When several elements come or go together,
-// all of them are there, or gone, before the first call.
+// change is one change of a collection of a mirror, valid until Tell returns. If several elements are inserted or
+// removed together, all of them are before the first call.
 type change struct {
 	Kind ChangeKind     // what happened
-	ID   wire.NetworkID // whose collection
-	At   int            // place of the element, where there is one; of a removed one, the place that it had
-	Row  []uint32       // the element as it is now; the one that was removed; else nil
-	Old  []uint32       // what ChangeSet replaced; else nil
+	ID   wire.NetworkID // entity of the collection
+	At   int            // index of the element, if there is one; of a removed one its former index
+	Row  []uint32       // the new element, or the removed one; else nil
+	Old  []uint32       // the element that ChangeSet replaced; else nil
 }
 
 // ChangeKind is the kind of one change.
@@ -22,12 +22,12 @@ type ChangeKind uint8
 
 // The kinds of change.
 const (
-	ChangeWhole    ChangeKind = iota + 1 // everything may be another than before: the collection came, or came anew
+	ChangeWhole    ChangeKind = iota + 1 // any element may have changed: the collection arrived, perhaps again
 	ChangeInserted                       // an element was put in
 	ChangeSet                            // an element was replaced
 	ChangeRemoved                        // an element was taken out
 	ChangeCleared                        // all elements were taken out
-	ChangeGone                           // the entity is gone, out of sight or of an earlier connection, and with it the collection
+	ChangeGone                           // the collection is gone: its entity ended, left the client's sight, or belonged to an earlier connection
 )
 
 // String returns the kind in a word.
@@ -42,16 +42,16 @@ func (k ChangeKind) String() string {
 // mirror stores the collections of a client. It belongs to one goroutine.
 type mirror struct {
 	defs []*definition
-	held map[spot]*held // looked up only
+	held map[spot]*held // for look-up only
 
-	any  []uint64 // bit by index: it may have collections
-	gone []place  // that nobody was told of yet
+	any  []uint64 // bit per index: the entity may have collections
+	gone []place  // not yet reported by TellGone
 
 	// Tell is called after each change; nil is allowed. It must not call Apply, Keep or Reset.
 	Tell func(d *definition, e *change)
 
 	row, old []uint32
-	event    change // that is told of
+	event    change // argument of Tell
 }
 
 // spot is a type of collection at an entity index. One entity lives at an index at a time.
@@ -60,12 +60,12 @@ type spot struct {
 	index  uint32
 }
 
-// held is one collection of a mirror. The shown elements stay until the coming ones are whole.
+// held is one collection of a mirror. shown is readable; it is replaced once coming is complete.
 type held struct {
 	id      wire.NetworkID
 	shown   rowList
 	coming  rowList
-	whole   bool // shown counts
+	whole   bool // shown is valid
 	filling bool // operations concern coming
 	stopped bool // operations have no effect until the next reset
 }
@@ -85,8 +85,8 @@ func (c *mirror) Find(number int, id wire.NetworkID) *rowList {
 // Len returns the number of collections, with those that have not come whole.
 func (c *mirror) Len() int { return len(c.held) }
 
-// Keep tells the mirror which entity lives at an index; the zero id means none. It forgets the collections of any other entity
-// there. TellGone tells of them.
+// Keep sets the entity at an index; the zero id means none. It removes the collections of any other entity there, to be
+// reported by TellGone.
 func (c *mirror) Keep(index uint32, id wire.NetworkID) {
 	if int(index/64) >= len(c.any) || c.any[index/64]>>(index%64)&1 == 0 {
 		return
@@ -107,7 +107,7 @@ func (c *mirror) Keep(index uint32, id wire.NetworkID) {
 	}
 }
 
-// KeepSeen forgets the collections of all entities that the link does not see any more. TellGone tells of them.
+// KeepSeen removes the collections of all entities that the link does not see any more, to be reported by TellGone.
 func (c *mirror) KeepSeen(link link) {
 	for i, word := range c.any {
 		for ; word != 0; word &= word - 1 {
@@ -122,7 +122,7 @@ func (c *mirror) KeepSeen(link link) {
 	}
 }
 
-// TellGone tells of the collections that were forgotten since the last call.
+// TellGone reports the collections that were removed since the last call.
 func (c *mirror) TellGone() {
 	for i := 0; i < len(c.gone); i++ {
 		c.tell(c.defs[c.gone[i].number], change{Kind: ChangeGone, ID: c.gone[i].id})
@@ -142,7 +142,7 @@ func (c *mirror) hold(at spot, id wire.NetworkID, d *definition) *held {
 	return h
 }
 
-// Reset forgets everything, for another connection. TellGone tells of it.
+// Reset removes everything, for another connection, to be reported by TellGone.
 func (c *mirror) Reset() {
 	for i, word := range c.any {
 		for ; word != 0; word &= word - 1 {
@@ -151,8 +151,8 @@ func (c *mirror) Reset() {
 	}
 }
 
-// Apply applies the operations of a body to an entity. Operations before the first reset, or behind a stop, have no effect.
-// The error is errMalformed; operations before the fault are applied.
+// Apply applies the operations of a body to an entity. Operations before the first reset, or after a stop, have no
+// effect. The error is errMalformed; operations before the fault were applied.
 func (c *mirror) Apply(id wire.NetworkID, body []byte) error {
 	r, err := open(c.defs, body)
 	if err != nil {
@@ -201,7 +201,7 @@ func (c *mirror) apply(at spot, id wire.NetworkID, r *cursor, o op) error {
 		}
 		h.filling, h.whole = false, true
 		h.shown, h.coming = h.coming, h.shown
-		h.coming = rowList{width: h.coming.width} // large ones come whole once
+		h.coming = rowList{width: h.coming.width} // releases the memory: large collections arrive whole only once
 		c.tell(r.def, change{Kind: ChangeWhole, ID: id})
 	case opClear:
 		rows.clear()
@@ -284,7 +284,7 @@ func (c *mirror) insert(h *held, rows *rowList, r *cursor, o op) error {
 	return nil
 }
 
-// remove removes elements and tells of each.
+// remove removes elements and reports each.
 func (c *mirror) remove(h *held, rows *rowList, d *definition, o op) {
 	gone := append(c.row[:0], rows.between(o.at, o.at+o.count)...)
 	rows.remove(o.at, o.count)
@@ -294,7 +294,7 @@ func (c *mirror) remove(h *held, rows *rowList, d *definition, o op) {
 	c.row = gone
 }
 
-// tellAt tells of one element, unless the collection is still coming.
+// tellAt reports a change of one element, unless the collection is still incomplete.
 func (c *mirror) tellAt(h *held, d *definition, e change) {
 	if !h.filling {
 		c.tell(d, e)

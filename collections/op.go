@@ -108,8 +108,8 @@ func grow(b []byte, more int) []byte {
 type cursor struct {
 	def  *definition
 	rest []byte
-	rows wire.BitReader // at the elements of the operation that next returned
-	left int            // of them that row has not returned
+	rows wire.BitReader // positioned at the elements of the operation
+	left int            // number of elements that row has not returned
 }
 
 // open reads the type of collection of a body.
@@ -193,7 +193,7 @@ func check(defs []*definition, body []byte) bool {
 	return true
 }
 
-// appendDump appends a body for people: the collection's name and its operations, with names and fields. A part that is not legal
+// appendDump appends a body as text: the collection's name and its operations, with names and fields. An illegal part
 // is marked.
 func appendDump(defs []*definition, dst, body []byte) []byte {
 	c, err := open(defs, body)

@@ -16,7 +16,7 @@ type place struct {
 type origin struct {
 	defs     []*definition
 	contents map[place]*content // looked up only
-	dirty    []*content         // with something in their journals, in the order in which that came
+	dirty    []*content         // contents with journal entries, in the order of their first entry
 }
 
 // newOrigin returns an origin without contents. The types are in the order of their numbers.
@@ -35,10 +35,10 @@ type content struct {
 	dead   bool
 }
 
-// Find returns the collection of a type that an entity has, nil when there is none yet.
+// Find returns an entity's collection of a type, nil if there is none.
 func (o *origin) Find(number int, id wire.NetworkID) *content { return o.contents[place{number, id}] }
 
-// Make returns the collection of a type that an entity has, makes it if there is none, and tells if it is new.
+// Make returns an entity's collection of a type and creates it if there is none; fresh reports that.
 func (o *origin) Make(number int, id wire.NetworkID) (c *content, fresh bool) {
 	at := place{number, id}
 	if c = o.contents[at]; c != nil {
@@ -47,14 +47,14 @@ func (o *origin) Make(number int, id wire.NetworkID) (c *content, fresh bool) {
 	def := o.defs[number]
 	c = &content{origin: o, def: def, id: id, rows: rowList{width: def.plan.Lanes()}}
 	o.contents[at] = c
-	c.touch() // also an empty one is something that clients can have whole
+	c.touch() // an empty collection must be sent as well
 	return c, true
 }
 
 // Len returns the number of collections.
 func (o *origin) Len() int { return len(o.contents) }
 
-// Drop forgets the collections of an entity that is gone. Dirty returns them once more, for the readers.
+// Drop removes the collections of an entity that is gone. Dirty returns them once more, for the readers.
 func (o *origin) Drop(id wire.NetworkID) {
 	for number := range o.defs {
 		at := place{number, id}
@@ -79,7 +79,7 @@ func (o *origin) Settle() {
 	o.dirty = o.dirty[:0]
 }
 
-// touch notes a change.
+// touch marks the content as changed.
 func (c *content) touch() {
 	if !c.dirty {
 		c.dirty = true
@@ -141,7 +141,7 @@ func (c *content) Clear() {
 		return
 	}
 	c.rows.clear()
-	c.log.clear() // what came before has no effect any more
+	c.log.clear() // earlier operations have no effect any more
 	c.log.ops = append(c.log.ops, op{kind: opClear})
 	c.touch()
 }
@@ -156,7 +156,7 @@ func (c *content) note(kind opcode, at int, row []uint32) {
 type journal struct {
 	ops   []op
 	lanes []uint32 // the elements of all of them
-	over  bool     // it became longer than the collection: whoever followed gets that whole
+	over  bool     // longer than the collection: readers send the whole collection instead
 }
 
 // journalLeast is the number of operations that a journal takes in any case.

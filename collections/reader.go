@@ -27,18 +27,18 @@ type link interface {
 
 // reader sends one client the operations that it lacks. It belongs to the origin's goroutine.
 type reader struct {
-	seats  map[*content]*seat // looked up only
-	queue  []*seat            // those that are to be sent whole, in order
-	naming []*seat            // those whose elements name entities
+	seats  map[*content]*seat // for look-up only
+	queue  []*seat            // to be sent whole, in order
+	naming []*seat            // elements contain entity fields
 	free   []*seat
-	sights uint64 // of the link, when naming was last looked through
+	sights uint64 // of the link, at the last scan of naming
 
 	body  []byte
 	head  int // where the first operation is in it
 	veils []uint32
 
-	amended []byte   // what Amend makes of a body,
-	rows    []uint32 // and the elements of one of its operations
+	amended []byte   // output of Amend
+	rows    []uint32 // elements of one of its operations
 }
 
 // newReader returns the reader of a client without collections.
@@ -48,11 +48,11 @@ func newReader() *reader { return &reader{seats: map[*content]*seat{}} }
 type seat struct {
 	content *content
 	life    tick.Tick // of the entity, at the client
-	prefix  int       // elements that it was sent
-	begun   bool      // opReset was sent: what is done in the prefix concerns it
-	whole   bool      // opWhole too: the prefix is all there is
+	prefix  int       // number of first elements that were sent
+	begun   bool      // opReset was sent: operations in the prefix apply to the new content
+	whole   bool      // opWhole was sent: the prefix is the whole content
 	queued  bool
-	veils   []uint32 // of each element of the prefix, where they name entities
+	veils   []uint32 // of each element of the prefix, if they contain entity fields
 }
 
 // Follow sends the journal of a collection. Call it once for each dirty content, before Fill.
@@ -105,7 +105,7 @@ func (r *reader) take() *seat {
 	return s
 }
 
-// drop forgets a seat: the client does not see the entity any more, or the entity is gone.
+// drop removes a seat: the client does not see the entity any more, or the entity is gone.
 func (r *reader) drop(s *seat) {
 	if s == nil {
 		return
@@ -254,7 +254,7 @@ func (r *reader) Fill(link link) {
 			continue
 		}
 		before := *s
-		if r.piece(s, link) != nil { // nothing of it was sent
+		if r.piece(s, link) != nil { // nothing was sent
 			s.prefix, s.begun, s.whole, s.veils = before.prefix, before.begun, before.whole, s.veils[:len(before.veils)]
 			return
 		}
@@ -290,7 +290,7 @@ func (r *reader) piece(s *seat, link link) error {
 	return r.send(s, link)
 }
 
-// unveil sends anew the elements that name an entity which came into the client's sight or left it.
+// unveil sends the elements again that name an entity which became visible or invisible to the client.
 func (r *reader) unveil(link link) {
 	now := link.Sights()
 	if now == r.sights {

@@ -14,9 +14,9 @@ import (
 // recordLimit is the size of a body in a recording, unless a single element is larger.
 const recordLimit = 1 << 14
 
-// tape records the collections of a server (record.Collections) as a client that sees everything would be sent them, and shows those of a
-// recording. The part of a tick is for each body: varint index and generation of the entity, varint length, and the body of a message (op.go).
-// It implements link.
+// tape records the collections of a server (record.Collections), encoded as for a client that sees everything, and
+// shows recorded ones in a playback. The data of a tick has for each body: varint index and generation of the entity,
+// varint length, and the body of a message (op.go). It implements link.
 type tape struct {
 	end    *end
 	on     bool // Write was called.
@@ -88,7 +88,7 @@ func (t *tape) read(bodies []byte, whole bool) bool {
 		if id.Generation == 0 || id.Index >= snapshot.MaxEntities || head[2] > uint64(len(bodies)) {
 			return false
 		}
-		t.mirror.Keep(id.Index, id) // An entity before it at the index goes with all that it had.
+		t.mirror.Keep(id.Index, id) // removes the collections of an earlier entity at the index
 		if t.mirror.Apply(id, bodies[:head[2]]) != nil {
 			return false
 		}
@@ -99,7 +99,7 @@ func (t *tape) read(bodies []byte, whole bool) bool {
 
 // apply implements netcode.ServerRecord.
 func (t *tape) apply(as func(recorded netcode.NetworkID) netcode.NetworkID) {
-	for at, id := range t.shown { // The entity may have gone, or come as another one.
+	for at, id := range t.shown { // the entity may be gone, or another one
 		if as(at.id) != id {
 			delete(t.shown, at)
 			t.changed[at] = true
@@ -111,7 +111,7 @@ func (t *tape) apply(as func(recorded netcode.NetworkID) netcode.NetworkID) {
 		id := as(at.id)
 		if id.IsZero() {
 			if h := t.mirror.held[spot{at.number, at.id.Index}]; h != nil && h.id == at.id {
-				t.mirror.Keep(at.id.Index, netcode.NetworkID{}) // Another entity at the index keeps its own.
+				t.mirror.Keep(at.id.Index, netcode.NetworkID{}) // another entity at the index keeps its own
 			}
 			continue
 		}
@@ -149,7 +149,7 @@ func (t *tape) show(c *content, rows *rowList, as func(netcode.NetworkID) netcod
 	for behind < min(old, count)-from && slices.Equal(c.rows.At(old-1-behind), now.At(count-1-behind)) {
 		behind++
 	}
-	replaced := old == count // Elements were replaced, if their keys are the same.
+	replaced := old == count // the keys are equal: replace elements
 	for i := from; i < count-behind && replaced; i++ {
 		replaced = slices.Equal(c.rows.At(i)[:keys], now.At(i)[:keys])
 	}
@@ -163,7 +163,7 @@ func (t *tape) show(c *content, rows *rowList, as func(netcode.NetworkID) netcod
 		_ = c.Remove(from)
 	}
 	for i := from; i < count-behind; i++ {
-		_ = c.Insert(i, now.At(i)) // It has room: the mirror has the same bound.
+		_ = c.Insert(i, now.At(i)) // fits: the mirror has the same bound
 	}
 }
 

@@ -8,7 +8,7 @@ import (
 	"github.com/arche-netcode/netcode"
 )
 
-// Collections that no server recorded are refused, or are within their limits.
+// Illegal recorded collections are refused, or stay within their limits.
 func FuzzRecorded(f *testing.F) {
 	made := func(t *testing.T) (*netcode.Server, *netcode.ServerRecord) {
 		p := netcode.NewProtocol()
@@ -36,7 +36,7 @@ func FuzzRecorded(f *testing.F) {
 	})
 }
 
-// Changes are kept for no recording that has ended.
+// After a recording has ended, no changes are stored for it.
 func TestAStoppedRecordingKeepsNoChanges(t *testing.T) {
 	p := netcode.NewProtocol()
 	list := NewList[uint16](p, "list")
@@ -57,7 +57,8 @@ func TestAStoppedRecordingKeepsNoChanges(t *testing.T) {
 	require.Zero(t, kept())
 }
 
-// TestAnEntityBeforeTakesNothingAlong: an entity has other collections than the one before it at its index. They stay when that one is found gone.
+// TestAnEntityBeforeTakesNothingAlong: an entity has its own collections, not those of an earlier entity at its index.
+// They stay when the earlier one is found to be gone.
 func TestAnEntityBeforeTakesNothingAlong(t *testing.T) {
 	p := netcode.NewProtocol()
 	NewList[uint16](p, "list")

@@ -10,12 +10,12 @@ import (
 )
 
 const (
-	// waitingMost is the most bytes that may wait for a client. Above it the client is sent changed collections whole, later:
-	// entities that left its sight by then are never sent.
+	// waitingMost is the maximum number of bytes that wait for a client. Beyond it, changed collections are sent whole
+	// later; those of entities that the client has stopped seeing by then are never sent.
 	waitingMost = 16 << 10
-	// waitingPieces is the number of packets that may wait while pieces of whole collections are added.
+	// waitingPieces is the number of waiting packets up to which pieces of whole collections are added.
 	waitingPieces = 2
-	// besideBody is the room for headers, message number and entity beside a body in a packet.
+	// besideBody is the room in a packet for headers, message number and entity.
 	besideBody = 24
 )
 
@@ -58,7 +58,7 @@ func (e *end) send() {
 	e.origin.Settle()
 }
 
-// receiver is a client with the collections that it has. It implements link.
+// receiver is the state of a client: its collections and their progress. It implements link.
 type receiver struct {
 	end     *end
 	session *netcode.Session
@@ -74,7 +74,7 @@ func (r *receiver) serve() {
 	r.handed = 0
 	r.view = r.session.View()
 	if now := r.view.Sights(); r.sights != now {
-		// Fill follows. It sends the elements again that lost a name.
+		// Fill, called next, sends the elements again that lost a name.
 		r.sights = now
 		r.end.all.raw.Recall(r.session, r.amend)
 	}
@@ -114,7 +114,7 @@ func (r *receiver) Room() bool {
 
 // Limit implements link.
 func (r *receiver) Limit() int {
-	return peer.MaxPayload(min(r.session.PacketSize(), peer.BasePacketSize)) - besideBody // A larger one would be cut into pieces, which cannot be taken back.
+	return peer.MaxPayload(min(r.session.PacketSize(), peer.BasePacketSize)) - besideBody // a larger one would be fragmented, and fragments cannot be taken back
 }
 
 // Push implements link.

@@ -45,7 +45,7 @@ func (s *Set[T]) OnChange(c *netcode.Client, f func(change SetChange[T])) {
 // SetOf is the set of one entity at one end. On a client it can be read; only the server writes.
 type SetOf[T any] struct{ handle }
 
-// Has tells if an element is in the set. A value that cannot be sent is in no set.
+// Has reports whether an element is in the set; false for a value that cannot be sent.
 func (s SetOf[T]) Has(v T) bool {
 	rows := s.rows()
 	if rows.Len() == 0 {

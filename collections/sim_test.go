@@ -24,7 +24,7 @@ type pair struct {
 	Value uint32
 }
 
-// defs are a list whose elements name entities, a set and a map.
+// defs returns a list with entity names in its elements, a set and a map.
 func defs(t require.TestingT, most int) []*definition {
 	made := []*definition{
 		def(t, kindList, "list", reflect.TypeFor[item](), nil, most),
@@ -45,18 +45,18 @@ func def(t require.TestingT, kind kind, name string, element, key reflect.Type, 
 
 var errJam = errors.New("jam")
 
-// fakeLink is a client that hears everything in order, but late.
+// fakeLink is a client that receives everything in order, with a delay.
 type fakeLink struct {
-	life    map[wire.NetworkID]tick.Tick // what it sees, and since when
-	held    map[wire.NetworkID]tick.Tick // what it has acknowledged, of which life
+	life    map[wire.NetworkID]tick.Tick // visible entities, with the start of their lifetime
+	held    map[wire.NetworkID]tick.Tick // acknowledged entities, with the acknowledged lifetime
 	named   map[wire.NetworkID]bool
 	sights  uint64
 	jammed  bool
 	limit   int
 	waiting []sentBody
-	sent    int    // of these, how many left: they cannot be taken back
-	known   uint64 // sights, when they were last looked through
-	shut    bool   // nothing fits
+	sent    int    // number of bodies that cannot be taken back
+	known   uint64 // value of sights at the last look
+	shut    bool   // no room
 }
 
 type sentBody struct {
@@ -81,7 +81,7 @@ func (l *fakeLink) Push(id wire.NetworkID, body []byte) error {
 	return nil
 }
 
-// sim is an origin with one client, and what that client must have.
+// sim is an origin with one client, and the contents that the client must have.
 type sim struct {
 	t      *rapid.T
 	defs   []*definition
@@ -92,8 +92,8 @@ type sim struct {
 	now    tick.Tick
 	ids    []wire.NetworkID
 	events int
-	there  map[wire.NetworkID]bool // what the client has, as far as it knows
-	shadow map[string][][]uint32   // what the events say
+	there  map[wire.NetworkID]bool // entities known to the client
+	shadow map[string][][]uint32   // contents by the reported changes
 }
 
 func newSim(t *rapid.T) *sim {
@@ -112,7 +112,7 @@ func newSim(t *rapid.T) *sim {
 
 func (s *sim) key(d *definition, id wire.NetworkID) string { return fmt.Sprint(d.Name(), id) }
 
-// hear rebuilds the contents from events alone.
+// hear rebuilds the contents from reported changes alone.
 func (s *sim) hear(d *definition, e *change) {
 	s.events++
 	key := s.key(d, e.ID)
@@ -137,7 +137,7 @@ func (s *sim) hear(d *definition, e *change) {
 	s.shadow[key] = rows
 }
 
-// all copies what there is.
+// all copies the contents.
 func all(r *rowList) [][]uint32 {
 	var rows [][]uint32
 	for i := range r.Len() {
@@ -196,7 +196,7 @@ func (s *sim) change(t *rapid.T) {
 	require.LessOrEqual(t, c.rows.Len(), d.Most())
 }
 
-// run does one thing to neighbours, which are one operation then, where they are elements of the prefix and where not.
+// run changes neighbouring elements, inside and outside of the prefix; the journal joins these into one operation.
 func (s *sim) run(t *rapid.T) {
 	d := rapid.SampledFrom(s.defs).Draw(t, "def")
 	c, _ := s.origin.Make(d.Number(), s.id())
@@ -217,7 +217,7 @@ func (s *sim) run(t *rapid.T) {
 	}
 }
 
-// show has the client see an entity from now on, of which it will hear in time.
+// show makes an entity visible to the client, which learns of it later.
 func (s *sim) show(id wire.NetworkID) {
 	if _, ok := s.link.life[id]; !ok {
 		s.now++
@@ -227,8 +227,8 @@ func (s *sim) show(id wire.NetworkID) {
 	}
 }
 
-// hide takes an entity out of sight; what is on its way to the client arrives there when it does not have it any more, or while
-// it still has: then nobody tells it before it is in sight again, and perhaps not even then.
+// hide makes an entity invisible. Bodies on their way may arrive before or after the client learns of it. In the second
+// case nothing is reported until the entity is visible again.
 func (s *sim) hide(id wire.NetworkID, told bool) {
 	if _, ok := s.link.life[id]; ok {
 		delete(s.link.life, id)
@@ -241,7 +241,7 @@ func (s *sim) hide(id wire.NetworkID, told bool) {
 	}
 }
 
-// gone has the client learn that it does not see an entity any more.
+// gone tells the client that it does not see an entity any more.
 func (s *sim) gone(id wire.NetworkID) {
 	if !s.there[id] {
 		return
@@ -252,7 +252,7 @@ func (s *sim) gone(id wire.NetworkID) {
 	require.Nil(s.t, s.copy.Find(0, id))
 }
 
-// hold has the server learn that the client has an entity.
+// hold tells the server that the client has an entity.
 func (s *sim) hold(id wire.NetworkID) {
 	life, ok := s.link.life[id]
 	if !ok || s.link.held[id] == life {
@@ -267,7 +267,7 @@ func (s *sim) hold(id wire.NetworkID) {
 	}
 }
 
-// die ends an entity; another one comes at its index.
+// die ends an entity; another one takes its index.
 func (s *sim) die(i int) {
 	id := s.ids[i]
 	s.hide(id, true)
@@ -275,8 +275,8 @@ func (s *sim) die(i int) {
 	s.ids[i].Generation++
 }
 
-// recall takes back what waits about entities that are out of sight, and the names of such entities. Of what was sent some has
-// arrived, and waits there for what was lost before it.
+// recall takes back waiting bodies about invisible entities, and the names of such entities. Some of the sent bodies
+// have arrived and wait for lost earlier ones.
 func (s *sim) recall(t *rapid.T) {
 	l := s.link
 	if l.known == l.sights {
@@ -304,7 +304,7 @@ func (s *sim) recall(t *rapid.T) {
 	l.waiting = kept
 }
 
-// hiddenNames are the entities that a body names and that the client may not see.
+// hiddenNames returns the entities in a body that the client may not see.
 func (s *sim) hiddenNames(body []byte) (hidden []wire.NetworkID) {
 	c, err := open(s.defs, body)
 	require.NoError(s.t, err)
@@ -334,7 +334,7 @@ func (s *sim) flush(t *rapid.T) {
 	s.reader.Fill(s.link)
 }
 
-// deliver hands over the oldest bodies.
+// deliver delivers the oldest bodies.
 func (s *sim) deliver(count int) {
 	for _, m := range s.link.waiting[:count] {
 		require.True(s.t, check(s.defs, m.body))
@@ -346,7 +346,7 @@ func (s *sim) deliver(count int) {
 	s.link.sent = max(s.link.sent-count, 0)
 }
 
-// check compares all that the client sees with what there is.
+// check compares everything visible to the client with the origin.
 func (s *sim) check() {
 	for _, id := range s.ids {
 		_, visible := s.link.life[id]
@@ -375,8 +375,8 @@ func (s *sim) check() {
 	}
 }
 
-// In the end a client has the contents that there are, whatever comes in between: bodies that are late, bodies that its send queue
-// refuses, and entities that come, go and die.
+// In the end a client has the right contents, whatever happens before: late bodies, a full send queue, and entities
+// that appear, disappear and die.
 func TestClientGetsTheWholeContents(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := newSim(t)
@@ -429,7 +429,7 @@ func TestClientGetsTheWholeContents(t *testing.T) {
 		s.deliver(len(s.link.waiting))
 		s.check()
 		require.Empty(t, s.reader.queue)
-		for _, id := range s.ids { // and when what may be named is not the same any more
+		for _, id := range s.ids { // and when visibility changed
 			s.link.named[id] = !s.link.named[id]
 		}
 		s.link.sights++

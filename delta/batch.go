@@ -10,67 +10,67 @@ import (
 	"github.com/arche-netcode/netcode/quantize"
 )
 
-// Batch are the bodies of several records that are made side by side, each a string of bits of its own: what is done of
-// one row is done for all of them before the next row, so that what one waits for overlaps with others, and what a row's
-// kind takes is at hand. Each comes to the bits that Delta.Code appends row by row; tests hold them against each other.
-// The zero value is empty.
+// Batch encodes up to MaxStreams deltas side by side, each into its own stream of bits. It encodes one row of all
+// entities before the next row. The latencies of one entity then overlap with the work on others, and the tables of a
+// row stay in the cache. Each stream equals the bits that Delta.Code appends row by row; tests compare the two. The
+// zero value is empty.
 type Batch struct {
 	batch
-	words  BitBuffer // of a row that is coded on its own
+	words  BitBuffer // for rows that are encoded one by one
 	floats floatBatch
 
-	// Of a column of rotations: where they move to, and the length of that.
+	// Of a column of rotations: the extrapolated components, and their length.
 	to     [groupLanes][MaxStreams]int64
 	length [MaxStreams]uint64
 
-	// Of a lane: the movement that leads to what is expected, and how far the lane is from that.
+	// Of a lane: the extrapolated movement, and the distance of the lane from its extrapolation.
 	movement, distance [MaxStreams]int64
 }
 
 type batch = kernel.Batch
 
-// BatchColumn is one row of each of the bodies that are made side by side: now, at T and at T'. BeginColumn begins one, Put and Take
-// fill it in, CodeColumn encodes it.
+// BatchColumn has one row of each entity of a batch: its value now, at T and at T'. BeginColumn clears it, Put and Take
+// fill it, CodeColumn encodes it.
 type BatchColumn struct{ column }
 
 type column = kernel.Column
 
-// Put fills in the row of the k-th body: now, at T and at T', or at T twice if T' is not used.
+// Put sets the row of the k-th entity: now, at T, and at T'. Pass base for before if T' is not used.
 func (c *BatchColumn) Put(k int, now, base, before []uint32) { c.column.Put(k, now, base, before) }
 
-// Take fills in the rows of the bodies of some indexes, from the k-th on, up to the first that is not in all three versions. It
-// returns which that is. Rows have three lanes or four.
+// Take sets the rows of the entities with these indexes, from the k-th on. It stops at the first entity that lacks a
+// version and returns its position. Rows have three or four lanes.
 func (c *BatchColumn) Take(k int, indexes []uint32, h *RowSlice) int {
 	return c.column.Take(k, indexes, (*kernel.RowSlice)(h))
 }
 
-// Touch asks for the memory of the rows that Take is to take of some indexes. Several calls of it before the first Take wait together.
+// Touch prefetches the rows that Take will read. Several calls before the first Take let the cache misses overlap.
 func (c *BatchColumn) Touch(indexes []uint32, h *RowSlice) {
 	c.column.Touch(indexes, (*kernel.RowSlice)(h))
 }
 
-// RowSlice is rows of up to 64 bodies in memory, one behind the other in the order of their indexes.
+// RowSlice is the rows of up to 64 entities in memory, in the order of their indexes.
 type RowSlice struct {
-	First            uint32   // the index of the first body
-	Now              []uint32 // the rows of all of them, from the first on
-	Base, Before     []uint32 // the rows of those that are in the sets of the same name
-	InBase, InBefore uint64   // bit i for the body of index First+i
-	Gap              int      // so many numbers are before each row of Base and Before
+	First            uint32   // index of the first entity
+	Now              []uint32 // rows of all entities, from First on
+	Base, Before     []uint32 // rows of the entities in InBase and InBefore
+	InBase, InBefore uint64   // bit i: entity First+i
+	Gap              int      // words before each row of Base and Before
 }
 
-// BeginColumn begins a column of rows of d, which have at most MaxStreamLanes.
+// BeginColumn clears c for rows of d, which have at most MaxStreamLanes lanes.
 func (d *Delta) BeginColumn(c *BatchColumn) { c.Begin(len(d.lanes), d.wide) }
 
 const (
-	// MaxStreams is the number of deltas that are encoded side by side.
+	// MaxStreams is the maximum number of deltas in a batch.
 	MaxStreams = kernel.MaxStreams
-	// MaxStreamRows is the largest number of rows of each.
+	// MaxStreamRows is the maximum number of rows per entity.
 	MaxStreamRows = 4
-	// MaxStreamLanes is the largest number of lanes of each row.
+	// MaxStreamLanes is the maximum number of lanes per row.
 	MaxStreamLanes = groupLanes
 )
 
-// Begin begins n strands with which of their rows differ: a symbol of a table for so many rows.
+// Begin starts n streams. It writes to each the symbol of t that tells which rows of the entity differ.
 func (s *Batch) Begin(n int, t *Table, columns []BatchColumn, v *quantize.Baselines) {
 	s.N = n
 	rows, flat := uint(len(columns))&7, t.flatten() // at most MaxStreamRows
@@ -83,7 +83,7 @@ func (s *Batch) Begin(n int, t *Table, columns []BatchColumn, v *quantize.Baseli
 		first = kernel.Begin(&s.batch, &columns[0].column, len(columns), &flat[0], uint64(context), uint64(known))
 	}
 	for ; first < n; first += 8 {
-		var changed, moved uint64 // of eight bodies
+		var changed, moved uint64 // of eight entities
 		for i := range columns {
 			differ := binary.LittleEndian.Uint64(columns[i].Differ[first&(MaxStreams-8):])
 			changed |= nonzero8(differ) << i
@@ -102,18 +102,19 @@ func (s *Batch) Begin(n int, t *Table, columns []BatchColumn, v *quantize.Baseli
 	}
 }
 
-// nonzero8 has for each of eight bytes one that tells whether any of its lower four bits is set.
+// nonzero8 returns 1 in each byte whose lower four bits in b are not all zero, else 0.
 func nonzero8(b uint64) uint64 {
 	return (b&0x0F0F0F0F0F0F0F0F + 0x0F0F0F0F0F0F0F0F) >> 4 & 0x0101010101010101
 }
 
-// Rows returns how many rows of the k-th body differ.
+// Rows returns how many rows of the k-th entity differ.
 func (s *Batch) Rows(k int) int { return bits.OnesCount8(s.Differ[k]) }
 
-// Bits returns how many bits a strand has.
+// Bits returns the length of the k-th stream in bits.
 func (s *Batch) Bits(k int) int { return (s.At[k]-k*kernel.StreamBytes)*8 + int(s.Have[k]) }
 
-// Word returns the first bits of a strand, zeros behind the last, and whether it has no more.
+// Word returns the first 64 bits of the k-th stream, padded with zeros. all reports whether the stream has no more
+// bits.
 func (s *Batch) Word(k int) (word uint64, all bool) {
 	if s.At[k] == k*kernel.StreamBytes {
 		return s.Acc[k], true
@@ -121,7 +122,7 @@ func (s *Batch) Word(k int) (word uint64, all bool) {
 	return binary.LittleEndian.Uint64(s.Bytes[k*kernel.StreamBytes:]), false
 }
 
-// put appends bits, 0 to 56, those above being zero.
+// put appends the lowest n bits of v to stream k, n <= 56. The higher bits of v are zero.
 func (s *Batch) put(k int, v uint64, n uint) {
 	was := s.Have[k] & 63
 	s.Acc[k] |= v << was
@@ -130,13 +131,13 @@ func (s *Batch) put(k int, v uint64, n uint) {
 	}
 }
 
-// spill moves a full accumulator to the bytes; the bits that had no room begin the next.
+// spill appends the full accumulator of stream k to its bytes. left has the bits that did not fit.
 func (s *Batch) spill(k int, left uint64) {
 	binary.LittleEndian.PutUint64(s.Bytes[s.At[k]:], s.Acc[k])
 	s.Acc[k], s.Have[k], s.At[k] = left, s.Have[k]-64, s.At[k]+8
 }
 
-// AppendStream appends the bits of a strand and fills the last word with zeros as Finish does. Nothing may be unfinished in w.
+// AppendStream appends the k-th stream and pads its last word with zeros, as Finish does. w must be at a word boundary.
 func (w *BitBuffer) AppendStream(s *Batch, k int) {
 	for at := k * kernel.StreamBytes; at < s.At[k]; at += 8 {
 		w.list = append(w.list, binary.LittleEndian.Uint64(s.Bytes[at:]))
@@ -146,7 +147,7 @@ func (w *BitBuffer) AppendStream(s *Batch, k int) {
 	}
 }
 
-// shorten makes room for the short tokens of all contexts. They come there when they are first asked for.
+// shorten allocates the cache of short tokens for all contexts. Tokens enter it at their first use.
 func (t *Table) shorten() []atomic.Uint32 {
 	t.onceShort.Do(func() {
 		n := len(t.codes) * kernel.ShortTokens
@@ -156,7 +157,7 @@ func (t *Table) shorten() []atomic.Uint32 {
 	return t.short
 }
 
-// findTables returns where the codes of a row's lanes begin.
+// findTables returns the addresses of the lanes' codes.
 func (d *Delta) findTables() (t kernel.TokenTables) {
 	t.Flat = &d.groups[0].flat[0]
 	for i := range d.lanes {
@@ -167,7 +168,8 @@ func (d *Delta) findTables() (t kernel.TokenTables) {
 	return t
 }
 
-// flatCode is the code of a symbol of a table that is flat, as Code.enc holds it; size is that of a context's codes.
+// flatCode returns the code of a symbol of a flat table, in the format of Code.enc. size is the number of entries per
+// context.
 func flatCode(t *Table, flat []atomic.Uint32, context, symbol, size int) uint32 {
 	if e := flat[context*size+symbol].Load(); e != 0 {
 		return e
@@ -175,7 +177,7 @@ func flatCode(t *Table, flat []atomic.Uint32, context, symbol, size int) uint32 
 	return t.unfold(context, symbol)
 }
 
-// long is the token of a distance, counted as for short ones, if there is no short one or it was not asked for yet.
+// long returns the code of the token of any distance, which is folded as for short tokens. It caches short tokens.
 //
 //go:noinline
 func (l *deltaLane) long(distance uint64, context int) (code uint64, size uint) {
@@ -189,11 +191,11 @@ func (l *deltaLane) long(distance uint64, context int) (code uint64, size uint) 
 	return code, size
 }
 
-// tokensAt finds out where among the short tokens of their lanes the tokens of a column are.
+// tokensAt finds the tokens of a column: their places in the lanes' caches of short tokens.
 func (d *Delta) tokensAt(s *Batch, c *BatchColumn, v *quantize.Baselines) {
 	span, first := v.Span, AgeClass(v.Age)*contextsPerAge
 	if v.Before == nil {
-		span = 1 // where it has no meaning
+		span = 1 // unused
 	} else {
 		first += misses
 	}
@@ -219,8 +221,8 @@ func (d *Delta) tokensAt(s *Batch, c *BatchColumn, v *quantize.Baselines) {
 	}
 }
 
-// lineAt is tokensAt for a lane of rows of lines. It calls nothing and has no branch that depends on a row, but for
-// what is far off.
+// lineAt is tokensAt for one lane of rows of class classLines. It makes no call, and branches only on rare cases, so
+// that rows overlap.
 func (d *Delta) lineAt(s *Batch, c *BatchColumn, i, first int, age, span int64) {
 	i &= groupLanes - 1
 	l, end := &d.lanes[i], s.N*groupLanes
@@ -242,7 +244,7 @@ func (d *Delta) lineAt(s *Batch, c *BatchColumn, i, first int, age, span int64) 
 		now, base := int64(c.Now[at]), int64(c.Base[at])
 		movement := base - int64(c.Before[at])
 		extrapolated := base + movement
-		if uint64(extrapolated) > uint64(top) { // seldom: what leads out of bounds ends there
+		if uint64(extrapolated) > uint64(top) { // rare: clamp to the bounds
 			extrapolated = min(max(extrapolated, 0), top)
 		}
 		count, steps := folded(now-extrapolated, movement)
@@ -259,8 +261,8 @@ func (d *Delta) lineAt(s *Batch, c *BatchColumn, i, first int, age, span int64) 
 	}
 }
 
-// folded is a distance, folded by the sign of the movement and counted as for short tokens, and how far the contexts of such a
-// movement are from the first.
+// folded returns a distance, zigzag-encoded relative to the sign of the movement, and the context offset of the
+// movement's size class.
 func folded(distance, movement int64) (count, steps uint64) {
 	side := movement >> 63
 	distance = distance ^ side - side
@@ -268,13 +270,13 @@ func folded(distance, movement int64) (count, steps uint64) {
 	return count, uint64(bits.Len32(uint32(min(movement^side-side, 1<<(movementSteps-1))))) * (misses * kernel.ShortTokens)
 }
 
-// missBehind returns the miss that a short token leaves for the next: one more above 2, and above 30.
+// missBehind returns the next token's miss after a short token: +1 if count > 2, +1 if count > 30, times ShortTokens.
 func missBehind(count uint64) uint64 {
 	return (count+kernel.ShortTokens-3)&kernel.ShortTokens + (count+kernel.ShortTokens-31)&kernel.ShortTokens
 }
 
-// tokensAt finds out which tokens a lane has whose movements and distances are known: none where a row does not go the usual way or
-// is the same.
+// tokensAt finds the tokens of lane i from the known movements and distances. Rows of s.Odd and unchanged lanes get the
+// empty token.
 func (s *Batch) tokensAt(l *deltaLane, c *BatchColumn, i, first int) {
 	i &= groupLanes - 1
 	contexts, nothing := uint64(first)*kernel.ShortTokens, uint64(len(l.short)-2)
@@ -293,20 +295,20 @@ func (s *Batch) tokensAt(l *deltaLane, c *BatchColumn, i, first int) {
 	}
 }
 
-// turnsAt finds out where rotations go, as rotation.goOn does. Roots and divisions, which take long, are begun for one row while others wait
-// for theirs.
+// turnsAt extrapolates the rotations of a column, as rotation.goOn does. Separate loops let the slow roots and
+// divisions of different rows overlap.
 func (d *Delta) turnsAt(s *Batch, c *BatchColumn, age, span int64) {
 	m, whole := d.m, 2*d.m*d.m
 	for k := range c.Differ[:s.N] {
 		changed := c.Changed(k)
 		s.Usual[k], s.Odd[k], s.length[k] = 0, changed, 1
 		if changed == 0 || c.Differ[k]&(1|1<<groupLanes) != 0 {
-			continue // nothing, or another component is left out
+			continue // unchanged, or another component is left out
 		}
 		r1, r2 := (*[4]uint32)(c.Base[k*groupLanes:]), (*[4]uint32)(c.Before[k*groupLanes:])
 		x, y, z := 2*int64(r1[1])-m, 2*int64(r1[2])-m, 2*int64(r1[3])-m
 		a, b, e := 2*int64(r2[1])-m, 2*int64(r2[2])-m, 2*int64(r2[3])-m
-		w := int64(math.Sqrt(float64(max(whole-x*x-y*y-z*z, 0)))) // as components does
+		w := int64(math.Sqrt(float64(max(whole-x*x-y*y-z*z, 0)))) // as in components
 		u := int64(math.Sqrt(float64(max(whole-a*a-b*b-e*e, 0))))
 		dot := x*a + y*b + z*e + w*u
 		a, b, e, u = x-a, y-b, z-e, w-u
@@ -317,7 +319,7 @@ func (d *Delta) turnsAt(s *Batch, c *BatchColumn, age, span int64) {
 		a, b, e, u = x+a, y+b, z+e, w+u
 		square := a*a + b*b + e*e + u*u
 		if moved == 0 {
-			square = whole // as long as it was
+			square = whole // the length does not change
 		}
 		if dot < 0 || u < 0 || square == 0 {
 			continue
@@ -330,7 +332,7 @@ func (d *Delta) turnsAt(s *Batch, c *BatchColumn, age, span int64) {
 	}
 }
 
-// partAt is lineAt for a lane of rotations. turnsAt has filled in s.to.
+// partAt is lineAt for a lane of rotations. It needs the results of turnsAt in s.to.
 func (d *Delta) partAt(s *Batch, c *BatchColumn, i, first int) {
 	i &= groupLanes - 1
 	goes, m := &s.to[i], d.m
@@ -345,8 +347,8 @@ func (d *Delta) partAt(s *Batch, c *BatchColumn, i, first int) {
 	s.tokensAt(&d.lanes[i], c, i, first)
 }
 
-// CodeColumn is Delta.Code for the rows of a column that differ, one to each strand. Of v it is Age, Span and whether there is
-// Before that count.
+// CodeColumn encodes the differing rows of a column, one per stream, as Delta.Code does. Of v it uses Age, Span, and
+// whether Before is nil.
 func (d *Delta) CodeColumn(s *Batch, c *BatchColumn, v *quantize.Baselines) {
 	if c.Any == 0 {
 		return
@@ -360,7 +362,7 @@ func (d *Delta) CodeColumn(s *Batch, c *BatchColumn, v *quantize.Baselines) {
 	if d.ready && d.class != classOther {
 		d.tokensOf(s, c, v)
 	}
-	for first := 0; first < s.N; first += 8 { // most often none of eight
+	for first := 0; first < s.N; first += 8 { // usually none of eight
 		for odd := binary.LittleEndian.Uint64(s.Odd[first&(MaxStreams-8):]); odd != 0; {
 			k := bits.TrailingZeros64(odd) / 8
 			if odd &^= 0xFF << (k * 8); first+k < s.N {
@@ -370,7 +372,7 @@ func (d *Delta) CodeColumn(s *Batch, c *BatchColumn, v *quantize.Baselines) {
 	}
 }
 
-// tokensOf writes the symbol and the tokens of the rows that do not go their own way: those that Delta.Code writes.
+// tokensOf writes the symbol and the tokens of all rows in s.Usual.
 func (d *Delta) tokensOf(s *Batch, c *BatchColumn, v *quantize.Baselines) {
 	class, lanes := AgeClass(v.Age), uint(d.groups[0].count)&7
 	context, known := class*(1<<lanes+1)+1<<lanes, 0
@@ -387,11 +389,11 @@ func (d *Delta) tokensOf(s *Batch, c *BatchColumn, v *quantize.Baselines) {
 	}
 }
 
-// writeWide is tokensOf for the rows of which all tokens are known. It returns which those were not.
+// writeWide writes the rows of s.Usual whose tokens are all cached. It returns the mask of the other rows.
 func (d *Delta) writeWide(s *Batch, c *BatchColumn, context, known int) uint32 {
 	lanes, any := d.groups[0].count, c.Any
 	if d.class == classTurn {
-		any &^= 1 // such rows go their own way
+		any &^= 1 // rows of another left-out component are encoded one by one
 	}
 	if (context+known+1)<<(lanes&7) > len(d.groups[0].flat) || s.N > MaxStreams {
 		panic("wire: which lanes differ has fewer contexts than there are")
@@ -400,7 +402,7 @@ func (d *Delta) writeWide(s *Batch, c *BatchColumn, context, known int) uint32 {
 	return uint32(kernel.Write(&s.batch, &c.column, &d.tables, uint64(lanes), uint64(context), uint64(known), uint64(any)))
 }
 
-// tokensOfRows is tokensOf from one row up to another, a lane of all before the next.
+// tokensOfRows is tokensOf for the rows from..to-1, one lane of all rows before the next.
 func (d *Delta) tokensOfRows(s *Batch, c *BatchColumn, from, to, context, known int) {
 	g := &d.groups[0]
 	lanes, any := uint(g.count)&7, uint8(0)
@@ -433,8 +435,8 @@ func (d *Delta) tokensOfRows(s *Batch, c *BatchColumn, from, to, context, known 
 	}
 }
 
-// shortOf writes the tokens of a lane from the k-th row to the n-th, up to one that is no short one, or not known yet, whose number it
-// returns. It calls nothing.
+// shortOf writes the short tokens of lane i for rows k..n-1. It stops at the first token that is long or not cached,
+// and returns that row, else n. It makes no call.
 func (l *deltaLane) shortOf(s *Batch, i, k, n int) int {
 	short := l.short
 	if n > MaxStreams || k < 0 {
@@ -456,7 +458,7 @@ func (l *deltaLane) shortOf(s *Batch, i, k, n int) int {
 	return k
 }
 
-// longOf is shortOf for one row, whatever its token.
+// longOf writes one token of lane i, of any size.
 func (l *deltaLane) longOf(s *Batch, i, k int) {
 	at := uint64(s.Token[k*groupLanes+i])
 	t := kernel.LongToken{Distance: at % kernel.ShortTokens, Context: at / kernel.ShortTokens}
@@ -467,7 +469,7 @@ func (l *deltaLane) longOf(s *Batch, i, k int) {
 	s.put(k, code, size)
 }
 
-// codeOdd codes a row that goes its own way.
+// codeOdd encodes one row with Delta.Code.
 func (d *Delta) codeOdd(s *Batch, c *BatchColumn, k int, v *quantize.Baselines) {
 	n, at := len(d.lanes), k*groupLanes
 	now, base, before := c.Now[at:at+n], c.Base[at:at+n], c.Before[at:at+n]
@@ -490,13 +492,13 @@ func (d *Delta) codeOdd(s *Batch, c *BatchColumn, k int, v *quantize.Baselines) 
 	s.Miss[k] = uint64(of.Miss) * kernel.ShortTokens
 }
 
-// Where the processor has registers of eight numbers, the tokens of a column are found two to four rows at a time, in assembly (docs/adr/0023). The result
-// is that of the plain loops, bit for bit, which every other processor runs; tests compare the two.
+// With wide vector registers, the tokens of a column are found two to four rows at a time, in assembly (docs/adr/0023).
+// The result equals that of the plain loops, bit for bit; tests compare the two.
 
-// widest is the largest age, and span, that is gone through so: a movement times that is less than 2^47, for which float64 is exact.
+// widest is the maximum age and span of the assembly: a movement times widest is below 2^47, where float64 is exact.
 const widest = 1 << 16
 
-// quatNumbers are the numbers that the rotations of a column are extrapolated with.
+// quatNumbers returns the constants for extrapolating rotations with this age and span.
 func (d *Delta) quatNumbers(age, span int64) kernel.Quats {
 	return kernel.Quats{
 		M: d.m, Straight: int64(bitOf(age|span == 1)), Age: float64(age), Half: float64(span/2) + 0.5, Part: 1 / float64(span),
@@ -504,7 +506,7 @@ func (d *Delta) quatNumbers(age, span int64) kernel.Quats {
 	}
 }
 
-// goWide sets d.tops, if columns of such rows are to have their tokens found several rows at a time.
+// goWide sets d.tops if the assembly can find the tokens of these rows.
 func (d *Delta) goWide() {
 	if !d.wide || !d.ready || d.class == classOther {
 		return
@@ -519,10 +521,10 @@ func (d *Delta) goWide() {
 	d.tops = tops
 }
 
-// wideAt is tokensAt of rows that are gone through several at a time.
+// wideAt is tokensAt in assembly.
 func (d *Delta) wideAt(s *Batch, c *BatchColumn, first int, age, span int64) {
-	_ = s.Usual[:s.N]                // SAFETY: of all that the assembly reads and writes there are MaxStreams rows, whole fours, and these are no more
-	last := &d.lanes[len(d.lanes)-1] // all have as many contexts
+	_ = s.Usual[:s.N]                // SAFETY: the assembly accesses whole groups of four rows, at most MaxStreams rows; the arrays have that size
+	last := &d.lanes[len(d.lanes)-1] // all lanes have the same number of contexts
 	contexts, nothing := uint16(first*kernel.ShortTokens), uint16(len(last.short)-2)
 	now, base, from := &c.Now, &c.Base, &c.Before
 	half, part := float64(span/2)+0.5, 1/float64(span)

@@ -19,7 +19,7 @@ import (
 	"github.com/arche-netcode/netcode/wire"
 )
 
-// drawThree is a row in three versions, each anywhere, or near the one before, or the same.
+// drawThree draws three versions of a row: each arbitrary, near the previous one, or equal to it.
 func drawThree(t *rapid.T, d *Delta) (rows [3][]uint32) {
 	if d.class == classTurn {
 		return drawTurns(t, d.m)
@@ -41,7 +41,7 @@ func drawThree(t *rapid.T, d *Delta) (rows [3][]uint32) {
 	return rows
 }
 
-// strandDeltas is rows of every kind that bodies made side by side may have, several at a time where the processor can.
+// strandDeltas returns rows of every class that a batch supports; the assembly handles some of them.
 func strandDeltas(t testing.TB, wide bool) (list []*Delta) {
 	for _, p := range append(codedPlans(t), deltaPlan[coarseTurn](t), deltaPlan[fineTurn](t)) {
 		if p.Lanes() <= MaxStreamLanes {
@@ -56,11 +56,11 @@ func strandDeltas(t testing.TB, wide bool) (list []*Delta) {
 	return list
 }
 
-// Bodies that are made side by side are, bit by bit, those that are made row by row.
+// A batch gives, bit for bit, the deltas that are encoded row by row.
 func TestBatchEqualsRowByRow(t *testing.T) {
 	ahead, cases := 0, 0
 	rapid.Check(t, batches(t, &ahead, &cases))
-	if !testing.Short() { // then there are too few cases to say
+	if !testing.Short() { // short runs have too few cases
 		require.Greater(t, ahead, 2*cases, "rows that did not go their own way")
 	}
 }
@@ -125,7 +125,7 @@ func batches(t testing.TB, ahead, cases *int) func(*rapid.T) {
 	}
 }
 
-// apart makes a body row by row.
+// apart encodes a delta row by row.
 func apart(w *BitBuffer, of []*Delta, which *Table, rows [][3][]uint32, v quantize.Baselines, known bool) {
 	differ, moves := uint(0), uint(0)
 	lean := func(i int) {
@@ -152,7 +152,7 @@ type (
 	float4 struct{ Q [4]float32 }
 )
 
-// floatDeltas is rows of nothing but floats of one lane to four.
+// floatDeltas returns float rows of one to four lanes.
 func floatDeltas(t testing.TB) (list []*Delta) {
 	for _, p := range []*quantize.Plan{deltaPlan[float1](t), deltaPlan[float2](t), deltaPlan[float3](t), deltaPlan[float4](t)} {
 		d, err := NewDelta(p, Shipped())
@@ -164,7 +164,7 @@ func floatDeltas(t testing.TB) (list []*Delta) {
 	return list
 }
 
-// edgeFloats is the bits of floats at some edge: the zeros, the smallest and largest of both kinds, infinities and NaNs.
+// edgeFloats returns special floats: zeros, smallest and largest normal and subnormal numbers, infinities and NaNs.
 func edgeFloats() []uint32 {
 	edges := []uint32{0, 1, 2, 0x7FFFFF, 0x800000, 0x7F7FFFFF, 0x7F800000, 0x7F800001, 0x7FC00000, 0x7FFFFFFF, math.Float32bits(1)}
 	for _, v := range edges {
@@ -173,7 +173,7 @@ func edgeFloats() []uint32 {
 	return edges
 }
 
-// drawFloat is the bits of a float: at an edge, near another, the same, or any.
+// drawFloat draws a float: special, near another, equal, or any.
 func drawFloat(r *rand.Rand, near uint32) uint32 {
 	switch edges := edgeFloats(); r.IntN(8) {
 	case 0:
@@ -190,7 +190,7 @@ func drawFloat(r *rand.Rand, near uint32) uint32 {
 	return math.Float32bits(math.Float32frombits(near) + float32(r.NormFloat64()))
 }
 
-// Columns of floats are coded, bit by bit, as they are row by row: plainly, and several lanes at a time where the processor can.
+// Columns of floats give, bit for bit, the encoding row by row: in plain Go and in assembly.
 func TestFloatColumnsEqualRowByRow(t *testing.T) { rapid.Check(t, floatColumns(t)) }
 
 // FuzzFloatColumns is TestFloatColumnsEqualRowByRow for a fuzzer.
@@ -267,7 +267,7 @@ func floatColumns(t testing.TB) func(*rapid.T) {
 	}
 }
 
-// drawFloats is three versions of a row of floats.
+// drawFloats draws three versions of a row of floats.
 func drawFloats(r *rand.Rand, lanes int) (row [3][]uint32) {
 	for range lanes {
 		last := math.Float32bits(float32(1000 * r.NormFloat64()))
@@ -279,7 +279,7 @@ func drawFloats(r *rand.Rand, lanes int) (row [3][]uint32) {
 	return row
 }
 
-// bytesOf is words in the order in which they are sent.
+// bytesOf returns words as bytes in wire order.
 func bytesOf(words []uint64) (b []byte) {
 	for _, w := range words {
 		b = binary.LittleEndian.AppendUint64(b, w)
@@ -287,12 +287,12 @@ func bytesOf(words []uint64) (b []byte) {
 	return b
 }
 
-// clone is a code of the same rows, with the same tables.
+// clone returns a Delta of the same rows and tables.
 func (d *Delta) clone() *Delta {
 	return &Delta{plan: d.plan, groups: d.groups, lanes: d.lanes, floats: d.floats, ready: d.ready, wide: d.wide, class: d.class}
 }
 
-// Whatever finite floats were sent are read again, bit by bit: the negative zero and denormal numbers too.
+// All finite floats are decoded bit by bit: the negative zero and subnormal numbers too.
 func TestFloatsAreReadToTheBit(t *testing.T) {
 	if plain.On {
 		t.Skip("a test of row classes, which netcode_plain leaves out")
@@ -336,7 +336,7 @@ func TestFloatsAreReadToTheBit(t *testing.T) {
 	})
 }
 
-// BenchmarkFloats is coding a column of 32 rows of four floats that turn.
+// BenchmarkFloats encodes a column of 32 rows of four moving floats.
 func BenchmarkFloats(b *testing.B) {
 	d := floatDeltas(b)[3]
 	c := new(BatchColumn)
@@ -369,7 +369,7 @@ func BenchmarkFloats(b *testing.B) {
 	}
 }
 
-// Making bodies side by side allocates nothing, rows that go their own way included.
+// A batch allocates nothing, even with rows that are encoded one by one.
 func TestStrandsAllocateNothing(t *testing.T) {
 	var s Batch
 	var c BatchColumn
@@ -389,17 +389,17 @@ func TestStrandsAllocateNothing(t *testing.T) {
 			s.Begin(MaxStreams, which, []BatchColumn{c}, &v)
 			d.CodeColumn(&s, &c, &v)
 		}
-		for by := range uint32(40) { // what is asked for the first time has its tables made
+		for by := range uint32(40) { // the first use of a code builds it
 			turn(by)
 		}
 		if d.plan.Extrapolates() {
-			continue // it is asked for its extrapolation by way of a pool
+			continue // its extrapolation comes from a pool
 		}
 		alloctest.Zero(t, 5, func() { turn(3) }, d.plan.Name())
 	}
 }
 
-// benchColumns is as many columns of rows that move a little, as bodies on circles do.
+// benchColumns returns columns of rows that move a little, like objects on circles.
 func benchColumns(b *testing.B, d *Delta, columns int) []BatchColumn {
 	r := rand.New(rand.NewPCG(3, 9))
 	list := make([]BatchColumn, columns)
@@ -420,8 +420,8 @@ func benchColumns(b *testing.B, d *Delta, columns int) []BatchColumn {
 	return list
 }
 
-// BenchmarkTokens is finding the tokens of a column of 32 rows, one row after the other (plain) and several at a time; and, of cold ones, of columns that no
-// cache of a core holds.
+// BenchmarkTokens finds the tokens of a column of 32 rows: one row after the other (plain) and in assembly; and, as
+// "cold", of columns that exceed the core's caches.
 func BenchmarkTokens(b *testing.B) {
 	type (
 		place struct {

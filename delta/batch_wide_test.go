@@ -13,7 +13,7 @@ import (
 	"github.com/arche-netcode/netcode/quantize"
 )
 
-// wideDeltas is rows that are gone through several at a time: of two to four lanes of every width, and rotations of every width.
+// wideDeltas returns rows that the assembly supports: two to four lanes of every width, and rotations of every width.
 func wideDeltas(t *testing.T) (list []*Delta) {
 	type (
 		largest struct {
@@ -60,11 +60,11 @@ func wideDeltas(t *testing.T) (list []*Delta) {
 	return list
 }
 
-// drawWide is a column: lanes are anywhere, or at an edge, or near the one before, or the same.
+// drawWide draws a column: lanes are arbitrary, extreme, near the previous version, or equal to it.
 func drawWide(t *rapid.T, d *Delta, n int) (c BatchColumn) {
 	r := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 1))
 	far, same := rapid.IntRange(0, 4).Draw(t, "far"), rapid.IntRange(0, 4).Draw(t, "same")
-	for i := range c.Now { // what lanes and rows that it has not are, nobody says
+	for i := range c.Now { // unused lanes and rows are undefined
 		c.Now[i], c.Base[i], c.Before[i] = r.Uint32(), r.Uint32(), r.Uint32()
 		c.Differ[i/groupLanes] = uint8(r.Uint32())
 	}
@@ -94,8 +94,8 @@ func drawWide(t *rapid.T, d *Delta, n int) (c BatchColumn) {
 	return c
 }
 
-// Tokens that are found several rows at a time are those that are found row by row: each is the same, what is far off is as far and in the same context, and the
-// same rows go their own way.
+// The assembly finds the same tokens as the plain loops: the same distances, contexts and long tokens, and the same
+// rows are left for encoding one by one.
 func TestWideTokensAreThePlainOnes(t *testing.T) {
 	deltas := wideDeltas(t)
 	ages := rapid.OneOf(rapid.Just(int64(1)), rapid.Int64Range(1, 70), rapid.SampledFrom([]int64{2, 4095, 4096, widest - 1, widest, widest + 1, 3<<40 - 3, 1<<41 - 1}))
@@ -150,7 +150,7 @@ func TestWideTokensAreThePlainOnes(t *testing.T) {
 	}
 }
 
-// Lanes of 32 bits, of which a distance has 33, go row by row.
+// Lanes of 32 bits, whose distances have 33 bits, are encoded row by row.
 func TestWiderLanesGoRowByRow(t *testing.T) {
 	if plain.On {
 		t.Skip("a test of row classes, which netcode_plain leaves out")
@@ -165,7 +165,7 @@ func TestWiderLanesGoRowByRow(t *testing.T) {
 	require.Zero(t, d.tops)
 }
 
-// How rows go on is rounded as divide does it, for every movement that 32 bits have, and no further than any bound.
+// Retrace rounds as divide does, for every 32-bit movement, clamped to the bounds.
 func TestGoOnWideIsDivide(t *testing.T) {
 	if !kernel.Wide() {
 		t.Skip("not on this processor")
@@ -191,7 +191,7 @@ func TestGoOnWideIsDivide(t *testing.T) {
 	}
 }
 
-// partsAre holds what kernel.QuatParts makes of some components and squares against whole numbers.
+// partsAre compares kernel.QuatParts with integer arithmetic for these components and squares.
 func partsAre(t *testing.T, s *Batch, c *BatchColumn, m int64) {
 	length := root(uint64(2*m*m) << 16)
 	kernel.QuatParts(&s.batch, &c.column, &kernel.Quats{M: m, Length: float64(length)})
@@ -209,8 +209,8 @@ func partsAre(t *testing.T, s *Batch, c *BatchColumn, m int64) {
 	}
 }
 
-// Roots that come out just below a whole number are not rounded up to it: of squares that are less than 9 below one, for the largest lanes that rotations have,
-// those where that would show, with the first component for which it does.
+// Roots just below an integer are not rounded up to it. The squares are less than 9 below a square, for the largest
+// lanes of rotations, with the first component for which an error would show.
 func TestRootsOfPartsAreRoundedDown(t *testing.T) {
 	if !kernel.Wide() {
 		t.Skip("not on this processor")
@@ -246,8 +246,8 @@ func TestRootsOfPartsAreRoundedDown(t *testing.T) {
 	t.Fatalf("there are %d such squares", k)
 }
 
-// Divisions by way of a factor come to the quotient where that is whole, and one below it: all components for the lengths that the coarsest rotations have, and
-// random ones for others.
+// Division by multiplication gives the exact quotient at integers and just below: for all components with the coarsest
+// rotations' lengths, and random ones for others.
 func TestDivisionsOfPartsAreExact(t *testing.T) {
 	if !kernel.Wide() {
 		t.Skip("not on this processor")
@@ -280,7 +280,7 @@ func TestDivisionsOfPartsAreExact(t *testing.T) {
 	}
 }
 
-// drawStrands are strands with some bits each, among them as many as fill a word, or all but one.
+// drawStrands draws streams with some bits each; some are full words, or one bit short.
 func drawStrands(t *rapid.T, r *rand.Rand) *Batch {
 	s := &Batch{batch: batch{N: rapid.OneOf(rapid.IntRange(1, MaxStreams), rapid.Just(MaxStreams)).Draw(t, "bodies")}}
 	for k := range MaxStreams {
@@ -293,7 +293,8 @@ func drawStrands(t *rapid.T, r *rand.Rand) *Batch {
 	return s
 }
 
-// drawTokens is a column of which lanes differ and where their tokens are: any short one, or one that is none, or of a code that nobody asked for.
+// drawTokens draws the differing lanes of a column and their tokens: any short one, a long one, or one that is not
+// cached.
 func drawTokens(t *rapid.T, r *rand.Rand, d *Delta, s *Batch, c *BatchColumn) {
 	lanes, long, forget := len(d.lanes), rapid.IntRange(0, 20).Draw(t, "far"), rapid.IntRange(0, 20).Draw(t, "not asked for")
 	near := rapid.SampledFrom([]int{1, 3, 40, kernel.ShortTokens}).Draw(t, "near")
@@ -308,7 +309,7 @@ func drawTokens(t *rapid.T, r *rand.Rand, d *Delta, s *Batch, c *BatchColumn) {
 		}
 		c.Differ[k] = usual | uint8(r.IntN(1<<lanes))<<groupLanes
 		if c.Any |= usual; r.IntN(8) == 0 {
-			usual = 0 // it goes its own way
+			usual = 0 // encoded on its own
 		}
 		s.Usual[k] = usual
 	}
@@ -334,8 +335,8 @@ func drawTokens(t *rapid.T, r *rand.Rand, d *Delta, s *Batch, c *BatchColumn) {
 	}
 }
 
-// Several rows at a time are written as row by row, whatever their tokens; what is left out is what is not known yet, is none of the short
-// ones, or is too long, and nothing of that row is written.
+// kernel.Write gives the same bits as the plain code, whatever the tokens. It leaves out rows with uncached or long
+// tokens, and rows that are too long, and writes nothing of them.
 func TestRowsTogetherAreWrittenAsOneByOne(t *testing.T) {
 	if !kernel.Wide() {
 		t.Skip("this processor writes one by one")
@@ -387,7 +388,7 @@ func TestRowsTogetherAreWrittenAsOneByOne(t *testing.T) {
 	}
 }
 
-// More bodies than go side by side, or a table that has not all contexts, are no way to begin: nothing beyond either is touched.
+// kernel.Begin with too many streams, or a table with too few contexts, touches nothing outside its arguments.
 func TestStrandsBeginWithinTheirTable(t *testing.T) {
 	which, err := Shipped().Find("rows.1", 2, WhichContexts(1))
 	require.NoError(t, err)
@@ -404,7 +405,7 @@ func TestStrandsBeginWithinTheirTable(t *testing.T) {
 	}
 }
 
-// The symbols that strands begin with are the same eight at a time as one by one.
+// The first symbols of the streams are the same, eight at a time and one by one.
 func TestStrandsBeginTogetherAsOneByOne(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n, rows := rapid.IntRange(1, MaxStreams).Draw(t, "bodies"), rapid.IntRange(1, MaxStreamRows).Draw(t, "rows")
@@ -416,7 +417,7 @@ func TestStrandsBeginTogetherAsOneByOne(t *testing.T) {
 		}
 		r := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 1))
 		plain, several := make([]BatchColumn, rows), make([]BatchColumn, rows)
-		one := rapid.Bool().Draw(t, "all alike") // so that of some contexts nothing is asked
+		one := rapid.Bool().Draw(t, "all alike") // leaves some contexts unused
 		for i := range plain {
 			for k := range MaxStreams {
 				if plain[i].Differ[k] = uint8(r.Uint32()); one {

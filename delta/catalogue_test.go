@@ -60,7 +60,7 @@ func tableTextDecoder(t testing.TB) *decoder {
 	return d
 }
 
-// decoder is one way from bytes to a value that must take all bytes or none.
+// decoder is one way to decode a value; it must accept all bytes or fail.
 type decoder struct {
 	good   [][]byte                         // from the encoder
 	decode func(b []byte) error             // nil: a legal value, of exactly these bytes
@@ -70,7 +70,7 @@ type decoder struct {
 
 var errRefused = errors.New("refused")
 
-// Cases 1 and 10 of the catalogue of faults, for tokens and for the text of tables: see package quantize.
+// Cases 1 and 10 of the catalogue of faults, for tokens and table texts: see package quantize.
 func TestCase01PrefixAndTail(t *testing.T) {
 	for name, d := range map[string]*decoder{"token": tokenDecoder(t), "table text": tableTextDecoder(t)} {
 		for _, good := range d.good {
@@ -102,7 +102,7 @@ func TestCase01PrefixAndTail(t *testing.T) {
 	}
 }
 
-// mustBeLegal decodes damaged bytes: they are refused, or they are the one encoding of another value.
+// mustBeLegal decodes damaged bytes: they are refused, or they are the only encoding of another value.
 func (d *decoder) mustBeLegal(t *testing.T, damaged []byte) {
 	t.Helper()
 	if d.decode(damaged) == nil {

@@ -9,7 +9,7 @@ import (
 	"github.com/arche-netcode/netcode/wire"
 )
 
-// Prepare makes a Batch quick. Any number of goroutines may call it, before any of them codes.
+// Prepare sets up the fast paths of Batch. Any number of goroutines may call it, before any of them encodes.
 func (d *Delta) Prepare() {
 	d.once.Do(func() {
 		for i := range d.lanes {
@@ -36,8 +36,8 @@ func (d *Delta) Prepare() {
 	})
 }
 
-// Code appends the bits of a row to w: what WriteSymbols writes of what Append gives. The row must differ from v.Base. It is the plain
-// way that Batch equals.
+// Code appends the encoded row to w: the bits of WriteSymbols(Append(now)). The row must differ from v.Base. It is the
+// plain path that Batch equals.
 func (d *Delta) Code(w *BitBuffer, now []uint32, v *quantize.Baselines) {
 	q := &w.turn
 	if q.lane, q.own, q.miss = -1, nil, v.Miss; d.own {
@@ -65,16 +65,16 @@ func (d *Delta) Code(w *BitBuffer, now []uint32, v *quantize.Baselines) {
 	}
 }
 
-// DeltaSymbol is one symbol of a row that was coded but not written: where a trainer counts and a writer writes.
+// DeltaSymbol is one symbol of an encoded row: a trainer counts it, WriteSymbols writes it.
 type DeltaSymbol struct {
 	Table   *Table // nil: only the raw bits
-	Context int    // of the table, that the symbol is coded in
-	Symbol  int    // that is coded
-	Raw     uint64 // bits behind the symbol, as they are
-	RawBits uint   // how many these are
+	Context int    // context in the table
+	Symbol  int    // the symbol
+	Raw     uint64 // bits after the symbol, uncompressed
+	RawBits uint   // number of bits in Raw
 }
 
-// Append codes a row and appends its symbols. The row must differ from v.Base.
+// Append encodes a row and appends its symbols to dst. The row must differ from v.Base.
 func (d *Delta) Append(dst []DeltaSymbol, now []uint32, v *quantize.Baselines) []DeltaSymbol {
 	q := rotation{lane: -1, own: d.extrapolated(v), miss: v.Miss}
 	defer d.release(q.own)
@@ -96,11 +96,11 @@ func (d *Delta) Append(dst []DeltaSymbol, now []uint32, v *quantize.Baselines) [
 	return d.appendTail(dst, now, v)
 }
 
-// differing returns which lanes of the group are others than at T, and which were others at T than at T′: bit i for the i-th.
+// differing returns bitmasks over the lanes of the group: changed since T, and moved between T' and T.
 func (g *deltaGroup) differing(now []uint32, v *quantize.Baselines) (changed, moved uint) {
 	base := v.Base[g.first:][:g.count]
 	for i, lane := range now[g.first:][:g.count] {
-		changed |= uint(-uint64(lane^base[i])>>63) << i // 1 where they differ, without a branch
+		changed |= uint(-uint64(lane^base[i])>>63) << i // 1 if they differ, without a branch
 	}
 	if v.Before != nil {
 		for i, lane := range v.Before[g.first:][:g.count] {
@@ -110,7 +110,7 @@ func (g *deltaGroup) differing(now []uint32, v *quantize.Baselines) (changed, mo
 	return changed, moved
 }
 
-// codeLane codes a lane that changed. The symbol of a lane with two values is the zero one: it takes no bits.
+// codeLane encodes a changed lane. A lane with two values has the zero symbol, which takes no bits.
 func (d *Delta) codeLane(i int, now []uint32, v *quantize.Baselines, q *rotation) DeltaSymbol {
 	l := &d.lanes[i]
 	switch l.model {
@@ -139,7 +139,7 @@ func (d *Delta) codeLane(i int, now []uint32, v *quantize.Baselines, q *rotation
 	return s
 }
 
-// expect returns the extrapolation of a lane, the lanes before it being known, and the movement that leads there from T.
+// expect returns the extrapolation of a lane and its movement since T. The lanes before i are known.
 func (d *Delta) expect(i int, lanes []uint32, v *quantize.Baselines, q *rotation) (extrapolated, movement int64) {
 	l := &d.lanes[i]
 	if l.model != quantize.ModelPart {
@@ -150,11 +150,11 @@ func (d *Delta) expect(i int, lanes []uint32, v *quantize.Baselines, q *rotation
 	return q.part(int(lanes[first]&3), i-first)
 }
 
-// top is the largest number of a lane's bits.
+// top returns the largest value of a lane.
 func (d *Delta) top(i int) int64 { return 1<<d.lanes[i].bits - 1 }
 
-// floatDistance returns the distance of a float from its extrapolation, in steps. The negative zero, which has no place among the
-// steps, is as far away as no other float can be.
+// floatDistance returns the distance of a float from its extrapolation, in float32 steps. The negative zero has no
+// place in the order; its distance is larger than that of any other float.
 func floatDistance(now uint32, extrapolated int64) int64 {
 	if now == negativeZero {
 		return negativeZeroDistance
@@ -167,7 +167,7 @@ const (
 	negativeZeroDistance = 1<<33 - 1
 )
 
-// WriteSymbols writes what Append gave.
+// WriteSymbols writes the symbols of Append.
 func WriteSymbols(w *wire.BitWriter, list []DeltaSymbol) {
 	for i := range list {
 		s := &list[i]
@@ -181,8 +181,9 @@ func WriteSymbols(w *wire.BitWriter, list []DeltaSymbol) {
 	}
 }
 
-// Read reads a row that Append coded against the same versions. It returns false, with lanes worth nothing and the reader
-// failed, when the bits end, the row is not one that Quantise could have made, or Append would have coded it otherwise.
+// Read decodes a row that Append encoded against the same versions. It returns false, with a failed reader and
+// undefined lanes, in three cases: the bits end; Quantise cannot produce this row; Append would have encoded the row
+// differently.
 func (d *Delta) Read(r *wire.BitReader, lanes []uint32, v *quantize.Baselines) bool {
 	if d.floats {
 		return d.readFloats(r, lanes, v)
@@ -220,7 +221,7 @@ func (d *Delta) Read(r *wire.BitReader, lanes []uint32, v *quantize.Baselines) b
 	return true
 }
 
-// readLane reads a lane that changed.
+// readLane decodes a changed lane.
 func (d *Delta) readLane(r *wire.BitReader, i int, lanes []uint32, v *quantize.Baselines, q *rotation) bool {
 	l := &d.lanes[i]
 	switch {
@@ -260,7 +261,7 @@ func (d *Delta) readLane(r *wire.BitReader, i int, lanes []uint32, v *quantize.B
 	return now >= 0 && now < 1<<l.bits && lanes[i] != v.Base[i]
 }
 
-// floatAt is the float so many steps from an extrapolation: the inverse of floatDistance.
+// floatAt returns the float at this distance from an extrapolation: the inverse of floatDistance.
 func floatAt(extrapolated, distance int64) (lane uint32, ok bool) {
 	if distance == negativeZeroDistance {
 		return negativeZero, true
@@ -268,7 +269,7 @@ func floatAt(extrapolated, distance int64) (lane uint32, ok bool) {
 	return floatLane(extrapolated + distance)
 }
 
-// Code returns the bits of the symbol itself, without the raw ones that follow, and how many they are.
+// Code returns the code of the symbol and its length, without the raw bits.
 func (s *DeltaSymbol) Code() (code uint64, n uint) {
 	if s.Table == nil {
 		return 0, 0

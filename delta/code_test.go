@@ -18,8 +18,7 @@ import (
 	"github.com/arche-netcode/netcode/wire"
 )
 
-// requireCoded asks that Code comes to the very bits of a list that Append gave, wherever in a word they begin, and goes on
-// with the same.
+// requireCoded checks that Code writes exactly the bits of Append's symbols, at any bit offset, also for later rows.
 func requireCoded(t require.TestingT, d *Delta, now []uint32, v *quantize.Baselines, list []DeltaSymbol) {
 	wantBytes := make([]byte, 8*len(list)+16)
 	want := wire.NewBitWriter(wantBytes)
@@ -53,7 +52,7 @@ func requireCoded(t require.TestingT, d *Delta, now []uint32, v *quantize.Baseli
 	}
 }
 
-// codedPlans is plans of every kind of field, of lanes in several groups, and with each extrapolation.
+// codedPlans returns plans with every kind of field, several groups of lanes, and every extrapolation.
 func codedPlans(t testing.TB) []*quantize.Plan {
 	type quats struct {
 		Flag bool
@@ -83,7 +82,7 @@ func codedPlans(t testing.TB) []*quantize.Plan {
 	}
 }
 
-// Code comes to the bits of the plain coder for any rows, with the tables that ship and with others.
+// Code equals the plain encoder for any rows, with shipped and other tables.
 func TestCodeIsTheListsBits(t *testing.T) {
 	for name, source := range map[string]TableSource{"shipped": Shipped(), "flat": flatSource{}} {
 		for _, p := range codedPlans(t) {
@@ -119,7 +118,7 @@ func codes(t *rapid.T, d *Delta) {
 	requireCoded(t, d, now, &v, d.Append(nil, now, &plain))
 }
 
-// The lanes at the ends of their ranges, in every pair of versions.
+// Lanes at the ends of their ranges, in every pair of versions.
 func TestCodeAtTheEnds(t *testing.T) {
 	for _, p := range codedPlans(t) {
 		d, err := NewDelta(p, Shipped())
@@ -139,7 +138,7 @@ func TestCodeAtTheEnds(t *testing.T) {
 					for _, age := range []int64{1, 2, 4, 5, 12, 13, 4096} {
 						for _, span := range []int64{0, 1, 3, 4096} {
 							if span == 0 && before != nil {
-								continue // of no meaning without Before only
+								continue // meaningless without Before
 							}
 							v := quantize.Baselines{Base: base, Before: before, Age: age, Span: span, Miss: int(age) % misses}
 							plain := v
@@ -154,7 +153,7 @@ func TestCodeAtTheEnds(t *testing.T) {
 	}
 }
 
-// plainRotation is the extrapolation of a rotation as PROTOCOL.md tells it, step by step.
+// plainRotation extrapolates a rotation by the text of PROTOCOL.md, step by step.
 func plainRotation(base, before []uint32, m, age, span int64) (at, expected [4]int64) {
 	four := func(lanes []uint32) (c [4]int64) {
 		rest, from := 2*m*m, 1
@@ -202,7 +201,7 @@ func plainRotation(base, before []uint32, m, age, span int64) (at, expected [4]i
 	return at, expected
 }
 
-// A rotation is extrapolated as the plain way does it, for any lanes of any width.
+// The extrapolation of rotations equals the plain one, for lanes of any width.
 func TestRotationIsThePlainOne(t *testing.T) { rapid.Check(t, rotations) }
 
 // FuzzRotation is TestRotationIsThePlainOne for a fuzzer.
@@ -261,7 +260,7 @@ func TestCodeAllocatesNothing(t *testing.T) {
 	alloctest.Zero(t, 20, code)
 }
 
-// The rows of a body that runs on a circle, as the scenario tick has them.
+// Rows of a moving circle, as in the benchmark scenario.
 type (
 	benchPlace struct {
 		X, Y, Z float32 `net:"min=-256,max=255,step=0.002"`
@@ -276,11 +275,11 @@ type (
 
 const benchBodies = 1000
 
-// circling is the rows of many bodies on circles, one row of each tick for each body.
+// circling returns the rows of many objects on circles, by tick.
 func circling(tb testing.TB, ticks int) (deltas []*Delta, rows [][][][]uint32) {
 	random := rand.New(rand.NewPCG(7, 1))
 	plans := []*quantize.Plan{deltaPlan[benchPlace](tb), deltaPlan[benchTurn](tb), deltaPlan[benchSpeed](tb)}
-	rows = make([][][][]uint32, len(plans)) // by plan, body and tick
+	rows = make([][][][]uint32, len(plans)) // by plan, object and tick
 	for _, p := range plans {
 		d, err := NewDelta(p, Shipped())
 		require.NoError(tb, err)
@@ -311,7 +310,8 @@ func circling(tb testing.TB, ticks int) (deltas []*Delta, rows [][][][]uint32) {
 	return deltas, rows
 }
 
-// BenchmarkDelta codes the rows of bodies that all move, against what they were so many ticks ago and one before.
+// BenchmarkDelta encodes rows of moving objects against their versions some ticks ago, with a previous baseline one
+// tick before.
 func BenchmarkDelta(b *testing.B) {
 	const far = 6
 	deltas, rows := circling(b, far+2)

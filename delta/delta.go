@@ -13,65 +13,65 @@ import (
 	"github.com/arche-netcode/netcode/quantize"
 )
 
-// A Delta codes rows of one plan as what differs from an earlier version that both ends hold, T, and, where both hold it
-// too, the one that T itself was coded against, T'. The bits depend on these three versions and their ticks and on
-// nothing else: the bits are the same for every client with the same two baselines, and each row can be read alone.
+// A Delta encodes rows of one plan as differences from an earlier version T that both ends have. A second version T' is
+// used if both ends have it: the one that T itself was encoded against. The bits depend only on these three versions
+// and their ticks. They are the same for every client with the same two baselines, and each row can be decoded alone.
 //
-//	row    for each group of up to four lanes: one symbol, which of them changed;
-//	       in the context of which of them changed between T' and T
+//	row    for each group of up to four lanes: one symbol that tells which of them changed,
+//	         with the lanes that changed between T' and T as its context
 //	       then each changed lane in order
 //	       then texts and lists, see tail.go
-//	lane   token of its distance from the extrapolation, in the context of the movement that was extrapolated and of how many
-//	       ticks ago T was; raw, where there is nothing to extrapolate; nothing, where it has two values
+//	lane   token of its distance from the extrapolation, with the extrapolated movement and the age of T as its context;
+//	       raw bits, if there is no extrapolation; nothing, if the lane has two values
 //
-// A row of a single lane has no symbol. Which lanes are extrapolated from what is by kind of field, see LaneModel. The codes
-// come from Tables, by name: "Position.which0", "Position.0" and so on for a component's own, else those of the class.
+// A row of a single lane has no symbol. The kind of field determines the extrapolation, see LaneModel. The codes come
+// from Tables by name: "Position.which0", "Position.0" and so on for a component's own tables, else those of the class.
 type Delta struct {
 	plan        *quantize.Plan
 	groups      []deltaGroup
 	lanes       []deltaLane
-	fixed       int // lanes before those of texts and lists, which come behind: see tail
+	fixed       int // number of lanes before those of texts and lists, see tail
 	predictions predictedPool
 	tails       tailPool
-	own         bool // rows are extrapolated by a function of the component
-	floats      bool // all lanes are such
+	own         bool // a function of the component extrapolates rows
+	floats      bool // all lanes are ModelFloat
 	once        sync.Once
-	ready       bool // for Code
-	wide        bool // rows side by side are gone through several at a time: see wide
+	ready       bool // Prepare has run
+	wide        bool // the assembly is available and supports these rows
 	tables      kernel.TokenTables
 	class       rowClass
-	m           int64       // of rowTurn: the largest number of a lane,
-	length      uint64      // and the length that quaternions have, times 256: as in rotation
-	tops        kernel.Tops // of rows that goWide, else zeros
+	m           int64       // rotations: the largest value of a lane
+	length      uint64      // rotations: the length of quaternions times 256, see rotation
+	tops        kernel.Tops // set by goWide, else zeros
 
 	onceRead sync.Once
 	expects  bool            // see canExpect
-	wideRead bool            // rows are expected in assembly,
-	movement kernel.Movement // by these numbers
+	wideRead bool            // rows are extrapolated in assembly
+	movement kernel.Movement // constants for that assembly
 }
 
-// deltaGroup is lanes whose changes are one symbol.
+// deltaGroup is up to four lanes; one symbol tells which of them changed.
 type deltaGroup struct {
 	first, count int
-	table        *Table // nil when the row has but one lane
+	table        *Table // nil if the row has one lane
 	flat         []atomic.Uint32
-	read         *SymbolReader // of rows that are read together
+	read         *SymbolReader // for RowReader
 }
 
-// deltaLane tells how one lane is sent when it changed.
+// deltaLane describes how one changed lane is encoded.
 type deltaLane struct {
 	bits  uint8
 	model quantize.LaneModel
-	first int16  // of a rotation: its first lane
-	still bool   // it is expected to stay
-	table *Table // nil for raw and implied lanes
+	first int16  // first lane of its rotation
+	still bool   // extrapolated as unchanged
+	table *Table // nil for raw lanes and lanes with two values
 	flat  []atomic.Uint32
-	short []atomic.Uint32 // of rows that are coded side by side
-	read  *SymbolReader   // of rows that are read together
-	most  uint64          // of those: the largest legal number
+	short []atomic.Uint32 // cache of short tokens, for Batch
+	read  *SymbolReader   // for RowReader
+	most  uint64          // for RowReader: the largest legal value
 }
 
-// class is the name under which tables for any component's lanes of this kind are found.
+// class returns the name of the tables for lanes of this model in any component.
 func class(m quantize.LaneModel) string {
 	switch {
 	case m == quantize.ModelFloat:
@@ -88,7 +88,7 @@ func class(m quantize.LaneModel) string {
 	return "class.number"
 }
 
-// laneSymbols is the alphabet of the tables of such lanes.
+// laneSymbols returns the alphabet size of a lane's table.
 func laneSymbols(m quantize.LaneModel) int {
 	if m == quantize.ModelLargest {
 		return 4
@@ -96,7 +96,7 @@ func laneSymbols(m quantize.LaneModel) int {
 	return deltaSymbols
 }
 
-// laneContexts returns the number of contexts of those tables.
+// laneContexts returns the number of contexts of a lane's table.
 func laneContexts(m quantize.LaneModel) int {
 	if m == quantize.ModelLargest {
 		return 4
@@ -104,30 +104,30 @@ func laneContexts(m quantize.LaneModel) int {
 	return deltaContexts
 }
 
-// groupLanes is the number of lanes whose changes are one symbol.
+// groupLanes is the number of lanes in a group.
 const groupLanes = 4
 
-// deltaSymbols is the alphabet of a lane's table: a lane may be 33 bits away from its extrapolation.
+// deltaSymbols is the alphabet size of a lane's table: a distance has up to 33 bits.
 const deltaSymbols = 3 + 4*32
 
-// deltaFlat is flatSize of it.
+// deltaFlat is flatSize(deltaSymbols).
 const deltaFlat = 144
 
-// Contexts of a lane's table: the extrapolated movement, and how long ago T was.
+// Contexts of a lane's table: the extrapolated movement, and the age of T.
 const (
-	// AgeClasses is the number of classes of the age of a baseline.
+	// AgeClasses is the number of classes of a baseline's age.
 	AgeClasses     = 4
 	misses         = 3
 	contextsPerAge = (2 + movementSteps) * misses
 	deltaContexts  = contextsPerAge * AgeClasses
 )
 
-// WhichContexts returns the number of contexts of the symbol that tells which of n things changed: one for each set that moved before, and one for
-// unknown, for each class of age.
+// WhichContexts returns the number of contexts of the symbol that tells which of n things changed. Each age class has
+// one context per set of things that moved before, and one for unknown.
 func WhichContexts(n int) int { return (1<<n + 1) * AgeClasses }
 
-// WhichContext is the context for which of n things changed since T, age ticks ago, when those of moved had moved between
-// T' and T, or when that is not known.
+// WhichContext returns the context of the symbol that tells which of n things changed since T. age is the age of T in
+// ticks. moved is the set that changed between T' and T, if known.
 func WhichContext(n int, moved uint, known bool, age int64) int {
 	if !known {
 		moved = 1 << n
@@ -135,7 +135,7 @@ func WhichContext(n int, moved uint, known bool, age int64) int {
 	return AgeClass(age)*(1<<n+1) + int(moved)
 }
 
-// AgeClass tells apart how old a baseline is, in ticks from 1.
+// AgeClass returns the class of a baseline's age, in ticks from 1.
 func AgeClass(age int64) int {
 	switch {
 	case age <= 1:
@@ -148,13 +148,14 @@ func AgeClass(age int64) int {
 	return 3
 }
 
-// TableSource gives tables by name: a set of tables, or a trainer that has yet to make them.
+// TableSource provides tables by name: a set of tables, or a trainer that builds them.
 type TableSource interface {
-	// Table returns the table of the first of two names that is known, with so many symbols and contexts.
+	// Table returns the table called name, else the one called class. It must have these numbers of symbols and
+	// contexts.
 	Table(name, class string, symbols, contexts int) (*Table, error)
 }
 
-// Table implements TableSource. The error wraps ErrAlphabet: neither name is known, or the table is of another size.
+// Table implements TableSource. The error wraps ErrAlphabet: neither name exists, or the table has another size.
 func (s *Tables) Table(name, class string, symbols, contexts int) (*Table, error) {
 	for _, t := range s.list {
 		if t.name == name {
@@ -164,7 +165,7 @@ func (s *Tables) Table(name, class string, symbols, contexts int) (*Table, error
 	return s.Find(class, symbols, contexts)
 }
 
-// Over returns a source that gives the tables of s, and those of another source for what s does not know.
+// Over returns a source that uses the tables of s, and those of below for names that s lacks.
 func (s *Tables) Over(below TableSource) TableSource { return overlaid{s, below} }
 
 type overlaid struct {
@@ -172,7 +173,7 @@ type overlaid struct {
 	below TableSource
 }
 
-// Table implements TableSource. A table that is known but of another size is an error: it was trained for something else.
+// Table implements TableSource. A table with another size is an error: it was trained for something else.
 func (o overlaid) Table(name, class string, symbols, contexts int) (*Table, error) {
 	for _, t := range o.above.list {
 		if t.name == name || t.name == class {
@@ -182,8 +183,8 @@ func (o overlaid) Table(name, class string, symbols, contexts int) (*Table, erro
 	return o.below.Table(name, class, symbols, contexts)
 }
 
-// Ready returns a source of the same tables with all their codes made, so that none is made, and nothing allocated, when a
-// rare context first comes up in a game. A set of tables for a component of three fields takes a few milliseconds.
+// Ready returns a source of the same tables that builds all codes in advance, so that a rare context allocates nothing
+// during a game. The tables of a component of three fields take a few milliseconds.
 func Ready(source TableSource) TableSource { return prepared{source} }
 
 type prepared struct{ of TableSource }
@@ -197,7 +198,7 @@ func (r prepared) Table(name, class string, symbols, contexts int) (*Table, erro
 	return t, err
 }
 
-// NewDelta returns the delta code of a plan. The error tells which table is missing.
+// NewDelta returns the Delta of a plan. The error names a missing table.
 func NewDelta(p *quantize.Plan, source TableSource) (*Delta, error) {
 	if p.ExtrapolatedBy() != "" && !p.Extrapolates() {
 		return nil, fmt.Errorf("%w: %s is extrapolated by %s", ErrExtrapolation, p.Name(), p.ExtrapolatedBy())
@@ -235,8 +236,8 @@ func NewDelta(p *quantize.Plan, source TableSource) (*Delta, error) {
 	return d, nil
 }
 
-// tableName makes a table's name of a wire name, which may hold what table names may not. One that was changed or cut, or
-// is what tables of no component begin with, has its hash in it, so that no two come to be the same by chance.
+// tableName returns the table name of a wire name, which may contain characters that table names may not. A changed,
+// cut or reserved name gets a hash suffix, so that names do not collide by chance.
 func tableName(name string) string {
 	clean := []byte(name)
 	hash := uint32(2166136261)
@@ -254,7 +255,7 @@ func tableName(name string) string {
 	return fmt.Sprintf("%s-%08x", clean[:min(len(clean), 40)], hash)
 }
 
-// extrapolation extrapolates a lane that is no part of a rotation, and returns the movement that leads there from T too.
+// extrapolation returns the extrapolation of a lane outside a rotation, and its movement since T.
 func (d *Delta) extrapolation(i int, v *quantize.Baselines, own *predicted) (extrapolated, movement int64) {
 	l := &d.lanes[i]
 	base := int64(v.Base[i])
@@ -281,7 +282,7 @@ func (d *Delta) extrapolation(i int, v *quantize.Baselines, own *predicted) (ext
 	return extrapolated, movement
 }
 
-// ownExtrapolation is extrapolation by the component's own function.
+// ownExtrapolation is extrapolation for lanes that the component's own function extrapolates.
 func (l *deltaLane) ownExtrapolation(base, extrapolated uint32) (at, movement int64) {
 	switch l.model {
 	case quantize.ModelFloat:
@@ -293,22 +294,22 @@ func (l *deltaLane) ownExtrapolation(base, extrapolated uint32) (at, movement in
 	return int64(extrapolated), int64(extrapolated) - int64(base)
 }
 
-// divide rounds to the nearest, halves away from zero.
+// divide returns n/by rounded to the nearest, halves away from zero.
 func divide(n, by int64) int64 {
-	if by == 1 { // most often: a packet a tick, none lost
+	if by == 1 { // usual: a packet per tick, none lost
 		return n
 	}
-	sign := n >> 63 // no branch on it, which nobody could foresee
+	sign := n >> 63 // no branch: the sign is unpredictable
 	n = int64((uint64(n^sign-sign) + uint64(by)/2) / uint64(by))
 	return n ^ sign - sign
 }
 
-// wrapped is a difference on a circle of 2^width, from -2^(width-1) to 2^(width-1)-1.
+// wrapped reduces a difference on a circle of 2^width to -2^(width-1)..2^(width-1)-1.
 func wrapped(n int64, width uint8) int64 {
 	return n << (64 - width) >> (64 - width)
 }
 
-// orderedFloat maps the bits of a float32 to a number that is larger for a larger float.
+// orderedFloat maps the bits of a float32 to an integer with the same order.
 func orderedFloat(lane uint32) int64 {
 	if lane>>31 != 0 {
 		return -int64(lane & 0x7FFF_FFFF)
@@ -316,7 +317,7 @@ func orderedFloat(lane uint32) int64 {
 	return int64(lane)
 }
 
-// floatLane is the inverse of orderedFloat; of the two zeros it knows the positive one.
+// floatLane is the inverse of orderedFloat; it returns the positive zero.
 func floatLane(n int64) (lane uint32, ok bool) {
 	if n < 0 {
 		return uint32(-n) | 1<<31, -n <= math.MaxInt32
@@ -324,7 +325,7 @@ func floatLane(n int64) (lane uint32, ok bool) {
 	return uint32(n), n <= math.MaxInt32
 }
 
-// floatExtrapolation goes on in a straight line, in float64 and rounded once each step on every machine.
+// floatExtrapolation extrapolates linearly, in float64, with one rounding per step on every machine.
 func floatExtrapolation(base, before uint32, age, span int64) (extrapolated, movement int64) {
 	from := orderedFloat(base)
 	at, was := float64(math.Float32frombits(base)), float64(math.Float32frombits(before))
@@ -343,8 +344,8 @@ func floatExtrapolation(base, before uint32, age, span int64) (extrapolated, mov
 	return extrapolated, extrapolated - from
 }
 
-// context is the context of a lane's token: how far it was expected to move, in the bits of that number, and how far off the lane before
-// was. Movements of floats are small: every other length is enough.
+// context returns the context of a lane's token: the bit length of its extrapolated movement, and the miss of the
+// previous lane. For floats, whose steps are small, two bit lengths share a context.
 func (l *deltaLane) context(movement int64, v *quantize.Baselines, miss int) int {
 	at := AgeClass(v.Age) * contextsPerAge
 	if v.Before == nil {
@@ -357,7 +358,7 @@ func (l *deltaLane) context(movement int64, v *quantize.Baselines, miss int) int
 	return at + (1+min(steps, movementSteps))*misses + miss
 }
 
-// missOf tells apart how far off a lane was: one more from 2 and from 16 on.
+// missOf returns the class of a distance: 0, 1 from 2 on, 2 from 16 on.
 func missOf(distance int64) (miss int) {
 	far := uint64(max(distance, -distance))
 	if far >= 2 {
@@ -369,8 +370,7 @@ func missOf(distance int64) (miss int) {
 	return miss
 }
 
-// straight reports whether the extrapolation is as far from T as T is from T', one tick: most often, a packet a tick and none lost. Then a movement is continued
-// as it is.
+// straight reports whether age and span are 1: a packet per tick, none lost. The movement is then used as it is.
 func straight(v *quantize.Baselines) bool { return v.Age == 1 && v.Span == 1 }
 
 // bitOf returns 1 for true.
@@ -384,19 +384,19 @@ func bitOf(b bool) (v uint32) {
 // finiteLane reports whether the bits of a float32 are neither infinite nor NaN.
 func finiteLane(bits uint32) bool { return bits&0x7F80_0000 != 0x7F80_0000 }
 
-// ErrExtrapolation means that a plan that was parsed is extrapolated by a function that this program does not have.
+// ErrExtrapolation means that this program lacks the extrapolation function of a parsed plan.
 var ErrExtrapolation = errors.New("wire: the component's extrapolation function is not here")
 
-// predicted is the row that the plan's function extrapolates. The rows are the Delta's, to be used again: give them back.
+// predicted is a row that the component's function extrapolated. It belongs to the Delta's pool: call release.
 type predicted struct {
 	lanes []uint32
 	v     quantize.Baselines
 }
 
-// predictedPool keeps rows for extrapolations. Any number of goroutines may ask.
+// predictedPool is a pool of rows for extrapolation, for any number of goroutines.
 type predictedPool struct{ pool sync.Pool }
 
-// extrapolated asks the plan's function, nil where it has none.
+// extrapolated calls the component's function. It returns nil if there is none.
 func (d *Delta) extrapolated(v *quantize.Baselines) *predicted {
 	if !d.plan.Extrapolates() {
 		return nil
@@ -414,7 +414,7 @@ func (d *Delta) extrapolated(v *quantize.Baselines) *predicted {
 	return o
 }
 
-// release gives the row back.
+// release returns the row to the pool.
 func (d *Delta) release(o *predicted) {
 	if o != nil {
 		o.v = quantize.Baselines{}
@@ -422,7 +422,8 @@ func (d *Delta) release(o *predicted) {
 	}
 }
 
-// EachField tells how many bits each field takes of a row that is sent as what differs; field -1 is which of them do.
+// EachField calls each with the number of bits that each field takes in the encoded row. Field -1 is the symbols that
+// tell which lanes changed.
 func (d *Delta) EachField(now []uint32, v *quantize.Baselines, each func(field, bits int)) {
 	q := rotation{lane: -1, own: d.extrapolated(v), miss: v.Miss}
 	defer d.release(q.own)

@@ -32,7 +32,7 @@ func flatDelta(t testing.TB, p *quantize.Plan) *Delta {
 	return d
 }
 
-// drawLanes draws a legal row: any bits that ReadRow takes.
+// drawLanes draws a legal row: any bits that ReadRow accepts.
 func drawLanes(t *rapid.T, p *quantize.Plan, label string) []uint32 {
 	lanes := make([]uint32, p.Lanes())
 	for i := range lanes {
@@ -50,7 +50,7 @@ func fixLanes(p *quantize.Plan, lanes []uint32) {
 		for to < len(lanes) && p.Lane(to).Field == p.Lane(from).Field {
 			to++
 		}
-		if to-from == 4 { // a rotation: zeros are none
+		if to-from == 4 { // a rotation: zeros are not legal
 			copy(legal[from:], []uint32{3, 255, 255, 255})
 		}
 		from = to
@@ -78,7 +78,7 @@ func fixLanes(p *quantize.Plan, lanes []uint32) {
 	copy(lanes, legal)
 }
 
-// nudged is a row near another one.
+// nudged returns a row near another one.
 func nudged(t *rapid.T, p *quantize.Plan, from []uint32, label string) []uint32 {
 	lanes := append([]uint32{}, from...)
 	for i := range lanes {
@@ -131,7 +131,7 @@ func testDeltaWith(t *testing.T, p *quantize.Plan, source TableSource) {
 		require.Equal(t, now, got)
 		require.EqualValues(t, 0x2A, r.Read(6))
 		require.Equal(t, coding, reading, "both ends go on with the same")
-		for cut := 0; cut < len(b); cut++ { // never a panic, never more than is there
+		for cut := 0; cut < len(b); cut++ { // no panic, and no read beyond the end
 			r, again := wire.NewBitReader(b[:cut]), v
 			_ = d.Read(&r, got, &again)
 		}
@@ -144,7 +144,7 @@ func TestDeltaRoundTrips(t *testing.T) {
 	t.Run("single", func(t *testing.T) { testDelta(t, deltaPlan[loneNumber](t)) })
 }
 
-// The zero that is below zero has no place on the line of floats, and yet is sent.
+// The negative zero has no place in the order of floats, but is encoded.
 func TestDeltaOfNegativeZero(t *testing.T) {
 	type one struct{ X, Y float32 }
 	p := deltaPlan[one](t)
@@ -165,7 +165,7 @@ func TestDeltaOfNegativeZero(t *testing.T) {
 	}
 }
 
-// A row that goes on as it went costs next to nothing, with tables that are trained on such rows.
+// A row that continues its movement costs almost nothing, with tables trained on such rows.
 func TestDeltaExtrapolates(t *testing.T) {
 	p := deltaPlan[rowtest.AnyField](t)
 	d := flatDelta(t, p)
@@ -215,7 +215,7 @@ func FuzzDeltaRead(f *testing.F) {
 	})
 }
 
-// chosen has fields that are extrapolated otherwise than is usual.
+// chosen has fields with extrapolations other than the default.
 type chosen struct {
 	A float32    `net:"min=-8,max=8,step=0.01,extrapolate=previous"`
 	B float32    `net:"min=-8,max=8,step=0.01,extrapolate=none"`
@@ -226,7 +226,7 @@ type chosen struct {
 	G float32    `net:"extrapolate=none"`
 	H int64      `net:"extrapolate=none"`
 	I [2]int8    `net:"min=-9,max=80,extrapolate=linear"`
-	J float32    `net:"axis,extrapolate=linear"` // as usual: it leaves no trace
+	J float32    `net:"axis,extrapolate=linear"` // the default: not in the description
 	K [4]float32 `net:"quat,bits=9,extrapolate=none"`
 }
 
@@ -280,7 +280,7 @@ func TestTagOfExtrapolationIsRefused(t *testing.T) {
 	}
 }
 
-// falls extrapolates X by gravity in lanes, and turns Q by what it turned.
+// falls extrapolates X by gravity, in lanes, and Q by its last turn.
 func falls(extrapolated []uint32, v *quantize.Baselines) {
 	if v.Before != nil {
 		extrapolated[0] = v.Base[0] + uint32(int64(v.Base[0]-v.Before[0])*v.Age/v.Span) - uint32(v.Age*v.Age)
@@ -310,7 +310,7 @@ func TestOwnExtrapolationTakesThePlaceOfTheUsual(t *testing.T) {
 	}
 }
 
-// Whatever the function says, even beyond what lanes hold, rows are sent.
+// Rows are encoded whatever the function returns, even values out of range.
 func TestWildExtrapolationsStillTravel(t *testing.T) {
 	p := deltaPlan[rowtest.AnyField](t)
 	word := uint32(1)
@@ -343,7 +343,7 @@ func TestExtrapolateByRefusesNames(t *testing.T) {
 	}
 }
 
-// A row of exact floats is sent whole in the same way, whatever is expected of its fields.
+// A row of exact floats is encoded whole in the same way, whatever the extrapolation of its fields.
 func TestFloatsAreExactWithAnyExtrapolation(t *testing.T) {
 	type exact struct {
 		X float32 `net:"extrapolate=none"`
@@ -357,7 +357,7 @@ func TestFloatsAreExactWithAnyExtrapolation(t *testing.T) {
 	require.True(t, p.Floats())
 }
 
-// Negative floats without a version before cost what positive ones do.
+// Without a previous baseline, negative floats cost the same as positive ones.
 func TestFloatsBelowZeroAreNear(t *testing.T) {
 	type one struct{ X, Y float32 }
 	p := deltaPlan[one](t)
@@ -370,7 +370,7 @@ func TestFloatsBelowZeroAreNear(t *testing.T) {
 	})
 }
 
-// A plan that was parsed has no extrapolation function: a delta of it is refused if it needs one.
+// A parsed plan has no extrapolation function: NewDelta fails if it needs one.
 func TestDeltaOfAParsedPlanWantsItsFunction(t *testing.T) {
 	q, err := quantize.ParsePlan("lone{On:bool}")
 	require.NoError(t, err)

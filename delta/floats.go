@@ -9,35 +9,35 @@ import (
 	"github.com/arche-netcode/netcode/quantize"
 )
 
-// Rows of nothing but floats are coded in two steps: first how far all lanes of a column are from what is expected of them,
-// then their tokens, row by row. It comes to the bits of Delta.Code.
+// Rows of only floats are encoded in two steps: first the distances of all lanes of a column from their extrapolations,
+// then their tokens, row by row. The bits equal those of Delta.Code.
 
-// A floatToken is all that the token of a lane depends on but how far off the lane before was: the place of its code among
-// those of the lane's table, in 16 bits; how many raw bits follow, in 8; and Versions.Miss for the next lane.
+// A floatToken contains everything that determines a lane's token, except the previous lane's miss. It has the place of
+// its code in the lane's table (16 bits), the number of raw bits (8) and Versions.Miss for the next lane.
 const (
 	floatRaw  = 16
 	floatMiss = 24
 )
 
-// tokensOfFloats finds the tokens of all lanes of a column of n rows of nothing but floats.
+// tokensOfFloats finds the tokens of all lanes of a column of n float rows.
 func (d *Delta) tokensOfFloats(c *BatchColumn, n int, v *quantize.Baselines) {
 	first, span := AgeClass(v.Age)*contextsPerAge, v.Span
 	if v.Before == nil {
-		span = 1 // where it has no meaning
+		span = 1 // unused
 	} else {
 		first += misses
 	}
 	switch {
 	case c.Any == 0:
 	case d.wide && n > 0:
-		_ = c.Differ[:n] // SAFETY: the assembly reads and writes so many rows, and there is room for MaxStreams
+		_ = c.Differ[:n] // SAFETY: the assembly accesses n rows; the arrays have room for MaxStreams
 		kernel.FloatTokens(&c.column, n, uint32(first*deltaFlat), float64(v.Age), float64(span))
 	default:
 		c.floatsAt(n, first, v.Age, span)
 	}
 }
 
-// floatsAt is tokensOfFloats without assembly.
+// floatsAt is tokensOfFloats in plain Go.
 func (c *BatchColumn) floatsAt(n, first int, age, span int64) {
 	contexts := uint32(first * deltaFlat)
 	for at := range c.Base[:n*groupLanes] {
@@ -57,7 +57,7 @@ func (c *BatchColumn) floatsAt(n, first int, age, span int64) {
 	}
 }
 
-// floatTokens writes which lanes differ, and the tokens of these.
+// floatTokens writes the symbols of changed lanes, and the tokens of these lanes.
 func (d *Delta) floatTokens(s *Batch, c *BatchColumn, v *quantize.Baselines) {
 	g := &d.groups[0]
 	class, lanes := AgeClass(v.Age), uint(g.count)&7
@@ -102,17 +102,18 @@ func (d *Delta) floatTokens(s *Batch, c *BatchColumn, v *quantize.Baselines) {
 	}
 }
 
-// Floats reports whether BeginFloats takes such rows.
+// Floats reports whether BeginFloats supports rows of d.
 func (d *Delta) Floats() bool { return d.floats && d.ready && len(d.lanes) <= groupLanes }
 
-// floatBatch is bodies of nothing but floats.
+// floatBatch is a batch of entities that have only float rows.
 type floatBatch struct {
 	which *Table
 	of    [MaxStreamRows]*Delta
 	codes kernel.FloatCodes
 }
 
-// BeginFloats finds the tokens of n bodies all of whose rows are floats: AppendFloats writes these. Which is as of Begin.
+// BeginFloats finds the tokens of n entities that have only float rows; AppendFloats writes them. which is the table of
+// Begin.
 func (s *Batch) BeginFloats(n int, which *Table, of []*Delta, columns []BatchColumn, v *quantize.Baselines) {
 	f := &s.floats
 	f.which, f.codes.Count = which, uint32(len(of))
@@ -132,7 +133,8 @@ func (s *Batch) BeginFloats(n int, which *Table, of []*Delta, columns []BatchCol
 	}
 }
 
-// whichCodes returns where the codes are of which of n things differ: the first context, what tells more of it, and the codes of a context as a power of two.
+// whichCodes returns the place of the codes that tell which of n things differ: the first context, the mask of things
+// that extend the context, and log2 of the codes per context.
 func whichCodes(n int, v *quantize.Baselines) (context, known, shift uint32) {
 	if context = uint32(WhichContext(n, 0, v.Before != nil, v.Age)); v.Before != nil {
 		known = 1<<n - 1
@@ -140,14 +142,14 @@ func whichCodes(n int, v *quantize.Baselines) (context, known, shift uint32) {
 	return context, known, uint32(n)
 }
 
-// mostFloats is more words than a body takes.
+// mostFloats is an upper bound of the words of one entity.
 const mostFloats = kernel.StreamBytes/8 + 1
 
-// AppendFloats appends the k-th body, and returns how many of its rows differ.
+// AppendFloats appends the k-th entity and returns how many of its rows differ.
 func (w *BitBuffer) AppendFloats(s *Batch, k int, columns []BatchColumn) (rows int) {
 	if columns[0].Wide && k < MaxStreams {
 		w.Reserve(mostFloats)
-		out := w.list[len(w.list):][:mostFloats] // SAFETY: the assembly writes no more
+		out := w.list[len(w.list):][:mostFloats] // SAFETY: the assembly writes at most mostFloats words
 		if words, acc, n, differ := kernel.WriteFloats(&s.floats.codes, &columns[0].column, k, &out[0], w.acc, uint64(w.n)); differ >= 0 {
 			w.list, w.acc, w.n = w.list[:len(w.list)+words], acc, uint(n)
 			return bits.OnesCount(uint(differ))
@@ -156,7 +158,7 @@ func (w *BitBuffer) AppendFloats(s *Batch, k int, columns []BatchColumn) (rows i
 	return w.floatsOf(s, k, columns)
 }
 
-// floatsOf is AppendFloats without assembly. It makes all codes known.
+// floatsOf is AppendFloats in plain Go. It also fills the code caches for the assembly.
 func (w *BitBuffer) floatsOf(s *Batch, k int, columns []BatchColumn) (rows int) {
 	f := &s.floats
 	changed, moved := 0, uint32(0)
@@ -187,7 +189,7 @@ func (w *BitBuffer) floatsOf(s *Batch, k int, columns []BatchColumn) (rows int) 
 	return rows
 }
 
-// symbolOf is Symbol for a table that is flat.
+// symbolOf is Symbol for a flat table.
 func (w *BitBuffer) symbolOf(t *Table, context uint32, symbol int) {
 	code := flatCode(t, t.flat, int(context), symbol, flatSize(t.symbols))
 	w.put(uint64(code&0xFFFF), uint(code>>16))

@@ -17,8 +17,8 @@ import (
 	"github.com/arche-netcode/netcode/wire"
 )
 
-// TestGoldenDeltas holds the symbols of rows, their contexts and their bytes against vectors that another program wrote
-// from the description of the format, with codes of about equal length.
+// TestGoldenDeltas compares symbols, contexts and bytes of rows with vectors that another program wrote from the
+// description of the format, with codes of about equal length.
 func TestGoldenDeltas(t *testing.T) {
 	seen := 0
 	for _, line := range rowtest.Vectors(os.ReadFile("testdata/golden_coded.txt")) {
@@ -75,7 +75,7 @@ func goldenDelta(t *testing.T, word []string) {
 	require.Equal(t, now, got)
 }
 
-// TestGoldenTables holds codes, tokens, runs, payloads and table texts against vectors that another program wrote from
+// TestGoldenTables compares codes, tokens, runs, payloads and table texts with vectors that another program wrote from
 // the description of the format.
 func TestGoldenTables(t *testing.T) {
 	seen := map[string]int{}
@@ -108,7 +108,7 @@ func fromHex(t *testing.T, text string) []byte {
 	return b
 }
 
-// numbers reads a list with commas.
+// numbers parses a list with commas.
 func numbers(t *testing.T, text string) (list []int64) {
 	t.Helper()
 	for _, word := range strings.Split(text, ",") {
@@ -231,7 +231,7 @@ type (
 	goldenFlag struct{ A bool }
 )
 
-// goldenPlan is the plan of one of them, by its description.
+// goldenPlan returns one of these plans, from its description.
 func goldenPlan(t *testing.T, description string) *quantize.Plan {
 	t.Helper()
 	name, _, _ := strings.Cut(description, "{")
@@ -251,7 +251,7 @@ func goldenPlan(t *testing.T, description string) *quantize.Plan {
 	return nil
 }
 
-// stairs is a TableSource whose codes differ from context to context, by the rule that stands in the file.
+// stairs is a TableSource whose codes differ by context, by the rule in the file.
 type stairs struct{}
 
 func (stairs) Table(name, _ string, symbols, contexts int) (*Table, error) {
@@ -291,7 +291,7 @@ func goldenLanes(t *testing.T, text string) (lanes []uint32) {
 	return lanes
 }
 
-// TestGoldenDiffer holds rows as what differs against vectors that another program wrote from the description of the format.
+// TestGoldenDiffer compares WriteNext with vectors that another program wrote from the description of the format.
 func TestGoldenDiffer(t *testing.T) {
 	seen := map[string]int{}
 	for _, line := range rowtest.Vectors(os.ReadFile("testdata/golden_differ.txt")) {
@@ -310,7 +310,7 @@ func TestGoldenDiffer(t *testing.T) {
 		now, payload := goldenLanes(t, word[6]), fromHex(t, word[7])
 		buf := make([]byte, 64)
 		w := wire.NewBitWriter(buf)
-		coding := v // which coding a row may change
+		coding := v // encoding may change a row
 		WriteSymbols(&w, d.Append(nil, now, &coding))
 		require.Equal(t, strings.TrimSuffix(word[7], "-"), hex.EncodeToString(buf[:w.Finish()]), line)
 		r := wire.NewBitReader(payload)

@@ -18,42 +18,43 @@ const (
 	MaxSymbols = 4096
 )
 
-// Why a prefix code or a set of tables is refused.
+// Errors of prefix codes and sets of tables.
 var (
-	// ErrCodeOverfull means that the lengths promise more codes than there are: two would be one another's prefix.
+	// ErrCodeOverfull means that there are more codes than the lengths allow: one would be a prefix of another.
 	ErrCodeOverfull = errors.New("wire: over-full prefix code")
-	// ErrCodeUnderfull means that some bits would mean nothing: a code that is not complete wastes them, and a reader would meet them.
+	// ErrCodeUnderfull means that the code is not complete: some bits would have no meaning.
 	ErrCodeUnderfull = errors.New("wire: under-full prefix code")
 	// ErrCodeTooDeep means that a code is longer than MaxCodeLength.
 	ErrCodeTooDeep = errors.New("wire: prefix code too deep")
-	// ErrAlphabet means that the number of symbols or contexts is not the one that is needed, or is none that can be.
+	// ErrAlphabet means that the number of symbols or contexts is wrong or out of range.
 	ErrAlphabet = errors.New("wire: wrong alphabet")
 )
 
 const (
-	fastBits = 9      // bits that the fast table of a Code looks at, at most
-	longCode = 0xFFFF // its entry where the code is longer; a symbol's is length << 12 | symbol
+	fastBits = 9      // index bits of Code.fast, at most
+	longCode = 0xFFFF // entry of Code.fast for longer codes; else length << 12 | symbol
 )
 
-// Code is a canonical prefix code: each symbol 0..n-1 has a code of its own, none is the start of another, and the
-// lengths alone say which. Codes are given out in the order of (length, symbol), each the one before plus 1, with as
-// many zeros behind it as it is longer; they are sent most significant bit first:
+// Code is a canonical prefix code for the symbols 0..n-1; the lengths alone determine it. Codes are assigned in the
+// order of (length, symbol): each is the previous plus 1, extended by zeros to its length. The most significant bit is
+// sent first:
 //
 //	symbol   0 1 2 3 4        0  1   2  3   4
 //	length   2 3 2 3 2   ->  00 110 01 111 10
 //
-// A Code is complete: whatever bits a reader meets are the start of some symbol's code. It does not change and may be
-// used by any number of goroutines.
+// A Code is complete: any bits start with the code of some symbol. It is immutable; any number of goroutines may use
+// it.
 type Code struct {
 	enc    []uint32                  // by symbol: length << 16 | code, its first bit in bit 0
 	fast   []uint16                  // by the next bits: length << 12 | symbol, or longCode
-	sorted []uint16                  // symbols in the order of their codes, for those beyond fast
-	end    [MaxCodeLength + 1]uint16 // by length: first number of 15 bits that is above the codes so long
-	base   [MaxCodeLength + 1]uint16 // by length: the difference of a code and its place in sorted
+	sorted []uint16                  // symbols in code order, for codes longer than fast
+	end    [MaxCodeLength + 1]uint16 // by length: the first 15-bit number above the codes of that length
+	base   [MaxCodeLength + 1]uint16 // by length: difference of a code and its index in sorted
 }
 
-// NewCode returns the code with these lengths, one a symbol. A single symbol has length 0 and takes no bits; else
-// each is 1 to MaxCodeLength. The errors wrap ErrAlphabet, ErrCodeTooDeep, ErrCodeOverfull or ErrCodeUnderfull.
+// NewCode returns the code with these lengths, one per symbol. A single symbol has length 0 and takes no bits;
+// otherwise each length is 1 to MaxCodeLength. The errors wrap ErrAlphabet, ErrCodeTooDeep, ErrCodeOverfull or
+// ErrCodeUnderfull.
 func NewCode(lengths []uint8) (*Code, error) {
 	c := new(Code)
 	if err := c.build(lengths); err != nil {
@@ -62,12 +63,12 @@ func NewCode(lengths []uint8) (*Code, error) {
 	return c, nil
 }
 
-// checkLengths returns how many codes there are of each length, or why the lengths are those of no code.
+// checkLengths returns the number of codes per length, or an error if no code has these lengths.
 func checkLengths(lengths []uint8) (count [MaxCodeLength + 1]int, err error) {
 	if len(lengths) == 0 || len(lengths) > MaxSymbols {
 		return count, fmt.Errorf("%w: %d symbols, not 1 to %d", ErrAlphabet, len(lengths), MaxSymbols)
 	}
-	used := 0 // of the numbers of MaxCodeLength bits
+	used := 0 // part of the 2^MaxCodeLength bit patterns
 	for symbol, n := range lengths {
 		switch {
 		case n > MaxCodeLength:
@@ -87,13 +88,13 @@ func checkLengths(lengths []uint8) (count [MaxCodeLength + 1]int, err error) {
 	return count, nil
 }
 
-// build makes c the code with these lengths.
+// build sets c to the code with these lengths.
 func (c *Code) build(lengths []uint8) error {
 	count, err := checkLengths(lengths)
 	if err != nil {
 		return err
 	}
-	var first, at [MaxCodeLength + 1]int // by length: first code, and place in sorted of the next symbol
+	var first, at [MaxCodeLength + 1]int // by length: first code; index in sorted of the next symbol
 	longest, code, place := 0, 0, 0
 	for n := 1; n <= MaxCodeLength; n++ {
 		code <<= 1
@@ -128,7 +129,7 @@ func (c *Code) build(lengths []uint8) error {
 // Symbols returns the size of the alphabet.
 func (c *Code) Symbols() int { return len(c.enc) }
 
-// Length returns how many bits a symbol takes.
+// Length returns the length of a symbol's code in bits.
 func (c *Code) Length(symbol int) int { return int(c.enc[symbol] >> 16) }
 
 // Write appends a symbol's code. A symbol outside the alphabet panics.
@@ -137,7 +138,7 @@ func (c *Code) Write(w *wire.BitWriter, symbol int) {
 	w.Write(uint64(e&0xFFFF), uint(e>>16))
 }
 
-// Read returns the next symbol. Where the bits end within its code the reader fails, and the symbol is 0.
+// Read returns the next symbol. If the bits end within its code, the reader fails and the symbol is 0.
 func (c *Code) Read(r *wire.BitReader) int {
 	next := r.Peek(MaxCodeLength)
 	e := uint(c.fast[next&uint64(len(c.fast)-1)])
@@ -151,8 +152,8 @@ func (c *Code) Read(r *wire.BitReader) int {
 	return int(e & 0xFFF)
 }
 
-// long finds the code at the start of acc that is longer than the fast table reaches. The code is complete, so the
-// last length always ends the search.
+// long returns the length of the code at the start of acc, which is longer than fastBits. The code is complete, so the
+// search ends.
 func (c *Code) long(acc uint64) uint {
 	next := bits.Reverse16(uint16(acc)) >> 1 // first bit on top
 	n := uint(fastBits + 1)
@@ -162,16 +163,16 @@ func (c *Code) long(acc uint64) uint {
 	return n<<12 | uint(c.sorted[c.base[n]+next>>(MaxCodeLength-n)])
 }
 
-// leaf is a symbol while its code's length is looked for.
+// leaf is a symbol during the search for code lengths.
 type leaf struct {
 	weight uint64
 	symbol int
 }
 
-// codeLengths returns the lengths of the complete prefix code of at most limit bits that makes the sum of weight ×
-// length least, by package-merge (Larmore and Hirschberg, 1990). Every symbol gets a code; equal weights get the shorter
-// code for the lower symbol, so the answer depends on nothing but the weights. Weights must be above zero and their sum,
-// times limit, must fit 64 bits; there must be no more than 2^limit of them.
+// codeLengths returns the lengths of an optimal complete prefix code of at most limit bits: it minimises the sum of
+// weight × length, by package-merge (Larmore and Hirschberg, 1990). Every symbol gets a code. Of equal weights the
+// lower symbol gets the shorter code, so that the result is unique. Weights must be positive. Their sum times limit
+// must fit 64 bits. There are at most 2^limit.
 func codeLengths(weights []uint64, limit int) []uint8 {
 	lengths := make([]uint8, len(weights))
 	if len(weights) < 2 {
@@ -184,8 +185,8 @@ func codeLengths(weights []uint64, limit int) []uint8 {
 	slices.SortFunc(leaves, func(a, b leaf) int {
 		return cmp.Or(cmp.Compare(a.weight, b.weight), cmp.Compare(b.symbol, a.symbol))
 	})
-	// A level's list holds every leaf, and every two neighbours of the level below as a package, by weight. What is
-	// kept of each level is which of its items are leaves.
+	// The list of a level has every leaf, and each pair of neighbours of the level below as a package, by weight.
+	// isLeaf stores per level which items are leaves.
 	isLeaf := make([][]bool, limit)
 	var list, packages []uint64
 	for level := range isLeaf {
@@ -195,8 +196,8 @@ func codeLengths(weights []uint64, limit int) []uint8 {
 			packages = append(packages, list[i]+list[i+1])
 		}
 	}
-	// The 2n-2 lightest items of the top level are the code: a leaf there costs its symbol one bit more, a package
-	// stands for two items of the level below.
+	// The 2n-2 lightest items of the top level are the code. A leaf among them adds one bit to its symbol's length; a
+	// package stands for two items of the level below.
 	take := 2*len(leaves) - 2
 	for level := limit - 1; level >= 0 && take > 0; level-- {
 		chosen := 0
@@ -211,7 +212,7 @@ func codeLengths(weights []uint64, limit int) []uint8 {
 	return lengths
 }
 
-// mergeLevel merges leaves and packages by weight, a leaf first where they weigh the same.
+// mergeLevel merges leaves and packages by weight, leaves first on a tie.
 func mergeLevel(leaves []leaf, packages []uint64) (list []uint64, isLeaf []bool) {
 	list = make([]uint64, 0, len(leaves)+len(packages))
 	isLeaf = make([]bool, 0, cap(list))
@@ -227,21 +228,21 @@ func mergeLevel(leaves []leaf, packages []uint64) (list []uint64, isLeaf []bool)
 	return list, isLeaf
 }
 
-// A token stands for a signed number in an entropy table: its magnitude's bit length, its sign and the bit after the
-// leading one, together one symbol; the bits below follow as they are. Numbers of one bucket are about as likely as each
-// other, so the table learns where the mass lies and the raw bits cost what they must.
+// A token encodes a signed number with an entropy table. The symbol has the bit length of the magnitude, the sign, and
+// the bit after the leading one. The remaining bits follow uncompressed: within one symbol they are almost equally
+// likely.
 //
 //	number            symbol                              raw bits
 //	0                 0                                   0
 //	+1, -1            1, 2                                0
 //	bit length k >= 2 3 + 4(k-2) + 2 × next bit + sign    k-2       sign: 1 below zero
 //
-// No number has two tokens.
+// Each number has one token.
 
 // MaxTokenBits is the largest bit length of a token's magnitude.
 const MaxTokenBits = 63
 
-// Token returns the symbol that stands for v, and the raw bits that follow it.
+// Token returns the symbol of v and its raw bits.
 func Token(v int64) (symbol int, raw uint64, rawBits uint) {
 	sign := int(uint64(v) >> 63)
 	magnitude := uint64(v^v>>63) + uint64(sign)
@@ -253,8 +254,8 @@ func Token(v int64) (symbol int, raw uint64, rawBits uint) {
 	return 3 + 4*int(k-2) + 2*next + sign, magnitude & (1<<(k-2) - 1), k - 2
 }
 
-// WriteToken appends the token of v in a context: its symbol and its raw bits. A number too large for the table's
-// alphabet panics.
+// WriteToken appends the token of v in a context: symbol, then raw bits. It panics if v is too large for the table's
+// alphabet.
 func (t *Table) WriteToken(w *wire.BitWriter, context int, v int64) {
 	symbol, raw, n := Token(v)
 	if n > MaxTokenBits-2 {
@@ -270,11 +271,11 @@ func (t *Table) WriteToken(w *wire.BitWriter, context int, v int64) {
 	w.Write(raw, n)
 }
 
-// ReadToken reads what WriteToken wrote. Where the bits end early, or the table has symbols that stand for no number,
-// the reader fails and the number is 0.
+// ReadToken reads a token of WriteToken. If the bits end, or the symbol stands for no number, the reader fails and the
+// result is 0.
 func (t *Table) ReadToken(r *wire.BitReader, context int) int64 {
 	c := t.code(context)
-	next := r.Peek(2 * MaxCodeLength) // so that most raw bits are at hand too
+	next := r.Peek(2 * MaxCodeLength) // loads most raw bits as well
 	e := uint(c.fast[next&uint64(len(c.fast)-1)])
 	if e == longCode {
 		e = c.long(next)
@@ -289,7 +290,7 @@ func (t *Table) ReadToken(r *wire.BitReader, context int) int64 {
 	return tokenValue(symbol, next>>(length&63)&(1<<(n&63)-1), n)
 }
 
-// slowToken is the rest of ReadToken where the accumulator does not hold the raw bits.
+// slowToken reads the raw bits if the accumulator has too few.
 func slowToken(r *wire.BitReader, length, symbol, n uint) int64 {
 	r.Read(length)
 	if n > MaxTokenBits-2 {
@@ -312,5 +313,5 @@ func tokenValue(symbol uint, raw uint64, n uint) int64 {
 	return magnitude ^ sign - sign
 }
 
-// movementSteps is the number of classes of the magnitude of a movement: above 2^(movementSteps-1) all count as one.
+// movementSteps is the number of size classes of a movement; those above 2^(movementSteps-1) share one.
 const movementSteps = 12

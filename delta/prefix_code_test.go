@@ -14,7 +14,7 @@ import (
 	"github.com/arche-netcode/netcode/wire"
 )
 
-// drawLengths splits random leaves of a tree, which makes the lengths of a complete code.
+// drawLengths draws the lengths of a complete code, by splitting random leaves of a tree.
 func drawLengths(t *rapid.T, most int) []uint8 {
 	lengths := []uint8{0}
 	for range rapid.IntRange(0, most-1).Draw(t, "splits") {
@@ -42,7 +42,7 @@ func kraft(lengths []uint8) (sum int) {
 	return sum
 }
 
-// slowCode is a prefix code as the comment on Code defines it, by its bits.
+// slowCode is a prefix code by the definition in Code's comment, bit by bit.
 type slowCode map[string]int
 
 func newSlowCode(lengths []uint8) slowCode {
@@ -65,7 +65,7 @@ func newSlowCode(lengths []uint8) slowCode {
 	return slow
 }
 
-// read takes bits until they are a code.
+// read reads bits until they form a code.
 func (s slowCode) read(r *wire.BitReader) (symbol int, ok bool) {
 	text := ""
 	for {
@@ -112,7 +112,7 @@ func TestCodeRoundTripAndSlowTwin(t *testing.T) {
 	})
 }
 
-// Every bit string is codes to its end: the fast reader and the slow one see the same symbols, and the end alike.
+// Any bit string is a sequence of codes: the fast and the slow reader find the same symbols and the same end.
 func TestCodeReadsAnyBitsAsTheSlowTwin(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		lengths := drawLengths(t, 200)
@@ -201,7 +201,7 @@ func TestNewCodeRefuses(t *testing.T) {
 	}
 }
 
-// A full code table filled wrongly must not be reached: every change of one length is refused.
+// Every change of one length of a complete code is refused.
 func TestNewCodeRefusesEveryChangedLength(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		lengths := drawLengths(t, 60)
@@ -242,7 +242,8 @@ func TestCodeCutAnywhere(t *testing.T) {
 	require.Equal(t, (n+1)*8-bits, r.Remaining())
 }
 
-// skewed returns symbols with the frequencies of small differences: each magnitude half as likely as the one before.
+// skewed returns symbols with the frequencies of small differences: each magnitude is half as likely as the previous
+// one.
 func skewed(count, symbols int) []int {
 	random := rand.New(rand.NewPCG(3, 4))
 	list := make([]int, count)
@@ -311,8 +312,8 @@ func BenchmarkCode(b *testing.B) {
 	}
 }
 
-// dumbHuffman returns the cost of the best prefix code of any depth, and its depth: it joins the two lightest trees
-// until one is left, and of equal ones the flattest.
+// dumbHuffman returns the cost of an optimal prefix code of any depth, and its depth. It joins the two lightest trees,
+// of equal ones the flattest, until one is left.
 func dumbHuffman(weights []uint64) (cost uint64, depth int) {
 	type tree struct {
 		weight uint64
@@ -390,7 +391,7 @@ func TestCodeLengthsAreTheBestWithinTheLimit(t *testing.T) {
 	limited := 0
 	rapid.Check(t, func(t *rapid.T) {
 		weights := rapid.SliceOfN(rapid.Custom(func(t *rapid.T) uint64 {
-			return 1 << rapid.IntRange(0, 12).Draw(t, "log") // steep, so that the limit matters
+			return 1 << rapid.IntRange(0, 12).Draw(t, "log") // steep, so that the limit has an effect
 		}), 2, 8).Draw(t, "weights")
 		limit := rapid.IntRange(3, 6).Draw(t, "limit")
 		lengths := codeLengths(weights, limit)
@@ -406,7 +407,7 @@ func TestCodeLengthsAreTheBestWithinTheLimit(t *testing.T) {
 	require.True(t, limited > 0 || testing.Short(), "the limit never mattered")
 }
 
-// Weights like Fibonacci's numbers make the deepest Huffman tree there is.
+// Fibonacci weights give the deepest Huffman tree.
 func TestCodeLengthsOfTheDeepestTree(t *testing.T) {
 	weights := []uint64{1, 1}
 	for len(weights) < 40 {
@@ -431,12 +432,11 @@ func TestCodeLengthsOfLargeAlphabets(t *testing.T) {
 			require.LessOrEqual(t, lengths[i], lengths[i-1], "the heavier is longer")
 		}
 	}
-	// Symbols of the same weight are ordered by their numbers, so that a table never depends on how
-	// sorting works.
+	// Symbols of equal weight are ordered by number, so that a table does not depend on the sort algorithm.
 	require.Equal(t, []uint8{2, 2, 2, 3, 3}, codeLengths([]uint64{1, 1, 1, 1, 1}, MaxCodeLength))
 }
 
-// flatTokens returns a table in which every token can be written.
+// flatTokens returns a table that can encode every token.
 func flatTokens(t testing.TB, width, contexts int) *Table {
 	t.Helper()
 	trainer := NewTrainer()

@@ -8,19 +8,19 @@ import (
 	"github.com/arche-netcode/netcode/wire"
 )
 
-// Most rows that move are of two kinds: some lanes that go on in a straight line, and one rotation. Batch and RowReader have a way of
-// its own for each, to the same bits, which does not ask of each lane what it is.
+// Most moving rows have one of two classes: lanes that are extrapolated linearly, or one rotation. Batch and RowReader
+// have faster code for each, with the same bits, that does not branch on the kind of each lane.
 
-// rowClass is the class of a row: which way of a Batch it has.
+// rowClass selects the encoder of a Batch.
 type rowClass uint8
 
 const (
 	classOther rowClass = iota
 	classLines          // two to four lanes, all ModelLinear
-	classTurn           // a rotation that goes on
+	classTurn           // an extrapolated rotation
 )
 
-// rowClass returns the class of the rows.
+// rowClass returns the class of the rows of d.
 func (d *Delta) rowClass() rowClass {
 	if plain.On || len(d.groups) != 1 || len(d.lanes) < 2 {
 		return classOther
@@ -40,22 +40,21 @@ func (d *Delta) rowClass() rowClass {
 	return classOther
 }
 
-// far returns the movement of a component of a rotation, for other ages and spans than 1.
+// far returns the extrapolated movement of a rotation's component for an age or a span other than 1.
 func (d *Delta) far(step, age, span int64) int64 {
 	return min(max(divide(step*age, span), -4*d.m), 4*d.m)
 }
 
-// tokenBase is the first symbol of a magnitude of k bits: k, or 4k-5 where that is more. It is arithmetic, since max comes
-// to a branch here, which nobody could foresee.
+// tokenBase returns the first symbol of a magnitude of k bits: max(k, 4k-5), without a branch.
 func tokenBase(k int) int {
 	more := 3*k - 5
 	return k + more&^(more>>31)
 }
 
-// Games that send their floats exactly send little else, so rows of nothing but floats have a reader of their own. It
-// reads what Read would, lane by lane.
+// Games that send floats exactly rarely send other fields, so rows of only floats have their own reader. It decodes the
+// same rows as Read.
 
-// readFloats is Read of a row whose lanes are all floats.
+// readFloats is Read for rows whose lanes are all floats.
 func (d *Delta) readFloats(r *wire.BitReader, lanes []uint32, v *quantize.Baselines) bool {
 	base, before := v.Base, v.Before
 	lanes, base = lanes[:len(d.lanes)], base[:len(d.lanes)]
@@ -68,7 +67,7 @@ func (d *Delta) readFloats(r *wire.BitReader, lanes []uint32, v *quantize.Baseli
 		g := &d.groups[first/groupLanes]
 		changed := uint(1)
 		if g.table != nil {
-			known := uint(1) << g.count // that nobody knows
+			known := uint(1) << g.count // context for unknown
 			if before != nil {
 				known = 0
 				for i := range g.count {
@@ -106,7 +105,7 @@ func (d *Delta) readFloats(r *wire.BitReader, lanes []uint32, v *quantize.Baseli
 	return true
 }
 
-// onlyFloats reports whether all lanes are floats that go on in a straight line.
+// onlyFloats reports whether all lanes are linearly extrapolated floats.
 func (d *Delta) onlyFloats() bool {
 	if plain.On {
 		return false

@@ -19,8 +19,8 @@ type (
 	}
 )
 
-// drawTurns is a rotation in three versions that leave out the same component, most often, each a few steps from the one
-// before or anywhere.
+// drawTurns draws three versions of a rotation, usually with the same left-out component: each a few steps from the
+// previous one, or arbitrary.
 func drawTurns(t *rapid.T, m int64) (rows [3][]uint32) {
 	for i := range rows {
 		rows[i] = []uint32{rapid.Uint32Range(0, 3).Draw(t, "left out"), 0, 0, 0}
@@ -37,7 +37,7 @@ func drawTurns(t *rapid.T, m int64) (rows [3][]uint32) {
 	return rows
 }
 
-// Which rows have a way of their own.
+// Classes of rows with their own encoder.
 func TestRowKinds(t *testing.T) {
 	if plain.On {
 		t.Skip("a test of row classes, which netcode_plain leaves out")

@@ -13,41 +13,41 @@ import (
 	"github.com/arche-netcode/netcode/wire"
 )
 
-// MaxExpected is the number of rows that are extrapolated together.
+// MaxExpected is the maximum number of rows that are extrapolated together.
 const MaxExpected = kernel.MaxExpected
 
-// MaxGroupRows is the number of rows of an entity whose changes are one symbol.
+// MaxGroupRows is the maximum number of rows of an entity in one group; one symbol tells which of them changed.
 const MaxGroupRows = 4
 
-// RowGroup has the components of up to MaxExpected entities, which are coded against versions of the same two ticks: at most MaxGroupRows components, so that one
-// symbol tells which changed. Their contexts are found, and rotations extrapolated, for all entities before the first bit is read: a step that waits for its
-// operands then overlaps with those of the other rows. [RowReader.Entities] reads the rows.
+// RowGroup has the components of up to MaxExpected entities with the same two baseline ticks: at most MaxGroupRows
+// components, so that one symbol tells which changed. It computes the contexts and extrapolations of all entities
+// before the first bit is read, so that latencies overlap. [RowReader.Entities] then reads the rows.
 type RowGroup struct {
-	kernel.ReadGroup               // of rows that are eager
-	which            *SymbolReader // which rows changed
+	kernel.ReadGroup               // of the rows with eager set
+	which            *SymbolReader // reads which rows changed
 	rows             [MaxGroupRows]expectedRow
 	count            int
-	first            int // the first context of lanes at this age
+	first            int // first context of lanes at this age
 	age, span        int64
-	wide             bool // there are rows that are eager
+	wide             bool // some rows have eager set
 }
 
 // expectedRow is one component of several entities.
 type expectedRow struct {
-	kernel.ReadRow                                 // what ReadRows goes by, of rows that are eager
-	movement       [MaxExpected * groupLanes]int32 // of rotations, by entity and lane: from T to where the lane is expected
+	kernel.ReadRow                                 // arguments of ReadRows, for rows with eager set
+	movement       [MaxExpected * groupLanes]int32 // rotations, by entity and lane: extrapolated movement since T
 	which          *SymbolReader
 	tokens         [groupLanes]*SymbolReader
-	top            [groupLanes]int64 // the largest of a lane's bits
+	top            [groupLanes]int64 // largest value of each lane
 	lanes          []deltaLane
 	delta          *Delta
-	wide           *turnBatch // of rotations, nil: they are extrapolated one by one
-	eager          bool       // ReadRows reads the rows
-	class          int        // 1 + the class of age that all is ready for; 0: none
+	wide           *turnBatch // rotations; nil: extrapolated one by one
+	eager          bool       // ReadRows reads these rows
+	class          int        // 1 + the age class that is prepared; 0: none
 }
 
-// Begin makes a group that of some components, at most MaxGroupRows: of which rows change a symbol of a table tells, and the lanes of an entity's row begin at the
-// place of the same number.
+// Begin makes g a group of at most MaxGroupRows components. Table which has the symbol that tells which of them
+// changed. The lanes of component i start at at[i] in an entity's row.
 func (g *RowGroup) Begin(which *Table, deltas []*Delta, at []int) {
 	g.which, g.count = which.SymbolReader(), len(deltas)
 	g.Which = &g.which.entries[0]
@@ -71,7 +71,8 @@ func (g *RowGroup) Begin(which *Table, deltas []*Delta, at []int) {
 	}
 }
 
-// canExpect reports whether rows of the plan are extrapolated together, and prepares for that. Any number of goroutines may call it.
+// canExpect reports whether rows of d can be extrapolated together, and prepares for it. Any number of goroutines may
+// call it.
 func (d *Delta) canExpect() bool {
 	d.onceRead.Do(func() {
 		d.expects = d.class != classOther && !d.plan.Extrapolates() && !d.plan.Debugging()
@@ -98,15 +99,15 @@ func (d *Delta) canExpect() bool {
 	return d.expects
 }
 
-// Expect prepares the rows of n entities, the lanes of each stride behind those of the one before: those of base are as of T, age ticks ago, those of before as
-// of T', span ticks before T. Before is nil if T' is not used.
+// Expect extrapolates the rows of n entities. Consecutive entities are stride lanes apart. base has the rows as of T,
+// age ticks ago; before has those as of T', span ticks before T. before is nil if T' is not used.
 func (g *RowGroup) Expect(n, stride int, base, before []uint32, age, span int64) {
 	class, known := AgeClass(age), before != nil
 	g.first, g.age, g.span = class*contextsPerAge, age, span
 	if known {
 		g.first += misses
 	} else {
-		before, g.span = base, 1 // nothing moved: the extrapolation is the baseline
+		before, g.span = base, 1 // no movement: the extrapolation equals the baseline
 	}
 	g.which.want(class)
 	context := uint16(WhichContext(g.count, 0, known, age) << decoderBits)
@@ -125,7 +126,7 @@ func (g *RowGroup) Expect(n, stride int, base, before []uint32, age, span int64)
 	}
 }
 
-// prepare makes ready what reads the lanes at a class of age.
+// prepare sets up the symbol readers for an age class.
 func (e *expectedRow) prepare(class int) {
 	if !e.delta.expects || e.class == class+1 {
 		return
@@ -140,7 +141,7 @@ func (e *expectedRow) prepare(class int) {
 	e.class = class + 1
 }
 
-// expect finds out which lanes of n rows moved, and where they are expected if that is done for all at once.
+// expect finds the moved lanes of n rows. For rows with eager set, and for rotations, it also extrapolates.
 func (e *expectedRow) expect(g *RowGroup, n, stride int, base, before []uint32) {
 	d, age, span := e.delta, g.age, g.span
 	e.eager = e.which != nil && d.wideRead && age <= widest && span <= widest
@@ -148,7 +149,7 @@ func (e *expectedRow) expect(g *RowGroup, n, stride int, base, before []uint32) 
 	case e.eager && e.Turn != 0:
 		e.expectTurnsWide(g, n, stride, base, before)
 	case e.eager:
-		_, _ = base[(n-1)*stride:][:len(d.lanes)], before[(n-1)*stride:][:len(d.lanes)] // SAFETY: the assembly reads and writes so many rows
+		_, _ = base[(n-1)*stride:][:len(d.lanes)], before[(n-1)*stride:][:len(d.lanes)] // SAFETY: the assembly accesses n rows, which are within these slices
 		m := d.movement
 		m.First, m.Age, m.Half, m.Part = uint32(g.first)<<decoderBits, float64(age), float64(span/2)+0.5, 1/float64(span)
 		if span == 1 && age*int64(slices.Max(m.Top[:])) < 1<<31 {
@@ -163,7 +164,7 @@ func (e *expectedRow) expect(g *RowGroup, n, stride int, base, before []uint32) 
 	}
 }
 
-// moves finds out which lanes of n rows moved. Of a component whose rows Delta.Read reads it tells only if any did.
+// moves finds the moved lanes of n rows. For a component that Delta.Read decodes it only finds whether any moved.
 func (e *expectedRow) moves(n, stride int, base, before []uint32) {
 	width := len(e.delta.lanes)
 	for k, at := 0, 0; k < n; k, at = k+1, at+stride {
@@ -183,7 +184,8 @@ func (e *expectedRow) moves(n, stride int, base, before []uint32) {
 	}
 }
 
-// contexts fills in the contexts of the symbol that tells which lanes changed, and adds to those of the group, by entity, that this row, the i-th, moved.
+// contexts sets the contexts of the symbol that tells which lanes changed. In group it marks, per entity, that this row
+// (the i-th) moved.
 func (e *expectedRow) contexts(group []uint16, i int, known bool) {
 	width := len(e.lanes)
 	first := (e.class - 1) * (1<<width + 1)
@@ -197,13 +199,13 @@ func (e *expectedRow) contexts(group []uint16, i int, known bool) {
 	}
 }
 
-// turnBatch is the memory that the assembly for columns of rotations works on.
+// turnBatch is the working memory of the assembly for rotations.
 type turnBatch struct {
 	batch  kernel.Batch
 	column kernel.Column
 }
 
-// expectTurnsWide is expect for rotations, several rows at a time.
+// expectTurnsWide is expect for rotations, in assembly.
 func (e *expectedRow) expectTurnsWide(g *RowGroup, n, stride int, base, before []uint32) {
 	s, c, d := &e.wide.batch, &e.wide.column, e.delta
 	s.N = n
@@ -212,7 +214,7 @@ func (e *expectedRow) expectTurnsWide(g *RowGroup, n, stride int, base, before [
 		at := k & (MaxExpected - 1) * groupLanes
 		*(*[4]uint32)(c.Base[at:]), *(*[4]uint32)(c.Before[at:]) = *r1, *r2
 		moved := bitOf(r1[0] != r2[0]) | bitOf(r1[1] != r2[1])<<1 | bitOf(r1[2] != r2[2])<<2 | bitOf(r1[3] != r2[3])<<3
-		c.Differ[k&(MaxExpected-1)] = uint8(moved<<groupLanes | 0xE) // as if all but the one that is left out changed
+		c.Differ[k&(MaxExpected-1)] = uint8(moved<<groupLanes | 0xE) // as if all lanes but the left-out one changed
 	}
 	t := d.quatNumbers(g.age, g.span)
 	kernel.AimQuats(s, c, &t)
@@ -234,7 +236,7 @@ func (e *expectedRow) expectTurnsWide(g *RowGroup, n, stride int, base, before [
 	}
 }
 
-// movements fills in the movement of the k-th row that expectTurnsWide went over.
+// movements computes the movement of the k-th row from the results of expectTurnsWide.
 func (e *expectedRow) movements(k int) {
 	if e.Turn != 0 {
 		for at := k * groupLanes; at < (k+1)*groupLanes; at++ {
@@ -243,8 +245,8 @@ func (e *expectedRow) movements(k int) {
 	}
 }
 
-// expectTurns fills in how rotations are expected to move. It does what rotation does where both rows leave out the same component and none is turned over; the others are
-// extrapolated by that.
+// expectTurns extrapolates rotations whose versions leave out the same component and keep its sign. Type rotation
+// extrapolates the others.
 func (e *expectedRow) expectTurns(n, stride int, base, before []uint32, age, span int64) {
 	d := e.delta
 	m, whole := d.m, d.length
@@ -252,7 +254,7 @@ func (e *expectedRow) expectTurns(n, stride int, base, before []uint32, age, spa
 		r1, r2 := (*[4]uint32)(base[row:]), (*[4]uint32)(before[row:])
 		x, y, z := 2*int64(r1[1])-m, 2*int64(r1[2])-m, 2*int64(r1[3])-m
 		a, b, c := 2*int64(r2[1])-m, 2*int64(r2[2])-m, 2*int64(r2[3])-m
-		w := int64(math.Sqrt(float64(max(2*m*m-x*x-y*y-z*z, 0)))) // as components does
+		w := int64(math.Sqrt(float64(max(2*m*m-x*x-y*y-z*z, 0)))) // as in components
 		v := int64(math.Sqrt(float64(max(2*m*m-a*a-b*b-c*c, 0))))
 		dot := x*a + y*b + z*c + w*v
 		a, b, c, v = x-a, y-b, z-c, w-v
@@ -266,7 +268,7 @@ func (e *expectedRow) expectTurns(n, stride int, base, before []uint32, age, spa
 		moved := a | b | c | v
 		a, b, c, v = x+a, y+b, z+c, w+v
 		length := whole
-		if square := a*a + b*b + c*c + v*v; moved != 0 && square < 1<<36 { // the root is below 2^26: no rounding makes it a whole number
+		if square := a*a + b*b + c*c + v*v; moved != 0 && square < 1<<36 { // the root is below 2^26: no rounding makes it an integer
 			length = uint64(math.Sqrt(float64(square << 16)))
 		} else if moved != 0 {
 			length = root(uint64(square) << 16)
@@ -285,7 +287,7 @@ func (e *expectedRow) expectTurns(n, stride int, base, before []uint32, age, spa
 	}
 }
 
-// expectOddTurn is expectTurns for one row, whatever its rotations.
+// expectOddTurn is expectTurns for one row of any rotation.
 func (e *expectedRow) expectOddTurn(movement *[4]int32, base, before *[4]uint32, age, span int64) {
 	q := rotation{lane: -1, m: e.delta.m, length: int64(e.delta.length)}
 	q.aim(0, e.delta.m, &quantize.Baselines{Base: base[:], Before: before[:], Age: age, Span: span}, false)
@@ -295,22 +297,22 @@ func (e *expectedRow) expectOddTurn(movement *[4]int32, base, before *[4]uint32,
 	}
 }
 
-// RowReader reads rows that were extrapolated together. It takes the bits of a [BitReader] and gives back the rest. It reads the same as [Delta.Read],
-// which it calls for rare rows.
+// RowReader decodes rows that were extrapolated together. It takes over the bits of a [BitReader] and gives back the
+// rest. It decodes the same as [Delta.Read], which it calls for rare rows.
 type RowReader struct{ kernel.Bits }
 
-// Begin begins with the bits that are left of a reader.
+// Begin takes over the remaining bits of a reader.
 func (q *RowReader) Begin(r *wire.BitReader) {
 	q.Buf, q.Acc, q.N = r.State()
 	q.At = 0
 }
 
-// End gives back the bits that are left.
+// End gives the remaining bits back.
 func (q *RowReader) End(r *wire.BitReader) {
 	r.SetState(q.Buf[q.At:], q.Acc&(1<<q.N-1), q.N)
 }
 
-// refillLast brings the bits that are left near the end into the accumulator, 56 of them or all.
+// refillLast loads the accumulator near the end of buf: 56 bits, or all that remain.
 func refillLast(buf []byte, at int, acc uint64, n uint) (int, uint64, uint) {
 	for acc &= 1<<n - 1; at < len(buf) && n < 56; at, n = at+1, n+8 {
 		acc |= uint64(buf[at]) << n
@@ -318,11 +320,11 @@ func refillLast(buf []byte, at int, acc uint64, n uint) (int, uint64, uint) {
 	return at, acc, n
 }
 
-// Entities reads the rows of n entities of those that Expect has prepared, from the k-th on, all that their records say. Their lanes, each entity's stride
-// behind those of the one before it, were base at T and, if T' is used, before at T'; lanes begins as a copy of base. It returns false where Delta.Read would
-// for one of the rows, or the bits end.
+// Entities decodes the rows of n entities from the k-th of Expect on. Consecutive entities are stride lanes apart. base
+// has the rows as of T and before those as of T', if used; lanes starts as a copy of base. It returns false if the bits
+// end or Delta.Read would fail for a row.
 func (q *RowReader) Entities(groups []RowGroup, k, n, stride int, lanes, base, before []uint32) bool {
-	_ = lanes[:n*stride] // SAFETY: ReadRows writes so many lanes
+	_ = lanes[:n*stride] // SAFETY: ReadRows writes these lanes
 	for first, end := k, k+n; k < end; k++ {
 		q.Miss = 0
 		for i := range groups {
@@ -332,7 +334,7 @@ func (q *RowReader) Entities(groups []RowGroup, k, n, stride int, lanes, base, b
 				if len(groups) == 1 {
 					until = end
 				}
-				_ = g.Context[k:until] // SAFETY: and reads so many contexts
+				_ = g.Context[k:until] // SAFETY: ReadRows reads these contexts
 				left, k = kernel.ReadRows(&q.Bits, &g.ReadGroup, left, k, until, &lanes[(k-first)*stride], stride)
 			}
 			at, was := (k-first)*stride, before
@@ -347,7 +349,7 @@ func (q *RowReader) Entities(groups []RowGroup, k, n, stride int, lanes, base, b
 	return true
 }
 
-// entity reads those rows of the k-th entity that are left.
+// entity decodes the rows of the k-th entity that are in left.
 func (q *RowReader) entity(g *RowGroup, k int, left uint, lanes, base, before []uint32) bool {
 	k &= MaxExpected - 1
 	if left == kernel.Unread {
@@ -363,7 +365,7 @@ func (q *RowReader) entity(g *RowGroup, k int, left uint, lanes, base, before []
 	}
 	for ; left != 0; left &= left - 1 {
 		row := &g.rows[bits.TrailingZeros(left)&(MaxGroupRows-1)]
-		if g.wide { // ReadRows may have stopped in it
+		if g.wide { // ReadRows may have stopped at this one
 			copy(lanes[row.At:][:len(row.delta.lanes)], base[row.At:])
 		}
 		q.refill()
@@ -382,7 +384,7 @@ func (q *RowReader) entity(g *RowGroup, k int, left uint, lanes, base, before []
 	return true
 }
 
-// row reads a row that differs.
+// row decodes a row that differs.
 func (q *RowReader) row(g *RowGroup, row *expectedRow, k int, lanes, base, before []uint32) bool {
 	acc, n, miss := q.Acc, q.N, q.Miss
 	entry := uint(row.which.entries[uint(row.Context[k])|uint(uint8(acc))])
@@ -397,7 +399,7 @@ func (q *RowReader) row(g *RowGroup, row *expectedRow, k int, lanes, base, befor
 		return false
 	}
 	acc, n = acc>>(entry&sizeMask), n-entry&sizeMask
-	was := to // nothing moved
+	was := to // no movement
 	if before != nil {
 		was = before[row.At:]
 	}
@@ -419,7 +421,7 @@ func (q *RowReader) row(g *RowGroup, row *expectedRow, k int, lanes, base, befor
 			entry = row.tokens[i].long(place, acc)
 		}
 		size := entry & sizeMask
-		if size > n { // then it may be another code
+		if size > n { // then the code may be another one
 			had := n
 			if q.At, acc, n = refillLast(q.Buf, q.At, acc, n); n == had {
 				return false
@@ -442,7 +444,7 @@ func (q *RowReader) row(g *RowGroup, row *expectedRow, k int, lanes, base, befor
 	return row.Turn == 0 || row.legalTurn((*[4]uint32)(to))
 }
 
-// refill brings 56 bits into the accumulator, or all that are left.
+// refill loads 56 bits into the accumulator, or all that remain.
 func (q *RowReader) refill() {
 	if at := q.At; at+8 <= len(q.Buf) && q.N < 56 {
 		q.Acc |= binary.LittleEndian.Uint64(q.Buf[at:]) << (q.N & 63)
@@ -452,7 +454,7 @@ func (q *RowReader) refill() {
 	q.At, q.Acc, q.N = refillLast(q.Buf, q.At, q.Acc, q.N)
 }
 
-// rare reads a row by Delta.Read.
+// rare decodes a row with Delta.Read.
 func (q *RowReader) rare(g *RowGroup, row *expectedRow, lanes, base, before []uint32) bool {
 	n := len(row.delta.lanes)
 	v := quantize.Baselines{Base: base[row.At:][:n], Age: g.age, Span: g.span, Miss: int(q.Miss >> decoderBits)}
@@ -469,7 +471,8 @@ func (q *RowReader) rare(g *RowGroup, row *expectedRow, lanes, base, before []ui
 	return true
 }
 
-// legalTurn is op.legalQuat for lanes that are no larger than they may be. Far from a tie whole numbers tell: a step is two of them.
+// legalTurn reports whether lanes within their bounds are a legal rotation, as quantize does. Far from a tie integers
+// decide; a step counts two.
 func (e *expectedRow) legalTurn(lanes *[4]uint32) bool {
 	m := e.Turn
 	x, y, z := 2*int64(lanes[1])-m, 2*int64(lanes[2])-m, 2*int64(lanes[3])-m
@@ -479,18 +482,19 @@ func (e *expectedRow) legalTurn(lanes *[4]uint32) bool {
 	return e.delta.plan.LegalRow(lanes[:])
 }
 
-// SymbolReader finds a symbol of a table in one look at the next bits. It is made for readers of many rows; Table.Read and Table.ReadToken read the same.
+// SymbolReader decodes a symbol with one table look-up on the next bits, for readers of many rows. Table.Read and
+// Table.ReadToken give the same result.
 type SymbolReader struct {
 	table   *Table
 	tokens  bool
-	entries []uint16                  // by context and the next decoderBits bits; without a size where the code is longer
-	more    [AgeClasses][]uint16      // by class of age: entries of longer codes, by the further bits, of parts that entries name from symbolShift on
-	made    [AgeClasses]atomic.Uint32 // by class of age: the entries of its contexts are there
+	entries []uint16                  // by context and the next decoderBits bits; size 0 for longer codes
+	more    [AgeClasses][]uint16      // by age class: entries of longer codes, by the further bits; an entry names its part from symbolShift on
+	made    [AgeClasses]atomic.Uint32 // by age class: the entries exist
 	making  sync.Mutex
 }
 
-// An entry has how many bits its symbol takes. Above these is the symbol, or of a token the length of its code, without raw bits, what is above these in its
-// magnitude, its sign, and how far off it says the lane to be.
+// An entry has the number of bits of its symbol, and above them the symbol. For a token it has instead the length of
+// the code without raw bits, the leading bits of the magnitude, the sign, and the miss.
 const (
 	decoderBits = 8
 	furtherBits = MaxCodeLength - decoderBits
@@ -504,13 +508,13 @@ const (
 	missShift   = 13
 )
 
-// SymbolReader returns the table's reader of symbols. The table has contexts for each class of age, and is not one of tokens.
+// SymbolReader returns the table's reader. The table has contexts for each age class and is not a table of tokens.
 func (t *Table) SymbolReader() *SymbolReader {
 	t.onceRead.Do(func() { t.read = newSymbolReader(t, false) })
 	return t.read
 }
 
-// tokenReader is SymbolReader for a table of tokens.
+// tokenReader returns the reader of a table of tokens.
 func (t *Table) tokenReader() *SymbolReader {
 	t.onceRead.Do(func() { t.read = newSymbolReader(t, true) })
 	return t.read
@@ -519,12 +523,13 @@ func (t *Table) tokenReader() *SymbolReader {
 func newSymbolReader(t *Table, tokens bool) *SymbolReader {
 	r := &SymbolReader{table: t, tokens: tokens, entries: make([]uint16, len(t.codes)<<decoderBits)}
 	for class := range r.more {
-		r.more[class] = make([]uint16, (1+r.parts(class))<<furtherBits) // no entry names the first part
+		r.more[class] = make([]uint16, (1+r.parts(class))<<furtherBits) // part 0 means none
 	}
 	return r
 }
 
-// parts returns how many parts there are of the longer codes of a class of age: none where only assembly would read them, and it does not run.
+// parts returns the number of parts for the longer codes of an age class. It is 0 if only the assembly would use them
+// and the assembly is off.
 func (t *SymbolReader) parts(class int) (count int) {
 	if !t.tokens || !kernel.Wide() {
 		return 0
@@ -542,14 +547,15 @@ func (t *SymbolReader) parts(class int) (count int) {
 	return min(count, mostParts)
 }
 
-// want makes ready for the contexts of a class of age. It has to be called before a symbol is read in one of them. Any number of goroutines may call it.
+// want prepares the contexts of an age class. Call it before a symbol of the class is read. Any number of goroutines
+// may call it.
 func (t *SymbolReader) want(class int) {
 	if t.made[class].Load() == 0 {
 		t.make(class)
 	}
 }
 
-// make makes the entries of a class of age.
+// make computes the entries of an age class.
 //
 //go:noinline
 func (t *SymbolReader) make(class int) {
@@ -579,7 +585,8 @@ func (t *SymbolReader) make(class int) {
 	t.made[class].Store(1)
 }
 
-// addLong adds a code of more than decoderBits bits. first is the entry of its first bits, which names the part of the others, or none: then long alone finds it.
+// addLong adds a code of more than decoderBits bits. first is the entry of its first bits. If first names no part, long
+// finds the code alone.
 func (t *SymbolReader) addLong(class int, first uint16, length, code uint32, symbol int) {
 	part := t.more[class][first>>symbolShift<<furtherBits:][:1<<furtherBits]
 	for i := int(code >> decoderBits); first != 0 && i < len(part); i += 1 << (length - decoderBits) {
@@ -587,7 +594,7 @@ func (t *SymbolReader) addLong(class int, first uint16, length, code uint32, sym
 	}
 }
 
-// entry is that of a symbol.
+// entry returns the entry of a symbol.
 func (t *SymbolReader) entry(length uint32, symbol int) uint16 {
 	if !t.tokens {
 		return uint16(length) | uint16(symbol)<<symbolShift
@@ -600,13 +607,13 @@ func (t *SymbolReader) entry(length uint32, symbol int) uint16 {
 		top, sign = 1, 1
 	}
 	miss := uint16(0)
-	if symbol >= 3 { // as missOf has it: more than 1 bit, more than 4
+	if symbol >= 3 { // as in missOf: more than 1 bit, more than 4
 		miss = 1 + uint16(bitOf(raw+2 > 4))
 	}
 	return uint16(int(length)+raw) | uint16(length)<<lengthShift | top<<topShift | sign<<signShift | miss<<missShift
 }
 
-// long is the entry of a code that is longer than decoderBits, of the context whose entries begin at a place.
+// long returns the entry of a code longer than decoderBits. Its context's entries start at place.
 //
 //go:noinline
 func (t *SymbolReader) long(place uint, acc uint64) uint {

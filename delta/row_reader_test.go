@@ -26,7 +26,7 @@ func drawRow(random *rand.Rand, p *quantize.Plan, near []uint32) []uint32 {
 	return rowtest.Draw(random, largest, near, p.LegalRow)
 }
 
-// RowReader reads the same lanes as Delta.Read, and as many bits. Both refuse alike where bits are changed or missing.
+// RowReader decodes the same lanes as Delta.Read, from as many bits. Both refuse the same changed or truncated bits.
 func TestRowReaderEqualsDelta(t *testing.T) {
 	turn, random, refused, read := readerTurns(t), rand.New(rand.NewPCG(7, 13)), 0, 0
 	for i := range 600 {
@@ -39,7 +39,7 @@ func TestRowReaderEqualsDelta(t *testing.T) {
 	require.Greater(t, read, 2000)
 }
 
-// FuzzRowReader is TestRowReaderEqualsDelta for a fuzzer: rows that a seed stands for, with a bit changed or the end cut off.
+// FuzzRowReader is TestRowReaderEqualsDelta for a fuzzer: rows from a seed, with a changed bit or a cut end.
 func FuzzRowReader(f *testing.F) {
 	for seed := range uint64(12) {
 		f.Add(seed, uint8(seed), uint32(seed*seed*seed))
@@ -59,8 +59,8 @@ const (
 	cutOff
 )
 
-// readerTurns returns a function that draws the rows of some entities and has them read in both ways. It tells how many were read, and
-// whether all were.
+// readerTurns returns a function that draws the rows of some entities and decodes them in both ways. It returns how
+// many were decoded, and whether all were.
 func readerTurns(t testing.TB) func(t *testing.T, random *rand.Rand, how damage, where uint32) (read int, ok bool) {
 	usual := readerTurnsOf(t, deltaPlan[rowtest.Place](t), deltaPlan[rowtest.Turn](t), deltaPlan[rowtest.Health](t), deltaPlan[rowtest.Pair](t))
 	wide := readerTurnsOf(t, deltaPlan[rowtest.Place](t), deltaPlan[readerSlots](t), deltaPlan[rowtest.Turn](t), deltaPlan[rowtest.Health](t))
@@ -77,7 +77,7 @@ func readerTurns(t testing.TB) func(t *testing.T, random *rand.Rand, how damage,
 	}
 }
 
-// readerSlots is a component of more lanes than a word has bits.
+// readerSlots is a component with more lanes than a word has bits.
 type readerSlots struct{ Of [40]uint8 }
 
 // readerTurnsOf is readerTurns for some components: each four of them are a group.
@@ -98,7 +98,7 @@ func readerTurnsOf(t testing.TB, plans ...*quantize.Plan) func(t *testing.T, ran
 	}
 	return func(t *testing.T, random *rand.Rand, how damage, where uint32) (read int, ok bool) {
 		age, span := 1+random.Int64N(3)*random.Int64N(12), 1+random.Int64N(2)*random.Int64N(9)
-		far := random.IntN(8) == 0 // movements times the age that have more than 32 bits
+		far := random.IntN(8) == 0 // movement times age exceeds 32 bits
 		if far {
 			age, span = age<<random.IntN(18), span<<(random.IntN(2)*random.IntN(18))
 		}
@@ -171,7 +171,7 @@ func readerTurnsOf(t testing.TB, plans ...*quantize.Plan) func(t *testing.T, ran
 	}
 }
 
-// A row of more lanes than a word has bits moved, also where only one of its last lanes did.
+// A row with more lanes than a word has bits counts as moved, even if only one of its last lanes did.
 func TestRowGroupSeesTheLastLaneMove(t *testing.T) {
 	p := deltaPlan[readerSlots](t)
 	d, err := NewDelta(p, Shipped())
@@ -186,7 +186,7 @@ func TestRowGroupSeesTheLastLaneMove(t *testing.T) {
 	require.Equal(t, WhichContext(1, 1, true, 1)<<decoderBits, int(g.Context[0]))
 }
 
-// rowsMoved returns the rows that differ.
+// rowsMoved returns the mask of rows that differ.
 func rowsMoved(deltas []*Delta, at []int, a, b []uint32) (rows uint) {
 	for i, d := range deltas {
 		for lane := range d.lanes {

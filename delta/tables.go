@@ -2,7 +2,7 @@ package delta
 
 import (
 	"bytes"
-	_ "embed" // the tables that ship
+	_ "embed" // the shipped tables
 	"errors"
 	"fmt"
 	"slices"
@@ -17,32 +17,32 @@ import (
 // Bounds of tables.
 const (
 	maxContexts  = 1024    // of one table
-	maxCodes     = 8192    // of all tables of a set
+	maxCodes     = 8192    // of all tables in a set
 	maxTableText = 1 << 20 // bytes of a set's text
 )
 
-// Table is one prefix code for each of a number of contexts, all over the same alphabet. A context is what both ends
-// know before the symbol is read, and what tells how likely each symbol is: how the field moved before, say. A Table does
-// not change and may be used by any number of goroutines.
+// Table has one prefix code per context, all over the same alphabet. A context is known to both ends before the symbol
+// and determines the probability of each symbol: for example how the field moved before. A Table is immutable; any
+// number of goroutines may use it.
 //
-// The codes of a table that ships are built when they are first asked for, or by Ready.
+// The codes of a shipped table are built at first use, or by Ready.
 type Table struct {
 	name    string
 	symbols int
-	lines   string                 // of a table that ships: its lines of the text
+	lines   string                 // shipped tables: its lines of the text
 	codes   []atomic.Pointer[Code] // by context
 
 	once sync.Once
-	flat []atomic.Uint32 // by context and symbol what Code.enc has, zero where that was not asked for yet; see flatten
+	flat []atomic.Uint32 // Code.enc by context and symbol, zero if not computed yet; see flatten
 
 	onceShort sync.Once
-	short     []atomic.Uint32 // likewise short tokens; see shorten
+	short     []atomic.Uint32 // short tokens, zero if not computed yet; see shorten
 
 	onceRead sync.Once
 	read     *SymbolReader
 }
 
-// NewTable returns a table with the codes of these lengths, one list for each context, all of one size.
+// NewTable returns a table with these code lengths, one list per context, all of the same length.
 func NewTable(name string, lengths [][]uint8) (*Table, error) {
 	if err := checkTableName(name); err != nil {
 		return nil, err
@@ -72,14 +72,14 @@ func (t *Table) code(context int) *Code {
 	return t.build(context)
 }
 
-// ready makes every code that is not made yet.
+// ready builds all missing codes.
 func (t *Table) ready() {
 	for context := range t.codes {
 		t.code(context)
 	}
 }
 
-// build makes a code from its line. Two goroutines may come to make the same one, which is as good.
+// build builds a code from its line. Two goroutines may build the same one; either result is valid.
 func (t *Table) build(context int) *Code {
 	line := t.lines[context*(t.symbols+1):][:t.symbols]
 	lengths := make([]uint8, t.symbols)
@@ -94,15 +94,15 @@ func (t *Table) build(context int) *Code {
 	return c
 }
 
-// flatten makes room for the codes of all contexts in one piece: who codes finds a symbol's in one look. They come there
-// when they are first asked for.
+// flatten allocates one array for the codes of all contexts, so that an encoder finds a code with one look-up. Codes
+// enter it at their first use.
 func (t *Table) flatten() []atomic.Uint32 {
 	t.once.Do(func() { t.flat = make([]atomic.Uint32, len(t.codes)*flatSize(t.symbols)) })
 	return t.flat
 }
 
-// flatSize returns the distance from the codes of one context to those of the next: large ones begin with a cache line, in which the
-// first 16 symbols are, those of short distances.
+// flatSize returns the array size of one context's codes. Large ones start at a cache line, so that the first 16
+// symbols, which stand for short distances, share it.
 func flatSize(symbols int) int {
 	const line = 16
 	if symbols <= line {
@@ -111,7 +111,7 @@ func flatSize(symbols int) int {
 	return (symbols + line - 1) / line * line
 }
 
-// unfold brings the codes of a context to where flatten made room, and returns that of a symbol.
+// unfold copies the codes of a context to flat and returns that of a symbol.
 //
 //go:noinline
 func (t *Table) unfold(context, symbol int) uint32 {
@@ -122,7 +122,7 @@ func (t *Table) unfold(context, symbol int) uint32 {
 	return enc[symbol]
 }
 
-// checkTableName lets letters, digits, dots, dashes and underscores be a name, 1 to 64 of them.
+// checkTableName accepts 1 to 64 letters, digits, dots, dashes and underscores.
 func checkTableName(name string) error {
 	if !wire.IsName(name) {
 		return fmt.Errorf("%w: %.70q is no table's name", ErrTableText, name)
@@ -130,19 +130,19 @@ func checkTableName(name string) error {
 	return nil
 }
 
-// Name returns the name that the table has in its set.
+// Name returns the table's name in its set.
 func (t *Table) Name() string { return t.name }
 
 // Symbols returns the size of the alphabet.
 func (t *Table) Symbols() int { return t.symbols }
 
-// Contexts returns how many contexts there are.
+// Contexts returns the number of contexts.
 func (t *Table) Contexts() int { return len(t.codes) }
 
-// Code returns the code of a context; one outside the table panics, here and in what follows.
+// Code returns the code of a context. This and the following methods panic for a context outside the table.
 func (t *Table) Code(context int) *Code { return t.code(context) }
 
-// Length returns how many bits a symbol takes in a context.
+// Length returns the length of a symbol's code in a context, in bits.
 func (t *Table) Length(context, symbol int) int { return t.code(context).Length(symbol) }
 
 // Bits returns the symbol's code in this context, as Write appends it, and its length.
@@ -154,18 +154,17 @@ func (t *Table) Bits(context, symbol int) (code uint64, n uint) {
 // Write appends the symbol's code in this context. A symbol outside the alphabet panics.
 func (t *Table) Write(w *wire.BitWriter, context, symbol int) { t.code(context).Write(w, symbol) }
 
-// Read returns the next symbol in this context, always one of the alphabet. Where the bits end within its code the
-// reader fails, and the symbol is 0.
+// Read returns the next symbol in this context. If the bits end within its code, the reader fails and the symbol is 0.
 func (t *Table) Read(r *wire.BitReader, context int) int { return t.code(context).Read(r) }
 
-// Tables is a set of tables, by name: what is trained together, checked in as one text and counts in the protocol hash.
-// It does not change and may be used by any number of goroutines.
+// Tables is a set of tables, by name. It is trained as a whole, stored as one text, and part of the protocol hash. It
+// is immutable; any number of goroutines may use it.
 type Tables struct {
 	list []*Table // by name
 	hash uint64
 }
 
-// NewTables returns the set of these tables, in whatever order. Names must differ.
+// NewTables returns the set of these tables, in any order. Names must differ.
 func NewTables(tables ...*Table) (*Tables, error) {
 	s := &Tables{list: slices.Clone(tables)}
 	slices.SortFunc(s.list, func(a, b *Table) int { return strings.Compare(a.name, b.name) })
@@ -187,8 +186,8 @@ func NewTables(tables ...*Table) (*Tables, error) {
 	return s, nil
 }
 
-// Find returns the table of that name with exactly that many symbols and contexts; the error tells what is there
-// instead and wraps ErrAlphabet.
+// Find returns the table of that name with these numbers of symbols and contexts. The error wraps ErrAlphabet and tells
+// what exists instead.
 func (s *Tables) Find(name string, symbols, contexts int) (*Table, error) {
 	for _, t := range s.list {
 		if t.name != name {
@@ -205,12 +204,12 @@ func (s *Tables) Find(name string, symbols, contexts int) (*Table, error) {
 // All returns the tables in the order of their names.
 func (s *Tables) All() []*Table { return slices.Clone(s.list) }
 
-// Hash returns the number that stands for the whole set in the protocol hash: the sum in the last line of its text.
+// Hash returns the hash of the set for the protocol hash; it is also the last line of the text.
 func (s *Tables) Hash() uint64 { return s.hash }
 
 // Errors of the text form of tables.
 var (
-	// ErrTableText means that a text is not the one that AppendText writes for any tables.
+	// ErrTableText means that a text is not in the format of AppendText.
 	ErrTableText = errors.New("wire: malformed table text")
 	// ErrTableSum means that a text was changed after it was written.
 	ErrTableSum = errors.New("wire: the sum of the table text is wrong")
@@ -219,12 +218,12 @@ var (
 const (
 	tablesHead    = "wire.tables 1"
 	sumLine       = len("sum 0123456789abcdef\n")
-	recordingHead = "netcode recording " // what begins so is of package record
+	recordingHead = "netcode recording " // files that begin with it belong to package record
 	lineDigits    = "0123456789abcdef"   // a code's length
 )
 
-// AppendText appends the text form, made to be checked in: for each table a head line, then for each context a line
-// with one hexadecimal digit a symbol, the length of its code. The last line is Hash over all before it.
+// AppendText appends the text form. Each table has a head line, then per context a line with one hexadecimal digit per
+// symbol: the length of its code. The last line is Hash of everything before it.
 //
 //	wire.tables 1
 //	table position.delta symbols=5 contexts=2
@@ -260,9 +259,8 @@ func sumTables(text []byte) uint64 {
 	return sum
 }
 
-// ParseTables reads what AppendText wrote and nothing else, but that lines may end in CR LF, as some checkouts make
-// them. Memory is bounded by what the text holds. The errors name the line and wrap ErrTableText, ErrTableSum, ErrTooLong
-// or what NewCode returns.
+// ParseTables parses a text of AppendText and nothing else; only its lines may end in CR LF. Memory is bounded by the
+// size of the text. The errors name the line and wrap ErrTableText, ErrTableSum, ErrTooLong or an error of NewCode.
 func ParseTables(text []byte) (*Tables, error) {
 	if bytes.HasPrefix(text, []byte(recordingHead)) {
 		return nil, fmt.Errorf("%w: it is a recording; netcode train makes tables of it", ErrTableText)
@@ -301,24 +299,24 @@ func ParseTables(text []byte) (*Tables, error) {
 	return s, nil
 }
 
-// tableParser goes over the text by lines.
+// tableParser reads the text line by line.
 type tableParser struct {
 	rest []byte
-	at   int // lines taken
+	at   int // number of lines read
 }
 
 func (p *tableParser) fail(format string, args ...any) error {
 	return fmt.Errorf("%w: line %d: %s", ErrTableText, p.at, fmt.Sprintf(format, args...))
 }
 
-// line takes the next line, without its end.
+// line reads the next line, without its end.
 func (p *tableParser) line() (line []byte, ok bool) {
 	p.at++
 	line, p.rest, ok = bytes.Cut(p.rest, []byte{'\n'})
 	return line, ok
 }
 
-// head takes the line before a table: "table NAME symbols=N contexts=N".
+// head reads the line before a table: "table NAME symbols=N contexts=N".
 func (p *tableParser) head() (name string, symbols, contexts int, err error) {
 	head, ok := p.line()
 	word := bytes.Split(head, []byte{' '})
@@ -332,7 +330,7 @@ func (p *tableParser) head() (name string, symbols, contexts int, err error) {
 	return string(word[1]), symbols, contexts, err
 }
 
-// table takes one table.
+// table reads one table.
 func (p *tableParser) table(codes *int) (*Table, error) {
 	name, symbols, contexts, err := p.head()
 	if err != nil {
@@ -357,7 +355,7 @@ func (p *tableParser) table(codes *int) (*Table, error) {
 	return t, nil
 }
 
-// number reads key and a number of 1 to limit after it.
+// number parses key followed by a number from 1 to limit.
 func (p *tableParser) number(word []byte, key string, limit int) (int, error) {
 	digits, ok := bytes.CutPrefix(word, []byte(key))
 	if !ok {
@@ -370,7 +368,7 @@ func (p *tableParser) number(word []byte, key string, limit int) (int, error) {
 	return int(n), nil
 }
 
-// lengths takes the line of one context.
+// lengths reads the line of one context.
 func (p *tableParser) lengths(symbols int) ([]uint8, error) {
 	line, ok := p.line()
 	if !ok || len(line) != symbols {
@@ -392,17 +390,17 @@ func (p *tableParser) lengths(symbols int) ([]uint8, error) {
 //go:embed shipped.tables
 var shippedText string
 
-// Shipped returns the tables that ship: one of each class, trained on motion of many kinds that the project generates
-// (docs/recording.md). It reads heads only: a code is made when it is first used.
+// Shipped returns the tables that ship: one per class, trained on motion of many kinds that the project generates
+// (docs/recording.md). It parses only the head lines; a code is built at its first use.
 func Shipped() *Tables {
 	s, err := lazyTables(shippedText)
 	if err != nil {
-		panic(err) // tests read the text as any other
+		panic(err) // cannot happen: a test parses the text
 	}
 	return s
 }
 
-// lazyTables takes a text apart without looking at any code, or at the sum.
+// lazyTables splits a text into tables without checking codes or the sum.
 func lazyTables(text string) (*Tables, error) {
 	s := &Tables{}
 	_, rest, _ := strings.Cut(text, "\n")

@@ -54,7 +54,7 @@ func TestTablesTextRoundTrip(t *testing.T) {
 	})
 }
 
-// A set with one byte changed, cut, or longer is refused, whichever byte it is.
+// A text with any changed, missing or additional byte is refused.
 func TestTablesTextRefusesEveryChange(t *testing.T) {
 	text := exampleTables(t).AppendText(nil)
 	for i := range text {
@@ -90,7 +90,7 @@ func exampleTables(t testing.TB) *Tables {
 	return set
 }
 
-// summed gives a body its right sum.
+// summed appends the valid checksum to a body.
 func summed(body string) []byte {
 	return fmt.Appendf([]byte(body), "sum %016x\n", sumTables([]byte(body)))
 }
@@ -207,14 +207,14 @@ func TestNewTablesRefuses(t *testing.T) {
 	require.Panics(t, func() { r := wire.NewBitReader(nil); a.Read(&r, 2) }, "a context that is none is the program's mistake")
 }
 
-// FuzzParseTables: a text that is taken is written again as it was, and its codes read any bits.
+// FuzzParseTables: an accepted text is written again unchanged, and its codes read any bits.
 func FuzzParseTables(f *testing.F) {
 	f.Add(exampleTables(f).AppendText(nil), []byte{1, 2, 3, 255, 0})
 	f.Add(summed("wire.tables 1\n"), []byte{})
 	f.Add(summed("wire.tables 1\ntable a symbols=3 contexts=1\n111\n"), []byte{})
 	f.Fuzz(func(t *testing.T, text, payload []byte) {
 		payload = payload[:min(len(payload), 64)]
-		// The sum keeps a fuzzer from everything behind it, so it is put right.
+		// Fix the checksum, which would stop the fuzzer otherwise.
 		for _, text := range [][]byte{text, summed(string(text[:max(0, len(text)-sumLine)]))} {
 			set, err := ParseTables(text)
 			if err != nil {
@@ -231,7 +231,7 @@ func FuzzParseTables(f *testing.F) {
 	})
 }
 
-// readAll reads and writes symbols as long as there are any.
+// readAll reads and writes symbols until the bits end.
 func readAll(t *testing.T, table *Table, context int, payload []byte) {
 	r, again := wire.NewBitReader(payload), make([]byte, len(payload)+8)
 	w := wire.NewBitWriter(again)
@@ -253,7 +253,7 @@ func readAll(t *testing.T, table *Table, context int, payload []byte) {
 	require.Equal(t, payload[:whole], again[:whole])
 }
 
-// The shipped text is a text as any other, and its tables are the same whether made at once or when asked for.
+// The shipped text parses like any other; its tables are the same, built at once or lazily.
 func TestShippedTablesAreTheirText(t *testing.T) {
 	parsed, err := ParseTables([]byte(shippedText))
 	require.NoError(t, err)
@@ -283,7 +283,7 @@ func TestShippedTablesKnowEveryClass(t *testing.T) {
 	testDeltaWith(t, deltaPlan[rowtest.AnyField](t), Shipped())
 }
 
-// Only what is used is built: a schema costs microseconds.
+// Only used codes are built: a schema costs microseconds.
 func TestShippedTablesBuildNoCodeBeforeItIsUsed(t *testing.T) {
 	s := Shipped()
 	d, err := NewDelta(deltaPlan[rowtest.AnyField](t), s)
@@ -318,7 +318,8 @@ func TestLazyTablesRefuseIllegalText(t *testing.T) {
 	}
 }
 
-// A game's own tables come first, those that ship stand in, and one of another size is no table to fall back from.
+// A game's own tables come first, and shipped ones replace missing ones. A table of the wrong size is an error, not a
+// reason to fall back.
 func TestOwnTablesLieOverTheShipped(t *testing.T) {
 	trainer := NewTrainer()
 	trainer.Table("anyField.0", deltaSymbols, deltaContexts).Count(0, 1)
@@ -341,10 +342,11 @@ func BenchmarkShipped(b *testing.B) {
 	}
 }
 
-// cube is a body of a recording, quantised as its description tells: x y z, largest, three parts, interacting.
+// cube is an object of a recording, quantised by its description: x y z, largest, three parts, interacting.
 type cube [8]int64
 
-// readCubes returns the bodies of each frame. Recordings are not part of this module: without them the test is skipped.
+// readCubes returns the objects of each frame. The recordings are not part of this module: the test is skipped without
+// them.
 func readCubes(t *testing.T, name string) (frames [][]cube) {
 	f, err := os.Open("../../shared/traces/" + name)
 	if err != nil {
@@ -387,7 +389,7 @@ func quantiseCube(c *cube, b []byte) {
 	}
 }
 
-// cubeTables are the tables of the trace test in order: which fields changed, one a field, gaps between rows.
+// cubeTables are the tables of the trace test: changed fields, one per field, gaps between rows.
 type cubeTables [9]struct {
 	counter *Counter // to be trained, or nil
 	table   *Table
@@ -408,7 +410,7 @@ func (c *cubeTables) token(table, context int, v int64) int {
 	return c.symbol(table, context, symbol) + int(n)
 }
 
-// row returns the length of one row against its baseline and the version before that, back frames in between.
+// row returns the length of one row, against its baseline and the version back frames before that.
 func (c *cubeTables) row(now, base, before *cube, back int64) (bits int) {
 	changed, moved := 0, 0
 	for i := range now {
@@ -425,7 +427,7 @@ func (c *cubeTables) row(now, base, before *cube, back int64) (bits int) {
 		case changed>>i&1 == 0:
 			continue
 		case i > 3 && now[3] != base[3]:
-			bits += 9 // another quarter of the sphere
+			bits += 9 // another left-out component
 			continue
 		case i > 3 && base[3] != before[3]:
 			movement = 0
@@ -452,8 +454,8 @@ func (c *cubeTables) frames(list [][]cube, back int) (bits, rows int) {
 	return bits, rows
 }
 
-// TestTablesOnRecordedMotion trains on one recording and measures on another, as PERFORMANCE.md §3 did before there was
-// any code, with every row independent of the others: its figures are the bounds.
+// TestTablesOnRecordedMotion trains on one recording and measures on another, with independent rows. The bounds are the
+// figures of PERFORMANCE.md §3, computed before the code existed.
 func TestTablesOnRecordedMotion(t *testing.T) {
 	if testing.Short() {
 		t.Skip("reads a recording")

@@ -7,13 +7,13 @@ import (
 	"github.com/arche-netcode/netcode/wire"
 )
 
-// The texts and lists of a row come behind its other lanes, as quantize.Plan.WriteTail writes them: without tables, and against T
-// alone.
+// The texts and lists of a row follow its other lanes, in the encoding of quantize.Plan.WriteTail: without tables, and
+// against T only.
 
-// tailPool keeps memory for tails. Any number of goroutines may ask.
+// tailPool is a pool of memory for tails, for any number of goroutines.
 type tailPool struct{ pool sync.Pool }
 
-// tailBits is a tail that was written.
+// tailBits is an encoded tail.
 type tailBits struct {
 	buf  []byte
 	bits int
@@ -22,7 +22,7 @@ type tailBits struct {
 // hasTail reports whether rows have texts or lists.
 func (d *Delta) hasTail() bool { return d.fixed < len(d.lanes) }
 
-// tail writes the texts and lists of a row. Give them back to the pool.
+// tail encodes the texts and lists of a row. The caller returns the result to the pool.
 func (d *Delta) tail(now []uint32, v *quantize.Baselines) *tailBits {
 	t, _ := d.tails.pool.Get().(*tailBits)
 	if t == nil {

@@ -60,7 +60,7 @@ func tailPlans(t testing.TB) (plans []*quantize.Plan) {
 	return []*quantize.Plan{mustCompile[tailedMany](t, "Many"), mustCompile[tailedOne](t, "One"), mustCompile[tailedOnly](t, "Only")}
 }
 
-// TestTailDeltas holds that rows with texts and lists come out of the shipped tables as they went in, by Code and by Append alike.
+// TestTailDeltas: rows with texts and lists are decoded unchanged with the shipped tables, from Code and from Append.
 func TestTailDeltas(t *testing.T) {
 	for _, p := range tailPlans(t) {
 		d, err := NewDelta(p, Shipped())
@@ -105,7 +105,7 @@ func TestTailDeltas(t *testing.T) {
 	}
 }
 
-// TestTailDeltaBits holds what an unchanged text costs beside another change, with the shipped tables.
+// TestTailDeltaBits checks the cost of an unchanged text beside another change, with the shipped tables.
 func TestTailDeltaBits(t *testing.T) {
 	type plainOne struct{ HP uint16 }
 	type quiet struct {

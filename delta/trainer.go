@@ -8,8 +8,8 @@ import (
 	"sync/atomic"
 )
 
-// Trainer counts symbols and makes the tables that code them best. Fill one from a recording of real play; what it
-// builds depends on the counts alone, not on their order.
+// Trainer counts symbols and builds the tables with the shortest total code. Train it with recordings of real games.
+// The result depends on the counts, not on their order.
 type Trainer struct {
 	counters []*Counter
 }
@@ -19,14 +19,14 @@ type Counter struct {
 	name     string
 	symbols  int
 	contexts int
-	counts   []uint64 // context × symbols + symbol
+	counts   []uint64 // index: context × symbols + symbol
 }
 
 const (
-	// mostCounts is the largest count of a symbol, so that no sum of weights can overflow.
+	// mostCounts is the maximum count of a symbol, so that no sum of weights overflows.
 	mostCounts = 1 << 36
-	// unseen is the number of pseudo-observations that a context borrows from its table's other contexts, and
-	// unseenParts the parts of one that every symbol has beside: a symbol never seen costs many bits, yet has a code.
+	// unseen is the number of pseudo-observations that a context takes from its table's other contexts. unseenParts is
+	// what every symbol gets in addition, so that an unseen symbol has a (long) code.
 	unseen      = 8
 	unseenParts = 16
 )
@@ -34,8 +34,8 @@ const (
 // NewTrainer returns a trainer without tables.
 func NewTrainer() *Trainer { return &Trainer{} }
 
-// Table adds a table to be trained and returns its counter. It panics on a name that is taken or illegal and on sizes
-// that no table can have.
+// Table adds a table to be trained and returns its counter. It panics on a duplicate or illegal name and on illegal
+// sizes.
 func (t *Trainer) Table(name string, symbols, contexts int) *Counter {
 	if err := checkTableName(name); err != nil {
 		panic(err)
@@ -51,7 +51,7 @@ func (t *Trainer) Table(name string, symbols, contexts int) *Counter {
 	return c
 }
 
-// Count counts a symbol that was met in a context; either outside the table panics.
+// Count counts a symbol in a context. It panics if either is outside the table.
 func (c *Counter) Count(context, symbol int) {
 	if at := &c.row(context)[symbol]; *at < mostCounts {
 		*at++
@@ -63,7 +63,7 @@ func (c *Counter) row(context int) []uint64 {
 	return c.counts[context*c.symbols:][:c.symbols:c.symbols]
 }
 
-// Build returns the tables for what was counted so far. Every symbol has a code, also one that was never counted.
+// Build returns the tables for the counts so far. Every symbol has a code, even if its count is 0.
 func (t *Trainer) Build() (*Tables, error) {
 	tables := make([]*Table, len(t.counters))
 	for i, c := range t.counters {
@@ -75,15 +75,14 @@ func (t *Trainer) Build() (*Tables, error) {
 	return NewTables(tables...)
 }
 
-// BuildKnown is Build without the tables that counted fewer symbols than least. Where all would be more than a set can hold, those
-// that counted most come first, and each for which there is no room any more is left out; LeftOut names the latter.
+// BuildKnown is Build without the tables that counted fewer than least symbols. If the rest exceeds the limits of a
+// set, the tables with the highest counts are taken first and those that do not fit are left out; see LeftOut.
 func (t *Trainer) BuildKnown(least uint64) (*Tables, error) {
 	known, _ := t.known(least)
 	return (&Trainer{counters: known}).Build()
 }
 
-// LeftOut names the tables that counted enough symbols and that BuildKnown leaves out all the same, as a set holds no more:
-// those that counted most come first.
+// LeftOut names the tables that counted enough symbols but do not fit into the set of BuildKnown, highest count first.
 func (t *Trainer) LeftOut(least uint64) (names []string) {
 	_, out := t.known(least)
 	for _, c := range out {
@@ -92,7 +91,7 @@ func (t *Trainer) LeftOut(least uint64) (names []string) {
 	return names
 }
 
-// known returns the counters that counted enough, those that counted most first, cut to the room of a set, and the others.
+// known returns the counters with enough symbols, highest count first, that fit into a set, and the rest.
 func (t *Trainer) known(least uint64) (known, out []*Counter) {
 	known = slices.DeleteFunc(slices.Clone(t.counters), func(c *Counter) bool { return c.total() < least })
 	slices.SortStableFunc(known, func(a, b *Counter) int { return cmp.Compare(b.total(), a.total()) })
@@ -109,7 +108,7 @@ func (t *Trainer) known(least uint64) (known, out []*Counter) {
 	return known, out
 }
 
-// total returns the number of symbols that were counted.
+// total returns the number of counted symbols.
 func (c *Counter) total() (n uint64) {
 	for _, count := range c.counts {
 		n += count
@@ -117,7 +116,7 @@ func (c *Counter) total() (n uint64) {
 	return n
 }
 
-// build makes the table of the counts.
+// build builds the table of the counts.
 func (c *Counter) build() (*Table, error) {
 	all, sum := make([]uint64, c.symbols), uint64(0)
 	for i, n := range c.counts {
@@ -134,8 +133,8 @@ func (c *Counter) build() (*Table, error) {
 	return NewTable(c.name, lengths)
 }
 
-// smoothed returns the weight of a symbol that was counted n times in its context, and all times of sum in the whole
-// table: what was seen, a few observations more as the whole table would have them, and a little for certain.
+// smoothed returns the weight of a symbol. n is its count in the context, all its count in the whole table, sum the
+// table's total. The weight is n, plus a few observations distributed as in the whole table, plus a small constant.
 func smoothed(n, all, sum uint64) uint64 {
 	borrowed := uint64(0)
 	if sum > 0 {
@@ -145,18 +144,18 @@ func smoothed(n, all, sum uint64) uint64 {
 	return n*unseenParts + borrowed + 1
 }
 
-// Counting is a TableSource for training: it gives tables that are good for nothing but to be asked for, and counts
-// what is coded with them.
+// Counting is a TableSource for training. Its tables are placeholders; it counts the symbols that are encoded with
+// them.
 type Counting struct {
 	trainer  *Trainer
 	classes  bool
 	tables   map[string]*Table
-	counters map[*Table][2]*Counter // its own, and that of its class or nil
+	counters map[*Table][2]*Counter // its own counter, and that of its class or nil
 	byName   map[string]*Counter
 }
 
-// NewCounting returns a source that counts for a trainer. With classes, what is counted goes to the tables of the
-// classes alone, which do for any component; without, to those of each component's own lanes too.
+// NewCounting returns a source that counts for a trainer. With classes it counts only for the tables of the classes,
+// which suit any component. Without, it also counts for the tables of each component's own lanes.
 func NewCounting(t *Trainer, classes bool) *Counting {
 	return &Counting{trainer: t, classes: classes, tables: map[string]*Table{}, counters: map[*Table][2]*Counter{}, byName: map[string]*Counter{}}
 }
@@ -192,7 +191,7 @@ func (c *Counting) counter(name string, symbols, contexts int) *Counter {
 	return c.byName[name]
 }
 
-// Count counts symbols that were coded with the tables of this source.
+// Count counts symbols that were encoded with tables of this source.
 func (c *Counting) Count(list []DeltaSymbol) {
 	for i := range list {
 		s := &list[i]
@@ -207,7 +206,7 @@ func (c *Counting) Count(list []DeltaSymbol) {
 	}
 }
 
-// flatTable has codes of about the same length.
+// flatTable returns a table whose codes have about equal lengths.
 func flatTable(name string, symbols, contexts int) (*Table, error) {
 	weights := make([]uint64, symbols)
 	for i := range weights {
@@ -219,7 +218,7 @@ func flatTable(name string, symbols, contexts int) (*Table, error) {
 	}
 	code := t.code(0)
 	t.codes = make([]atomic.Pointer[Code], contexts)
-	for context := range t.codes { // all contexts are one and the same
+	for context := range t.codes { // all contexts have the same code
 		t.codes[context].Store(code)
 	}
 	return t, nil

@@ -46,7 +46,7 @@ func TestTrainerDependsOnCountsAlone(t *testing.T) {
 	})
 }
 
-// A context that was hardly seen codes like the table as a whole, and one that was seen often like itself.
+// A rarely counted context is coded like the whole table, a frequent one by its own counts.
 func TestTrainerBorrows(t *testing.T) {
 	var list []observation
 	for range 10000 {
@@ -65,7 +65,7 @@ func TestTrainerBorrows(t *testing.T) {
 	require.Less(t, table.Length(2, 20), table.Length(2, 30))
 }
 
-// Counts that have been counted long enough stay where they are, and the largest do not overflow.
+// Counts saturate, and the largest do not overflow.
 func TestTrainerSaturates(t *testing.T) {
 	trainer := NewTrainer()
 	counter := trainer.Table("t", MaxSymbols, 4)
@@ -77,16 +77,16 @@ func TestTrainerSaturates(t *testing.T) {
 	set, err := trainer.Build()
 	require.NoError(t, err)
 	require.Equal(t, 12, set.All()[0].Length(3, 4095))
-	// The bound that codeLengths asks for, at the largest sizes that can be trained.
+	// The bound that codeLengths requires, at the largest sizes that can be trained.
 	most := smoothed(mostCounts, mostCounts*maxContexts, mostCounts*maxContexts)
 	require.Less(t, float64(most)*MaxSymbols*MaxCodeLength, math.Ldexp(1, 64))
 }
 
-// A table for which a set has no room is left out by itself: of those that counted less, what fits is taken.
+// A table that does not fit into a set is left out alone: smaller ones with fewer counts are still taken.
 func TestATableThatDoesNotFitLeavesRoomForTheNext(t *testing.T) {
 	full := [][2]int{{2, maxContexts}, {2, maxContexts}, {2, maxContexts}, {2, maxContexts}, {2, maxContexts}, {2, maxContexts}, {2, maxContexts}}
 	for _, test := range []struct {
-		tables [][2]int // symbols and contexts, those that counted most first
+		tables [][2]int // symbols and contexts, highest count first
 		known  []string
 		left   []string
 		codes  int
@@ -137,7 +137,7 @@ func TestTrainerPanicsOnMisuse(t *testing.T) {
 	}
 }
 
-// Trained tables cost little more than the entropy of what they were trained on.
+// Trained tables cost little more than the entropy of their training data.
 func TestTrainedTablesComeCloseToTheEntropy(t *testing.T) {
 	random := rand.New(rand.NewPCG(9, 10))
 	trainer, counts := NewTrainer(), map[int]int{}
@@ -190,7 +190,7 @@ func movementContext(previous int64) int {
 	return 2*min(bits.Len64(uint64(max(previous, -previous))), movementSteps) - 1 + int(uint64(previous)>>63)
 }
 
-// flatSource is a TableSource whose codes say nothing about what is likely.
+// flatSource is a TableSource with codes of about equal length.
 type flatSource struct{}
 
 // Table implements TableSource.

@@ -108,7 +108,8 @@ func (k ProblemKind) words() string {
 	case StoreFull:
 		return "is not replicated: as many entities are alive as Config.MaxEntities allows%s: raise it on the server and the clients, or remove entities"
 	case LocalWriteRestored:
-		return "was written on a client without authority: the server's value is put back"
+		return "was written on a client without authority: the server's value is put back; " +
+			"if steps of a simulation write it, call predict.Register for it; if this client is to write it, register it with authority.WrittenBy"
 	case LocallyRemovedEntity:
 		return "was removed on this client: it stays away"
 	case LocallyRemovedComponent:

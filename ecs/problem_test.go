@@ -22,6 +22,9 @@ func TestProblemsReadAsSentences(t *testing.T) {
 			Kind: netecs.NotFinite, Entity: id, Local: local, Component: "Velocity", Field: "Linear.X"},
 		"Velocity of entity 12v3 was removed on this client: it stays away": {
 			Kind: netecs.LocallyRemovedComponent, Entity: id, Component: "Velocity"},
+		"Velocity of entity 12v3 was written on a client without authority: the server's value is put back; if steps of a simulation write it, " +
+			"call predict.Register for it; if this client is to write it, register it with authority.WrittenBy": {
+			Kind: netecs.LocalWriteRestored, Entity: id, Component: "Velocity"},
 		"entity 12v3 had its Replicated overwritten: it is put back": {
 			Kind: netecs.OverwrittenReplicated, Entity: id},
 		"local entity 1.0 has a Replicated of another server or client: it is left alone": {

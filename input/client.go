@@ -22,7 +22,7 @@ func Set[T any](c *netcode.Client, v *T) error {
 		n = t.in.number(reflect.TypeFor[T]())
 	}
 	if n < 0 {
-		return fmt.Errorf("%w: %s", ErrNotRegistered, reflect.TypeFor[T]())
+		return fmt.Errorf("netcode: input.Set[%s]: %w", reflect.TypeFor[T](), ErrNotRegistered)
 	}
 	plan, lanes := t.in.plans[n], t.in.of(t.scratch, n)
 	fault := plan.Quantise(reflect.ValueOf(v).UnsafePointer(), lanes)

@@ -42,7 +42,7 @@ const (
 
 // ErrNotRegistered means that the input type was not registered before the protocol was frozen. Set wraps it with the
 // type's name: test with errors.Is.
-var ErrNotRegistered = errors.New("netcode: input type not registered")
+var ErrNotRegistered = errors.New("netcode: input type not registered: call input.Register on both sides")
 
 // types has the input types of a protocol. The number of a type is its position in the order of wire names.
 type types struct {

@@ -282,7 +282,9 @@ func TestInputRegistrationRefuses(t *testing.T) {
 	require.Panics(t, func() { Register[sticks](p) })
 	client, err := netcode.NewClient(p, netcode.Config{})
 	require.NoError(t, err)
-	require.ErrorIs(t, Set(client, &sticks{}), ErrNotRegistered)
+	err = Set(client, &sticks{})
+	require.ErrorIs(t, err, ErrNotRegistered)
+	require.EqualError(t, err, "netcode: input.Set[input.sticks]: netcode: input type not registered: call input.Register on both sides")
 }
 
 func FuzzInputMessage(f *testing.F) {

@@ -2,7 +2,6 @@ package input
 
 import (
 	"errors"
-	"fmt"
 	"reflect"
 	"slices"
 
@@ -249,25 +248,19 @@ func (e usedEnds) Client(c *netcode.Client) netcode.ClientHooks {
 			},
 			Take: func(payload []byte) {
 				_ = readUsed(in, payload, scratch, func(low uint16, types uint8, rows []uint32) {
-					p.take(tailOf(c), tick.Near(low, c.Time().Tick), c.Time().Tick, types, rows)
+					p.take(tick.Near(low, c.Time().Tick), c.Time().Tick, types, rows)
 				})
 			},
 		},
 	}
 }
 
-// take stores the input that the server used in a tick, if the client used another. Reports that are known already are
-// ignored, and so are inputs equal to the client's own, such as a held stick.
-func (p *playerInputs) take(t *tail, at, now tick.Tick, types uint8, rows []uint32) {
+// take stores the input that the server used in a tick. It ignores a report that is known already.
+func (p *playerInputs) take(at, now tick.Tick, types uint8, rows []uint32) {
 	if at <= tick.None || at > now || at <= now-reach {
 		return
 	}
-	differs := false
-	for n := range p.in.plans {
-		used, told := t.used(p, n, at), p.in.of(rows, n)
-		differs = differs || (used != nil) != (types>>n&1 != 0) || used != nil && !slices.Equal(used, told)
-	}
-	if !differs {
+	if p.ticks[at%reach] == at && p.types[at%reach] == types && slices.Equal(p.row(at), rows) {
 		return
 	}
 	p.ticks[at%reach], p.types[at%reach] = at, types
@@ -318,7 +311,7 @@ func Own[T any](c *netcode.Client, at netcode.Tick) (v T, ok bool) {
 		n = t.in.number(reflect.TypeFor[T]())
 	}
 	if n < 0 {
-		netcode.Misused(c, "input.Own", reflect.TypeFor[T](), fmt.Errorf("%w: %s", ErrNotRegistered, reflect.TypeFor[T]()))
+		netcode.Misused(c, "input.Own", reflect.TypeFor[T](), ErrNotRegistered)
 		return v, false
 	}
 	lanes := t.own(c, n, at)
@@ -335,13 +328,7 @@ func (t *tail) own(c *netcode.Client, n int, at tick.Tick) []uint32 {
 		t.settles = true
 		t.note(c.Time().Tick, c.Present())
 	}
-	p, _ := netcode.ExtensionOf[*playerInputs](c)
-	return t.used(p, n, at)
-}
-
-// used returns the lanes of one type that this client simulates a tick with, nil without a known input. p may be nil.
-func (t *tail) used(p *playerInputs, n int, at tick.Tick) []uint32 {
-	if p != nil && at > tick.None && p.ticks[at%reach] == at {
+	if p, ok := netcode.ExtensionOf[*playerInputs](c); ok && at > tick.None && p.ticks[at%reach] == at {
 		if p.types[at%reach]>>n&1 == 0 {
 			return nil
 		}

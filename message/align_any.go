@@ -2,6 +2,6 @@
 
 package message
 
-// anyAlignment tells that this machine reads and writes numbers at any address, so that a value may be copied as what it is
-// from where it lies in a packet.
+// anyAlignment tells that this machine reads and writes numbers at any address. A value can then be copied from its
+// place in a packet as a whole.
 const anyAlignment = true

@@ -2,5 +2,5 @@
 
 package message
 
-// anyAlignment tells that this machine reads and writes numbers at any address; this one goes byte by byte.
+// anyAlignment is false: this machine needs aligned numbers, so values are copied byte by byte.
 const anyAlignment = false

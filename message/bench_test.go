@@ -12,7 +12,7 @@ import (
 	"github.com/arche-netcode/netcode/wire"
 )
 
-// The load of a frame: messages of 16 bytes, over four stages, from 64 senders, 60 in a packet.
+// Load of a frame: messages of 16 bytes in four stages, from 64 senders, 60 per packet.
 const (
 	loadMessages = 30_000
 	loadSenders  = 64
@@ -47,7 +47,7 @@ func newLoad(of wire.MessageType) *load {
 	return l
 }
 
-// next reads a header that the load wrote: what the packet reader costs is not counted here.
+// next parses a header of the load itself, so that the packet reader's cost is not measured.
 func next(b []byte) (of wire.MessageType, stage tick.Stage, payload, rest []byte) {
 	size := int(binary.LittleEndian.Uint16(b[2:]))
 	return wire.MessageType(b[0]), tick.Stage(b[1]), b[4 : 4+size], b[4+size:]

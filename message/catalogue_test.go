@@ -9,8 +9,8 @@ import (
 	"github.com/arche-netcode/netcode/internal/casebook"
 )
 
-// oddOffsets encodes a value at each offset of a buffer, decodes it there, and holds that bytes and values are the same everywhere, that nothing
-// around is touched, and that the value stays when the buffer is overwritten.
+// oddOffsets encodes a value at each offset of a buffer and decodes it there. Bytes and values must be the same
+// everywhere, nothing outside is touched, and the value does not change when the buffer is overwritten.
 func oddOffsets[T comparable](t *testing.T, m T) (offsets int) {
 	c := codec[T](t, "m", nil)
 	var s Scratch
@@ -39,8 +39,9 @@ func oddOffsets[T comparable](t *testing.T, m T) (offsets int) {
 	return offsets
 }
 
-// Values of each way of coding at odd offsets of larger buffers, which are overwritten afterwards: the bytes are the same, and no value keeps a
-// part of the buffer. TestGolden and CI's step "bytes and decisions on other machines" hold the same on 386, arm64 and without assembly.
+// Values of each encoding at odd offsets of larger buffers, which are overwritten afterwards: the bytes are the same,
+// and no value refers to the buffer. TestGolden and CI's step "bytes and decisions on other machines" check the same on
+// 386, arm64 and without assembly.
 func TestCase60UnsafePaths(t *testing.T) {
 	count := oddOffsets(t, mixed{A: -5, B: 1.5, C: 7, D: -2, E: [2]int16{1, -2}, F: 9, G: -1})
 	count += oddOffsets(t, nested{Pos: [2]inner{{1, 2, 3}, {4, 5, 6}}, Tail: [8]int8{1, -1}})

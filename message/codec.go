@@ -11,8 +11,9 @@ import (
 	"github.com/arche-netcode/netcode/wire"
 )
 
-// Codec writes and reads the values of one Go type, and has its handler: a CodecOf without its type parameter. After registration it does not change and may be used by any number of goroutines, each with a Scratch of its
-// own.
+// Codec encodes and decodes the values of one Go type and calls its handler. It is the interface of CodecOf without the
+// type parameter. After registration a Codec does not change. Any number of goroutines may use it, each with its own
+// Scratch.
 type Codec interface {
 	// Name returns the wire name.
 	Name() string
@@ -20,9 +21,9 @@ type Codec interface {
 	GoType() reflect.Type
 	// Plan returns the fields that are sent; nil for a type with a Serialize method.
 	Plan() *quantize.Plan
-	// Size returns how long every payload is, in bytes; -1 for a type with a Serialize method, whose payloads vary.
+	// Size returns the length of every payload in bytes; -1 for a type with a Serialize method, whose payloads vary.
 	Size() int
-	// AlwaysLegal returns how long payloads are if every one of that length is legal, and else NoSize.
+	// AlwaysLegal returns the payload length if every payload of that length is legal, else NoSize.
 	AlwaysLegal() uint32
 	// Handled reports whether there is a handler.
 	Handled() bool
@@ -30,9 +31,9 @@ type Codec interface {
 	Check(s *Scratch, payload []byte) bool
 	// Handle decodes a payload and calls the handler. It returns false, without a call, if the payload is not legal.
 	Handle(ctx *Context, payload []byte) bool
-	// Describe appends name and fields, or for a type with a Serialize method its name and bound.
+	// Describe appends the name and the fields; for a type with a Serialize method the name and the bound.
 	Describe(dst []byte) []byte
-	// AppendValues appends the values of a payload, for people; if it is not legal, the bytes and what is wrong.
+	// AppendValues appends the values of a payload as text; for an illegal payload its bytes and the error.
 	AppendValues(dst, payload []byte) []byte
 	// Debug turns packing off. Call it before the codec is used.
 	Debug()
@@ -41,40 +42,41 @@ type Codec interface {
 	handleRun(in *Inbound, ctx *Context, q *queue)
 }
 
-// Bounded is a message type with a Serialize method that knows how long it may be. Without it a value is measured, at
-// the price of one more pass over it.
+// Bounded is a message type whose Serialize method has a known upper bound. For other types SizeBound measures each
+// value, which costs one more call of Serialize.
 type Bounded interface {
 	// SizeUpperBound returns at least as many bytes as Serialize will write for this value.
 	SizeUpperBound() int
 }
 
-// way is the encoding of a type's values.
+// way selects the encoding of a type's values.
 type way uint8
 
 const (
-	byPlan      way = iota // fields, packed to bits
-	byCopy                 // fields, whose bits are those of memory
-	bySerialize            // its Serialize method
+	byPlan      way = iota // fields, packed into bits by the plan
+	byCopy                 // fields, copied from memory: the bytes are the same
+	bySerialize            // by the type's Serialize method
 )
 
-// CodecOf is the codec of T. It is one of three: fields packed by a quantize.Plan; the same bits, but copied from memory
-// where every field is exact; or what the Serialize method of *T says.
+// CodecOf is the codec of T. It encodes in one of three ways: fields packed by a quantize.Plan; the same bits copied
+// from memory, if every field is exact; the Serialize method of *T.
 type CodecOf[T any] struct {
 	name    string
 	way     way
-	size    int            // of every payload; -1 bySerialize
-	plan    *quantize.Plan // nil bySerialize
-	exact   exact          // byCopy
-	bound   int            // bySerialize: of the zero value
-	bounded bool           // bySerialize: *T is Bounded
+	size    int            // of every payload, in bytes; -1 if bySerialize
+	plan    *quantize.Plan // nil if bySerialize
+	exact   exact          // set if byCopy
+	bound   int            // set if bySerialize: size of the zero value, in bytes
+	bounded bool           // set if bySerialize: *T is Bounded
 	debug   bool
-	number  wire.MessageType // once the registry is frozen
+	number  wire.MessageType // set by Freeze
 	handle  func(ctx *Context, m *T)
 }
 
-// NewCodec returns the codec of T under its wire name: by its Serialize method if *T has one, else by its fields, with the
-// tags of quantize.Compile. The handler is called by Handle; it may be nil. The value that it is given is good during the call
-// and reused afterwards; it starts from zero, also in fields that are not sent. The error tells why T cannot be sent.
+// NewCodec returns the codec of T under its wire name. It uses the Serialize method if *T has one, else the fields,
+// with the tags of quantize.Compile. Handle calls the handler, which may be nil. The value passed to the handler is
+// valid during the call and reused afterwards. It is zeroed before decoding, unsent fields too. The error tells why T
+// cannot be sent.
 func NewCodec[T any](name string, handle func(ctx *Context, m *T)) (*CodecOf[T], error) {
 	c := &CodecOf[T]{name: name, handle: handle}
 	if _, ok := any((*T)(nil)).(wire.Serializable); ok {
@@ -98,7 +100,7 @@ func NewCodec[T any](name string, handle func(ctx *Context, m *T)) (*CodecOf[T],
 	return c, nil
 }
 
-// planSize returns how long the payload of a message with these fields is, in bytes.
+// planSize returns the payload length of a message with these fields, in bytes.
 func planSize(plan *quantize.Plan) int { return (plan.Bits() + 7) / 8 }
 
 // Name returns the wire name.
@@ -110,7 +112,8 @@ func (c *CodecOf[T]) GoType() reflect.Type { return reflect.TypeFor[T]() }
 // Plan returns the fields that are sent; nil for a type with a Serialize method.
 func (c *CodecOf[T]) Plan() *quantize.Plan { return c.plan }
 
-// Size returns how long every payload is, in bytes, or with entity fields is at most; -1 for a type with a Serialize method.
+// Size returns the length of every payload in bytes, or the maximum if there are entity fields; -1 for a type with a
+// Serialize method.
 func (c *CodecOf[T]) Size() int { return c.size }
 
 // Handler returns the handler, nil if there is none.
@@ -139,7 +142,8 @@ func (c *CodecOf[T]) Debug() {
 	c.way, c.size = byPlan, planSize(c.plan)
 }
 
-// Describe appends name and fields, or for a type with a Serialize method its name and the bound of its zero value.
+// Describe appends the name and the fields; for a type with a Serialize method the name and the bound of its zero
+// value.
 func (c *CodecOf[T]) Describe(dst []byte) []byte {
 	if c.way == bySerialize {
 		return c.describeSerialize(dst)
@@ -147,8 +151,8 @@ func (c *CodecOf[T]) Describe(dst []byte) []byte {
 	return c.plan.Describe(dst)
 }
 
-// SizeBound returns the room that Encode needs for a value, in bytes. For fields that is always the same; a Serialize
-// method is asked, or measured, and what it says wrong is a *SerializeError.
+// SizeBound returns the number of bytes that Encode needs for a value. For fields it is a constant. For a Serialize
+// method it is SizeUpperBound or a measured size; a failure is a *SerializeError.
 func (c *CodecOf[T]) SizeBound(s *Scratch, m *T) (int, error) {
 	if c.way != bySerialize {
 		return c.size, nil
@@ -156,8 +160,9 @@ func (c *CodecOf[T]) SizeBound(s *Scratch, m *T) (int, error) {
 	return c.serializeBound(s, m)
 }
 
-// Encode writes a value into dst, which has the room that SizeBound asked for, and returns how many bytes it took. The
-// errors are *FieldError, *BoundError and *SerializeError; then dst holds nothing that may be sent.
+// Encode writes a value into dst and returns the number of bytes written. dst has at least the length that SizeBound
+// returned. The errors are *FieldError, *BoundError and *SerializeError; after an error the contents of dst must not be
+// sent.
 func (c *CodecOf[T]) Encode(s *Scratch, dst []byte, m *T) (n int, err error) {
 	switch c.way {
 	case byCopy:
@@ -170,8 +175,7 @@ func (c *CodecOf[T]) Encode(s *Scratch, dst []byte, m *T) (n int, err error) {
 	return c.encodePlan(s, dst, m)
 }
 
-// Decode reads a payload into *m, which it makes zero first. It returns false if the payload is not legal; *m is worth
-// nothing then.
+// Decode zeroes *m and reads a payload into it. It returns false if the payload is not legal; *m is then undefined.
 func (c *CodecOf[T]) Decode(s *Scratch, payload []byte, m *T) bool {
 	switch c.way {
 	case byCopy:
@@ -186,7 +190,7 @@ func (c *CodecOf[T]) Decode(s *Scratch, payload []byte, m *T) bool {
 	return c.decodePlan(s, payload, m)
 }
 
-// Check reports whether a payload is legal, without effect.
+// Check reports whether a payload is legal. It has no effect.
 func (c *CodecOf[T]) Check(s *Scratch, payload []byte) bool {
 	switch c.way {
 	case byCopy:
@@ -201,13 +205,13 @@ func (c *CodecOf[T]) Check(s *Scratch, payload []byte) bool {
 	return c.plan.ReadRow(&r, s.row(c.plan.Lanes())) && r.Done()
 }
 
-// fits reports whether a payload is as long as the fields can make it: entity fields take fewer bits where they can.
+// fits reports whether the fields can have a payload of this length. Entity fields make the length variable.
 func (c *CodecOf[T]) fits(payload []byte) bool {
 	return len(payload) == c.size || len(payload) < c.size && len(c.plan.Refs()) > 0
 }
 
-// encodePlan writes the fields as packed bits, and says of a value that cannot be sent which field is to blame. There is no
-// last good value to keep, unlike for a component, and there is a caller to tell.
+// encodePlan packs the fields into bits. For a value that cannot be sent it returns a *FieldError that names the field.
+// A component would keep its last valid value instead; a message has none, and its caller can handle an error.
 func (c *CodecOf[T]) encodePlan(s *Scratch, dst []byte, m *T) (int, error) {
 	if len(dst) < c.size {
 		return 0, &BoundError{Name: c.name, Bound: len(dst)}
@@ -222,12 +226,12 @@ func (c *CodecOf[T]) encodePlan(s *Scratch, dst []byte, m *T) (int, error) {
 	return w.Finish(), nil
 }
 
-// outside tells what number a value has that is out of range, and which is allowed. It looks at a copy, so that m does not escape.
+// outside describes a value that is out of range and the allowed range. It works on a copy, so that m does not escape.
 func outside[T any](plan *quantize.Plan, m *T, fault quantize.Fault) string {
 	return plan.Outside(reflect.ValueOf(*m), fault)
 }
 
-// decodePlan is Decode for packed bits.
+// decodePlan decodes packed bits.
 func (c *CodecOf[T]) decodePlan(s *Scratch, payload []byte, m *T) bool {
 	if !c.fits(payload) {
 		return false
@@ -242,7 +246,7 @@ func (c *CodecOf[T]) decodePlan(s *Scratch, payload []byte, m *T) bool {
 	return true
 }
 
-// Raw is the codec of a message whose payload is bytes that somebody else understands. Its Go type stands for it in a
+// Raw is the codec of a message whose payload is decoded outside of this package. Its Go type only identifies it in a
 // registry and has no values.
 type Raw struct {
 	name   string
@@ -250,14 +254,14 @@ type Raw struct {
 	calls  RawCalls
 }
 
-// RawCalls are the functions that read the bytes of a Raw. Their arguments are valid until they return.
+// RawCalls are the functions that read the payloads of a Raw. Their arguments are valid until they return.
 type RawCalls struct {
-	Check  func(payload []byte) bool               // whether a payload is legal, without any effect
-	Handle func(ctx *Context, payload []byte)      // is called with those that are
-	Dump   func(dst []byte, payload []byte) []byte // appends the values of a payload, for people, legal or not
+	Check  func(payload []byte) bool               // reports whether a payload is legal; has no effect
+	Handle func(ctx *Context, payload []byte)      // is called with legal payloads
+	Dump   func(dst []byte, payload []byte) []byte // appends the values as text; the payload may be illegal
 }
 
-// NewRaw returns a codec of bytes.
+// NewRaw returns the codec of a raw payload.
 func NewRaw(name string, marker reflect.Type, calls RawCalls) *Raw {
 	return &Raw{name: name, marker: marker, calls: calls}
 }
@@ -265,7 +269,7 @@ func NewRaw(name string, marker reflect.Type, calls RawCalls) *Raw {
 // Name returns the wire name.
 func (c *Raw) Name() string { return c.name }
 
-// GoType returns the type that stands for it.
+// GoType returns the type that identifies this codec in a registry.
 func (c *Raw) GoType() reflect.Type { return c.marker }
 
 // Plan returns nil: there are no fields.
@@ -277,10 +281,10 @@ func (c *Raw) Size() int { return -1 }
 // Handled reports true.
 func (c *Raw) Handled() bool { return true }
 
-// AlwaysLegal returns NoSize: every payload has to be looked at.
+// AlwaysLegal returns NoSize: every payload must be checked.
 func (c *Raw) AlwaysLegal() uint32 { return NoSize }
 
-// Check reports whether a payload is legal, without effect.
+// Check reports whether a payload is legal. It has no effect.
 func (c *Raw) Check(_ *Scratch, payload []byte) bool { return c.calls.Check(payload) }
 
 // Handle calls the handler. It returns false, without a call, if the payload is not legal.
@@ -292,10 +296,10 @@ func (c *Raw) Handle(ctx *Context, payload []byte) bool {
 	return true
 }
 
-// Describe appends the name. The bytes are described elsewhere.
+// Describe appends the name. The registrant describes the bytes.
 func (c *Raw) Describe(dst []byte) []byte { return append(append(dst, c.name...), "{raw}"...) }
 
-// AppendValues appends the values of a payload, for people.
+// AppendValues appends the values of a payload as text.
 func (c *Raw) AppendValues(dst, payload []byte) []byte { return c.calls.Dump(dst, payload) }
 
 // Debug does nothing: there is no packing to turn off.
@@ -317,20 +321,20 @@ func (c *Raw) handleRun(in *Inbound, ctx *Context, q *queue) {
 	}
 }
 
-// exact lists the checks of a type whose payload is a copy of its memory. Floats have to be finite. Signed integers are sent
-// with their sign bit inverted, so that the order of the bytes is the order of the values.
+// exact lists the checks of a type whose payload is a copy of its memory. Floats must be finite. Signed integers are
+// sent with their sign bit inverted, so that the byte order is the numeric order.
 type exact struct {
 	floats []floats
-	flip   []byte // what payload and memory differ by, bit by bit; nil where there are no signed integers
+	flip   []byte // XOR of payload and memory; nil if there are no signed integers
 }
 
 // floats is a run of neighbouring floats of one size.
 type floats struct {
-	at, end int  // bytes of the payload
-	wide    bool // of 8 bytes and not 4
+	at, end int  // range of bytes in the payload
+	wide    bool // 8-byte floats, else 4-byte
 }
 
-// finite reports whether every float of a payload, or of the memory of a value, is finite. b has the size of the type.
+// finite reports whether every float of a payload, or of a value's memory, is finite. b has the size of the type.
 func (e *exact) finite(b []byte) bool {
 	for i := range e.floats {
 		f := &e.floats[i]
@@ -351,7 +355,7 @@ func (e *exact) finite(b []byte) bool {
 	return true
 }
 
-// turn exchanges the sign bits of memory for those of the payload, or back.
+// turn inverts the sign bits of signed integers: memory to payload or back.
 func (e *exact) turn(b []byte) {
 	flip := e.flip[:len(b)]
 	for len(b) >= 8 {
@@ -363,10 +367,10 @@ func (e *exact) turn(b []byte) {
 	}
 }
 
-// compileCopy chooses the copy of memory where that is what the plan writes.
+// compileCopy selects byCopy if a memory copy gives the same bytes as the plan.
 func (c *CodecOf[T]) compileCopy() {
 	if c.plan.Fixed() < c.plan.Lanes() {
-		return // a text or a list is as long as it is
+		return // the length of a text or a list varies
 	}
 	t := reflect.TypeFor[T]()
 	var e exact
@@ -374,7 +378,7 @@ func (c *CodecOf[T]) compileCopy() {
 	if !ok || uintptr(end) != t.Size() || end == 0 || end != c.size || !littleEndian() {
 		return
 	}
-	// The zero value's floats and unsigned integers are zeros on the wire too: what is not zero are the sign bits.
+	// Zero floats and unsigned integers are zeros on the wire too. The non-zero bits are inverted sign bits.
 	var zero T
 	flip := make([]byte, c.size)
 	if _, err := c.encodePlan(&Scratch{}, flip, &zero); err != nil {
@@ -388,11 +392,11 @@ func (c *CodecOf[T]) compileCopy() {
 	c.way, c.exact = byCopy, e
 }
 
-// littleEndian reports whether this machine keeps numbers in the byte order of the wire.
+// littleEndian reports whether this machine's byte order is that of the wire.
 func littleEndian() bool { return binary.NativeEndian.Uint16([]byte{1, 0}) == 1 }
 
-// add goes through the fields of what lies at offset at, in the order of travel, and returns where it ends. It returns
-// false for what is no copy of memory: a boolean, which is one bit, a field with a tag, and padding.
+// add appends the fields of type t at offset at, in wire order, and returns the offset of the end. It returns false if
+// the encoding is not a memory copy: a boolean (one bit), a field with a tag, or padding.
 func (e *exact) add(t reflect.Type, at int, tag reflect.StructTag) (end int, ok bool) {
 	if tag.Get("net") != "" {
 		return at, false
@@ -427,7 +431,7 @@ func (e *exact) add(t reflect.Type, at int, tag reflect.StructTag) (end int, ok 
 	return at, false
 }
 
-// addFloat notes a float, with those before it where it is their neighbour.
+// addFloat appends a float and merges it with the previous run if they are adjacent and of one size.
 func (e *exact) addFloat(at, size int) {
 	if n := len(e.floats); n > 0 && e.floats[n-1].end == at && e.floats[n-1].wide == (size == 8) {
 		e.floats[n-1].end += size
@@ -436,7 +440,7 @@ func (e *exact) addFloat(at, size int) {
 	e.floats = append(e.floats, floats{at: at, end: at + size, wide: size == 8})
 }
 
-// store copies a value to the payload, which has its size, and reports whether all of its floats are finite.
+// store copies a value to dst, which has its size, and reports whether all floats are finite.
 func (c *CodecOf[T]) store(dst []byte, m *T) bool {
 	copyOut(dst, m)
 	if c.exact.flip != nil {
@@ -445,7 +449,7 @@ func (c *CodecOf[T]) store(dst []byte, m *T) bool {
 	return c.exact.finite(dst)
 }
 
-// Copy is Encode for a type whose AlwaysLegal is not NoSize: it cannot fail. dst is as long as that.
+// Copy encodes a type whose AlwaysLegal is not NoSize. It cannot fail. dst has that length.
 func (c *CodecOf[T]) Copy(dst []byte, m *T) {
 	copyOut(dst, m)
 	if c.exact.flip != nil {
@@ -453,7 +457,7 @@ func (c *CodecOf[T]) Copy(dst []byte, m *T) {
 	}
 }
 
-// load copies a payload, which has its size, to the value.
+// load copies a payload, which has the size of T, to the value.
 func (c *CodecOf[T]) load(m *T, payload []byte) {
 	copyIn(m, payload)
 	if c.exact.flip != nil {
@@ -461,10 +465,10 @@ func (c *CodecOf[T]) load(m *T, payload []byte) {
 	}
 }
 
-// compileSerialize makes c the codec of a type with a Serialize method.
+// compileSerialize sets up the codec of a type with a Serialize method.
 func (c *CodecOf[T]) compileSerialize() error {
 	if _, err := quantize.Compile(reflect.TypeFor[struct{}](), c.name); err != nil {
-		return err // the name is not one that the canonical text could hold
+		return err // the canonical text cannot contain the name
 	}
 	c.way, c.size = bySerialize, -1
 	_, c.bounded = any((*T)(nil)).(Bounded)
@@ -472,21 +476,21 @@ func (c *CodecOf[T]) compileSerialize() error {
 	return nil
 }
 
-// measureZero finds the bound of the zero value, which tells most layouts apart in the protocol's hash. A zero value that
-// cannot be measured counts as nothing.
+// measureZero measures the zero value. Its size tells most layouts apart in the protocol hash. If measuring fails the
+// size is 0.
 func (c *CodecOf[T]) measureZero() {
 	var s Scratch
 	var zero T
 	c.bound, _ = c.serializeBound(&s, &zero)
 }
 
-// describeSerialize appends what two ends must agree on, as far as it can be known.
+// describeSerialize appends the known parts of the layout, for the protocol hash.
 func (c *CodecOf[T]) describeSerialize(dst []byte) []byte {
 	dst = append(append(append(dst, c.name...), "{serialized:"...), reflect.TypeFor[T]().Name()...)
 	return append(strconv.AppendInt(append(dst, ";bound:"...), int64(c.bound), 10), '}')
 }
 
-// serializeBound asks the value for its bound, or measures it.
+// serializeBound calls SizeUpperBound if T is Bounded, else measures the value.
 func (c *CodecOf[T]) serializeBound(s *Scratch, m *T) (int, error) {
 	b := c.box(s, m)
 	defer b.giveBack()
@@ -507,7 +511,7 @@ func (c *CodecOf[T]) serializeBound(s *Scratch, m *T) (int, error) {
 
 var errNegative = errors.New("SizeUpperBound is negative")
 
-// serialize writes a value into dst and nothing past it.
+// serialize writes a value into dst and never past its end.
 func (c *CodecOf[T]) serialize(s *Scratch, dst []byte, m *T) (int, error) {
 	b := c.box(s, m)
 	defer b.giveBack()
@@ -523,7 +527,7 @@ func (c *CodecOf[T]) serialize(s *Scratch, dst []byte, m *T) (int, error) {
 	return 0, c.failed(err, &b.value)
 }
 
-// failed returns the error of a value that its Serialize method refused, with the field where a length was too large.
+// failed returns the error of a value that its Serialize method refused. It names the field if a length was too large.
 func (c *CodecOf[T]) failed(err error, value *T) error {
 	var long *wire.LengthError
 	if errors.As(err, &long) {
@@ -532,12 +536,12 @@ func (c *CodecOf[T]) failed(err error, value *T) error {
 	return &SerializeError{Name: c.name, Err: err}
 }
 
-// deserialize reads a payload into *m. A Serialize method that panics over bytes from outside has refused them.
+// deserialize reads a payload into *m. A Serialize method that panics over remote bytes counts as a refusal.
 func (c *CodecOf[T]) deserialize(s *Scratch, payload []byte, m *T) (ok bool) {
 	z := s.serializers.take(c.debug)
 	defer func() {
 		if recover() != nil {
-			ok = false // z is not used again
+			ok = false // z may be inconsistent and is not reused
 		}
 	}()
 	var zero T
@@ -547,7 +551,7 @@ func (c *CodecOf[T]) deserialize(s *Scratch, payload []byte, m *T) (ok bool) {
 	return err == nil
 }
 
-// checkSerialize reads a payload into a value that nobody sees.
+// checkSerialize decodes a payload into a scratch value and reports whether it is legal.
 func (c *CodecOf[T]) checkSerialize(s *Scratch, payload []byte) bool {
 	b := borrow[T](s, c.number)
 	ok := c.deserialize(s, payload, &b.value)
@@ -555,7 +559,7 @@ func (c *CodecOf[T]) checkSerialize(s *Scratch, payload []byte) bool {
 	return ok
 }
 
-// AppendValues appends the values of a payload, for people; if it is not legal, the bytes and what is wrong.
+// AppendValues appends the values of a payload as text; for an illegal payload its bytes and the error.
 func (c *CodecOf[T]) AppendValues(dst, payload []byte) []byte {
 	var s Scratch
 	if c.way != bySerialize {
@@ -573,31 +577,31 @@ func (c *CodecOf[T]) AppendValues(dst, payload []byte) []byte {
 	return fmt.Appendf(dst, "%x is not legal", payload)
 }
 
-// box copies a value to reused memory: a method that is called through an interface would else force every value that is
-// ever sent, also of other types, to be allocated by its sender.
+// box copies a value into reused memory. A call through an interface would otherwise move every sent value, of any
+// type, to the heap.
 func (c *CodecOf[T]) box(s *Scratch, m *T) *box[T] {
 	b := borrow[T](s, c.number)
 	b.value = *m
 	return b
 }
 
-// Scratch is the memory in which one end encodes and decodes messages, one after the other. The zero value is ready. It
+// Scratch is the memory in which one end encodes and decodes one message after the other. The zero value is ready. It
 // belongs to one goroutine.
 type Scratch struct {
 	lanes       []uint32
 	boxes       [1 << 8]any // *box[T], by the number of the message type
 	serializers serializers
-	buffers     [][]byte // lent out by takeBytes: as many as handlers are at work within each other
+	buffers     [][]byte // free buffers of takeBytes; one per nested handler is enough
 }
 
-// box is the value that a handler is given.
+// box stores the value passed to a handler.
 type box[T any] struct {
 	value T
 	taken bool
-	next  *box[T] // for a handler of the type that is called while one runs
+	next  *box[T] // for a nested handler of the same type
 }
 
-// row returns n words; what they hold is left from before.
+// row returns a slice of n words with undefined contents.
 func (s *Scratch) row(n int) []uint32 {
 	if cap(s.lanes) < n {
 		s.lanes = make([]uint32, n)
@@ -605,7 +609,7 @@ func (s *Scratch) row(n int) []uint32 {
 	return s.lanes[:n]
 }
 
-// borrow takes the reused value: a handler that is called while another of its type runs gets one of its own.
+// borrow returns the reused value of a type. A nested handler of the same type gets another one.
 func borrow[T any](s *Scratch, number wire.MessageType) *box[T] {
 	b, ok := s.boxes[number].(*box[T])
 	if !ok || b.taken {
@@ -615,7 +619,7 @@ func borrow[T any](s *Scratch, number wire.MessageType) *box[T] {
 	return b
 }
 
-// another returns a value that is not taken; first is the one that borrow found, if any.
+// another returns a box that is not taken. first is the box that borrow found, nil for none.
 func another[T any](s *Scratch, number wire.MessageType, first *box[T]) *box[T] {
 	if first == nil {
 		first = &box[T]{}
@@ -630,10 +634,10 @@ func another[T any](s *Scratch, number wire.MessageType, first *box[T]) *box[T] 
 	return first
 }
 
-// giveBack lets a value be used again.
+// giveBack marks the value as free.
 func (b *box[T]) giveBack() { b.taken = false }
 
-// takeBytes takes n bytes that nobody else gets until giveBytes.
+// takeBytes returns n bytes for exclusive use until giveBytes.
 func (s *Scratch) takeBytes(n int) (b []byte) {
 	if last := len(s.buffers) - 1; last >= 0 {
 		b, s.buffers = s.buffers[last], s.buffers[:last]
@@ -644,13 +648,13 @@ func (s *Scratch) takeBytes(n int) (b []byte) {
 	return b[:n]
 }
 
-// giveBytes gives back what takeBytes took.
+// giveBytes returns a buffer of takeBytes.
 func (s *Scratch) giveBytes(b []byte) { s.buffers = append(s.buffers, b) }
 
-// afterPanic forgets the values that handlers which panicked did not give back.
+// afterPanic drops all boxes: a handler that panicked did not return its own.
 func (s *Scratch) afterPanic() { clear(s.boxes[:]) }
 
-// serializers lends out serializers: Serialize methods may send messages of their own.
+// serializers is a pool of serializers. A Serialize method may send messages, which needs a second one.
 type serializers struct {
 	kept *wire.Serializer
 }

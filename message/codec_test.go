@@ -66,14 +66,14 @@ func TestWhichTypesAreCopied(t *testing.T) {
 	}
 }
 
-// twin returns a codec of T that packs by the plan, whatever T is.
+// twin returns a codec of T that always packs by the plan.
 func twin[T any](t testing.TB) *CodecOf[T] {
 	c := codec[T](t, "m", nil)
 	c.way = byPlan
 	return c
 }
 
-// Copied types travel as the plan packs them, to the bit, both ways, and are refused where it refuses.
+// Copied types have exactly the bits of the plan, in both directions, and refuse the same payloads.
 func TestCopiesAreThePlansBits(t *testing.T) {
 	t.Run("mixed", func(t *testing.T) { copiesAreThePlansBits[mixed](t) })
 	t.Run("shot", func(t *testing.T) { copiesAreThePlansBits[shot](t) })
@@ -113,7 +113,7 @@ func copiesAreThePlansBits[T any](t *testing.T) {
 	t.Logf("%d refused", refused)
 }
 
-// memoryOf returns the bytes of a copied type as they lie in memory.
+// memoryOf returns the bytes of a copied type in memory.
 func memoryOf[T any](m *T) []byte {
 	c, _ := NewCodec[T]("m", nil)
 	b := make([]byte, c.size)
@@ -169,7 +169,7 @@ func TestEncodeTellsWhichFieldCannotTravel(t *testing.T) {
 	require.ErrorAs(t, err, new(*BoundError), "no room")
 }
 
-// Case 7 of the catalogue, lying upper bound: that message fails, and nothing is written past the room it asked for.
+// Case 7 of the catalogue, false upper bound: the message fails, and nothing is written beyond the requested room.
 func TestCase07LyingUpperBound(t *testing.T) {
 	var s Scratch
 	c := codec[note](t, "m", nil)
@@ -211,7 +211,7 @@ func TestSerializeErrors(t *testing.T) {
 	require.Contains(t, err.Error(), "message: m:")
 }
 
-// rude panics over some bytes, and sends one of its kind while it is written.
+// rude panics over some bytes, and sends a message of its own type while it is encoded.
 type rude struct {
 	V     uint8
 	again func()
@@ -264,7 +264,7 @@ func TestHandle(t *testing.T) {
 	c := codec(t, "chat", func(ctx *Context, m *chat) {
 		require.Equal(t, wire.ClientID(7), ctx.Sender)
 		got = append(got, *m)
-		m.Local = 99 // must not be seen by the next one
+		m.Local = 99 // the next handler must not see it
 	})
 	ctx := &Context{Sender: 7, scratch: &Scratch{}}
 	for i := range uint32(3) {
@@ -274,7 +274,7 @@ func TestHandle(t *testing.T) {
 	require.True(t, codec[shot](t, "shot", nil).Handle(&Context{}, make([]byte, 8)), "nobody is called")
 }
 
-// A handler that is called while it runs has a value of its own.
+// A nested handler of the same type has its own value.
 func TestNestedHandlers(t *testing.T) {
 	ctx := &Context{scratch: &Scratch{}}
 	var c *CodecOf[shot]
@@ -349,13 +349,13 @@ func TestCodecsDoNotAllocate(t *testing.T) {
 		}
 	}
 	if poisoning {
-		return // which goes by reflection
+		return // which uses reflection
 	}
 	alloctest.Zero(t, 50, turn)
 }
 
-// Case 15 of the catalogue, a handler that panics in the middle of a batch: its sender is named, once for each message, and
-// every other message of the stage is handled.
+// Case 15 of the catalogue, a handler that panics in the middle of a batch: Panicked gets its sender, once per message,
+// and every other message of the stage is handled.
 func TestCase15HandlerPanicsMidBatch(t *testing.T) {
 	type report struct {
 		sender wire.ClientID
@@ -390,7 +390,7 @@ func TestCase15HandlerPanicsMidBatch(t *testing.T) {
 	require.Equal(t, 1, r.Drain(tick.Update), "the queues are as usable as ever")
 }
 
-// The same for what was deferred, for loopback, and for a frame that is delivered again.
+// The same for deferred messages, loopback, and Redeliver.
 func TestCase15PanicsElsewhere(t *testing.T) {
 	var senders []wire.ClientID
 	r := newRig(t, Config{Local: 9, History: 1, Panicked: func(ctx *Context, _ any) { senders = append(senders, ctx.Sender) }})
@@ -428,8 +428,8 @@ func TestCase15PanicsElsewhere(t *testing.T) {
 	require.Equal(t, 1, silent.Drain(tick.Update), "nobody needs to be told")
 }
 
-// Case 32 of the catalogue, some that flood and 63 honest: at twenty times their rate into every stage, nothing of the honest
-// is lost, in frames whose stages all run and in frames of which one never does.
+// Case 32 of the catalogue, some flooding sources and 63 honest ones: at twenty times their rate into every stage, no
+// honest message is lost. All stages run in some frames; in others one never does.
 func TestCase32Flooders(t *testing.T) {
 	for _, flooders := range []int{1, 9, 40} {
 		for name, runs := range map[string]func(stage tick.Stage) bool{
@@ -459,7 +459,7 @@ func case32(t *testing.T, flooders int, runs func(stage tick.Stage) bool) {
 				case i >= honest:
 					n = each * 20
 				case stage == tick.FixedUpdate:
-					n = i % 2 // a little into the stage that may not run
+					n = i % 2 // a few for the stage that may not run
 				}
 				r.From(s, 1, 0)
 				for range n {
@@ -489,8 +489,8 @@ func case32(t *testing.T, flooders int, runs func(stage tick.Stage) bool) {
 	require.Equal(t, flooders > 9, r.Stats().PerStage > 0, "what is dropped is the flooders' own")
 }
 
-// Case 32 with as much as their credit takes, reliable, in one frame: the stage is full, and who made it so is closed, one
-// after the other, as many as it takes. Nobody honest is, and nothing of theirs is lost.
+// Case 32 with reliable messages up to the credit, in one frame: the stage is full, and the sources with the most
+// messages lose their connections, one after the other. No honest source is closed, and none of their messages is lost.
 func TestCase32ReliableFlooders(t *testing.T) {
 	const honest, each = 24, 40
 	reliable := wire.NewChannel(wire.Reliable, 0)
@@ -542,8 +542,8 @@ func TestCase32ReliableFlooders(t *testing.T) {
 	}
 }
 
-// Case 33 of the catalogue, reliable into a full queue: it is never dropped in silence. Unreliable messages make room, then
-// the source has a fault, by which its connection ends.
+// Case 33 of the catalogue, reliable messages into a full queue: none is dropped silently. Unreliable messages make
+// room first, then the source gets a fault, which ends its connection.
 func TestCase33ReliableIntoAFullQueue(t *testing.T) {
 	r := newRig(t, Config{Limits: Limits{PerStage: 4}})
 	seen := r.serials()
@@ -568,7 +568,8 @@ func TestCase33ReliableIntoAFullQueue(t *testing.T) {
 	require.Zero(t, source.TakeFreed())
 }
 
-// The same where the queue is full of others' reliable messages: who has the most in it makes room, and not who comes last.
+// The same with a queue full of other sources' reliable messages: the source with the most is closed, not the last to
+// send.
 func TestCase33FullOfOthersReliableMessages(t *testing.T) {
 	for _, delivery := range []wire.Delivery{wire.Unreliable, wire.Reliable} {
 		r := newRig(t, Config{Limits: Limits{PerStage: 12}})
@@ -583,7 +584,7 @@ func TestCase33FullOfOthersReliableMessages(t *testing.T) {
 			return r.Push(&m, r.body(serial))
 		}
 		for n := range uint64(12) {
-			from := []int{0, 1, 1, 2, 2, 2}[n%6] // two, four and six
+			from := []int{0, 1, 1, 2, 2, 2}[n%6] // two, four and six messages
 			require.NoError(t, push(sources[from], wire.Reliable, uint64(from)))
 		}
 		late := sources[3]
@@ -611,7 +612,7 @@ func TestCase33FullOfOthersReliableMessages(t *testing.T) {
 	}
 }
 
-// Unreliable messages make room first, those of the source that has the most; what others have is their own.
+// Unreliable messages of the source with the most are dropped first; no other source loses any.
 func TestAFullStageIsSharedEqually(t *testing.T) {
 	r := newRig(t, Config{Limits: Limits{PerStage: 90}})
 	got := map[wire.ClientID]int{}
@@ -628,7 +629,7 @@ func TestAFullStageIsSharedEqually(t *testing.T) {
 	require.EqualValues(t, 65, r.Stats().PerStage)
 }
 
-// Of the bytes of a frame everyone has his own share too.
+// The bytes of a frame are shared fairly too.
 func TestBytesOfAFrameAreShared(t *testing.T) {
 	r := newRig(t, Config{Limits: Limits{Bytes: 1600, Sources: 5}})
 	reliable := Message{Type: r.order.ID(), Stage: tick.Update, Channel: wire.NewChannel(wire.Reliable, 0), Cost: 48}
@@ -653,7 +654,8 @@ func TestBytesOfAFrameAreShared(t *testing.T) {
 	require.NoError(t, r.Push(&reliable, r.body(1)), "what was handled is free again")
 }
 
-// The counts of a full queue follow the messages that are handled and dropped. They cost no more than these and allocate nothing.
+// The counts of a full queue follow handled and dropped messages. Updates take constant time per message and allocate
+// nothing.
 func TestFullStageAllocatesNothing(t *testing.T) {
 	r := newRig(t, Config{Limits: Limits{PerStage: 200}})
 	sources := []*Source{NewSource(1), NewSource(2), NewSource(3)}
@@ -678,7 +680,7 @@ func TestFullStageAllocatesNothing(t *testing.T) {
 	require.Positive(t, r.Stats().PerStage)
 }
 
-// The same where the frame's memory is used up. Deferred messages need no such end: credit bounds them.
+// The same with the frame's memory used up. Deferred messages need no such limit: credit bounds them.
 func TestCase33ReliableWithoutRoom(t *testing.T) {
 	r := newRig(t, Config{Limits: Limits{Bytes: 40, Deferred: 1}})
 	reliable := Message{Type: r.order.ID(), Stage: tick.Update, Channel: wire.NewChannel(wire.Reliable, 0), Cost: 48, NotBefore: 100}

@@ -6,27 +6,29 @@ import (
 	"github.com/arche-netcode/netcode/tick"
 )
 
-// deferred stores the messages of one source that wait for a tick, for an entity, or for an earlier message of their ordered
-// channel. Messages and payloads are in the order of deferral. Each message is in one index more, so that only those that
-// may be due are looked at: for its turn, in the line of its channel; for a tick, in the heap of its stage; else in the ready
-// list, which is checked each time that its stage comes.
+// deferred stores the messages of one source that wait for a tick, for an entity, or for an earlier message of their
+// ordered channel. Messages and payloads are stored in the order of deferral. Each message is also in one index, so
+// that only messages that may be due are checked:
+//   - the queue of its channel, if it waits for its turn;
+//   - the heap of its stage, if it waits for a tick;
+//   - else the ready list, which is checked whenever its stage runs.
 type deferred struct {
 	list       []deferredMessage
 	payloads   []byte
-	count      int // that wait
+	count      int // number of waiting messages
 	bytes      int
-	loose      int // of them, unreliable ones
+	loose      int // number of unreliable ones among them
 	looseBytes int
-	fifo       []int // places of the unreliable ones, of which the first waits longest
+	fifo       []int // places of the unreliable ones, oldest first
 	fifoHead   int
 	stages     [tick.NumStages]waitingRoom
 }
 
-// waitingRoom has the messages that wait for one stage, and not for their turn.
+// waitingRoom has the messages that wait for one stage, except those that wait for their turn.
 type waitingRoom struct {
 	ticks waitHeap // by tick
-	ready waitHeap // in the order in which they were put aside
-	again []int    // were ready and asked, and wait on
+	ready waitHeap // in the order of deferral
+	again []int    // checked in this Drain; still waiting
 }
 
 // deferredMessage is one message that waits.
@@ -34,12 +36,12 @@ type deferredMessage struct {
 	message     Message
 	tick        tick.Tick
 	received    time.Duration
-	aside       time.Duration // when it was put aside
-	start, size int           // of its payload
+	aside       time.Duration // time of deferral
+	start, size int           // of the payload
 	gone        bool
 }
 
-// putAside puts a message aside; due is the tick for which nothing waits any more.
+// putAside defers a message. due is the newest tick that messages need not wait for.
 func (s *Source) putAside(o *origin, m *Message, payload []byte, now time.Duration, due tick.Tick) {
 	d, at := &s.deferred, len(s.deferred.list)
 	d.list = append(d.list, deferredMessage{
@@ -61,7 +63,7 @@ func (s *Source) putAside(o *origin, m *Message, payload []byte, now time.Durati
 	}
 }
 
-// wake makes ready what waited for its turn on a channel and has it now.
+// wake moves messages of a channel to their stage's index once their turn has come.
 func (d *deferred) wake(l *orderedLine) {
 	for len(l.waiting) > 0 && l.waiting[0].key <= int64(l.done)+1 {
 		at := l.waiting.pop().at
@@ -69,13 +71,13 @@ func (d *deferred) wake(l *orderedLine) {
 	}
 }
 
-// remove takes a message out.
+// remove deletes a message from the store.
 func (d *deferred) remove(e *deferredMessage) {
 	e.gone = true
 	d.tally(e, -1)
 }
 
-// tally counts a message that comes (+1) or goes (-1).
+// tally adds a message to the counters (+1) or subtracts it (-1).
 func (d *deferred) tally(e *deferredMessage, by int) {
 	d.count += by
 	d.bytes += by * e.size
@@ -85,11 +87,11 @@ func (d *deferred) tally(e *deferredMessage, by int) {
 	}
 }
 
-// payload is that of a message that waits.
+// payload returns the payload of a waiting message.
 func (d *deferred) payload(e *deferredMessage) []byte { return d.payloads[e.start : e.start+e.size] }
 
-// sweep closes the gaps of what left a source, once they are as many, or as large, as what waits: to leave costs no more
-// than to come.
+// sweep closes the gaps that removed messages left, once they are as many or as large as the waiting ones. Removal thus
+// costs no more than deferral.
 func (in *Inbound) sweep(s *Source) {
 	d := &s.deferred
 	if d.count > 0 && len(d.list) < 2*d.count+16 && len(d.payloads) < 2*d.bytes+sweptBytes {
@@ -132,10 +134,10 @@ func (in *Inbound) sweep(s *Source) {
 	d.fifo, d.fifoHead = waits, 0
 }
 
-// sweptBytes is the size of gaps below which nothing is moved.
+// sweptBytes is the gap size below which payloads are not moved.
 const sweptBytes = 16 << 10
 
-// rest makes ready again what was asked and waits on.
+// rest moves the messages that were checked and still wait back to the ready list.
 func (r *waitingRoom) rest() {
 	for _, at := range r.again {
 		r.ready.push(waiter{int64(at), at})
@@ -143,11 +145,12 @@ func (r *waitingRoom) rest() {
 	r.again = r.again[:0]
 }
 
-// stale is the verdict of a message that a newer one of its channel has overtaken.
+// stale is the verdict for a message of a sequenced channel after a newer one was handled.
 const stale = Never + 1
 
-// verdict reports whether a message may be handled now; aside, of one that was put aside. Order comes first, so that of an
-// ordered channel nothing is dropped before its turn; what was put aside for a tick is not asked for anything else before that.
+// verdict reports whether a message may be handled now. aside tells that it was deferred before. Order is checked
+// first, so that an ordered channel drops nothing before its turn. A message that waits for a tick is checked for
+// nothing else before that tick.
 func (in *Inbound) verdict(s *Source, m *Message, aside bool) Existence {
 	if inOrder(m.Channel.Delivery()) && !s.turn(m) || aside && m.NotBefore > in.due {
 		return NotYet
@@ -168,12 +171,12 @@ func (in *Inbound) verdict(s *Source, m *Message, aside bool) Existence {
 	return answer
 }
 
-// early reports whether a message has come before the state of its entity that it waits for.
+// early reports whether a message waits for a state of its entity that has not arrived.
 func (in *Inbound) early(s *Source, m *Message) bool {
 	return m.State != tick.None && in.config.Ready != nil && !in.config.Ready(s.id, m.Entity, m.State)
 }
 
-// drop gives up a message for good, for what verdict said.
+// drop removes a message for good and counts it by its verdict.
 func (in *Inbound) drop(s *Source, m *Message, why Existence) {
 	if why == stale {
 		in.stats.Superseded++
@@ -183,8 +186,8 @@ func (in *Inbound) drop(s *Source, m *Message, why Existence) {
 	s.done(m)
 }
 
-// deferMessage puts a message aside, or drops it where that is too much. A reliable one of another process always finds
-// room: the credit of its sender bounds them, so that none that was taken has to be dropped.
+// deferMessage defers a message, or drops it beyond the limits. A reliable one from another process always has room:
+// its sender's credit bounds them.
 func (in *Inbound) deferMessage(o *origin, m *Message, payload []byte) {
 	s := o.source
 	d := &s.deferred
@@ -211,7 +214,7 @@ func (in *Inbound) deferMessage(o *origin, m *Message, payload []byte) {
 	}
 }
 
-// Forget drops the deferred messages of a source: its connection ended. Messages in the queues are handled all the same.
+// Forget drops the deferred messages of a source whose connection ended. Its queued messages are still handled.
 func (in *Inbound) Forget(s *Source) {
 	s.deferred = deferred{}
 	if s.lines != nil {
@@ -221,13 +224,13 @@ func (in *Inbound) Forget(s *Source) {
 	}
 }
 
-// waiter is a message that was put aside: its place in the list, and what its heap goes by.
+// waiter is a deferred message: its place in the list, and its heap key.
 type waiter struct {
 	key int64
 	at  int
 }
 
-// waitHeap has the waiter with the lowest key in front.
+// waitHeap is a min-heap of waiters by key.
 type waitHeap []waiter
 
 func (h *waitHeap) push(w waiter) {
@@ -258,7 +261,7 @@ func (h *waitHeap) pop() waiter {
 	return first
 }
 
-// move takes over the places that messages have moved to; those below zero have left.
+// move applies the new places of messages; a negative place means removed.
 func (h *waitHeap) move(places []int) {
 	list := *h
 	*h = list[:0]
@@ -269,13 +272,13 @@ func (h *waitHeap) move(places []int) {
 	}
 }
 
-// expire drops what was deferred for too long: unreliable messages, and reliable ones about an entity that has not come.
-// A reliable one that waits for a tick, or for its turn, waits on, as its sender was promised.
+// expire drops messages that waited too long: unreliable ones, and reliable ones whose entity has not come. A reliable
+// one that waits for a tick or its turn is kept.
 func (in *Inbound) expire() {
 	kept := in.waiting[:0]
 	for _, s := range in.waiting {
 		in.expireLoose(s)
-		for again := true; again; { // to drop one gives others their turn
+		for again := true; again; { // a drop may end the wait of the next message of a channel
 			again = false
 			for i := range s.deferred.stages {
 				room := &s.deferred.stages[i]
@@ -292,7 +295,7 @@ func (in *Inbound) expire() {
 	in.waiting = kept
 }
 
-// expireLoose drops the unreliable messages of a source that wait for too long.
+// expireLoose drops the unreliable messages of a source that waited too long.
 func (in *Inbound) expireLoose(s *Source) {
 	d := &s.deferred
 	for ; d.fifoHead < len(d.fifo); d.fifoHead++ {
@@ -311,8 +314,8 @@ func (in *Inbound) expireLoose(s *Source) {
 	d.fifo, d.fifoHead = d.fifo[:0], 0
 }
 
-// expireReady drops the reliable messages that wait for nothing but their entity, and for too long. One whose entity is here,
-// and only its state is late, waits no longer. It reports whether it dropped any.
+// expireReady ends the wait of reliable messages that waited too long for an entity, and reports whether it dropped
+// any. It drops a message whose entity is missing. If only the entity's state is missing the message is released.
 func (in *Inbound) expireReady(s *Source, room *waitingRoom) (dropped bool) {
 	for i := 0; i < len(room.ready); i++ {
 		e := &s.deferred.list[room.ready[i].at]
@@ -340,13 +343,13 @@ func (in *Inbound) expireReady(s *Source, room *waitingRoom) (dropped bool) {
 	return dropped
 }
 
-// missing reports whether a message speaks of an entity that is not here.
+// missing reports whether a message names an entity that does not exist here.
 func (in *Inbound) missing(m *Message) bool {
 	return !m.Entity.IsZero() && in.config.Exists != nil && in.config.Exists(m.Entity) != Exists
 }
 
-// releaseAll hands on the deferred messages of a stage that need no longer wait. It returns false after a panic, to be
-// called again.
+// releaseAll handles the deferred messages of a stage that need not wait any longer. It returns false after a panic;
+// the caller calls it again.
 func (in *Inbound) releaseAll(stage tick.Stage) (done bool) {
 	if len(in.waiting) == 0 {
 		return true
@@ -363,12 +366,12 @@ func (in *Inbound) releaseAll(stage tick.Stage) (done bool) {
 	return true
 }
 
-// mayBeDue reports whether any message has to be asked.
+// mayBeDue reports whether any message must be checked.
 func (r *waitingRoom) mayBeDue(due tick.Tick) bool {
 	return len(r.ready) > 0 || len(r.again) > 0 || len(r.ticks) > 0 && r.ticks[0].key <= int64(due)
 }
 
-// releaseOf is releaseAll for one source. A handler may have all that is deferred forgotten.
+// releaseOf is releaseAll for one source. A handler may call Forget meanwhile.
 func (in *Inbound) releaseOf(ctx *Context, s *Source, stage tick.Stage) {
 	d := &s.deferred
 	room := &d.stages[stage]
@@ -400,7 +403,7 @@ func (in *Inbound) releaseOf(ctx *Context, s *Source, stage tick.Stage) {
 	in.sweep(s)
 }
 
-// release hands on one deferred message.
+// release handles one deferred message.
 func (in *Inbound) release(ctx *Context, s *Source, e *deferredMessage) {
 	m := e.message
 	o := origin{source: s, peer: s.id, tick: e.tick, received: e.received}
@@ -414,7 +417,7 @@ func (in *Inbound) release(ctx *Context, s *Source, e *deferredMessage) {
 	in.deliver(ctx, s, &m, in.buffer)
 }
 
-// rememberBody keeps a message that lies in no frame yet for the history, if there is room.
+// rememberBody copies a message from outside the frame's bytes into the history, if there is room.
 func (in *Inbound) rememberBody(o *origin, m *Message, payload []byte, nested bool) {
 	f := in.cur
 	room := in.reserve(o.source, len(payload))
@@ -429,8 +432,8 @@ func (in *Inbound) rememberBody(o *origin, m *Message, payload []byte, nested bo
 	f.past = append(f.past, pastItem{item: it, stage: m.Stage, nested: nested})
 }
 
-// reserve returns room for size bytes of a source in this frame, nil if there is none. Half of a frame's bytes is shared
-// equally between the sources; the other half is for the sources that come first.
+// reserve returns room for size bytes of a source in this frame, nil if there is none. Half of a frame's bytes is
+// divided equally among the sources; the other half is first come, first served.
 func (in *Inbound) reserve(s *Source, size int) []byte {
 	if in.common+in.excess(s, size) > in.limits.Bytes-in.limits.Sources*in.share {
 		return nil
@@ -449,7 +452,7 @@ func (in *Inbound) commit(s *Source, size int) {
 	in.cur.bytes = in.cur.bytes[:len(in.cur.bytes)+size]
 }
 
-// excess returns how many of size more bytes a source takes from the half that is not shared equally.
+// excess returns how many of size further bytes come from the half that is not divided.
 func (in *Inbound) excess(s *Source, size int) int {
 	if s.filling != in.filling {
 		s.filling, s.held = in.filling, 0

@@ -12,8 +12,8 @@ import (
 	"github.com/arche-netcode/netcode/wire"
 )
 
-// As many messages as credit takes, waiting in each way that there is, cost nothing as long as none is due, and then one
-// look each: counted, not timed.
+// The maximum number of messages within the credit, in each kind of wait, costs nothing while none is due, and then one
+// check each. Checks are counted, not timed.
 func TestWaitingMessagesCostOnlyWhenDue(t *testing.T) {
 	const many, far = 3440, 16_000
 	reliable, ordered := wire.NewChannel(wire.Reliable, 0), wire.NewChannel(wire.ReliableOrdered, 0)
@@ -58,7 +58,7 @@ func TestWaitingMessagesCostOnlyWhenDue(t *testing.T) {
 			before = r.asked
 			for at := tick.Tick(far - many); at <= far+1; at += 4 {
 				r.Begin(time.Hour, at)
-				for range tick.NumStages { // an ordered channel goes on with a stage each
+				for range tick.NumStages { // an ordered channel needs a stage per message
 					drain()
 				}
 			}
@@ -72,7 +72,7 @@ func TestWaitingMessagesCostOnlyWhenDue(t *testing.T) {
 	}
 }
 
-// n63 lets the channel that a case uses itself be.
+// n63 skips the channel that a case uses itself.
 func n63(name string) int {
 	if name == "on all channels" {
 		return 1
@@ -80,7 +80,8 @@ func n63(name string) int {
 	return 0
 }
 
-// Messages that leave little by little make room for those that come: memory follows the messages that wait, not all that ever did.
+// Messages that leave one by one make room for new ones: memory is bounded by the waiting messages, not by all that
+// ever waited.
 func TestWaitingMemoryIsBounded(t *testing.T) {
 	r := newRig(t, Config{})
 	r.onOrder = func(*Context, *order) {}
@@ -102,8 +103,8 @@ func TestWaitingMemoryIsBounded(t *testing.T) {
 	require.LessOrEqual(t, cap(source.deferred.payloads), 16*8*80)
 }
 
-// So it does in bytes: large messages that come and go leave no more behind them than what waits beside them, were it many
-// small ones that wait for long.
+// The same in bytes: gaps of large messages are no larger than the waiting payloads, even many small ones that wait for
+// long.
 func TestWaitingBytesAreBounded(t *testing.T) {
 	var registry Registry
 	handled := 0
@@ -141,7 +142,7 @@ func (w *words) Serialize(s *wire.Serializer) { wire.SerializeSlice(s, &w.Of, 81
 
 func (w *words) SizeUpperBound() int { return 3 + 4*len(w.Of) }
 
-// An unreliable message waits for so long from when it was put aside, wherever it stood before.
+// An unreliable message waits for DeferredTime from its deferral, whatever its place.
 func TestUnreliableMessagesExpireOneByOne(t *testing.T) {
 	r := newRig(t, Config{})
 	source := NewSource(1)
@@ -164,8 +165,8 @@ func TestUnreliableMessagesExpireOneByOne(t *testing.T) {
 	require.EqualValues(t, 2, r.Stats().DeferredLate)
 }
 
-// A message waits for the state of its entity; then those behind it on its channel are handled too. A reliable one waits for
-// DeferredTime at most, and is handled then; an unreliable one is dropped.
+// A message waits for the state of its entity; later ones on its channel wait with it. After DeferredTime a reliable
+// one is handled, and an unreliable one is dropped.
 func TestDeferredUntilTheStateIsThere(t *testing.T) {
 	state := tick.Tick(4)
 	about := wire.NetworkID{Index: 1, Generation: 1}

@@ -1,33 +1,32 @@
-// Package message has the message types of a protocol: codecs and handlers, the inbound queues of each stage, messages that
-// wait for a tick or an entity, loopback, and the history of the last frames.
+// Package message implements the messages of a protocol: types with codecs and handlers, inbound queues per stage, messages
+// that wait for a tick or an entity, loopback, and the history of the last frames.
 //
 // Words owned here (docs/design.md):
 //   - loopback: delivery to oneself.
-//   - source: one end that messages come from; the connection to it has a Source.
+//   - source: an end that sends messages; its connection stores a Source.
 //
-// Types. A Registry has the message types; a Cache finds one by its Go type, and FastCodec is the header of a simple message. A
-// Codec writes and reads values: CodecOf for a Go type, Raw for bytes that RawCalls understand; Bounded types state their
-// largest size, and Sizes are the fixed sizes of all types. A Scratch is the memory of a codec. A handler gets a Context with
-// the Endpoint that runs it.
+// Types. A Registry has the message types; a Cache finds one by its Go type. A FastCodec is the header of a simple message.
+// A Codec encodes and decodes values: CodecOf for a Go type, Raw for bytes that RawCalls decode. Bounded types have a known
+// maximum size; Sizes has the fixed sizes of all types. A Scratch is the working memory of codecs. A handler gets a Context
+// with the Endpoint that runs it.
 //
-// Queues. An Inbound has one queue a stage, with Limits; Existence tells it whether an entity exists. Simple messages are a
-// row of one type and size without flags. With the history on, a Frame has the messages of one frame, and Outbound records
-// the sent ones.
+// Queues. An Inbound has one queue per stage, bounded by Limits; Existence tells it whether an entity exists. Simple
+// describes consecutive messages of one type and size without flags. With a history, a Frame has the received messages of
+// one frame, and Outbound records the sent ones.
 //
-// Order. Within a stage, messages are handled in the order in which they were pushed; what a handler pushes for its own
-// stage waits for the next Drain. Messages that were not handled in their frame come first in the next one. A message that
-// waits for a tick or an entity lets others pass, except on a ReliableOrdered channel, whose order is promised: there it
-// holds back the later ones of the same channel and sender, whatever their stage. Loopback in the stage that the end is in
-// is handled at once and so precedes what is queued.
+// Order. Within a stage, messages are handled in the order of their arrival. A message that a handler pushes for its own
+// stage waits for the next Drain. Unhandled messages come first in the next frame. Later messages overtake a message that
+// waits for a tick or an entity, except on a ReliableOrdered channel: there all later messages of the same channel and
+// sender wait, whatever their stage. Loopback in the present stage is handled at once, before any queued message.
 //
-// Drops. Unreliable messages are dropped, and counted in Stats: beyond the quota of their source, the oldest of a full
-// stage, those that wait for too long. Reliable messages never are while their connection lasts: where one finds no room, its
-// source has a Fault, by which the connection must end.
+// Drops. Unreliable messages are dropped, and counted in Stats, in three cases: beyond the quota of their source; as the
+// oldest of a full stage; after too long a wait. A reliable message is not dropped during its connection, except one whose
+// entity never comes. If there is no room for it, its source gets a Fault, and the connection must end.
 //
-// A build with the tag netcode_debug overwrites values and contexts once their handler returned, so that a game that keeps
-// them notices.
+// A build with the tag netcode_debug overwrites values and contexts after their handler returned, to reveal games that keep
+// them.
 //
-// An end uses it so. At registration, for each Go type:
+// Usage at registration, for each Go type:
 //
 //	codec, err := NewCodec[T](name, handler)                          // handler may be nil: this end never receives it
 //	registry.Add(Type{Name: name, Codec: codec, Stage: …, StageGiven: …, Channel: …, Direction: …, OwnerOnly: …})
@@ -38,36 +37,36 @@
 //
 //	t, codec := TypeOf[T](registry, &cache)                           // nil, nil: not registered
 //	bound, err := codec.SizeBound(scratch, &m)                        // room to reserve
-//	codec, short := FastCodecOf[T](&cache)                                // what TypeOf found, of types that cache.Allow allows: Copy will do
-//	n, err := codec.Encode(scratch, room, &m)                         // *FieldError, *BoundError, *SerializeError: nothing to send
+//	codec, short := FastCodecOf[T](&cache)                                // after TypeOf, for types of cache.Allow: Copy is enough
+//	n, err := codec.Encode(scratch, room, &m)                         // *FieldError, *BoundError, *SerializeError: do not send
 //	err = PostSelf(inbound, t, codec, &Message{Stage: …}, &m)         // to oneself
-//	outbound.Record(to, &Message{…}, payload)                         // if the history is on
+//	outbound.Record(to, &Message{…}, payload)                         // with a history
 //
 // Receiving, each frame:
 //
-//	inbound.Begin(now, tick)                                          // quotas anew; what was not handled comes first
+//	inbound.Begin(now, tick)                                          // renews quotas; unhandled messages come first
 //	for each packet that holds messages of the game:
 //		t, ok := registry.Lookup(h.Type)                              // before the packet is acknowledged:
-//		ok = t.Codec.Check(scratch, body)                             // judges without effect
-//		inbound.From(&connection.source, tick, now)                   // once a packet
-//		inbound.PushSimple(batches, rows)                             // all of a packet on channel 0 of Unreliable without flags; or
-//		batches = inbound.Keep(batches)                               // one copy; the Reader then goes over this one
+//		ok = t.Codec.Check(scratch, body)                             // no effect
+//		inbound.From(&connection.source, tick, now)                   // once per packet
+//		inbound.PushSimple(batches, rows)                             // the packet's messages on channel 0 of Unreliable without flags; or
+//		batches = inbound.Keep(batches)                               // copies them once; the Reader then reads the copy
 //		err = inbound.PushPlain(h.Type, h.Stage, payload)             // channel 0 of Unreliable without flags
-//		err = inbound.Push(&Message{…}, body)                         // anything else; ErrFull of a reliable one closes
+//		err = inbound.Push(&Message{…}, body)                         // all others; ErrFull for a reliable one closes the connection
 //	inbound.Drain(stage)                                              // at each stage, any number of times
 //	connection.source.TakeFreed(), .Fault()                           // for each connection: credit to grant, reason to close
 //
 // # Files
 //
 //   - registry.go: types, directions, limits
-//   - codec.go: values to bytes and back: by plan, by copy, by a Serialize method
+//   - codec.go: encodes and decodes values: by plan, by copy, by a Serialize method
 //   - handle.go: calls handlers; contexts and errors
 //   - inbound.go: the queues of the stages, frame by frame; messages to oneself, and between ends of one process
-//   - push.go: puts a received message into its queue
-//   - fair_share.go: quotas: which source loses a message if a stage is full
+//   - push.go: queues received messages
+//   - fair_share.go: decides which source loses a message if a stage is full
 //   - drain.go: handles the messages of a stage, in order
-//   - deferred.go: messages that wait for a tick or an entity; when they wait no longer
-//   - history.go: messages of the last frames, and handles them again
+//   - deferred.go: stores and releases messages that wait for a tick or an entity
+//   - history.go: messages of the last frames; handles them again
 //   - poison.go: overwrites values after their handler, with the tag netcode_debug
 //   - align_any.go, align_strict.go: whether a platform reads unaligned numbers
 package message

@@ -5,10 +5,10 @@ import (
 	"github.com/arche-netcode/netcode/wire"
 )
 
-// Drain calls the handlers of the messages that are due in a stage and returns how many: first those that were deferred and
-// need no longer wait, then those in the queue, oldest first. Messages that are pushed meanwhile wait for the next Drain,
-// so that a handler that answers itself cannot hold up the frame; nor can one call Drain, which then does nothing. A
-// handler that panics is reported to Config.Panicked, and the others run.
+// Drain calls the handlers of the messages that are due in a stage and returns their number. Deferred messages that
+// need not wait any longer come first, then the queue, oldest first. Messages pushed meanwhile wait for the next Drain,
+// so that a handler that answers itself cannot block the frame. Drain does nothing if a handler calls it. A handler
+// that panics is reported to Config.Panicked, and the others run.
 func (in *Inbound) Drain(stage tick.Stage) int {
 	if in.draining || in.depth > 0 || !stage.Valid() {
 		return 0
@@ -37,8 +37,8 @@ func (in *Inbound) Drain(stage tick.Stage) int {
 	return int(in.stats.Handled - before)
 }
 
-// drainQueue hands on what is left of this Drain's part of a queue. It returns false after a panic, to be called again:
-// to recover once costs less than once a message.
+// drainQueue handles the rest of this Drain's part of a queue. It returns false after a panic; the caller calls it
+// again. One recover per panic costs less than one per message.
 func (in *Inbound) drainQueue(q *queue, stage tick.Stage) (done bool) {
 	ctx := &in.contexts[0]
 	defer in.recovered(ctx)
@@ -67,7 +67,7 @@ func (in *Inbound) drainQueue(q *queue, stage tick.Stage) (done bool) {
 	return true
 }
 
-// recovered contains the panic of a handler.
+// recovered recovers the panic of a handler and reports it.
 func (in *Inbound) recovered(ctx *Context) {
 	in.depth = 0
 	value := recover()
@@ -81,26 +81,26 @@ func (in *Inbound) recovered(ctx *Context) {
 	}
 }
 
-// describe fills in what the messages of a packet have in common.
+// describe sets the context's fields that all messages of a packet share.
 func (in *Inbound) describe(ctx *Context, o *origin, stage tick.Stage) {
 	ctx.End, ctx.Local, ctx.Stage = in.config.End, in.config.Local, stage
 	ctx.Sender, ctx.Tick, ctx.Received = o.peer, o.tick, o.received
 	ctx.NotBefore, ctx.Entity, ctx.Call, ctx.HasCall = tick.None, wire.NetworkID{}, 0, false
 }
 
-// specify fills in what a message says beyond its type.
+// specify sets the context's fields of a message's options.
 func (ctx *Context) specify(m *Message) {
 	ctx.NotBefore, ctx.Entity, ctx.Call, ctx.HasCall = m.NotBefore, m.Entity, m.Call, m.HasCall
 }
 
-// call hands a payload to its handler.
+// call passes a payload to its handler.
 func (in *Inbound) call(ctx *Context, payload []byte) {
 	if c := in.codecs[ctx.Type]; c == nil || ctx.HasCall || !c.Handle(ctx, payload) {
 		in.callOther(ctx, c, payload)
 	}
 }
 
-// callOther hands on what does not go to the handler of a type, and counts what no handler takes.
+// callOther handles messages without a type handler: it calls Config.Special or counts the message.
 func (in *Inbound) callOther(ctx *Context, c Codec, payload []byte) {
 	switch {
 	case !ctx.HasCall && (c != nil || ctx.Type >= wire.FirstUserMessage):
@@ -110,8 +110,7 @@ func (in *Inbound) callOther(ctx *Context, c Codec, payload []byte) {
 	}
 }
 
-// drainSpecial hands on a message that may have to wait, or has a cost. The rest of the context is then taken
-// back for the next one.
+// drainSpecial handles a message that may have to wait or has a cost. It then resets the context for the next message.
 func (in *Inbound) drainSpecial(ctx *Context, it item) {
 	f := in.cur
 	m := f.extra(it)
@@ -133,7 +132,7 @@ func (in *Inbound) drainSpecial(ctx *Context, it item) {
 	in.deliver(ctx, o.source, &m, f.payload(it))
 }
 
-// deliver calls the handler of a message whose time has come. It is done with before, so that a panic holds up nothing.
+// deliver calls the handler of a message. It marks the message as done first, so that a panic cannot block its channel.
 func (in *Inbound) deliver(ctx *Context, s *Source, m *Message, payload []byte) {
 	s.handled(m)
 	ctx.Type, ctx.Channel = m.Type, m.Channel
@@ -145,7 +144,7 @@ func (in *Inbound) deliver(ctx *Context, s *Source, m *Message, payload []byte) 
 	}
 }
 
-// pass drops the message at the head of a queue, of a type that has no handler.
+// pass drops the message at the head of a queue; its type has no handler.
 func (in *Inbound) pass(ctx *Context, q *queue) {
 	it := q.items[q.head]
 	q.head++
@@ -156,7 +155,7 @@ func (in *Inbound) pass(ctx *Context, q *queue) {
 	in.unhandled(it.typ())
 }
 
-// count counts a message whose time has come, by whether there is a handler for it.
+// count counts a message as handled or unhandled.
 func (in *Inbound) count(m *Message) {
 	if c := in.codecs[m.Type]; c != nil && !m.HasCall && !c.Handled() {
 		in.unhandled(m.Type)
@@ -165,7 +164,7 @@ func (in *Inbound) count(m *Message) {
 	in.stats.Handled++
 }
 
-// unhandled counts a message that came for no handler.
+// unhandled counts and reports a message without a handler.
 func (in *Inbound) unhandled(t wire.MessageType) {
 	in.stats.Unhandled++
 	if in.config.Unhandled != nil {
@@ -173,36 +172,36 @@ func (in *Inbound) unhandled(t wire.MessageType) {
 	}
 }
 
-// remember keeps a message that is handled for the history.
+// remember adds a handled message to the history.
 func (in *Inbound) remember(it item, stage tick.Stage) {
 	in.cur.past = append(in.cur.past, pastItem{item: it, stage: stage})
 }
 
-// lines is the progress of one source's channels that promise an order.
+// lines is the progress of one source's ordered and sequenced channels.
 type lines struct {
 	ordered   [wire.MaxChannels]orderedLine
-	sequenced [wire.MaxChannels]uint64 // place of the newest message that was handled
+	sequenced [wire.MaxChannels]uint64 // order number of the newest handled message
 }
 
-// orderedLine is one ReliableOrdered channel. Its messages are numbered from 1 as they are queued, whatever stages they
-// name, and each is handled, or dropped for good, after the one before it.
+// orderedLine is one ReliableOrdered channel. Its messages are numbered from 1 as they are queued, across all stages.
+// Each is handled, or dropped for good, after its predecessor.
 type orderedLine struct {
 	queued, done uint64
-	waiting      waitHeap // those put aside whose turn it is not, by their places
+	waiting      waitHeap // deferred messages whose turn has not come, by number
 }
 
-// packetPart is the bit at which the number of the packet begins in the place of an UnreliableSequenced message; below it is
-// the message's own number within that packet.
+// packetPart splits the order number of an UnreliableSequenced message: the packet's number above this bit, the
+// message's number within the packet below.
 const packetPart = 32
 
-// inOrder reports whether messages of a mode of delivery have places.
+// inOrder reports whether messages of a mode of delivery have order numbers.
 func inOrder(d wire.Delivery) bool { return d == wire.ReliableOrdered || d == wire.UnreliableSequenced }
 
-// nextPacket begins the places of a packet.
+// nextPacket starts the order numbers of a packet.
 func (s *Source) nextPacket() { s.place = (s.place>>packetPart + 1) << packetPart }
 
-// placed gives the newest message of a channel its place. It must be queued, or handled now: nothing comes after it
-// before it is done with.
+// placed returns the order number of a channel's newest message. The caller must queue or handle that message now:
+// later ones wait for it.
 func (s *Source) placed(ch wire.Channel) uint64 {
 	if s.lines == nil {
 		s.lines = new(lines)
@@ -216,8 +215,8 @@ func (s *Source) placed(ch wire.Channel) uint64 {
 	return s.place
 }
 
-// turn reports whether all messages before this one of its ordered channel are done with. One without a place is about to
-// be queued.
+// turn reports whether all earlier messages of the ordered channel are done. A message without a number is about to be
+// queued.
 func (s *Source) turn(m *Message) bool {
 	if m.Channel.Delivery() != wire.ReliableOrdered || s.lines == nil {
 		return true
@@ -229,8 +228,8 @@ func (s *Source) turn(m *Message) bool {
 	return m.order <= l.done+1
 }
 
-// overtaken reports whether a newer message of its sequenced channel was handled: one of a later packet or, if this one
-// was put aside, any. Within a packet, messages for several stages run as their stages come.
+// overtaken reports whether a newer message of the sequenced channel was handled: for a deferred message any newer one,
+// else only one of a later packet. Within a packet, messages for several stages run in the order of the stages.
 func (s *Source) overtaken(m *Message, aside bool) bool {
 	if m.Channel.Delivery() != wire.UnreliableSequenced || m.order == 0 {
 		return false
@@ -239,7 +238,7 @@ func (s *Source) overtaken(m *Message, aside bool) bool {
 	return m.order>>packetPart < newest>>packetPart || aside && m.order < newest
 }
 
-// handled notes that a message is handled.
+// handled records that a message is handled.
 func (s *Source) handled(m *Message) {
 	if m.order > 0 && m.Channel.Delivery() == wire.UnreliableSequenced {
 		newest := &s.lines.sequenced[m.Channel.Number()]
@@ -248,7 +247,7 @@ func (s *Source) handled(m *Message) {
 	s.done(m)
 }
 
-// done notes that a message whose turn it is was handled, or dropped for good: what it costs is free again.
+// done records that a message in turn was handled or dropped for good, and frees its credit.
 func (s *Source) done(m *Message) {
 	s.freed += m.Cost
 	if m.order > 0 && m.Channel.Delivery() == wire.ReliableOrdered {

@@ -11,7 +11,7 @@ import (
 	"github.com/arche-netcode/netcode/wire"
 )
 
-// on pushes an order on a channel, as it comes from another process.
+// on pushes an order on a channel, as a message from another process.
 func (r *rig) on(t *testing.T, m Message, serial uint64) {
 	t.Helper()
 	m.Type = r.order.ID()
@@ -21,8 +21,8 @@ func (r *rig) on(t *testing.T, m Message, serial uint64) {
 	require.NoError(t, r.Push(&m, r.body(serial)))
 }
 
-// An ordered channel keeps its order whatever stages its messages name: the later one of an earlier stage waits for the
-// next frame. Other channels have nothing to do with it.
+// An ordered channel keeps its order, whatever stages its messages name: a later message for an earlier stage waits for
+// the next frame. Other channels are independent.
 func TestOrderedChannelKeepsItsOrderAcrossStages(t *testing.T) {
 	r := newRig(t, Config{})
 	seen := r.serials()
@@ -50,8 +50,8 @@ func TestOrderedChannelKeepsItsOrderAcrossStages(t *testing.T) {
 	require.Zero(t, r.Stats().Undeliverable+r.Stats().DeferredFull)
 }
 
-// A sequenced channel never goes back: what waited is dropped when a newer message was handled meanwhile, and so is what
-// names a later stage when one of a newer packet came before it. Messages that leave together run in all their stages.
+// A sequenced channel never goes back. A deferred message is dropped after a newer one was handled; so is a message for
+// a later stage after one of a newer packet. Messages of one packet run in all their stages.
 func TestSequencedChannelNeverGoesBack(t *testing.T) {
 	r := newRig(t, Config{})
 	seen := r.serials()
@@ -86,8 +86,8 @@ func TestSequencedChannelNeverGoesBack(t *testing.T) {
 	require.EqualValues(t, 2, r.Stats().Superseded)
 }
 
-// As much as its credit takes may wait behind one message, and costs the receiver neither the connection nor, in the end,
-// a message; what cannot wait does not, and it takes one pass over the list and not one for each.
+// Messages up to the credit may wait behind one message. The receiver loses neither the connection nor a message;
+// messages that need not wait do not. Expiry takes one pass over the list.
 func TestManyOrderedMessagesBehindOne(t *testing.T) {
 	const many = 128 << 10 / 48
 	r := newRig(t, Config{})
@@ -124,8 +124,8 @@ func TestManyOrderedMessagesBehindOne(t *testing.T) {
 	require.Empty(t, source.deferred.list, "and nothing is left")
 }
 
-// A reliable message about an entity that never comes is dropped when its time is over. Its sender has done nothing wrong,
-// and what comes behind it on its channel goes on, in order.
+// A reliable message about an entity that never comes is dropped after DeferredTime. It is not a fault of its sender,
+// and later messages of its channel are handled in order.
 func TestReliableAboutAnEntityThatNeverComes(t *testing.T) {
 	here := map[uint32]Existence{7: NotYet, 8: Exists}
 	r := newRig(t, Config{Exists: func(id wire.NetworkID) Existence { return here[id.Index] }})
@@ -157,7 +157,7 @@ func TestReliableAboutAnEntityThatNeverComes(t *testing.T) {
 	require.EqualValues(t, 3, r.Stats().Undeliverable)
 }
 
-// To wait costs no memory once there is some.
+// Deferral allocates nothing once warm.
 func TestWaitingAllocatesNothing(t *testing.T) {
 	r := newRig(t, Config{})
 	r.onOrder = func(*Context, *order) {}

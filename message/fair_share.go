@@ -2,26 +2,26 @@ package message
 
 import "github.com/arche-netcode/netcode/tick"
 
-// fairQueue counts, by source, the messages that wait for a stage. The first full queue counts them all; later ones follow the
-// changes since. So a queue that is not full costs nothing.
+// fairQueue counts the messages that wait for a stage, by source. The first overflow counts them all; later ones apply
+// the changes since. A queue that never fills costs nothing.
 type fairQueue struct {
-	frame, epoch uint64    // of the queue that was counted
-	base         int       // place of the first item that was
-	from, upto   int       // the items in between are counted
-	next         []int32   // of an unreliable message, by its place after base: the place of the next one of its source
-	sources      []*Source // a heap by weight
-	present      int       // sources that have messages there
+	frame, epoch uint64    // frame and epoch of the counted queue
+	base         int       // place of the first counted item
+	from, upto   int       // range of the counted items
+	next         []int32   // next[place-base]: place of the source's next unreliable message
+	sources      []*Source // max-heap by weight
+	present      int       // number of sources with messages in the stage
 }
 
-// sourceShare counts the messages of one source in a crowd.
+// sourceShare counts the messages of one source in a fairQueue.
 type sourceShare struct {
-	count, loose int   // messages, and of them unreliable ones
-	first, last  int32 // places of the oldest and the newest of these
-	at           int   // in crowd.sources
+	count, loose int   // messages; unreliable ones among them
+	first, last  int32 // places of the oldest and the newest unreliable one
+	at           int   // index in fairQueue.sources
 	listed       bool
 }
 
-// weight returns the number of a source's messages in a stage if one of them may be dropped, and else 0.
+// weight returns the number of a source's messages in a stage; 0 if none of them may be dropped.
 func (s *Source) weight(stage tick.Stage) int {
 	if s.crowd[stage].loose == 0 {
 		return 0
@@ -50,7 +50,7 @@ func (in *Inbound) fairQueueOf(stage tick.Stage) *fairQueue {
 	return c
 }
 
-// reset forgets what was counted.
+// reset drops all counts.
 func (c *fairQueue) reset(stage tick.Stage) {
 	for _, s := range c.sources {
 		s.crowd[stage] = sourceShare{}
@@ -80,8 +80,7 @@ func (c *fairQueue) enter(s *Source, stage tick.Stage, it item) {
 	c.settle(s, stage)
 }
 
-// leave counts out an item that was handled or dropped. Of a source the oldest goes first, so of its unreliable ones it is
-// the first.
+// leave subtracts an item that was handled or dropped. It is the oldest of its source.
 func (c *fairQueue) leave(s *Source, stage tick.Stage, it item) {
 	e := &s.crowd[stage]
 	if e.count--; e.count == 0 {
@@ -114,7 +113,7 @@ func (c *fairQueue) settle(s *Source, stage tick.Stage) {
 	}
 }
 
-// heavier compares two places of the heap. Of two sources that weigh the same it is the one with the lower id.
+// heavier compares two entries of the heap. Of two equal weights the lower id is heavier.
 func (c *fairQueue) heavier(a, b int, stage tick.Stage) bool {
 	s, than := c.sources[a], c.sources[b]
 	return s.weight(stage) > than.weight(stage) || s.weight(stage) == than.weight(stage) && s.id < than.id
@@ -125,13 +124,14 @@ func (c *fairQueue) swap(a, b int, stage tick.Stage) {
 	c.sources[a].crowd[stage].at, c.sources[b].crowd[stage].at = a, b
 }
 
-// makeRoom makes room in a full queue for one message of the present source. An equal share of the queue, by those who have
-// something there, is everyone's own: room is made by those above it, first by unreliable messages, the oldest of whoever has
-// the most; where nobody above his share has any, by the connection of whoever has the most. A source that is not below its share makes
-// room himself where no other can, and an unreliable message of his is not worth a connection.
+// makeRoom makes room in a full queue for one message of the present source. The queue is divided equally among the
+// sources that have messages in it; nobody loses part of their share. Sources above their share lose first: the oldest
+// unreliable message of the largest source. If these have only reliable messages, the largest source loses its
+// connection. If no other source can make room, a source at or above its share does so itself. Its unreliable message
+// never costs a connection.
 func (in *Inbound) makeRoom(stage tick.Stage, reliable bool) error {
 	s := in.from.source
-	if s.fault != nil { // its connection is about to end: nobody makes room for it
+	if s.fault != nil { // its connection is about to end: nobody makes room for this message
 		in.stats.Full++
 		return ErrFull
 	}
@@ -161,7 +161,7 @@ func (in *Inbound) makeRoom(stage tick.Stage, reliable bool) error {
 	return ErrFull
 }
 
-// dropOldest drops the oldest unreliable message that a source has in a stage.
+// dropOldest drops the oldest unreliable message of a source in a stage.
 func (in *Inbound) dropOldest(c *fairQueue, s *Source, stage tick.Stage) {
 	q := &in.cur.stages[stage]
 	it := &q.items[s.crowd[stage].first]
@@ -171,8 +171,8 @@ func (in *Inbound) dropOldest(c *fairQueue, s *Source, stage tick.Stage) {
 	in.stats.PerStage++
 }
 
-// most returns the source that has the most messages in a stage, if that is more than least. Those in this process are
-// left out: to them it is said at once that a message finds no room.
+// most returns the source with the most messages in a stage, if it has more than least. Sources in this process are
+// skipped: their senders get an error at once.
 func (in *Inbound) most(c *fairQueue, stage tick.Stage, least int) (most *Source) {
 	for _, s := range c.sources {
 		if n := s.crowd[stage].count; (n > least || most != nil && n == least && s.id < most.id) && !s.inside && s != in.from.source {
@@ -182,14 +182,13 @@ func (in *Inbound) most(c *fairQueue, stage tick.Stage, least int) (most *Source
 	return most
 }
 
-// Drop takes what a source has sent out of the queues and out of what is deferred, and returns how many messages that
-// were: its connection ended, and the game was told that nothing more comes from there. Their cost is not freed. It may be
-// called from a handler.
+// Drop removes all queued and deferred messages of a source and returns their number. Its connection ended, and the
+// game was told that nothing more comes. The cost is not freed. A handler may call it.
 func (in *Inbound) Drop(s *Source) int {
 	dropped := s.deferred.count
 	in.Forget(s)
 	if s.frame != in.number {
-		return dropped // it has sent nothing in this frame, and nothing of an earlier one waits
+		return dropped // nothing sent in this frame, and nothing carried over
 	}
 	for stage := range in.cur.stages {
 		q := &in.cur.stages[stage]
@@ -208,12 +207,12 @@ func (in *Inbound) Drop(s *Source) int {
 	return dropped
 }
 
-// MayHold reports whether anything of a source may wait here. It does not look for it: of one that sent in this frame, or
-// of whom something was carried into it, anything may.
+// MayHold reports whether messages of a source may wait here. It does not search: it returns true for every source that
+// sent, or had messages carried over, in this frame.
 func (in *Inbound) MayHold(s *Source) bool { return s.deferred.count > 0 || s.frame == in.number }
 
-// CountUnhandled counts for each of a list of sources the reliable messages that wait; Source.Unhandled tells. It is one
-// pass over what waits, however many sources there are.
+// CountUnhandled counts the waiting reliable messages of each of these sources, for Source.Unhandled. It makes one
+// pass, however many sources there are.
 func (in *Inbound) CountUnhandled(sources []*Source) {
 	for _, s := range sources {
 		s.unhandled = s.deferred.count - s.deferred.loose

@@ -6,7 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// fuzz feeds bytes to the codec of T: whatever it takes is encoded again to the same bytes, and Check and Handle agree.
+// fuzz decodes bytes with the codec of T: an accepted payload encodes to the same bytes, and Check and Handle agree.
 func fuzz[T any](f *testing.F, same func(t *testing.T, data, again []byte)) {
 	f.Add([]byte{})
 	f.Add([]byte{255, 255, 255, 255, 255, 255})

@@ -9,9 +9,8 @@ import (
 	"github.com/arche-netcode/netcode/wire"
 )
 
-// Handle decodes a payload and calls the handler, with a value that is reused once it returns. It returns false, without a
-// call, if the payload is not legal. The context's own memory is used where it has one, so that nothing is allocated once
-// warm.
+// Handle decodes a payload and calls the handler, with a value that is reused once it returns. It returns false,
+// without a call, if the payload is not legal. With the context's own memory it allocates nothing once warm.
 func (c *CodecOf[T]) Handle(ctx *Context, payload []byte) bool {
 	s := ctx.scratch
 	if s == nil {
@@ -19,7 +18,7 @@ func (c *CodecOf[T]) Handle(ctx *Context, payload []byte) bool {
 	}
 	b := borrow[T](s, c.number)
 	ok := false
-	if c.way == byCopy { // here and not in Decode, which is too large to be inlined
+	if c.way == byCopy { // not in Decode, which is too large to be inlined
 		if ok = len(payload) == c.size && c.exact.finite(payload); ok {
 			c.load(&b.value, payload)
 		}
@@ -36,9 +35,9 @@ func (c *CodecOf[T]) Handle(ctx *Context, payload []byte) bool {
 	return ok
 }
 
-// handleRun calls the handler for the message at the head of a queue and for all that follow it in this Drain and have the
-// same context: so that a call through an interface is paid once a packet. A message that a handler pushes may move the
-// queue's memory, so nothing of it is kept over a call.
+// handleRun calls the handler for the message at the head of a queue and for its successors with the same context. A
+// packet thus costs one call through an interface. The handler may push messages, which may move the queue's memory: no
+// pointer to it is kept over a call.
 func (c *CodecOf[T]) handleRun(in *Inbound, ctx *Context, q *queue) {
 	handle := c.handle
 	if handle == nil {
@@ -54,9 +53,9 @@ func (c *CodecOf[T]) handleRun(in *Inbound, ctx *Context, q *queue) {
 	b.giveBack()
 }
 
-// handleCopies is handleRun for a type whose payloads are its memory, and legal if they are as long as the one at the head.
+// handleCopies is handleRun for a type with byCopy whose payloads are legal if they have the head's length.
 func handleCopies[T any](in *Inbound, ctx *Context, q *queue, handle func(ctx *Context, m *T), value *T) {
-	first, bytes := q.items[q.head], in.cur.bytes // Payloads that are queued stay as they are, wherever the frame's bytes move.
+	first, bytes := q.items[q.head], in.cur.bytes // queued payloads stay valid if the frame's bytes move
 	for q.head < q.end {
 		it := q.items[q.head]
 		if it.what != first.what || it.origin() != first.origin() {
@@ -105,28 +104,28 @@ func (c *CodecOf[T]) handleEach(in *Inbound, ctx *Context, q *queue, handle func
 	}
 }
 
-// Endpoint is the end that a handler runs on: a server, or a client.
+// Endpoint is the server or client that runs a handler.
 type Endpoint interface {
-	ID() wire.ClientID // who it is; 0 is the server
-	Tick() tick.Tick   // its newest tick
+	ID() wire.ClientID // 0 is the server
+	Tick() tick.Tick   // newest tick
 }
 
-// Context tells where a message comes from and when. It is good until the handler returns; copy what is kept.
+// Context describes the origin of a message. It is valid until the handler returns.
 type Context struct {
 	End       Endpoint         // the end that handles the message
-	Sender    wire.ClientID    // who sent it, known from the connection and never from the payload; 0 is the server
-	Local     wire.ClientID    // who the receiver is; equal to Sender on loopback
-	Received  time.Duration    // the receiver's time when it came
-	Tick      tick.Tick        // the receiver's tick when it came
-	NotBefore tick.Tick        // the tick that it had to wait for; tick.None without one
-	Entity    wire.NetworkID   // the entity that it speaks of; zero without one
-	Call      uint16           // number of the call that it belongs to, if HasCall
+	Sender    wire.ClientID    // the connection's client, never read from the payload; 0 is the server
+	Local     wire.ClientID    // the receiver; equal to Sender on loopback
+	Received  time.Duration    // receiver's time at arrival
+	Tick      tick.Tick        // receiver's tick at arrival
+	NotBefore tick.Tick        // the tick that the message had to wait for; tick.None for none
+	Entity    wire.NetworkID   // the entity that the message is about; zero for none
+	Call      uint16           // number of its call, if HasCall
 	HasCall   bool             // it is a question or an answer
-	Type      wire.MessageType // which type it has
-	Stage     tick.Stage       // the stage that the sender chose, and in which the handler runs
-	Channel   wire.Channel     // on which it travelled, with its mode of delivery
+	Type      wire.MessageType // type of the message
+	Stage     tick.Stage       // the stage that the sender chose, in which the handler runs
+	Channel   wire.Channel     // channel, with its mode of delivery
 
-	scratch *Scratch // memory of the end that handlers reuse; nil means to allocate
+	scratch *Scratch // memory of the end, reused by handlers; nil: allocate
 }
 
 // Delivery returns the mode in which the message was sent.
@@ -135,19 +134,19 @@ func (c *Context) Delivery() wire.Delivery { return c.Channel.Delivery() }
 // Loopback reports whether the receiver sent the message itself.
 func (c *Context) Loopback() bool { return c.Sender == c.Local }
 
-// Message tells how a message goes or came, beside its payload.
+// Message has the options of a message, without its payload.
 type Message struct {
-	NotBefore tick.Tick        // not handled before this tick, see Inbound.Due; tick.None for at once
-	Entity    wire.NetworkID   // not handled before this entity exists at the receiver; zero for no entity
-	State     tick.Tick        // not handled before the sender's state of Entity as of this tick is here; tick.None for at once
-	Cost      int              // of a reliable message in credit; given to its source as freed once it is done with
-	Call      uint16           // number of the call that it belongs to, if HasCall
-	HasCall   bool             // it is a question or an answer, which goes to Config.Special
-	Type      wire.MessageType // which type it has
-	Stage     tick.Stage       // where it is handled
-	Channel   wire.Channel     // on which it is sent
+	NotBefore tick.Tick        // do not handle before this tick, see Inbound.Due; tick.None for none
+	Entity    wire.NetworkID   // do not handle before this entity exists at the receiver; zero for none
+	State     tick.Tick        // do not handle before the sender's state of Entity as of this tick has arrived; tick.None for none
+	Cost      int              // credit of a reliable message; returned to its source when the message is done
+	Call      uint16           // number of its call, if HasCall
+	HasCall   bool             // it is a question or an answer, for Config.Special
+	Type      wire.MessageType // type of the message
+	Stage     tick.Stage       // stage that handles it
+	Channel   wire.Channel     // channel, with its mode of delivery
 
-	order uint64 // its place in its channel, where that has an order; 0 for none
+	order uint64 // order number in its channel; 0 for none
 }
 
 // simple reports whether the message has no option beyond its type and its stage.
@@ -156,21 +155,21 @@ func (m *Message) simple() bool {
 }
 
 var (
-	// ErrQuota means that a source has sent more in this frame than is taken from it; the unreliable message was dropped.
+	// ErrQuota means that a source exceeded its quota of this frame; the unreliable message was dropped.
 	ErrQuota = errors.New("message: quota of the sender exceeded")
 
-	// ErrFull means that a message finds no room: the queue of its stage holds only reliable ones, or the frame's memory is
-	// used up. It was dropped; for a reliable one that must end the connection.
+	// ErrFull means that there is no room: the queue of the stage has only reliable messages, or the frame's memory is
+	// used up. The message was dropped. If it was reliable the connection must end.
 	ErrFull = errors.New("message: queue full")
 
-	// ErrStage means that a message is meant for a stage that does not exist; it was dropped.
+	// ErrStage means that the stage of a message does not exist; the message was dropped.
 	ErrStage = errors.New("message: no such stage")
 
-	// ErrIllegal means that a payload is no legal encoding of its type.
+	// ErrIllegal means that a payload is not a legal encoding of its type.
 	ErrIllegal = errors.New("message: payload is not legal")
 
-	// ErrDeferredFull means that a reliable message of an end in this process was to wait for its tick or entity and found no
-	// room: there Limits.PerStage and Limits.Bytes bound what waits, and not a credit.
+	// ErrDeferredFull means that a reliable message of this process had to wait and found no room. Limits.PerStage and
+	// Limits.Bytes bound such messages, since they use no credit.
 	ErrDeferredFull = errors.New("message: too much is deferred")
 )
 
@@ -179,7 +178,7 @@ type FieldError struct {
 	Name   string           // of the message type
 	Field  string           // path of the field, such as "Pos.X"
 	Reason wire.FaultReason // what is wrong with its value
-	Detail string           // of wire.OutOfRange the value and the bounds; may be empty
+	Detail string           // for wire.OutOfRange: the value and the bounds; may be empty
 }
 
 // Error names the field and tells what is wrong with it.
@@ -190,8 +189,8 @@ func (e *FieldError) Error() string {
 	return fmt.Sprintf("message: %s.%s: %s", e.Name, e.Field, e.Reason)
 }
 
-// BoundError means that the Serialize method of a message wrote more than its SizeUpperBound, or its own measure, had
-// promised. Nothing was encoded.
+// BoundError means that a Serialize method wrote more than its SizeUpperBound or its measured size. Nothing was
+// encoded.
 type BoundError struct {
 	Name  string // of the message type
 	Bound int    // bytes promised
@@ -205,11 +204,11 @@ func (e *BoundError) Error() string {
 // SerializeError means that the Serialize method of a message failed. Nothing was encoded.
 type SerializeError struct {
 	Name string // of the message type
-	Err  error  // what the serializer said
+	Err  error  // error of the serializer
 }
 
 // Error names the message type and gives the reason.
 func (e *SerializeError) Error() string { return fmt.Sprintf("message: %s: %v", e.Name, e.Err) }
 
-// Unwrap returns what the serializer said.
+// Unwrap returns the error of the serializer.
 func (e *SerializeError) Unwrap() error { return e.Err }

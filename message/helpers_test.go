@@ -9,14 +9,14 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// chat is packed, and has a field that is not sent.
+// chat is packed, and has an unsent field.
 type chat struct {
 	From  uint32
 	Heat  float32 `net:"min=0,max=1,step=0.01"`
 	Local int     `net:"-"`
 }
 
-// shot is exact, and so copied.
+// shot has exact fields, so it is copied.
 type shot struct{ X, Y float32 }
 
 // order is 16 bytes without a float: the message of the benchmarks.
@@ -25,11 +25,11 @@ type order struct {
 	Serial       uint64
 }
 
-// note has a Serialize method and a bound that may lie.
+// note has a Serialize method and a bound that may be false.
 type note struct {
 	Text string
 	Bits []uint32
-	Lie  int // bytes that the bound leaves out
+	Lie  int // bytes missing in the bound
 }
 
 func (n *note) Serialize(s *wire.Serializer) {
@@ -63,7 +63,7 @@ func encode[T any](t testing.TB, c *CodecOf[T], m T) []byte {
 	return room[:n]
 }
 
-// rig is an Inbound with a few types, whose handlers run what the test says.
+// rig is an Inbound with a few types; the test sets their handlers.
 type rig struct {
 	*Inbound
 	registry Registry
@@ -110,7 +110,7 @@ func (r *rig) body(serial uint64) []byte {
 	return r.payload[:n]
 }
 
-// push pushes an order on channel 0 of Unreliable from where From said.
+// push pushes an order on channel 0 of Unreliable from the source of From.
 func (r *rig) push(stage tick.Stage, serial uint64) error {
 	return r.PushPlain(r.order.ID(), stage, r.body(serial))
 }

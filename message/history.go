@@ -8,9 +8,10 @@ import (
 	"github.com/arche-netcode/netcode/wire"
 )
 
-// Redeliver calls the handlers of the messages that were handled in a frame of the history once more, in the same order,
-// and returns how many. Their contexts are as they were, but for the end's own. Calls are left out: their answers have gone
-// out. So are messages of a handler to the end itself that were handled at once: the handler sends them again. Messages of handlers are sent again, and nothing is added to the history. It does nothing while a handler runs.
+// Redeliver calls the handlers of a past frame's messages again, in the same order, and returns their number. The
+// contexts are the same, except for the end's own time and tick. Two kinds are left out: calls, whose answers were sent
+// already; loopback messages that were handled at once, since their handlers send them again. Handlers send their
+// messages again; nothing is added to the history. Redeliver does nothing while a handler runs.
 func (in *Inbound) Redeliver(frames int) int {
 	f := in.Past(frames)
 	if f == nil || in.draining || in.depth > 0 {
@@ -24,7 +25,7 @@ func (in *Inbound) Redeliver(frames int) int {
 	return count
 }
 
-// redeliver goes on from next. It returns false after a panic, to be called again.
+// redeliver handles the items from next to end. It returns false after a panic; the caller calls it again.
 func (in *Inbound) redeliver(f *Frame, next *int, end int, count *int) (done bool) {
 	ctx := &in.contexts[0]
 	defer in.recovered(ctx)
@@ -50,7 +51,7 @@ func (in *Inbound) redeliver(f *Frame, next *int, end int, count *int) (done boo
 	return true
 }
 
-// Outbound is the history of what an end sent: so many past frames and the current one.
+// Outbound is the history of sent messages: a number of past frames and the current one.
 type Outbound struct {
 	frames []Frame
 	turn   int
@@ -61,15 +62,15 @@ type Outbound struct {
 	lost   uint64
 }
 
-// NewOutbound returns a history of this many past frames beside the current one, one at least. A frame holds
-// Limits.Bytes at most; what goes beyond is sent and not kept.
+// NewOutbound returns a history of this many past frames, at least one, beside the current one. A frame stores at most
+// Limits.Bytes; messages beyond that are not recorded.
 func NewOutbound(frames int, limits Limits) *Outbound {
 	o := &Outbound{limits: limits.WithDefaults(), number: 1, frames: make([]Frame, max(frames, 1)+1)}
 	o.frames[0].clear(1)
 	return o
 }
 
-// Lost returns how many messages were sent and not kept for want of room.
+// Lost returns the number of sent messages that were not recorded for lack of room.
 func (o *Outbound) Lost() uint64 { return o.lost }
 
 // Begin starts a frame.
@@ -80,7 +81,7 @@ func (o *Outbound) Begin(now time.Duration, t tick.Tick) {
 	o.frames[o.turn].clear(o.number)
 }
 
-// Record keeps a message that was sent.
+// Record adds a sent message to the current frame.
 func (o *Outbound) Record(to wire.ClientID, m *Message, payload []byte) {
 	f := &o.frames[o.turn]
 	room, _ := f.room(len(payload), o.limits.Bytes)
@@ -99,7 +100,7 @@ func (o *Outbound) Record(to wire.ClientID, m *Message, payload []byte) {
 	f.bytes = f.bytes[:len(f.bytes)+len(payload)]
 }
 
-// Past returns a frame of the history: 0 is the current one. It is nil for one that never was or is not kept.
+// Past returns a frame of the history: 0 is the current one. It returns nil for a frame that does not exist.
 func (o *Outbound) Past(frames int) *Frame {
 	if frames < 0 || frames >= len(o.frames) || uint64(frames) >= o.number {
 		return nil

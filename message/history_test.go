@@ -13,7 +13,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// serialsOf returns the serials of the orders of a frame, those that wait as negative numbers.
+// serialsOf returns the serials of a frame's orders, those of waiting ones as negative numbers.
 func serialsOf(f *Frame) (serials []int) {
 	f.Each(func(m *Record) bool {
 		serial := int(m.Payload[8])
@@ -99,7 +99,7 @@ func TestRedeliver(t *testing.T) {
 	require.Equal(t, 1, r.Past(0).Len(), "nothing is added")
 }
 
-// Calls and messages of no known type go where the end tells.
+// Calls and messages of unknown types are passed to Special.
 func TestSpecial(t *testing.T) {
 	var seen []string
 	r := newRig(t, Config{Special: func(ctx *Context, payload []byte) {
@@ -141,7 +141,7 @@ func TestDumpOfAFrame(t *testing.T) {
 `, string(r.Past(0).AppendDump(nil, &r.registry)))
 }
 
-// The outbound history against a list.
+// The outbound history equals a list.
 func TestOutbound(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		frames := rapid.IntRange(1, 3).Draw(t, "frames")
@@ -229,8 +229,8 @@ func TestHistoryDoesNotAllocate(t *testing.T) {
 	require.NoError(t, source.Fault())
 }
 
-// A message that is handled at once is kept, too, in the order in which handlers began. After Redeliver it comes once: the handler that
-// sent it sends it again.
+// A message that is handled at once is recorded too, in the order in which handlers started. Redeliver delivers it
+// once: its sending handler sends it again.
 func TestHistoryHasMessagesThatAreHandledAtOnce(t *testing.T) {
 	r := newRig(t, Config{History: 1})
 	var seen []uint64
@@ -262,8 +262,8 @@ func TestHistoryHasMessagesThatAreHandledAtOnce(t *testing.T) {
 	require.Equal(t, 5, r.Past(0).Len())
 }
 
-// Several steps of a stage in one frame: what came is handled in the first, what is pushed or posted between two in the
-// next, each once and in order, with what waited and what is kept alike.
+// A stage that runs several times in a frame: the first Drain handles the received messages, the next one those pushed
+// or posted since. Each is handled once and in order, including carried and recorded ones.
 func TestSubStepsOfAStage(t *testing.T) {
 	for _, history := range []int{0, 2} {
 		r := newRig(t, Config{History: history})

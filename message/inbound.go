@@ -7,75 +7,75 @@ import (
 	"github.com/arche-netcode/netcode/wire"
 )
 
-// Existence reports whether an entity is there.
+// Existence tells whether an entity exists here.
 type Existence uint8
 
 // The answers.
 const (
-	Exists Existence = iota // it is there
-	NotYet                  // it may come
-	Never                   // it was, and is gone
+	Exists Existence = iota // it exists
+	NotYet                  // it may still come
+	Never                   // it existed, or will never exist
 )
 
 // Config configures an Inbound. Only Registry is needed.
 type Config struct {
-	Registry *Registry     // frozen; says which types there are
-	Local    wire.ClientID // who this end is; SetLocal changes it
+	Registry *Registry     // frozen
+	Local    wire.ClientID // id of this end; SetLocal changes it
 	End      Endpoint      // for Context.End
 	Limits   Limits        // zero fields take their defaults
 	History  int           // past frames that are kept beside the current one
 
-	// Exists tells of an entity whether messages about it may be handled; nil means that every entity is there.
+	// Exists tells whether messages about an entity may be handled; nil: every entity exists.
 	Exists func(id wire.NetworkID) Existence
-	// Ready reports whether the state of an entity as of a tick has come from an end, and is in the world: messages that wait
-	// for it may be handled. It says yes of an entity that will have no such state any more. Nil means that it always has.
+	// Ready reports whether the state of an entity as of a tick, sent by from, is in the world. It returns true for an
+	// entity that will get no such state. Nil: always true.
 	Ready func(from wire.ClientID, id wire.NetworkID, state tick.Tick) bool
-	// Special handles messages that belong to a call, and those of types below wire.FirstUserMessage. The payload is good
-	// during the call only. Nil drops them.
+	// Special handles messages of calls, and types below wire.FirstUserMessage. The payload is valid during the call.
+	// Nil: such messages are dropped.
 	Special func(ctx *Context, payload []byte)
-	// Panicked is told of a handler that panicked; the others of its stage are called all the same. Nil drops the news.
+	// Panicked is called after a handler panicked. The other handlers of its stage still run. It may be nil.
 	Panicked func(ctx *Context, value any)
-	// Unhandled is told of each message whose type was registered without a handler: it is dropped. Nil drops the news.
+	// Unhandled is called for each dropped message whose type has no handler here. It may be nil.
 	Unhandled func(t wire.MessageType)
 }
 
-// Inbound holds received messages until their stage comes, in memory that grows up to the limits and is used again. Within
-// a frame one source alone cannot push out what others sent: its quota stops it first. An Inbound belongs to one
+// Inbound stores received messages until their stage runs. Its memory grows up to the limits and is reused. One source
+// alone cannot displace the messages of others within a frame: its quota prevents that. An Inbound belongs to one
 // goroutine.
 type Inbound struct {
 	config  Config
 	limits  Limits
 	codecs  [1 << 8]Codec
 	frames  []Frame // at least two
-	turn    int     // which of them is the current one
+	turn    int     // index of the current one
 	cur     *Frame
 	number  uint64
 	now     time.Duration
 	tick    tick.Tick
-	due     tick.Tick  // what waits for a tick up to this one waits no longer
-	stage   tick.Stage // the one that the end is in
+	due     tick.Tick  // messages for ticks up to this one need not wait
+	stage   tick.Stage // the present stage
 	stats   Stats
 	scratch Scratch
 
 	local    *Source
-	from     origin // of what Push takes
-	fromAt   int    // its place in the frame's origins; -1 as long as nothing came
-	localAt  int    // place of the origin of loopback messages; -1 as long as nothing came
+	from     origin // origin of the messages of Push
+	fromAt   int    // index of from in the frame's origins; -1 before the first message
+	localAt  int    // index of the loopback origin; -1 before the first message
 	waiting  []*Source
-	places   []int // where deferred messages move to
-	asked    int   // how many times deferred messages were asked whether they wait on
+	places   []int // new places of deferred messages, by old place
+	asked    int   // number of checks of deferred messages
 	crowds   [tick.NumStages]fairQueue
-	share    int    // bytes of a frame that every source is sure of
-	common   int    // bytes that were taken beyond
-	filling  uint64 // counts how often the frame was empty
-	buffer   []byte // payload of a deferred message that is handled
+	share    int    // bytes of a frame reserved for each source
+	common   int    // bytes used beyond the reserved ones
+	filling  uint64 // increments whenever the frame is emptied
+	buffer   []byte // payload of the deferred message that is handled
 	draining bool
-	queues   bool // nothing is handled at once
+	queues   bool // queue loopback messages instead of handling them at once
 
 	redelivering bool
 	nested       int // loopback messages handled at once since Drain began
 	depth        int
-	contexts     [MaxNested + 1]Context // of handlers within each other
+	contexts     [MaxNested + 1]Context // by nesting depth
 }
 
 // NewInbound returns empty queues. It panics without a frozen registry.
@@ -108,32 +108,31 @@ func (in *Inbound) Codec(t wire.MessageType) Codec { return in.codecs[t] }
 // SetCodec gives a type of the registry another handler at this end. c is the codec of the type, but for the handler.
 func (in *Inbound) SetCodec(t wire.MessageType, c Codec) { in.codecs[t] = c }
 
-// SetLocal tells who this end is, once it knows.
+// SetLocal sets the id of this end.
 func (in *Inbound) SetLocal(id wire.ClientID) {
 	in.config.Local, in.local.id, in.localAt = id, id, -1
 }
 
-// Queue has messages of this process wait for the next Drain of their stage, also those of the present stage, until it is called
-// with false.
+// Queue(true) makes messages of this process wait for the next Drain of their stage, even in the present stage.
 func (in *Inbound) Queue(on bool) { in.queues = on }
 
-// KeepHandled makes Past(0) have the handled messages of the frame, from the next one on, also without Config.History.
+// KeepHandled makes Past(0) include handled messages from the next frame on, even without Config.History.
 func (in *Inbound) KeepHandled() { in.config.History = max(in.config.History, 1) }
 
-// Local returns the source of what the end sends to itself, for its Fault.
+// Local returns the source of loopback messages, for its Fault.
 func (in *Inbound) Local() *Source { return in.local }
 
-// Scratch returns the memory of this end for its codecs.
+// Scratch returns the codec memory of this end.
 func (in *Inbound) Scratch() *Scratch { return &in.scratch }
 
-// Stage returns the stage that the end is in: that of the newest Drain, tick.Initialization when none was in this frame,
-// and tick.Update before the first frame.
+// Stage returns the present stage: that of the newest Drain; tick.Initialization before the first Drain of a frame;
+// tick.Update before the first frame.
 func (in *Inbound) Stage() tick.Stage { return in.stage }
 
 // Stats returns the counters since the beginning.
 func (in *Inbound) Stats() Stats { return in.stats }
 
-// Waiting returns how many messages wait for a stage; those that are deferred are not among them.
+// Waiting returns the number of messages queued for a stage, without deferred ones.
 func (in *Inbound) Waiting(stage tick.Stage) int {
 	if !stage.Valid() {
 		return 0
@@ -141,8 +140,8 @@ func (in *Inbound) Waiting(stage tick.Stage) int {
 	return in.cur.stages[stage].live
 }
 
-// Past returns a frame of the history: 0 is the current one, 1 the one before it, and so on up to Config.History. It is nil
-// for one that never was or is not kept.
+// Past returns a frame of the history: 0 is the current one, Config.History the oldest. It returns nil for a frame that
+// does not exist.
 func (in *Inbound) Past(frames int) *Frame {
 	if frames < 0 || frames > in.config.History || uint64(frames) >= in.number {
 		return nil
@@ -150,8 +149,8 @@ func (in *Inbound) Past(frames int) *Frame {
 	return &in.frames[(in.turn+len(in.frames)-frames)%len(in.frames)]
 }
 
-// Begin starts a frame: every source has its quota anew, messages that were not handled in the last frame come first in
-// this one, and those deferred for too long are dropped. It does nothing while a handler runs.
+// Begin starts a frame: it renews the quotas, moves unhandled messages of the last frame to the front, and drops
+// messages deferred for too long. It does nothing while a handler runs.
 func (in *Inbound) Begin(now time.Duration, t tick.Tick) {
 	if in.draining || in.depth > 0 {
 		return
@@ -173,21 +172,21 @@ func (in *Inbound) Begin(now time.Duration, t tick.Tick) {
 	}
 }
 
-// empty begins with a frame's bytes anew.
+// empty clears the current frame.
 func (in *Inbound) empty() {
 	in.cur.clear(in.number)
 	in.filling++
 	in.common = 0
 }
 
-// Due says up to which tick nothing has to wait for its own, where that is another one than the end's: until Begin, which
-// makes it the end's. The receiver's tick of contexts does not change.
+// Due sets the newest tick that messages need not wait for, if it differs from the end's tick. The next Begin resets
+// it. Contexts still have the receiver's tick.
 func (in *Inbound) Due(t tick.Tick) { in.due = t }
 
-// carry takes over what the last frame did not come to. It counts against the quota of its source, so that nobody can fill
-// the queue of a stage that does not run, frame after frame.
+// carry moves the unhandled messages of the last frame to this one. They count against their source's quota, so that
+// nobody fills the queue of a stage that does not run.
 func (in *Inbound) carry(last *Frame) {
-	at := -1 // where the newest origin was in the last frame
+	at := -1 // index of the newest origin in the last frame
 	for stage := range last.stages {
 		q := &last.stages[stage]
 		for i := q.head; i < len(q.items); i++ {
@@ -205,7 +204,7 @@ func (in *Inbound) carry(last *Frame) {
 				o.source.messages++
 				o.source.bytes += it.size()
 			}
-			// The messages of the last frame fit this one, which is empty.
+			// There is room: the current frame is empty.
 			room, grown := in.cur.room(it.size(), in.limits.Bytes)
 			in.grew(grown)
 			copy(room, last.payload(it))
@@ -229,19 +228,19 @@ func (in *Inbound) grew(grown bool) {
 	}
 }
 
-// Frame is the messages of one frame: those that wait for their stage and, where there is a history, those that were
-// handled or sent. Everything in it is memory that is used again when its turn comes.
+// Frame has the messages of one frame: the waiting ones and, with a history, the handled or sent ones. Its memory is
+// reused.
 type Frame struct {
-	number  uint64 // counted from 1; 0 for one that never was
+	number  uint64 // from 1; 0: unused
 	bytes   []byte // payloads
 	origins []origin
-	extras  []Message // of messages that say more than their type; Type, Stage and Channel are those of the item
+	extras  []Message // options of messages that have any; Type, Stage and Channel are in the item
 	stages  [tick.NumStages]queue
-	past    []pastItem // handled, or sent, in that order
-	record  Record     // the one that Each shows
+	past    []pastItem // handled or sent, in this order
+	record  Record     // argument of Each's callback
 }
 
-// origin is the source of messages, one for each packet. In outbound frames it is their destination.
+// origin is the source of the messages of one packet, with the time of arrival. In outbound frames it is their destination.
 type origin struct {
 	source   *Source // nil in outbound frames
 	peer     wire.ClientID
@@ -253,10 +252,10 @@ type origin struct {
 type pastItem struct {
 	item
 	stage  tick.Stage
-	nested bool // handled at once from within the handler of another one
+	nested bool // handled at once, inside another handler
 }
 
-const firstBytes = 4096 // a frame has room for so many at first
+const firstBytes = 4096 // initial capacity of a frame
 
 // clear empties the frame and keeps its memory.
 func (f *Frame) clear(number uint64) {
@@ -275,14 +274,14 @@ func (f *Frame) waiting() (n int) {
 	return n
 }
 
-// payload returns the bytes of a message, with no room behind them.
+// payload returns the bytes of a message, with no spare capacity.
 func (f *Frame) payload(it item) []byte {
 	start, size := it.start(), it.size()
 	return f.bytes[start : start+size : start+size]
 }
 
-// room makes room for size bytes behind those of the frame and returns them, nil if that is beyond limit. They belong to
-// the frame once it is told: f.bytes = f.bytes[:len(f.bytes)+size].
+// room returns size bytes behind those of the frame, nil if that exceeds limit. The caller then commits them: f.bytes =
+// f.bytes[:len(f.bytes)+size].
 func (f *Frame) room(size, limit int) (room []byte, grown bool) {
 	n := len(f.bytes)
 	if size > limit-n {
@@ -296,8 +295,8 @@ func (f *Frame) room(size, limit int) (room []byte, grown bool) {
 	return f.bytes[n : n+size : n+size], grown
 }
 
-// find returns where a payload lies in the frame's bytes. Slices of one array that run to its end tell by their capacity
-// where they begin, and the first byte proves it.
+// find returns the offset of a payload in the frame's bytes. Slices that share an array and its end have capacities
+// that give the offset; comparing the first byte's address proves it.
 func (f *Frame) find(payload []byte) (start int, ok bool) {
 	start = cap(f.bytes) - cap(payload)
 	if start < 0 || start+len(payload) > len(f.bytes) || &f.bytes[start] != &payload[0] {
@@ -306,7 +305,7 @@ func (f *Frame) find(payload []byte) (start int, ok bool) {
 	return start, true
 }
 
-// extra returns what a message says beyond its type, and the zero value for one that says nothing.
+// extra returns the options of a message, the zero value if it has none.
 func (f *Frame) extra(it item) Message {
 	if it.extra() == 0 {
 		return Message{}
@@ -314,24 +313,24 @@ func (f *Frame) extra(it item) Message {
 	return f.extras[it.extra()-1]
 }
 
-// Record is one message of a frame, for looking at.
+// Record describes one message of a frame.
 type Record struct {
-	Peer     wire.ClientID // who sent it; in outbound frames, who it was sent to
-	Message                // how it came or went
-	Tick     tick.Tick     // the end's tick when it came or went
-	Received time.Duration // the end's time when it came or went
-	Handled  bool          // inbound: its handler was called in this frame; else it waits, or waited when the frame ended
-	Payload  []byte        // its bytes
+	Peer     wire.ClientID // sender; in outbound frames the receiver
+	Message                // options
+	Tick     tick.Tick     // the end's tick when it was received or sent
+	Received time.Duration // the end's time when it was received or sent
+	Handled  bool          // inbound: handled in this frame; else it waits, or waited when the frame ended
+	Payload  []byte        // payload bytes
 }
 
-// Number returns which frame this is, counted from 1.
+// Number returns the number of this frame, from 1.
 func (f *Frame) Number() uint64 { return f.number }
 
-// Len returns how many messages Each shows.
+// Len returns the number of messages that Each visits.
 func (f *Frame) Len() int { return len(f.past) + f.waiting() }
 
-// Each shows the messages of the frame until do returns false: first those that were handled, or sent, in that order, then
-// those that wait, by stage. The record is one and the same, and is good during the call only, as its payload is.
+// Each calls do for each message of the frame until do returns false: first the handled or sent ones, in that order,
+// then the waiting ones, by stage. The record is reused; it and its payload are valid during the call.
 func (f *Frame) Each(do func(r *Record) bool) {
 	for i := range f.past {
 		if f.show(f.past[i].item, f.past[i].stage, true); !do(&f.record) {
@@ -351,7 +350,7 @@ func (f *Frame) Each(do func(r *Record) bool) {
 	}
 }
 
-// show makes the record that of a message.
+// show sets the frame's record to a message.
 func (f *Frame) show(it item, stage tick.Stage, handled bool) {
 	o := &f.origins[it.origin()]
 	m := f.extra(it)
@@ -359,31 +358,31 @@ func (f *Frame) show(it item, stage tick.Stage, handled bool) {
 	f.record = Record{Peer: o.peer, Message: m, Tick: o.tick, Received: o.received, Handled: handled, Payload: f.payload(it)}
 }
 
-// item is a message in a frame: two words, which are passed in registers and stored whole. It holds no pointer, so the
-// memory of queues is nothing to the garbage collector.
+// item is a message in a frame, in two words that fit registers. It contains no pointer, so that the garbage collector
+// skips the queues.
 type item struct {
-	place uint64 // start of the payload in the frame's bytes, 32 bits; place in the frame's origins, 32 bits
-	what  uint64 // place in the frame's extras and 1, or 0, 32 bits; size of the payload, 16; type, 8; channel, 8
+	place uint64 // offset of the payload in the frame's bytes, 32 bits; index in the frame's origins, 32 bits
+	what  uint64 // index in the frame's extras plus 1, or 0, 32 bits; payload size, 16; type, 8; channel, 8
 }
 
 const (
 	typeBits    uint64 = 0xFF << 48
 	channelBits uint64 = 0xFF << 56
-	orderedBits uint64 = 0xC0 << 56 // of the channel: its mode, which is ReliableOrdered where both are set
+	orderedBits uint64 = 0xC0 << 56 // mode of the channel: ReliableOrdered if both are set
 	extraBits   uint64 = 1<<32 - 1
 )
 
-// newItem returns a message that lies nowhere yet.
+// newItem returns a message without a place.
 func newItem(t wire.MessageType, ch wire.Channel, extra int) item {
 	return item{what: uint64(ch)<<56 | uint64(t)<<48 | uint64(extra)}
 }
 
-// at returns the message at its place.
+// at returns the message with its place set.
 func (it item) at(start, size, origin int) item {
 	return item{place: uint64(origin)<<32 | uint64(start), what: it.what | uint64(size)<<32}
 }
 
-// moved returns the message at another place.
+// moved returns the message with another place.
 func (it item) moved(start, origin, extra int) item {
 	return item{place: uint64(origin)<<32 | uint64(start), what: it.what&^extraBits | uint64(extra)}
 }
@@ -396,36 +395,36 @@ func (it item) typ() wire.MessageType   { return wire.MessageType(it.what >> 48)
 func (it item) channel() wire.Channel   { return wire.Channel(it.what >> 56) }
 func (it item) delivery() wire.Delivery { return it.channel().Delivery() }
 
-// sameContext reports whether a message has type, channel and origin of another one without extra, and none itself.
+// sameContext reports whether two messages have the same type, channel and origin, and both have no options.
 func (it item) sameContext(other item) bool {
 	return (it.what^other.what)&(typeBits|channelBits|extraBits) == 0 && (it.place^other.place)>>32 == 0
 }
 
-// simple reports whether the message has no extra and no promise of order: nothing can keep it waiting.
+// simple reports whether the message has no options and no order: it never has to wait.
 func (it item) simple() bool { return it.what&extraBits == 0 && it.what&orderedBits != orderedBits }
 
-// maxPayload is the most that an item can hold: more than any message that is sent, fragmented or not.
+// maxPayload is the maximum payload size of an item; it exceeds that of any sent message.
 const maxPayload = 1<<16 - 1
 
 // dead reports whether the message was dropped while it waited.
 func (it item) dead() bool { return it.what&typeBits == 0 }
 
-// kill drops the message.
+// kill marks the message as dropped.
 func (it *item) kill() { it.what &^= typeBits }
 
-const firstItems = 16 // a queue has room for so many at first
+const firstItems = 16 // initial capacity of a queue
 
-// queue is the messages of one stage, in order. It grows by doubling up to twice its limit, so that closing the gaps of
-// messages that left it costs no more than having put them in.
+// queue is the messages of one stage, in order. It doubles up to twice its limit, so that closing gaps costs no more
+// than pushing.
 type queue struct {
 	items []item
-	head  int    // those before it are done with
-	end   int    // those before it, and not before head, are for the Drain that is under way
-	live  int    // how many wait
-	epoch uint64 // counts how often items lost their places
+	head  int    // earlier items are done
+	end   int    // items in [head, end) belong to the running Drain
+	live  int    // number of waiting messages
+	epoch uint64 // increments whenever items move
 }
 
-// push appends a message; the caller has seen that fewer than limit wait. It reports whether memory had to grow.
+// push appends a message and reports whether memory had to grow. Fewer than limit messages wait.
 func (q *queue) push(it item, limit int) (grown bool) {
 	if len(q.items) == cap(q.items) {
 		grown = q.widen(limit)
@@ -435,7 +434,7 @@ func (q *queue) push(it item, limit int) (grown bool) {
 	return grown
 }
 
-// widen makes room for one more message. It reports whether memory had to grow.
+// widen makes room for one more message and reports whether memory had to grow.
 func (q *queue) widen(limit int) (grown bool) {
 	if 2*q.live > len(q.items) || cap(q.items) == 0 {
 		larger := make([]item, len(q.items), max(firstItems, min(2*cap(q.items), 2*limit)))
@@ -448,7 +447,7 @@ func (q *queue) widen(limit int) (grown bool) {
 	return grown
 }
 
-// compact closes the gaps.
+// compact removes dead and handled items.
 func (q *queue) compact() {
 	kept, end := q.items[:0], 0
 	for i := q.head; i < len(q.items); i++ {
@@ -467,77 +466,79 @@ func (q *queue) compact() {
 // clear empties the queue and keeps its memory.
 func (q *queue) clear() { *q = queue{items: q.items[:0], epoch: q.epoch + 1} }
 
-// Source is one end that messages come from: the connection to it holds one. It is its quota of the frame, what of it waits
-// for a tick or an entity, and what became of its messages. It belongs to one Inbound.
+// Source is one end that sends messages; its connection stores it. It has the quota of the frame, the deferred
+// messages, and the result of its messages. It belongs to one Inbound.
 type Source struct {
 	id        wire.ClientID
-	frame     uint64 // to which the quota belongs
-	messages  int    // in that frame, waiting ones included
+	frame     uint64 // the frame of the quota
+	messages  int    // in that frame, carried ones included
 	bytes     int
-	kept      int // bytes of its packets that Keep has copied
+	kept      int // bytes of its packets copied by Keep
 	filling   uint64
-	held      int // bytes in the frame, since that was last empty: Inbound.filling counts how often it was
+	held      int // bytes in the frame; valid while filling equals Inbound.filling
 	refused   int
-	unhandled int // reliable ones that wait, when CountUnhandled last looked
+	unhandled int // waiting reliable messages, by the last CountUnhandled
 	freed     int
 	fault     error
 	deferred  deferred
-	listed    bool // the Inbound knows that something of it is deferred
+	listed    bool // it is in the Inbound's list of sources with deferred messages
 	inside    bool // it is in this process
 	crowd     [tick.NumStages]sourceShare
-	place     uint64 // of its newest UnreliableSequenced message
-	lines     *lines // nil before anything came that has an order
+	place     uint64 // order number of its newest UnreliableSequenced message
+	lines     *lines // nil before the first message of an ordered or sequenced channel
 }
 
 // NewSource returns the source of the messages of one end.
 func NewSource(id wire.ClientID) *Source { return &Source{id: id} }
 
-// ID returns who it is.
+// ID returns the client id of the source.
 func (s *Source) ID() wire.ClientID { return s.id }
 
-// TakeFreed returns the cost of the reliable messages that were handled or given up since the last call: credit to grant.
+// TakeFreed returns the cost of the reliable messages done since the last call: credit to grant.
 func (s *Source) TakeFreed() int {
 	n := s.freed
 	s.freed = 0
 	return n
 }
 
-// Unhandled returns how many of its reliable messages Inbound.CountUnhandled found that wait.
+// Unhandled returns the number of waiting reliable messages found by Inbound.CountUnhandled.
 func (s *Source) Unhandled() int { return s.unhandled }
 
-// Fault returns why the connection cannot go on, nil while it can: a reliable message of it had to be dropped, with
-// ErrFull or, of an end in this process, ErrDeferredFull. It stays.
+// Fault returns why the connection must end, or nil: a reliable message was dropped, with ErrFull or (in this process)
+// ErrDeferredFull. It stays set.
 func (s *Source) Fault() error { return s.fault }
 
-// Refused returns how many messages went beyond its quota in the frame that it last sent in.
+// Refused returns the number of messages beyond the quota in the source's last frame.
 func (s *Source) Refused() int { return s.refused }
 
-// Deferred returns how many of its messages wait for a tick, an entity or each other, and the bytes of their payloads.
+// Deferred returns the number of deferred messages and the bytes of their payloads.
 func (s *Source) Deferred() (messages, bytes int) { return s.deferred.count, s.deferred.bytes }
 
-// enter begins the source's quota of a frame.
+// enter starts the source's quota of a frame.
 func (s *Source) enter(frame uint64) {
 	if s.frame != frame {
 		s.frame, s.messages, s.bytes, s.kept, s.refused = frame, 0, 0, 0, 0
 	}
 }
 
-// fail keeps the first fault.
+// fail records the first fault.
 func (s *Source) fail(err error) {
 	if s.fault == nil {
 		s.fault = err
 	}
 }
 
-// PostSelf sends a message of an end to itself. In the stage that the end is in, the handler is called at once: it precedes whatever
-// waits for that stage. For a later stage it is handled in this frame, for an earlier one in the next. It is queued, too,
-// when MaxNested handlers are at work within each other or Limits.Nested were called so in one Drain, when it must wait (for a
-// tick, an entity, or an earlier message of its ordered channel), and when it belongs to a call; then it is handled in the
-// next Drain of its stage.
+// PostSelf sends a message of an end to itself. In the present stage the handler is called at once, before any queued
+// message. A message for a later stage is handled in this frame, for an earlier one in the next. The message is queued
+// for the next Drain of its stage in these cases:
+//   - MaxNested handlers are nested, or Limits.Nested were called so in one Drain;
+//   - it must wait for a tick, an entity, or an earlier message of its ordered channel;
+//   - it belongs to a call.
 //
-// The value is encoded and decoded in every stage, so that a handler is given what one at another end would be; where fields are sent as
-// they are in memory that is a copy. The context is that of a message from outside, with the end itself as the sender. A handler
-// that panics is reported to Config.Panicked. The errors are ErrStage, ErrFull, and those of Encode; after each nothing was sent.
+// The value is always encoded and decoded, so that the handler gets the same value as a remote one. For fields sent as
+// in memory this is a copy. The context is that of a remote message, with the end itself as the sender. A handler that
+// panics is reported to Config.Panicked. The errors are ErrStage, ErrFull, and those of Encode; after an error nothing
+// was sent.
 func PostSelf[T any](in *Inbound, t *Type, c *CodecOf[T], m *Message, v *T) error {
 	return postFrom(in, in.local, t, c, m, v)
 }
@@ -575,17 +576,17 @@ func postFrom[T any](in *Inbound, from *Source, t *Type, c *CodecOf[T], m *Messa
 	return in.putFrom(from, t.id, m, n)
 }
 
-// handlesAtOnce reports whether a message of an end in this process is handled when it is sent.
+// handlesAtOnce reports whether a message of this process is handled when it is sent.
 func (in *Inbound) handlesAtOnce(from *Source, m *Message) bool {
 	return m.Stage == in.stage && !in.queues && in.mayNest() && !m.HasCall && in.verdict(from, m, false) == Exists
 }
 
-// mayNest reports whether one more handler may be called from within those at work.
+// mayNest reports whether one more nested handler may be called.
 func (in *Inbound) mayNest() bool {
 	return in.depth <= MaxNested && (in.depth == 0 || in.nested < in.limits.Nested)
 }
 
-// putFrom queues a message of an end in this process, whose payload lies behind the frame's bytes.
+// putFrom queues a message of this process. Its payload is already behind the frame's bytes.
 func (in *Inbound) putFrom(s *Source, t wire.MessageType, m *Message, size int) error {
 	s.inside = true
 	f := in.cur
@@ -610,7 +611,7 @@ func (in *Inbound) putFrom(s *Source, t wire.MessageType, m *Message, size int) 
 	return err
 }
 
-// handleAtOnce calls the handler of a message of an end in this process.
+// handleAtOnce calls the handler of a message of this process.
 func (in *Inbound) handleAtOnce(from *Source, m *Message, payload []byte) {
 	if inOrder(m.Channel.Delivery()) {
 		now := Message{Channel: m.Channel, order: from.placed(m.Channel)}
@@ -641,7 +642,7 @@ func (in *Inbound) handleAtOnce(from *Source, m *Message, payload []byte) {
 	}
 }
 
-// recoveredAt contains the panic of a handler that was called at once, and goes back to the depth that it was called from.
+// recoveredAt recovers the panic of a nested handler and restores the depth.
 func (in *Inbound) recoveredAt(ctx *Context, depth int) {
 	in.depth = depth
 	value := recover()
@@ -655,15 +656,15 @@ func (in *Inbound) recoveredAt(ctx *Context, depth int) {
 	}
 }
 
-// PostNear hands over a message from an end in the same process, by the rules of PostSelf: where both are in its stage the
-// handler is called at once, else it waits for its stage. from is that end, as the
-// receiver knows it. It has no quota. The errors are those of PostSelf.
+// PostNear delivers a message from another end in this process, by the rules of PostSelf. It calls the handler at once
+// if both ends are in its stage. from is the sending end, as the receiver knows it; it has no quota. The errors are
+// those of PostSelf.
 func PostNear[T any](in *Inbound, from *Source, t *Type, c *CodecOf[T], m *Message, v *T) error {
-	from.enter(in.number) // so that Drop knows to look for it
+	from.enter(in.number) // lets Drop find it
 	return postFrom(in, from, t, c, m, v)
 }
 
-// PushNear is PostNear for a message that is encoded already.
+// PushNear is PostNear for an encoded message.
 func (in *Inbound) PushNear(from *Source, m *Message, body []byte) error {
 	if from != in.local {
 		from.enter(in.number)

@@ -72,7 +72,7 @@ func TestContextOfMessages(t *testing.T) {
 	require.False(t, seen[0].Loopback())
 }
 
-// Payloads that lie in what Keep returned are not copied again; others are, wherever they lie.
+// Payloads within the result of Keep are not copied again; all others are.
 func TestKeep(t *testing.T) {
 	r := newRig(t, Config{Limits: Limits{Bytes: 64}})
 	seen := r.serials()
@@ -93,7 +93,7 @@ func TestKeep(t *testing.T) {
 	require.Empty(t, r.Keep(nil))
 }
 
-// The quota of a source bounds the bytes that Keep copies, too: packets full of nothing do not use up the frame.
+// A source's quota also bounds the bytes copied by Keep: packets without contents do not use up the frame.
 func TestKeepIsBoundedBySource(t *testing.T) {
 	r := newRig(t, Config{Limits: Limits{SenderBytes: 2000, Bytes: 6400, Sources: 2}})
 	flooder, honest := NewSource(1), NewSource(2)
@@ -111,7 +111,7 @@ func TestKeepIsBoundedBySource(t *testing.T) {
 	require.NotSame(t, &packet[0], &r.Keep(packet)[0], "in the next frame its packets are kept again")
 }
 
-// The two ways of Push, with Keep and without, come to the same at every bound.
+// Push gives the same result with Keep and without, at every limit.
 func TestPushPlainAtItsBounds(t *testing.T) {
 	for name, limits := range map[string]Limits{
 		"messages": {PerSender: 3}, "bytes": {SenderBytes: 48}, "stage": {PerStage: 3},
@@ -150,7 +150,7 @@ func TestLocalMessagesHaveNoQuota(t *testing.T) {
 	require.Equal(t, 10, r.Drain(tick.Update))
 }
 
-// Messages that are pushed while their stage is drained wait for the next Drain, whatever that does to the queue's memory.
+// Messages pushed during the Drain of their stage wait for the next Drain, even if the queue's memory moves.
 func TestPushWhileDraining(t *testing.T) {
 	r := newRig(t, Config{Limits: Limits{PerStage: 64}})
 	source := NewSource(1)
@@ -248,7 +248,7 @@ func TestLimitsHaveDefaults(t *testing.T) {
 	require.Equal(t, chosen, chosen.WithDefaults())
 }
 
-// A message that fits nothing is refused and leaves no trace.
+// A message that is too large is refused without a trace.
 func TestTooLargeForAnItem(t *testing.T) {
 	r := newRig(t, Config{})
 	source := NewSource(1)
@@ -258,8 +258,8 @@ func TestTooLargeForAnItem(t *testing.T) {
 	require.Zero(t, r.Waiting(tick.Update))
 }
 
-// TestPushPlainsIsPushPlain gives two queues with narrow limits the same packets, one of them whole and one by the message:
-// what is handled, what waits, what is refused and what is counted is the same.
+// TestPushPlainsIsPushPlain gives two queues with narrow limits the same packets, one by PushSimple, one message by
+// message. Handled, waiting and refused messages and the counters must be equal.
 func TestPushPlainsIsPushPlain(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		limits := Limits{
@@ -290,10 +290,10 @@ func TestPushPlainsIsPushPlain(t *testing.T) {
 					}
 				}
 				for i := range batches {
-					batches[i] = 0xEE // nothing of a packet is kept
+					batches[i] = 0xEE // the queue must not refer to the packet
 				}
 			}
-			last := tick.Stage(rapid.IntRange(0, tick.NumStages-1).Draw(t, "last stage")) // what comes after waits
+			last := tick.Stage(rapid.IntRange(0, tick.NumStages-1).Draw(t, "last stage")) // later stages wait
 			for _, r := range rigs {
 				for stage := range last + 1 {
 					r.Drain(stage)
@@ -304,19 +304,19 @@ func TestPushPlainsIsPushPlain(t *testing.T) {
 			require.Equal(t, sources[1].Refused(), sources[0].Refused())
 		}
 		got, want := rigs[0].Stats(), rigs[1].Stats()
-		got.Grown, want.Grown = 0, 0 // memory: one copies batches, one payloads
+		got.Grown, want.Grown = 0, 0 // memory differs: one copies batches, one payloads
 		require.Equal(t, want, got)
 	})
 }
 
-// quietTB lets a rig be made within a property: its codecs never fail.
+// quietTB lets a property create a rig, whose codecs never fail.
 type quietTB struct{ testing.TB }
 
 func (quietTB) Helper()                   {}
 func (quietTB) Errorf(f string, a ...any) { panic(fmt.Sprintf(f, a...)) }
 func (quietTB) FailNow()                  { panic("failed") }
 
-// drawPlains draws the batches of a packet and where messages are in them; something else may lie between.
+// drawPlains draws the batches of a packet and the positions of messages in them, with other bytes in between.
 func drawPlains(t *rapid.T, r *rig) (batches []byte, list []Simple) {
 	shotID := r.order.ID() + 1
 	for i := range rapid.IntRange(1, 15).Draw(t, "rows") {
@@ -336,7 +336,7 @@ func drawPlains(t *rapid.T, r *rig) (batches []byte, list []Simple) {
 	return batches, list
 }
 
-// A payload is legal by its length alone if nothing in it can be wrong.
+// AlwaysLegal is set for types without illegal values.
 func TestAlwaysLegal(t *testing.T) {
 	require.EqualValues(t, 16, codec[order](t, "order", nil).AlwaysLegal())
 	require.EqualValues(t, NoSize, codec[shot](t, "shot", nil).AlwaysLegal(), "floats may be infinite")
@@ -347,7 +347,7 @@ func TestAlwaysLegal(t *testing.T) {
 	require.EqualValues(t, NoSize, c.AlwaysLegal(), "without packing all goes by the plan")
 }
 
-// Copy writes what Encode does, also where sign bits are turned.
+// Copy gives the bytes of Encode, also with inverted sign bits.
 func TestCopyIsEncode(t *testing.T) {
 	type signed struct {
 		A int32
@@ -366,8 +366,8 @@ func TestCopyIsEncode(t *testing.T) {
 	})
 }
 
-// CountUnhandled counts the reliable messages of a source, in the queues and put aside, also when they are carried over. It does not
-// count those of other sources.
+// CountUnhandled counts the reliable messages of the given sources, queued, deferred or carried over. It does not count
+// those of other sources.
 func TestCountUnhandled(t *testing.T) {
 	r := newRig(t, Config{})
 	one, two, idle := NewSource(1), NewSource(2), NewSource(3)

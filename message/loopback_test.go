@@ -12,7 +12,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// serials collects what handlers see.
+// serials collects the messages that handlers receive.
 func (r *rig) serials() *[]uint64 {
 	seen := &[]uint64{}
 	r.onOrder = func(_ *Context, m *order) { *seen = append(*seen, m.Serial) }
@@ -96,7 +96,7 @@ func TestLoopbackGivesACopy(t *testing.T) {
 	require.Equal(t, order{Serial: 1}, m)
 }
 
-// A message that must wait is queued, and later ones of its ordered channel wait with it.
+// A message that must wait is queued; later ones of its ordered channel wait with it.
 func TestLoopbackThatMustWait(t *testing.T) {
 	r := newRig(t, Config{})
 	seen := r.serials()
@@ -130,7 +130,7 @@ func TestLoopbackErrors(t *testing.T) {
 	require.NoError(t, r.Local().Fault())
 }
 
-// A message without fields fits a frame that holds nothing yet.
+// A message without fields fits an empty frame.
 func TestLoopbackOfAMessageWithoutFields(t *testing.T) {
 	var registry Registry
 	var cache Cache
@@ -150,8 +150,8 @@ func TestLoopbackOfAMessageWithoutFields(t *testing.T) {
 	require.Equal(t, 2, in.Redeliver(1), "also what was handled at once")
 }
 
-// Case 14 of the catalogue, re-entrant handler: a chain of a million messages that each handler sends on to its own stage
-// is bounded in every frame and in depth, and comes to its end.
+// Case 14 of the catalogue, re-entrant handler: each handler sends the next of a million messages to its own stage. The
+// chain is bounded per frame and in depth, and reaches its end.
 func TestCase14ChainOfAMillion(t *testing.T) {
 	if testing.Short() {
 		t.Skip("long; the race detector has nothing to find in one goroutine")
@@ -183,7 +183,7 @@ func TestCase14ChainOfAMillion(t *testing.T) {
 	require.Zero(t, r.Drain(tick.Update))
 }
 
-// A handler that sends ten for each one is bounded too: by what one Drain calls at once, and by the room of the queue.
+// A handler that sends ten messages per message is bounded too: by the nested calls of one Drain, and by the queue.
 func TestCase14Avalanche(t *testing.T) {
 	r := newRig(t, Config{Limits: Limits{Nested: 100, PerStage: 500}})
 	seen := 0
@@ -204,7 +204,7 @@ func TestCase14Avalanche(t *testing.T) {
 	}
 }
 
-// A handler may begin frames, drain and forget as it likes: the first two do nothing, and the rest goes on.
+// A handler may call Begin, Drain and Forget: the first two do nothing.
 func TestCase14HandlerThatTurnsTheLoop(t *testing.T) {
 	r := newRig(t, Config{})
 	source := NewSource(1)
@@ -224,7 +224,7 @@ func TestCase14HandlerThatTurnsTheLoop(t *testing.T) {
 	require.Equal(t, []uint64{1, 2}, seen)
 }
 
-// A connection that ends within a handler takes what waits of it along.
+// A connection that ends within a handler loses its deferred messages.
 func TestCase14DisconnectFromAHandler(t *testing.T) {
 	r := newRig(t, Config{})
 	leaver, other := NewSource(1), NewSource(2)
@@ -249,7 +249,7 @@ func TestCase14DisconnectFromAHandler(t *testing.T) {
 	require.Zero(t, r.Drop(NewSource(3)))
 }
 
-// reaction has the messages that a handler posts: two at most, to stages of their own.
+// reaction is the messages that a handler posts: at most two, each with its stage.
 type reaction struct {
 	stage  tick.Stage
 	serial uint64
@@ -264,7 +264,7 @@ func reactions(serial uint64) (list []reaction) {
 	return list
 }
 
-// echo does what PostSelf promises, in the most obvious way.
+// echo is the simplest implementation of PostSelf.
 type echo struct {
 	stage  tick.Stage
 	queues [tick.NumStages][]uint64
@@ -340,7 +340,7 @@ func TestLoopbackAgainstModel(t *testing.T) {
 	})
 }
 
-// outerTB lets a rig be made within a property.
+// outerTB lets a property create a rig.
 type outerTB struct{ testing.TB }
 
 func (outerTB) Helper()               {}

@@ -12,16 +12,16 @@ import (
 	"pgregory.net/rapid"
 )
 
-// posted is a message of the model: what is pushed, and what a handler must see of it.
+// posted is a message of the model: the pushed message, and what its handler must receive.
 type posted struct {
 	Message
-	from   int // 0 is the end itself
+	from   int // 0 is this end
 	serial uint32
-	text   int // length, so that sizes differ
+	text   int // length: sizes vary
 	at     tick.Tick
 	when   time.Duration
-	aside  time.Duration // when it was put aside
-	packet int           // in which it came, and as which of all
+	aside  time.Duration // time of deferral
+	packet int           // number of the packet, and of the message
 	number int
 }
 
@@ -41,12 +41,12 @@ func (p *posted) follow(at tick.Tick, when time.Duration) (posted, bool) {
 	return next, true
 }
 
-// kept reports whether the message comes in a packet that Keep has copied: then its bytes are used whatever becomes of it.
+// kept reports whether Keep has copied the message's packet: then its bytes are used even if it is dropped.
 func (p *posted) kept() bool { return p.serial%3 != 0 }
 
 const modelSources = 4
 
-// model does what Inbound promises, in the most obvious way.
+// model is the simplest implementation of Inbound.
 type model struct {
 	limits   Limits
 	history  int
@@ -63,11 +63,11 @@ type model struct {
 	fault    [modelSources]error
 	used     int // bytes of the frame
 	held     [modelSources]int
-	evicted  []posted // went with their source
+	evicted  []posted // dropped with their source
 	frame    int
 	packet   [5]int // source, tick, time and frame of the newest packet, and its number
 	pushed   int
-	settled  map[int]bool      // dropped while a list of them is gone through
+	settled  map[int]bool      // dropped during a pass over the list
 	newest   map[[2]int]posted // handled, by source and sequenced channel
 	stats    Stats
 	handled  []posted
@@ -90,7 +90,7 @@ func (m *model) begin(now time.Duration, t tick.Tick) {
 	}
 	var listed []int
 	for _, s := range m.listed {
-		for before := -1; before != len(m.deferred[s]); { // to drop one gives others their turn
+		for before := -1; before != len(m.deferred[s]); { // a drop may end the wait of the next one
 			before = len(m.deferred[s])
 			m.deferred[s] = slices.DeleteFunc(m.deferred[s], func(p posted) bool { return m.late(s, &p) })
 		}
@@ -101,7 +101,7 @@ func (m *model) begin(now time.Duration, t tick.Tick) {
 	m.listed = listed
 }
 
-// late drops a message that has waited for too long: an unreliable one, or one that waits for nothing but its entity.
+// late drops a message that has waited too long: an unreliable one, or one that waits only for its entity.
 func (m *model) late(s int, p *posted) bool {
 	if p.Channel.Delivery().Reliable() {
 		if m.now-p.when <= m.limits.DeferredTime || p.Entity.IsZero() || m.exists[p.Entity] == Exists || !m.turn(p) || p.NotBefore > m.tick {
@@ -117,7 +117,7 @@ func (m *model) late(s int, p *posted) bool {
 	return true
 }
 
-// turn reports whether nothing that came before it on its ordered channel is still to be handled.
+// turn reports whether all earlier messages of its ordered channel are done.
 func (m *model) turn(p *posted) bool {
 	before := func(q posted) bool {
 		return q.from == p.from && q.Channel == p.Channel && q.number < p.number && !m.settled[q.number]
@@ -183,7 +183,7 @@ func (m *model) tryPush(p posted, reliable, kept bool) error {
 	return nil
 }
 
-// fits reports whether the frame has room for the message: each source has an equal part of half of it to itself.
+// fits reports whether the frame has room for the message. Half of it is divided equally among the sources.
 func (m *model) fits(p *posted) bool {
 	share := m.limits.Bytes / 2 / m.limits.Sources
 	beyond := 0
@@ -201,7 +201,7 @@ func (m *model) take(p *posted) {
 	m.held[p.from] += p.size()
 }
 
-// makeRoom makes room in a full stage at the cost of who has most there above an equal share, and reports whether it did.
+// makeRoom drops a message of the source with the most messages above an equal share, and reports whether it did.
 func (m *model) makeRoom(p *posted, reliable bool) bool {
 	var count, loose [modelSources]int
 	for _, q := range m.stages[p.Stage] {
@@ -220,7 +220,7 @@ func (m *model) makeRoom(p *posted, reliable bool) bool {
 		return false
 	}
 	share, victim := max(m.limits.PerStage/present, 1), -1
-	for _, from := range []int{1, 2, 3, 0} { // the end itself has the highest number
+	for _, from := range []int{1, 2, 3, 0} { // this end has the highest number
 		n := count[from]
 		if loose[from] > 0 && n > share && (victim < 0 || n > count[victim]) {
 			victim = from
@@ -252,7 +252,7 @@ func (m *model) dropOldest(from int, stage tick.Stage) {
 	m.stats.PerStage++
 }
 
-// evict ends a source.
+// evict closes a source.
 func (m *model) evict(from int) {
 	m.fault[from] = ErrFull
 	before := m.waiting() + len(m.deferred[from])
@@ -284,7 +284,7 @@ func (m *model) verdict(p *posted, aside bool) Existence {
 	return Exists
 }
 
-// drop gives up a message for what verdict said of it.
+// drop drops a message by its verdict.
 func (m *model) drop(p *posted, why Existence) {
 	if why == stale {
 		m.stats.Superseded++
@@ -328,7 +328,7 @@ func (m *model) drain(stage tick.Stage) {
 			if verdict == Exists {
 				switch {
 				case m.history > 0 && m.fits(&p):
-					m.take(&p) // it lies in the frame's history
+					m.take(&p) // it is in the frame's history
 				case m.history > 0:
 					m.stats.Unrecorded++
 				}
@@ -344,7 +344,7 @@ func (m *model) drain(stage tick.Stage) {
 	}
 }
 
-// drainQueue handles what was there when the drain began.
+// drainQueue handles the messages queued before the Drain started.
 func (m *model) drainQueue(stage tick.Stage, due map[uint32]bool) {
 	for len(m.stages[stage]) > 0 && due[m.stages[stage][0].serial] {
 		p := m.stages[stage][0]
@@ -393,7 +393,7 @@ type twins struct {
 	model   model
 	sources [modelSources]*Source
 	got     []posted
-	last    uint64 // frame of the newest From: several messages come in one packet
+	last    uint64 // frame of the newest From: a packet has several messages
 }
 
 func newTwins(t *rapid.T, outer testing.TB) *twins {

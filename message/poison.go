@@ -15,8 +15,8 @@ const (
 	poisonInt  int64 = -0x24242424_24242425 // the same bytes
 )
 
-// poison overwrites a value that its handler may no longer look at, and what it refers to. It is for debug builds: a game
-// that keeps what it was given then sees nonsense at once, and not another message now and then.
+// poison overwrites a value after its handler returned, and everything it refers to. It is for debug builds: a game
+// that keeps the value sees nonsense at once, instead of another message now and then.
 func poison[T any](m *T) { poisonValue(reflect.ValueOf(m).Elem()) }
 
 func poisonValue(v reflect.Value) {
@@ -51,7 +51,7 @@ func poisonValue(v reflect.Value) {
 	}
 }
 
-// poisonContext overwrites a context whose handler returned; its end and its memory stay.
+// poisonContext overwrites a context after its handler returned; End and the scratch memory stay.
 func poisonContext(c *Context) {
 	*c = Context{
 		End: c.End, Sender: math.MaxUint32, Local: math.MaxUint32 - 1, Received: time.Duration(math.MinInt64),

@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// greedy keeps what handlers must not keep.
+// greedy keeps references that handlers must not keep.
 type greedy struct {
 	order   *order
 	note    *note
@@ -16,8 +16,8 @@ type greedy struct {
 	context *Context
 }
 
-// A debug build overwrites a value that a handler keeps, once the handler returned. In any other build the next message may
-// overwrite it, and that is no promise. Copies that the handler made stay.
+// A debug build overwrites a kept value after the handler returned. In other builds the next message may overwrite it.
+// Copies made by the handler stay.
 func TestNothingIsKept(t *testing.T) {
 	r := newRig(t, Config{})
 	var kept greedy

@@ -8,8 +8,8 @@ import (
 	"github.com/arche-netcode/netcode/wire"
 )
 
-// From tells whose messages Push takes from now on, and what its handlers find in their contexts: the receiver's tick and
-// time when the packet came. Call it once a packet.
+// From sets the source of the messages that Push takes from now on. Their contexts get the receiver's tick and time of
+// the packet's arrival. Call it once per packet.
 func (in *Inbound) From(s *Source, t tick.Tick, received time.Duration) {
 	s.enter(in.number)
 	s.nextPacket()
@@ -17,17 +17,16 @@ func (in *Inbound) From(s *Source, t tick.Tick, received time.Duration) {
 	in.fromAt = -1
 }
 
-// Keep copies a packet's batches into the current frame and returns the copy: payloads that are slices of it, up to its
-// capacity, are pushed without another copy. Without room, and beyond as many bytes as its source may push,
-// it returns what it was given. Use it for packets that are mostly
-// messages of the game, since all of the bytes stay until the frame ends. The result is good until the next Drain or
-// Begin.
+// Keep copies a packet's batches into the current frame and returns the copy. Payloads that are slices of the copy,
+// with its full capacity, are pushed without a second copy. Keep returns its argument if there is no room, or if the
+// source's byte quota is too small. Use it for packets that are mostly game messages: all bytes stay until the frame
+// ends. The result is valid until the next Drain or Begin.
 func (in *Inbound) Keep(batches []byte) []byte {
 	kept, _ := in.keep(batches)
 	return kept
 }
 
-// keep is Keep, and tells if it made a copy.
+// keep is Keep and reports whether it made a copy.
 func (in *Inbound) keep(batches []byte) (kept []byte, ok bool) {
 	f, s := in.cur, in.from.source
 	if s.kept+len(batches) > in.limits.SenderBytes {
@@ -44,10 +43,10 @@ func (in *Inbound) keep(batches []byte) (kept []byte, ok bool) {
 	return f.bytes[start:], true
 }
 
-// PushPlain puts a message that says nothing but its type and stage into the queue of its stage: one on channel 0 of
-// Unreliable. The errors are those of Push.
+// PushPlain queues a message that has only a type and a stage, on channel 0 of Unreliable. The errors are those of
+// Push.
 func (in *Inbound) PushPlain(t wire.MessageType, stage tick.Stage, payload []byte) error {
-	// The short way, for a payload that Keep has copied and a queue with room. All others take the long one.
+	// Fast path: Keep has copied the payload, and the queue has room.
 	s, f := in.from.source, in.cur
 	if int(stage) < len(f.stages) && in.fromAt >= 0 &&
 		s.messages < in.limits.PerSender && s.bytes+len(payload) <= in.limits.SenderBytes {
@@ -84,7 +83,7 @@ func (in *Inbound) pushPlain(t wire.MessageType, stage tick.Stage, payload []byt
 	return in.put(newItem(t, 0, 0), stage, payload)
 }
 
-// overQuota refuses an unreliable message that its source has no quota for. Messages of an end to itself have no quota.
+// overQuota refuses an unreliable message beyond its source's quota. Loopback messages have no quota.
 func (in *Inbound) overQuota(s *Source) error {
 	if s == in.local {
 		return nil
@@ -98,10 +97,9 @@ func (in *Inbound) overQuota(s *Source) error {
 	return ErrQuota
 }
 
-// Push puts a message into the queue of its stage. When that is full the oldest unreliable message there makes room, never
-// a reliable one. The errors are ErrStage, ErrQuota for unreliable messages beyond the quota of their source, and ErrFull;
-// reliable ones have no quota, since their sender's credit bounds them. After any error of a reliable message Source.Fault
-// says so: its connection must end.
+// Push queues a message for its stage. In a full queue it replaces the oldest unreliable message, never a reliable one.
+// The errors are ErrStage, ErrQuota (unreliable messages only) and ErrFull. Reliable messages have no quota: their
+// sender's credit bounds them. After an error of a reliable message Source.Fault is set: the connection must end.
 func (in *Inbound) Push(m *Message, payload []byte) error {
 	if !m.Channel.Delivery().Reliable() {
 		if m.simple() {
@@ -127,17 +125,17 @@ func (in *Inbound) Push(m *Message, payload []byte) error {
 	return err
 }
 
-// setPlace gives a message that was queued its place in a channel that has an order.
+// setPlace gives a queued message its order number, if its channel has an order.
 func (in *Inbound) setPlace(s *Source, it item) {
 	if inOrder(it.delivery()) {
 		in.cur.extras[it.extra()-1].order = s.placed(it.channel())
 	}
 }
 
-// firstExtras is the number of messages with extra parts that a frame has memory for once there was one.
+// firstExtras is the initial capacity of a frame for messages with options.
 const firstExtras = 8
 
-// itemOf makes the item of a message, which put is given at once.
+// itemOf returns the item of a message. The caller must pass it to put at once.
 func (in *Inbound) itemOf(m *Message) item {
 	extra := 0
 	if m.NotBefore != tick.None || !m.Entity.IsZero() || m.Cost != 0 || m.HasCall || inOrder(m.Channel.Delivery()) {
@@ -184,25 +182,25 @@ func (in *Inbound) put(it item, stage tick.Stage, payload []byte) error {
 	return nil
 }
 
-// Simple is the place in a packet's batches of messages that have only a type and a stage: several on channel 0 of
-// Unreliable, one after the other, of one type and size.
+// Simple describes consecutive messages in a packet's batches that have only a type and a stage. They are on channel 0
+// of Unreliable and have one type and size.
 type Simple struct {
-	At    uint32           // the first one's header
-	Count uint16           // 1 and more
-	Size  uint16           // of each payload
-	Type  wire.MessageType // of each
+	At    uint32           // offset of the first header
+	Count uint16           // number of messages, at least 1
+	Size  uint16           // size of each payload
+	Type  wire.MessageType // type of each message
 }
 
-// step is the distance from one message to the next.
+// step returns the distance from one message to the next, in bytes.
 func (p *Simple) step() int { return wire.MessageHeaderSize + int(p.Size) }
 
-// NoSize stands in Sizes for a type whose payloads have to be looked at.
+// NoSize marks a type in Sizes whose payloads must be checked.
 const NoSize = 1 << 16
 
-// Sizes tells of each type how long its payloads are, where all payloads of that length are legal, and else NoSize.
+// Sizes has the payload length of each type of which all payloads of that length are legal, else NoSize.
 type Sizes [1 << 8]uint32
 
-// AlwaysLegal returns how long the payloads of the type are if every one of that length is legal, and else NoSize.
+// AlwaysLegal returns the payload length if every payload of that length is legal, else NoSize.
 func (c *CodecOf[T]) AlwaysLegal() uint32 {
 	if c.way != byCopy || len(c.exact.floats) > 0 {
 		return NoSize
@@ -210,8 +208,8 @@ func (c *CodecOf[T]) AlwaysLegal() uint32 {
 	return uint32(c.size)
 }
 
-// PushSimple is PushPlain for all messages of a packet, which are in its batches where list tells, in stages that exist. Where they
-// are most of the packet the batches are copied as a whole.
+// PushSimple is PushPlain for all messages of list, which are in a packet's batches. Their stages must exist. If they
+// are most of the packet, the batches are copied as a whole.
 func (in *Inbound) PushSimple(batches []byte, list []Simple) {
 	s, messages, payloads := in.from.source, 0, 0
 	for i := range list {
@@ -234,7 +232,7 @@ func (in *Inbound) PushSimple(batches []byte, list []Simple) {
 		at := int(p.At)
 		for range p.Count {
 			payload := batches[at+wire.MessageHeaderSize : at+p.step()]
-			_ = in.pushPlain(p.Type, tick.Stage(batches[at+stageAt]), payload) // It counts refusals.
+			_ = in.pushPlain(p.Type, tick.Stage(batches[at+stageAt]), payload) // counts refusals itself
 			at += p.step()
 		}
 	}
@@ -243,10 +241,10 @@ func (in *Inbound) PushSimple(batches []byte, list []Simple) {
 // stageAt is the offset of the stage in a message's header.
 const stageAt = 1
 
-// pushKept queues messages of batches that keep has copied, for which the quota suffices.
+// pushKept queues messages of batches that keep has copied. The quota suffices for them.
 func (in *Inbound) pushKept(kept []byte, p *Simple) {
 	at, step, left := int(p.At), p.step(), int(p.Count)
-	first := len(in.cur.bytes) - len(kept) + wire.MessageHeaderSize // where the payload of a message at 0 is
+	first := len(in.cur.bytes) - len(kept) + wire.MessageHeaderSize // where the payload of a message at offset 0 is
 	for {
 		it := newItem(p.Type, 0, 0).at(first+at, int(p.Size), in.fromAt)
 		n := in.cur.append(kept[at:], step, left, it, in.limits.PerStage)
@@ -255,7 +253,7 @@ func (in *Inbound) pushKept(kept []byte, p *Simple) {
 			return
 		}
 		at += n * step
-		_ = in.put(newItem(p.Type, 0, 0), tick.Stage(kept[at+stageAt]), kept[at+wire.MessageHeaderSize:at+step]) // It counts refusals.
+		_ = in.put(newItem(p.Type, 0, 0), tick.Stage(kept[at+stageAt]), kept[at+wire.MessageHeaderSize:at+step]) // counts refusals itself
 		at += step
 		if left--; left == 0 {
 			return
@@ -263,8 +261,8 @@ func (in *Inbound) pushKept(kept []byte, p *Simple) {
 	}
 }
 
-// append puts messages of a row into the queues of their stages, of which the first is it, and returns how many: all, or those before one
-// whose queue has no room. It is not inlined since in the midst of its caller its numbers lie on the stack.
+// append queues count messages of a row and returns how many it queued: all, or those before a full queue. it is the
+// item of the first. It is not inlined: inside its caller the loop variables would spill to the stack.
 //
 //go:noinline
 func (f *Frame) append(row []byte, step, count int, it item, limit int) int {
@@ -283,8 +281,8 @@ func (f *Frame) append(row []byte, step, count int, it item, limit int) int {
 	return count
 }
 
-// enterOrigin gives the packet that messages are pushed from a place in the frame: that of the packet before where nothing is
-// different, so that their messages are handled in one go.
+// enterOrigin gives the present packet an entry in the frame's origins. It reuses the previous packet's entry if both
+// are equal, so that their messages are handled in one call.
 func (in *Inbound) enterOrigin() {
 	if in.fromAt >= 0 {
 		return

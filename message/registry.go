@@ -14,20 +14,20 @@ import (
 // MaxTypes is the largest number of message types in a Registry.
 const MaxTypes = int(wire.MaxMessageType-wire.FirstUserMessage) + 1
 
-// Type is a message type that can be sent and received.
+// Type is a message type.
 type Type struct {
 	Name       string       // wire name, unique in a registry
-	Codec      Codec        // how its values are sent, and the handler
-	Stage      tick.Stage   // where it is handled unless the sender decides otherwise, if StageGiven
-	StageGiven bool         // Stage counts; else it is handled in the stage that the sender is in
-	Channel    wire.Channel // mode of delivery and channel, unless the sender decides otherwise
-	Direction  Direction    // who may send it
+	Codec      Codec        // encodes values and calls the handler
+	Stage      tick.Stage   // where it is handled by default, if StageGiven
+	StageGiven bool         // Stage is set; else the message is handled in the sender's present stage
+	Channel    wire.Channel // mode of delivery and channel, by default
+	Direction  Direction    // ends that may send it
 	OwnerOnly  bool         // a client may send it only about an entity that it owns
 
 	id wire.MessageType
 }
 
-// ID returns the number that stands for the type on the wire; 0 before Freeze.
+// ID returns the type's number on the wire; 0 before Freeze.
 func (t *Type) ID() wire.MessageType { return t.id }
 
 // Describe appends the canonical text of the type, which tells everything that two ends must agree on:
@@ -44,18 +44,18 @@ func (t *Type) Describe(dst []byte) []byte {
 	return append(dst, ']')
 }
 
-// Registry holds the message types of a protocol. The zero value is empty. Frozen, it may be used by any number of
-// goroutines.
+// Registry holds the message types of a protocol. The zero value is empty. Any number of goroutines may use it once it
+// is frozen.
 type Registry struct {
-	types    []*Type // in order of ID once frozen
+	types    []*Type // by ID once frozen
 	byGoType map[reflect.Type]*Type
-	byID     [1 << 8]*Type // once frozen
+	byID     [1 << 8]*Type // set by Freeze
 	frozen   bool
 }
 
-// Add registers a type and panics on misuse: a name or a Go type that is taken, no name, no codec, one of another name, a
-// stage or a direction that does not exist, more than MaxTypes, or a frozen registry. It returns the same as Lookup
-// returns later.
+// Add registers a type and returns it, as Lookup does later. It panics on misuse: a missing or duplicate name, a
+// duplicate Go type, a missing codec or one of another name, an invalid stage or direction, more than MaxTypes, a
+// frozen registry.
 func (r *Registry) Add(t Type) *Type {
 	if err := r.check(&t); err != nil {
 		panic(err)
@@ -97,7 +97,7 @@ func (r *Registry) check(t *Type) error {
 	return nil
 }
 
-// Debug turns packing off for every type, so that payloads can be read in a dump of bytes. It panics on a frozen registry.
+// Debug turns packing off for every type, so that a dump of bytes is readable. It panics on a frozen registry.
 func (r *Registry) Debug() {
 	if r.frozen {
 		panic("message: packing is turned off before the protocol is first used")
@@ -107,8 +107,8 @@ func (r *Registry) Debug() {
 	}
 }
 
-// Freeze ends registration and numbers the types from wire.FirstUserMessage on, in the order of their names, whatever the
-// order in which they were added. A second call does nothing.
+// Freeze ends registration. It numbers the types from wire.FirstUserMessage on, by name, whatever the order of
+// registration. A second call does nothing.
 func (r *Registry) Freeze() {
 	if r.frozen {
 		return
@@ -122,16 +122,16 @@ func (r *Registry) Freeze() {
 	}
 }
 
-// Lookup returns the type with this number, by index into a table. Numbers come from remote bytes: any is allowed.
+// Lookup returns the type with this number. Any number is allowed: it may come from remote bytes.
 func (r *Registry) Lookup(id wire.MessageType) (*Type, bool) {
 	t := r.byID[id]
 	return t, t != nil
 }
 
-// Types returns all types, in the order of their numbers once frozen. The slice is the registry's own: do not change it.
+// Types returns all types, by number once frozen. Do not change the slice.
 func (r *Registry) Types() []*Type { return r.types }
 
-// ByGoType returns the type whose values have this Go type, once frozen; else nil. TypeOf is the fast way.
+// ByGoType returns the type with this Go type, nil if there is none or the registry is not frozen. TypeOf is faster.
 func (r *Registry) ByGoType(t reflect.Type) *Type {
 	if !r.frozen {
 		return nil
@@ -170,17 +170,17 @@ func (d Direction) String() string {
 	return "unknown direction"
 }
 
-// cacheSize is the number of Go types that a Cache remembers; two of the same place replace each other.
+// cacheSize is the number of entries of a Cache. Two Go types with the same place replace each other.
 const cacheSize = 64
 
-// Cache remembers which type a Go type is, for TypeOf and FastCodecOf. It belongs to one end and one registry. The zero value is
-// empty.
+// Cache maps Go types to message types, for TypeOf and FastCodecOf. It belongs to one end and one registry. The zero
+// value is empty.
 type Cache struct {
 	entries [cacheSize]cached
 	allowed [1 << 8]bool
 }
 
-// cached is a Cache's entry for one Go type. The codec is stored without its type; the key has that.
+// cached is a Cache's entry for one Go type. The codec is stored untyped; key proves its type.
 type cached struct {
 	key   goType
 	codec opaque
@@ -188,20 +188,20 @@ type cached struct {
 	of    *Type
 }
 
-// FastCodec is the header of a message that has only a type and a stage, and needs no check before it is sent. The zero value
-// is of no message.
+// FastCodec is the header of messages that have only a type and a stage, and need no check before they are sent. The
+// zero value means no message.
 type FastCodec struct {
-	Header uint32 // as in a packet, as a little-endian number; without a stage if that is not Given
-	Known  bool   // there is one
-	Given  bool   // the type says at which stage it is handled
+	Header uint32 // as in a packet, as a little-endian number; without the stage unless Given
+	Known  bool   // the header is valid
+	Given  bool   // the type has a stage
 }
 
-// Allow tells that nothing has to be asked before a message of this type is sent from this end. Types whose payloads have to be
-// looked at are sent the long way all the same. Call it before the cache is used.
+// Allow declares that this end may send messages of this type without any check. It has no effect on types whose
+// payloads must be checked. Call it before the cache is used.
 func (c *Cache) Allow(t *Type) { c.allowed[t.id] = true }
 
-// FastCodecOf returns how messages of T begin, and its codec, of which Copy is all that is needed. It knows only what TypeOf was
-// asked for lately, and only types that are allowed.
+// FastCodecOf returns the header of T's messages and their codec; only Copy is needed to encode. It finds types of
+// recent TypeOf calls that are allowed, else it returns nil.
 func FastCodecOf[T any](c *Cache) (*CodecOf[T], FastCodec) {
 	key := goTypeOf[T]()
 	if e := &c.entries[key.place()]; e.key == key {
@@ -210,7 +210,7 @@ func FastCodecOf[T any](c *Cache) (*CodecOf[T], FastCodec) {
 	return nil, FastCodec{}
 }
 
-// TypeOf returns the message type of T and its codec, once the registry is frozen; nil and nil when it has none.
+// TypeOf returns the message type of T and its codec; nil and nil if there is none or the registry is not frozen.
 func TypeOf[T any](r *Registry, c *Cache) (*Type, *CodecOf[T]) {
 	key := goTypeOf[T]()
 	e := &c.entries[key.place()]
@@ -220,7 +220,7 @@ func TypeOf[T any](r *Registry, c *Cache) (*Type, *CodecOf[T]) {
 	return lookUp[T](r, c, e, key)
 }
 
-// lookUp is TypeOf for a type that the cache does not hold.
+// lookUp is TypeOf for a type that is not in the cache.
 func lookUp[T any](r *Registry, c *Cache, e *cached, key goType) (*Type, *CodecOf[T]) {
 	of := r.ByGoType(reflect.TypeFor[T]())
 	if of == nil {
@@ -240,20 +240,20 @@ func lookUp[T any](r *Registry, c *Cache, e *cached, key goType) (*Type, *CodecO
 	return of, codec
 }
 
-// MaxNested is the largest depth of loopback messages that are handled within each other; the next one is queued.
+// MaxNested is the maximum depth of nested loopback handlers; deeper messages are queued.
 const MaxNested = 8
 
-// Limits bounds the contents of an Inbound. Zero or less in a field takes its default.
+// Limits bounds the contents of an Inbound. A field <= 0 has its default.
 type Limits struct {
-	PerStage      int           // messages that wait for one stage; beyond that those make room who have more than an equal share; default 32,768
-	Bytes         int           // bytes that a frame holds at most: 512 KiB for each source is enough for what the defaults allow; default 32 MiB
-	Sources       int           // how many sources share Bytes: each is sure of an equal part of half of them; default 64
-	PerSender     int           // messages of one source in a frame, waiting ones included; default 1024
-	SenderBytes   int           // bytes of payload of one source in a frame, waiting ones included; default 256 KiB
-	Deferred      int           // unreliable messages of one source that wait for a tick, an entity or its state; default 64. Credit bounds reliable ones
-	DeferredBytes int           // bytes of payload of these; default 16 KiB
-	DeferredTime  time.Duration // how long one waits at most, and a reliable one for its entity and that one's state; default 2 s
-	Nested        int           // loopback messages handled at once from within others, in one Drain; the rest is queued; default 4096
+	PerStage      int           // messages that wait for one stage; beyond that, sources above an equal share lose messages; default 32,768
+	Bytes         int           // bytes of a frame; the defaults need 512 KiB per source; default 32 MiB
+	Sources       int           // number of sources that share Bytes; half of Bytes is divided equally among them; default 64
+	PerSender     int           // messages of one source in a frame, carried ones included; default 1024
+	SenderBytes   int           // payload bytes of one source in a frame, carried ones included; default 256 KiB
+	Deferred      int           // unreliable deferred messages of one source; credit bounds reliable ones; default 64
+	DeferredBytes int           // payload bytes of these; default 16 KiB
+	DeferredTime  time.Duration // maximum wait of an unreliable message, and of a reliable one for its entity and that entity's state; default 2 s
+	Nested        int           // loopback messages handled inside other handlers in one Drain; the rest is queued; default 4096
 }
 
 // WithDefaults returns the limits with every field set.
@@ -277,28 +277,28 @@ func (l Limits) WithDefaults() Limits {
 	return l
 }
 
-// Stats counts messages since the beginning.
+// Stats counts messages since the start.
 type Stats struct {
-	Queued        uint64 // put into a queue
-	Handled       uint64 // handed to handlers out of a queue or from where they were deferred, also those whose handler panicked
-	Unhandled     uint64 // dropped when their time came, since their type was registered without a handler here
+	Queued        uint64 // queued
+	Handled       uint64 // passed to handlers from a queue or after deferral, including those whose handler panicked
+	Unhandled     uint64 // dropped: their type has no handler here
 	Immediate     uint64 // loopback messages handled at once
-	Carried       uint64 // times that a message waited beyond the end of its frame
+	Carried       uint64 // messages carried over to another frame, per frame
 	PerStage      uint64 // unreliable ones dropped for Limits.PerStage: the oldest of a source above its share
-	Evicted       uint64 // dropped for Limits.PerStage with their source, which had the most of a stage that was full of reliable ones
+	Evicted       uint64 // dropped for Limits.PerStage together with the largest source of a stage full of reliable ones
 	Bytes         uint64 // dropped for Limits.Bytes
 	PerSender     uint64 // unreliable ones refused for Limits.PerSender
 	SenderBytes   uint64 // unreliable ones refused for Limits.SenderBytes
-	Full          uint64 // refused with ErrFull because only reliable ones wait for their stage
-	BadStage      uint64 // refused for a stage that does not exist
-	Illegal       uint64 // taken out of a queue and found not to be legal, or of no known type: nobody had checked them
-	Deferred      uint64 // put aside to wait for a tick, an entity or an earlier message
-	DeferredFull  uint64 // not put aside for Limits.Deferred or Limits.DeferredBytes
+	Full          uint64 // refused with ErrFull: only reliable ones wait for their stage
+	BadStage      uint64 // refused: the stage does not exist
+	Illegal       uint64 // dropped from a queue: payload not legal or type unknown; the caller had not checked them
+	Deferred      uint64 // deferred: they wait for a tick, an entity or an earlier message
+	DeferredFull  uint64 // dropped for Limits.Deferred or Limits.DeferredBytes
 	DeferredLate  uint64 // dropped for Limits.DeferredTime
-	Undeliverable uint64 // dropped because their entity will never exist here, or did not come in time if they are reliable
-	StateLate     uint64 // reliable ones that waited for the state of their entity for Limits.DeferredTime, and then no longer
-	Superseded    uint64 // of sequenced channels, dropped because a newer message was handled meanwhile
+	Undeliverable uint64 // dropped: their entity will never exist here or, for reliable ones, did not come in time
+	StateLate     uint64 // reliable ones handled after Limits.DeferredTime without the state of their entity
+	Superseded    uint64 // dropped on sequenced channels: a newer message was handled
 	Panics        uint64 // handlers that panicked
-	Unrecorded    uint64 // handled and not kept for the history: no room
-	Grown         uint64 // times that a queue's memory grew
+	Unrecorded    uint64 // handled and not recorded in the history: no room
+	Grown         uint64 // growths of a queue's memory
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Three types that differ in nothing but their Go type.
+// Three types that differ only in their Go type.
 type (
 	first  struct{ V uint8 }
 	second struct{ V uint8 }
@@ -70,7 +70,7 @@ func TestTypeOf(t *testing.T) {
 	of, _ := TypeOf[first](&r, &c)
 	require.Nil(t, of, "not before it is frozen")
 	r.Freeze()
-	for range 3 { // first by look-up and then from the cache
+	for range 3 { // first by look-up, then from the cache
 		of, codecOfA := TypeOf[first](&r, &c)
 		require.Same(t, a, of)
 		require.Same(t, a.Codec, codecOfA)
@@ -85,7 +85,7 @@ func TestTypeOf(t *testing.T) {
 	alloctest.Zero(t, 50, func() { TypeOf[first](&r, &c) })
 }
 
-// Two types that fall on one place of the cache take it in turns, and neither is taken for the other.
+// Two Go types with the same place in the cache replace each other and are never confused.
 func TestTypeOfWhereTwoShareAPlace(t *testing.T) {
 	var r Registry
 	var c Cache
@@ -147,7 +147,7 @@ func TestTheLastNumberIsLegal(t *testing.T) {
 	require.True(t, last.ID().Valid())
 }
 
-// Whatever two ends must agree on is in the text.
+// The text has everything that two ends must agree on.
 func TestDescribeSaysEverything(t *testing.T) {
 	base := Type{Name: "m", Codec: codec[chat](t, "m", nil)}
 	require.Equal(t, "m{From:u32;Heat:f32[0,1,0.01]}[both ways;Unreliable 0]", string(base.Describe(nil)))

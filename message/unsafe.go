@@ -7,10 +7,10 @@ import (
 	"github.com/arche-netcode/netcode/quantize"
 )
 
-// goType stands for a Go type in a Cache, and is compared and nothing else. The zero value stands for none.
+// goType identifies a Go type in a Cache; it is only compared. The zero value means none.
 type goType uintptr
 
-// goTypeOf returns what stands for T.
+// goTypeOf returns the goType of T.
 func goTypeOf[T any]() goType {
 	var p any = (*T)(nil)
 	// SAFETY: the first word of an interface value is the address of its type, which is one for each type and does not move;
@@ -18,19 +18,19 @@ func goTypeOf[T any]() goType {
 	return goType(*(*uintptr)(unsafe.Pointer(&p)))
 }
 
-// place spreads types over the places of a cache.
+// place returns the index of the type in a Cache.
 func (t goType) place() int { return int((t>>5 ^ t>>11) % cacheSize) }
 
 // opaque is a *CodecOf[T] whose T is unknown.
 type opaque unsafe.Pointer
 
-// opaqueOf forgets the type.
+// opaqueOf drops the type of a codec.
 func opaqueOf[T any](c *CodecOf[T]) opaque {
 	// SAFETY: any pointer may be kept as one of no type.
 	return opaque(unsafe.Pointer(c))
 }
 
-// codecFrom remembers the type.
+// codecFrom restores the type of a codec.
 func codecFrom[T any](c opaque) *CodecOf[T] {
 	// SAFETY: the caller has compared the key beside c, under which lookUp stored the codec of this very T.
 	return (*CodecOf[T])(c)
@@ -48,7 +48,7 @@ func copyOut[T any](dst []byte, m *T) {
 	copy(dst[:unsafe.Sizeof(*m)], unsafe.Slice((*byte)(unsafe.Pointer(m)), unsafe.Sizeof(*m)))
 }
 
-// copyIn copies bytes, as many as a T has, over the value.
+// copyIn copies src, which has the size of T, over the value.
 func copyIn[T any](m *T, src []byte) {
 	// SAFETY: m points to one T, whose fields are integers and floats: any bytes are legal in it. src has as many.
 	if anyAlignment {
@@ -59,13 +59,13 @@ func copyIn[T any](m *T, src []byte) {
 	copy(unsafe.Slice((*byte)(unsafe.Pointer(m)), unsafe.Sizeof(*m)), src[:unsafe.Sizeof(*m)])
 }
 
-// turnIn turns the sign bits of a value.
+// turnIn inverts the sign bits of a value's signed integers.
 func turnIn[T any](m *T, e *exact) {
 	// SAFETY: as in copyIn; e is of this type and has as many bytes.
 	e.turn(unsafe.Slice((*byte)(unsafe.Pointer(m)), unsafe.Sizeof(*m)))
 }
 
-// quantise turns a value into the words of its fields.
+// quantise converts a value to the lanes of its fields.
 func quantise[T any](plan *quantize.Plan, m *T, lanes []uint32) quantize.Fault {
 	// SAFETY: NewCodec has compiled the plan from T, so it reads inside of the value only, and during the call.
 	return plan.Quantise(unsafe.Pointer(m), lanes)
@@ -77,7 +77,7 @@ func dequantise[T any](plan *quantize.Plan, lanes []uint32, m *T) {
 	plan.Dequantise(lanes, unsafe.Pointer(m))
 }
 
-// settable lets an unexported field be overwritten.
+// settable makes an unexported field writable.
 func settable(v reflect.Value) reflect.Value {
 	// SAFETY: v is a field of a value that poison was given by its address, which is alive and of this type.
 	return reflect.NewAt(v.Type(), unsafe.Pointer(v.UnsafeAddr())).Elem()

@@ -68,7 +68,7 @@ func NewBudget(rate int, now time.Duration) Budget {
 	return b
 }
 
-// SetBound changes the bytes per second. The level falls to the income of a quarter of a second, if it is above.
+// SetBound changes the bytes per second; below 0 means unlimited. It keeps the saved bytes, at most those of a quarter of a second.
 func (b *Budget) SetBound(rate int) {
 	b.bound.rate = min(int64(rate), maxBudgetRate)
 	b.bound.full = max(b.bound.rate*int64(burst), minBurst*byteNanoseconds)
@@ -88,7 +88,9 @@ func (b *Budget) Pace(rate int) {
 func (b *Budget) Refill(now time.Duration, rate int, saved time.Duration) {
 	passed := min(max(now-b.latest, 0), time.Second)
 	b.latest = now
-	b.bound.refill(passed, b.bound.full)
+	if b.bound.rate >= 0 {
+		b.bound.refill(passed, b.bound.full)
+	}
 	if b.pace.rate >= 0 {
 		b.pace.rate = min(int64(max(rate, 0)), maxBudgetRate)
 		saved = max(saved, min(passed, burst))

@@ -189,3 +189,15 @@ func TestPace(t *testing.T) {
 	require.False(t, b.Paced(), "no rate")
 	require.Equal(t, 2600, b.Left())
 }
+
+// A bound after a time without one begins with what a quarter of a second may save, at most: nothing was taken out meanwhile.
+func TestABoundAfterATimeWithoutOne(t *testing.T) {
+	for _, unlimited := range []int{-1, -1 << 30} {
+		b := NewBudget(unlimited, 0)
+		for s := range time.Duration(100) {
+			b.Refill(s*time.Second, -1, 0)
+		}
+		b.SetBound(4800)
+		require.Equal(t, 2400, b.Left())
+	}
+}

@@ -13,21 +13,36 @@ import (
 	"github.com/arche-netcode/netcode/transport"
 )
 
-// The wind blows at the server alone, so that each frame rolls back and replays.
+// Each frame rolls back and replays, since the wind blows at the server alone. For a player who fires, steps spawn, despawn and play effects again.
 func TestWarmFramesAllocateNothing(t *testing.T) {
+	for name, fire := range map[string]bool{"moves": false, "fires": true} {
+		t.Run(name, func(t *testing.T) { warmFrames(t, fire) })
+	}
+}
+
+func warmFrames(t *testing.T, fire bool) {
 	g := newGame(t, transport.Link{Delay: 80 * time.Millisecond}, 11, 1, predict.Config{})
 	p := g.players[0]
-	p.act = func(*player) control { return control{X: 1} }
+	p.act = func(*player) control { return control{X: 1, Fire: fire} }
 	p.sim.OnMisprediction(func(predict.Misprediction) {})
-	g.rules.wind = .01
-	g.run(3 * rate)
-	p.wrong = make([]predict.Misprediction, 0, 1000)
+	if !fire {
+		g.rules.wind = .01
+	}
+	for range 12 * rate { // By then the first shells have flown away.
+		if g.frame(); fire && p.sim.Stats().Steps > 2*rate {
+			predict.GoBack(p.sim, 10)
+		}
+	}
+	p.wrong = make([]predict.Misprediction, 0, 20000)
 	client := allocationsOf(t, p.group.Systems(), p.sim, p.world)
 	before := p.sim.Stats()
 	for range rate {
 		g.now += time.Second / rate
 		g.loop.Step()
 		client.frame()
+		if fire { // A misprediction would ask for local state, too: that is a message.
+			client.counter.Count(func() { predict.GoBack(p.sim, 10) })
+		}
 	}
 	after := p.sim.Stats()
 	require.Greater(t, after.Replayed-before.Replayed, uint64(2*rate))

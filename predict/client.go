@@ -40,6 +40,7 @@ type client struct {
 	ended   uint64       // The count of despawns of the replica when follow last looked.
 	seen    [Window]seen // By tick modulo Window.
 	others  []int32      // Scratch: slots.
+	made    []int        // Slots of the entities that the present step spawned.
 	unlike  []uint64     // Scratch: a bit for each entity of a range.
 	locals  locals
 	leaving []leaving // Components that blend from the prediction back to the interpolated past.
@@ -200,8 +201,10 @@ func (c *client) replay(to netcode.Tick) {
 // advance runs the next step. A known server state of its tick replaces the result.
 func (c *client) advance() {
 	t := c.now + 1
+	c.made = c.made[:0]
 	c.run(t, t > c.newest)
 	c.now, c.newest = t, max(c.newest, t)
+	c.noteAdded()
 	c.dropNotRespawned(t)
 	c.keep(t)
 	if len(c.locals.taken) > 0 {

@@ -198,8 +198,20 @@ func (h *history) correct(t netcode.Tick, slot, count, k int, theirs []uint32, s
 	}
 }
 
-// structure is scratch for adding and removing components of an entity.
+// structure adds and removes components of entities. Its lists are scratch: lists of a call would be on the heap.
 type structure struct{ add, remove []ecs.ID }
+
+// with adds one component.
+func (s *structure) with(w *ecs.World, e ecs.Entity, id ecs.ID) {
+	s.add = append(s.add[:0], id)
+	w.Add(e, s.add...)
+}
+
+// without removes one component.
+func (s *structure) without(w *ecs.World, e ecs.Entity, id ecs.ID) {
+	s.remove = append(s.remove[:0], id)
+	w.Remove(e, s.remove...)
+}
 
 // change gives an entity of the world exactly the components of a mask.
 func (s *structure) change(h *history, w *ecs.World, e ecs.Entity, tagged ecs.ID, mask uint64) {

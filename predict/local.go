@@ -156,6 +156,7 @@ type locals struct {
 	known   []localState        // Answers for ticks that are not simulated yet.
 	taken   []localState        // Applied answers of the last Window ticks: a replay of their tick applies them again.
 	scratch []byte
+	reader  wire.Reader // Scratch: a variable would be on the heap.
 }
 
 // localState has the local components of an entity in a tick.
@@ -301,8 +302,8 @@ func (c *client) takeLocal(n int, l *localState) (changed bool) {
 		mask |= bit
 		if row.size > 0 {
 			c.locals.scratch = append(c.locals.scratch[:0], to...)
-			r := wire.NewReader(data[:row.size])
-			row.read(&r, to)
+			c.locals.reader = wire.NewReader(data[:row.size])
+			row.read(&c.locals.reader, to)
 			changed = changed || !bytes.Equal(to, c.locals.scratch)
 			data = data[row.size:]
 		}

@@ -21,6 +21,7 @@ type slot struct {
 	hidden  bool         // Spawned here and hidden: the server should have shown it by now, and has not.
 	late    bool         // It begins with the server's state: the server's entity arrived before its step was replayed, or while it was hidden.
 	spawnIn uint32       // The value of client.returns when a step spawned it last.
+	added   ecs.Mask     // Components that this step added, beside predicted and local ones.
 	asked   netcode.Tick // The tick at which its local components were last requested.
 	show    correction
 }
@@ -245,7 +246,7 @@ func (c *client) newSlot(s slot) int {
 	c.used++
 	c.unnamed++
 	if w := c.step.World; !w.Has(s.entity, c.placed) {
-		w.Add(s.entity, c.placed)
+		c.structure.with(w, s.entity, c.placed)
 	}
 	placeOf(c.step.World, s.entity, c.placed).number = int32(n) + 1
 	for t := range netcode.Tick(Window) {
@@ -264,7 +265,7 @@ func (c *client) free(n int) {
 		c.byIndex[id.Index] = 0
 	}
 	if w := c.step.World; w.Alive(s.entity) && w.Has(s.entity, c.placed) {
-		w.Remove(s.entity, c.placed)
+		c.structure.without(w, s.entity, c.placed)
 	}
 	c.slots[n], c.marks[n], c.checked[n], c.spanned = slot{}, mark{}, tick.None, 0
 	c.used--
@@ -280,7 +281,7 @@ func (c *client) dropLocal(e ecs.Entity) {
 // untag removes an entity from the simulation. Its components stay.
 func (c *client) untag(e ecs.Entity) {
 	if w := c.step.World; w.Alive(e) && w.Has(e, c.tagged) {
-		w.Remove(e, c.tagged)
+		c.structure.without(w, e, c.tagged)
 	}
 }
 
@@ -293,7 +294,7 @@ func (c *client) strip(e ecs.Entity) {
 	c.structure.change(&c.history, w, e, c.tagged, 0)
 	for k := range c.history.components {
 		if p := &c.history.components[k]; p.shown != nil && w.Has(e, p.shown.id) {
-			w.Remove(e, p.shown.id)
+			c.structure.without(w, e, p.shown.id)
 		}
 	}
 }

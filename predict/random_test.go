@@ -97,6 +97,9 @@ func (c *chaos) act() {
 		g.rules.wind = 0
 	case 9, 10:
 		link := transport.Link{Delay: time.Duration(c.random.IntN(200)) * time.Millisecond, Jitter: 20 * time.Millisecond, Loss: float64(c.random.IntN(7)) / 10, Duplicate: .05}
+		if c.random.IntN(2) == 0 { // Its losses come in bursts too.
+			link.BurstLoss = transport.GilbertElliott{Enter: 1. / 100, Length: 12}
+		}
 		for _, l := range g.links {
 			l.SetLink(link)
 		}

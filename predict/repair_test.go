@@ -36,7 +36,7 @@ func provoke(g *game, p *player, at netcode.Tick) (repaired netcode.Tick) {
 // A difference is repaired as soon as the client can know it: half a round trip later, in the same frame. A loss delays
 // the repair until the lost state is repeated.
 func TestAMispredictionIsRepairedWithinARoundTrip(t *testing.T) {
-	for _, link := range []transport.Link{{}, {Delay: 25 * time.Millisecond}, {Delay: 75 * time.Millisecond}, {Delay: 150 * time.Millisecond}, {Delay: 150 * time.Millisecond, Jitter: 20 * time.Millisecond}} {
+	for _, link := range []transport.Link{{}, {Delay: 25 * time.Millisecond}, {Delay: 75 * time.Millisecond}, {Delay: 150 * time.Millisecond}, {Delay: 150 * time.Millisecond, Jitter: 20 * time.Millisecond}, {Delay: 150 * time.Millisecond, Loss: .2}} {
 		g := newGame(t, link, 61, 1, predict.Config{})
 		p := g.players[0]
 		p.act = wander

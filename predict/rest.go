@@ -8,6 +8,7 @@ import (
 	"github.com/mlange-42/arche/ecs"
 
 	"github.com/arche-netcode/netcode"
+	"github.com/arche-netcode/netcode/input"
 	"github.com/arche-netcode/netcode/snapshot"
 	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/wire"
@@ -37,7 +38,10 @@ const (
 	restQuiet = 8
 )
 
-var errRest = errors.New("resting entities that are not legal")
+var (
+	errRest         = errors.New("resting entities that are not legal")
+	errNoSimulation = errors.New("clients give inputs, and this server has no simulation: call predict.Simulate with its systems too, or remove predict.Register")
+)
 
 // resting has the resting entities that a server reports to one client.
 type resting struct {
@@ -107,6 +111,14 @@ func (restEnds) Server(s *netcode.Server) netcode.ServerHooks {
 	return netcode.ServerHooks{
 		State:  sim,
 		Opened: func(*netcode.Session) any { return &resting{} },
+		BeginFrame: func() {
+			if sim.simulation != nil || input.StatsOf(s).Taken == 0 {
+				return
+			}
+			if all, ok := netcode.ExtensionOf[*predictions](s.Protocol()); ok && len(all.registered) > 0 {
+				netcode.Misused(s, "predict.Register", all.registered[0].of, errNoSimulation)
+			}
+		},
 		Section: &netcode.ServerSection{
 			Due: func(c *netcode.Session, busy bool) bool { return told(c).mustTell(s.Store().Tick(), busy) },
 			Write: func(c *netcode.Session, room []byte, _ uint64) int {

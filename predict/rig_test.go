@@ -36,6 +36,9 @@ type sprite struct{ Number int }
 // heat is a component that steps add and remove.
 type heat struct{ Value uint16 }
 
+// damage is the game's own: it is neither replicated nor local.
+type damage struct{ Points int }
+
 // cooldown is never sent.
 type cooldown struct{ Ticks int32 }
 
@@ -44,7 +47,8 @@ type control struct {
 	Fire bool    `net:"event"`
 }
 
-func newProtocol() *netcode.Protocol {
+// newProtocol takes options of position.
+func newProtocol(options ...predict.Option) *netcode.Protocol {
 	p := netcode.NewProtocol()
 	netcode.Replicate[position](p)
 	netcode.Replicate[velocity](p)
@@ -53,7 +57,7 @@ func newProtocol() *netcode.Protocol {
 	netcode.Replicate[components.Predicted](p)
 	interpolate.Register[position](p)
 	input.Register[control](p)
-	predict.Register[position](p)
+	predict.Register[position](p, options...)
 	predict.Register[velocity](p)
 	predict.Register[heat](p)
 	predict.Local[cooldown](p)
@@ -72,12 +76,13 @@ type mover struct {
 	score                   *score
 	list                    []ecs.Entity
 	log                     map[netcode.Tick]control
-	cold                    bool    // Nothing gets warm, so that standing bodies do not change.
-	mines                   bool    // It spawns entities that do not move.
-	always, never           bool    // It fires always or never, so that server and client differ.
-	limit                   float32 // Of positions; 0: 499 metres, within the bounds of the component.
-	wall                    float32 // Nobody passes it; 0: no wall.
-	wind                    float32 // Different on both sides, which causes mispredictions.
+	cold                    bool                                  // Nothing gets warm, so that standing bodies do not change.
+	mines                   bool                                  // It spawns entities that do not move.
+	adds                    func(w *ecs.World, bullet ecs.Entity) // Nil, or it adds more to a bullet.
+	always, never           bool                                  // It fires always or never, so that server and client differ.
+	limit                   float32                               // Of positions; 0: 499 metres, within the bounds of the component.
+	wall                    float32                               // Nobody passes it; 0: no wall.
+	wind                    float32                               // Different on both sides, which causes mispredictions.
 	entered                 bool
 	coolID, heatID, spawnID ecs.ID
 }
@@ -129,6 +134,9 @@ func (m *mover) move(s *predict.Step, e ecs.Entity) {
 					fast = velocity{}
 				}
 				m.bodies.Assign(b, &position{from.X, from.Y}, &fast)
+				if m.adds != nil {
+					m.adds(s.World, b)
+				}
 			}
 			at, v = m.bodies.Get(e)
 		}

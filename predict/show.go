@@ -104,7 +104,7 @@ func (c *client) showOne(i, k int, part float64, at tick.Time, settled bool) {
 	s, p, w := &c.slots[i], &c.history.components[k], c.step.World
 	v := p.shown
 	if !w.Has(s.entity, v.id) {
-		w.Add(s.entity, v.id)
+		c.structure.with(w, s.entity, v.id)
 	}
 	copy(v.to, c.history.lanesOf(c.now, i, k))
 	way := &v.way

@@ -127,8 +127,9 @@ type group interface {
 }
 
 // Simulate adds the simulation to a group: *systems.ServerSystems, *systems.HostSystems or *systems.ClientSystems. Give
-// all groups the same systems, in the same order. A step runs in stage Update: set inputs earlier, for example in
-// PreUpdate.
+// all groups the same systems, in the same order. A system that keeps filters or mappers needs a value for each world.
+// A step runs in stage Update: set inputs earlier, for example in PreUpdate. A server of predicted components without a
+// simulation tells OnError when clients give inputs.
 //
 // Simulate panics on another group, on an end that has a simulation, on a configuration out of range, and on a protocol
 // without a predicted component.

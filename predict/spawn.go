@@ -20,9 +20,13 @@ import (
 //		bullets.Assign(e, &Position{at.X, at.Y}, &Velocity{X: 40})
 //	}
 //
-// A replay reuses the entity of the first run, without its predicted and local components. A system spawns at most 255
-// entities for a player in a step. Spawn panics on a protocol without predict.Spawns. The world must not be locked by a
-// query.
+// A replay reuses the entity of the first run as Spawn returned it then: without its predicted and local components, and
+// without the components that the step added. A component that was added outside of steps stays, such as a sprite. So
+// does one that a later step added: such a step asks World.Has, or the component is given to predict.Local. A system
+// spawns at most 255 entities for a player in a step.
+//
+// Spawn panics on a protocol without predict.Spawns. A client panics after a step that added a component that is
+// replicated and not predicted. The world must not be locked by a query.
 func (s *Step) Spawn(owner netcode.ClientID) (e ecs.Entity, ok bool) {
 	sim := s.simulation
 	if !sim.all.spawns {
@@ -73,15 +77,62 @@ func (c *client) spawn(t netcode.Tick, origin components.SpawnOf) ecs.Entity {
 		if s.used && s.spawned == t && s.origin == origin && w.Alive(s.entity) {
 			s.spawnIn = c.returns
 			c.strip(s.entity)
-			w.Add(s.entity, c.tagged)
+			c.structure.with(w, s.entity, c.tagged)
+			c.removeAdded(s)
+			c.made = append(c.made, i)
 			return s.entity
 		}
 	}
-	e := w.NewEntity(c.owner, c.spawnOf, c.tagged, c.placed)
+	c.structure.add = append(c.structure.add[:0], c.owner, c.spawnOf, c.tagged, c.placed)
+	e := w.NewEntity(c.structure.add...)
 	ownerAt(w, e, c.owner).Client = origin.Client
 	*spawnOfAt(w, e, c.spawnOf) = origin
-	c.newSlot(slot{entity: e, origin: origin, spawned: t, spawnIn: c.returns})
+	n := c.newSlot(slot{entity: e, origin: origin, spawned: t, spawnIn: c.returns})
+	c.slots[n].added = w.Mask(e)
+	c.made = append(c.made, n)
 	return e
+}
+
+// removeAdded removes what the step that spawned an entity added to it. Until the step ends, added is what is there without that.
+func (c *client) removeAdded(s *slot) {
+	w := c.step.World
+	if !s.added.IsZero() {
+		for _, id := range w.Ids(s.entity) {
+			if s.added.Get(id) {
+				c.structure.without(w, s.entity, id)
+			}
+		}
+	}
+	s.added = w.Mask(s.entity)
+}
+
+// noteAdded notes what the step added to the entities that it spawned, beside predicted and local components.
+func (c *client) noteAdded() {
+	w := c.step.World
+	for _, n := range c.made {
+		s := &c.slots[n]
+		if !w.Alive(s.entity) {
+			continue
+		}
+		for k := range c.history.components {
+			s.added.Set(c.history.components[k].id, true)
+		}
+		given, now := s.added.Not(), w.Mask(s.entity)
+		if s.added = now.And(&given); !s.added.IsZero() {
+			c.mustNotTravel(s.added)
+		}
+	}
+}
+
+// mustNotTravel panics for a component that is replicated.
+func (c *client) mustNotTravel(added ecs.Mask) {
+	schema := c.end.Protocol().Schema()
+	for row := range schema.Rows() {
+		if t := schema.Plan(row).Type(); added.Get(ecs.TypeID(c.step.World, t)) {
+			panic(fmt.Sprintf("netcode: predict: a step gave an entity of Step.Spawn the component %s, which is replicated and not predicted: "+
+				"call predict.Register[%s](protocol) on both sides, or add it at the server alone (Step.OnServer)", t, t.Name()))
+		}
+	}
 }
 
 // adopt returns the entity that was spawned here for a newly shown entity of the server.

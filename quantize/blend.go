@@ -5,41 +5,42 @@ import (
 	"math"
 )
 
-// BlendMode tells how a component goes from one version to the next.
+// BlendMode selects how a component is interpolated between two versions.
 type BlendMode uint8
 
 // The modes of a Blend.
 const (
-	BlendByKind BlendMode = iota // floats in a straight line, angles and quaternions by the shortest turn, all else in a step
-	BlendStep                    // each version holds until the next
-	BlendAngles                  // every float is an angle in radians, whatever its tag tells
-	BlendQuats                   // every four float32 that follow each other are a quaternion
+	BlendByKind BlendMode = iota // floats linearly, angles and quaternions by the shortest turn, all other fields in a step
+	BlendStep                    // a step: each version is shown until the next
+	BlendAngles                  // as by kind, but every float is an angle in radians, whatever its tag
+	BlendQuats                   // as by kind, but every four consecutive float32 are a quaternion
 )
 
-// BlendInput is the input of a Blend: two versions of a row, and a place between them.
+// BlendInput is the input of a Blend: two versions of a row, and a position between them.
 type BlendInput struct {
-	From, To []uint32 // The rows of the two versions.
-	Part     float64  // 0 is From, 1 is To; above 1 goes on beyond To.
+	From, To []uint32 // rows of the two versions
+	Part     float64  // 0 is From, 1 is To; above 1 extrapolates beyond To
 
-	// For a Blend with velocities only; nil where a version has none.
-	FromSpeed, ToSpeed []uint32 // The rows of the component that holds the velocities.
-	Seconds            float64  // From From to To.
+	// For a Blend with velocities: the rows of the component that has the velocities; nil if a version has none.
+	FromSpeed, ToSpeed []uint32
+	Seconds            float64 // time from From to To
 }
 
-// Blend mixes two rows of a plan into a value: field by field, by their kinds. Fields that cannot lie between two values,
-// such as integers, booleans and entities, are those of From until Part is 1. It belongs to one goroutine.
+// Blend interpolates between two rows of a plan, field by field, depending on the kind of field. Fields without values
+// in between, such as integers, booleans and entities, keep the value of From until Part is 1. It belongs to one
+// goroutine.
 type Blend struct {
 	plan   *Plan
 	fields []blendField
-	speeds []*op // Of the velocities, by number; nil without.
+	speeds []*op // fields of the velocities, in order; nil without
 	custom func(way *BlendInput, dst blendTarget)
 }
 
-// blendField is a field that can lie between two values.
+// blendField is a field that is interpolated.
 type blendField struct {
 	op   *op
 	kind blendKind
-	low  float64 // Bounds of what beyond To may lead to.
+	low  float64 // bounds of values beyond To
 	high float64
 }
 
@@ -51,8 +52,8 @@ const (
 	blendQuat
 )
 
-// NewBlend returns the blend of a plan. The error tells why the plan has none: it holds entities of a world, or for
-// BlendQuats numbers that are no quaternions.
+// NewBlend returns the Blend of a plan. It returns an error if the plan has handles of the local world, or if
+// BlendQuats finds floats that are not quaternions.
 func NewBlend(p *Plan, mode BlendMode) (*Blend, error) {
 	if len(p.holds) > 0 || p.aimed {
 		return nil, fmt.Errorf("%s names entities of a world, which cannot be shown late", p.name)
@@ -91,7 +92,7 @@ func NewBlend(p *Plan, mode BlendMode) (*Blend, error) {
 	return b, nil
 }
 
-// quatAt reports whether four exact float32 lie in a row from field i on.
+// quatAt reports whether fields i to i+3 are exact float32 in adjacent memory.
 func (p *Plan) quatAt(i int) bool {
 	if i+3 >= len(p.ops) {
 		return false
@@ -104,9 +105,9 @@ func (p *Plan) quatAt(i int) bool {
 	return true
 }
 
-// NewBlendWithSpeed returns the blend by kind of a plan whose numbers have velocities, in units a second: the k-th number
-// of the plan moves at what the k-th number of the other says. The way between is a cubic Hermite curve, beyond To it is
-// straight. The error tells what does not fit.
+// NewBlendWithSpeed returns the Blend by kind of a plan whose numbers have velocities, in units per second. The k-th
+// number of speed is the velocity of the k-th number of p. Between two versions the path is a cubic Hermite curve;
+// beyond To it is straight. The error tells which field does not match.
 func NewBlendWithSpeed(p, speed *Plan) (*Blend, error) {
 	b, err := NewBlend(p, BlendByKind)
 	if err != nil {
@@ -130,7 +131,7 @@ func NewBlendWithSpeed(p, speed *Plan) (*Blend, error) {
 	return b, nil
 }
 
-// float is the value of a field of one number.
+// float returns the value of a field of one number.
 func (o *op) float(lanes []uint32) float64 {
 	n := lanes[o.lane]
 	switch o.kind {
@@ -150,7 +151,7 @@ func (o *op) float(lanes []uint32) float64 {
 	return 0
 }
 
-// rotation is the value of a quaternion, tagged or of four exact numbers.
+// rotation returns the value of a quaternion, tagged or of four exact floats.
 func (o *op) rotation(lanes []uint32) (q [4]float32) {
 	if o.kind == opQuat {
 		o.dequantiseQuat((*[4]uint32)(lanes[o.lane:]), &q)
@@ -162,13 +163,14 @@ func (o *op) rotation(lanes []uint32) (q [4]float32) {
 	return q
 }
 
-// line is a number on the straight way.
+// line interpolates a number linearly.
 func (f *blendField) line(way *BlendInput) float64 {
 	from, to := f.op.float(way.From), f.op.float(way.To)
 	return f.bounded(from + (to-from)*way.Part)
 }
 
-// curve is a number on the cubic Hermite curve through two values with a velocity each; beyond the end it goes straight on.
+// curve interpolates a number on a cubic Hermite curve with the velocities of both versions. Beyond To it extrapolates
+// linearly.
 func (f *blendField) curve(way *BlendInput, speed *op) float64 {
 	if way.FromSpeed == nil || way.ToSpeed == nil {
 		return f.line(way)
@@ -183,7 +185,7 @@ func (f *blendField) curve(way *BlendInput, speed *op) float64 {
 	return f.bounded((2*t3-3*t2+1)*from + (t3-2*t2+t)*a + (3*t2-2*t3)*to + (t3-t2)*b)
 }
 
-// bounded keeps what lies beyond To within what the field can hold.
+// bounded clamps a value beyond To to the bounds of the field.
 func (f *blendField) bounded(v float64) float64 {
 	limit := math.MaxFloat64
 	if f.op.size == 4 {
@@ -192,13 +194,13 @@ func (f *blendField) bounded(v float64) float64 {
 	return min(max(v, f.low, -limit), f.high, limit)
 }
 
-// turn is an angle on the shorter way round, in [-pi, pi).
+// turn interpolates an angle the shorter way round, in [-pi, pi).
 func (f *blendField) turn(way *BlendInput) float64 {
 	from, to := f.op.float(way.From), f.op.float(way.To)
 	return angleNear(from + angleNear(to-from)*way.Part)
 }
 
-// angleNear is the same angle in [-pi, pi).
+// angleNear reduces an angle to [-pi, pi).
 func angleNear(a float64) float64 {
 	if a >= -math.Pi && a < math.Pi {
 		return a
@@ -209,8 +211,8 @@ func angleNear(a float64) float64 {
 	return a - math.Pi
 }
 
-// rotate is a quaternion on the shorter arc between two, at an even rate (Shoemake 1985). Where the arc is short it is as
-// good as straight. A quaternion of no length is taken for the other.
+// rotate interpolates a quaternion along the shorter arc, at constant speed (Shoemake 1985); for a short arc linearly.
+// A quaternion of length 0 counts as the other one.
 func (f *blendField) rotate(way *BlendInput) [4]float32 {
 	from, to := f.op.rotation(way.From), f.op.rotation(way.To)
 	var a, b [4]float64

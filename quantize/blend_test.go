@@ -67,7 +67,7 @@ func TestBlendMixesEachFieldByItsKind(t *testing.T) {
 	require.Equal(t, 1.0, got.Axis)
 }
 
-// At both ends of the way a blend is what Dequantise gives, but for the signs of quaternions and rounding.
+// At both ends a Blend equals Dequantise, except for the signs of quaternions and rounding.
 func TestBlendEndsAtItsVersions(t *testing.T) {
 	p, b := blendOf[blended](t, BlendByKind)
 	rapid.Check(t, func(t *rapid.T) {
@@ -112,7 +112,7 @@ func TestBlendOfTheLargestNumbersIsFinite(t *testing.T) {
 	}
 }
 
-// Whatever two rows hold and wherever between them, or beyond, a blend is finite and a quaternion has length 1.
+// Whatever the rows and the position between or beyond them, a Blend is finite and quaternions have length 1.
 func TestBlendIsAlwaysFinite(t *testing.T) {
 	type wild struct {
 		F float32
@@ -176,7 +176,7 @@ func TestBlendModes(t *testing.T) {
 
 type position2 struct{ X, Y float32 }
 
-// With velocities the way is exact for what falls, and it goes straight on beyond the end.
+// With velocities the curve is exact for falling objects, and straight beyond the end.
 func TestBlendWithSpeedIsExactForParabolas(t *testing.T) {
 	p, _ := blendOf[position2](t, BlendByKind)
 	b, err := NewBlendWithSpeed(p, p)

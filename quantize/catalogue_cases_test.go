@@ -16,10 +16,10 @@ import (
 	"github.com/arche-netcode/netcode/tick"
 )
 
-// manyElements is every shape that has a count, each with a limit that would let any count through.
+// manyElements has every type with a count, each with a limit that accepts any count.
 func manyElements() map[string]func(r *wire.Reader) int {
 	const limit = math.MaxInt
-	serializer := new(wire.Serializer) // used again, as it is made to be
+	serializer := new(wire.Serializer) // reused, as intended
 	s := func(f func(s *wire.Serializer) int) func(r *wire.Reader) int {
 		return func(r *wire.Reader) int {
 			s := serializer
@@ -45,7 +45,7 @@ func manyElements() map[string]func(r *wire.Reader) int {
 	}
 }
 
-// emptyElement takes no bytes, which no element may.
+// emptyElement has no bytes, which no element may.
 type emptyElement struct{}
 
 func (*emptyElement) Serialize(*wire.Serializer) {}
@@ -138,7 +138,7 @@ func TestCase03VarintEdges(t *testing.T) {
 	require.Greater(t, legal, 2000)
 	require.Greater(t, refused, 10000)
 	casebook.Injected(t, refused, "varints that are not legal")
-	for _, n := range []uint64{65536, 1 << 32, math.MaxUint64} { // overflowing the type that is read
+	for _, n := range []uint64{65536, 1 << 32, math.MaxUint64} { // beyond the type's range
 		b := wire.AppendVarint(nil, n)
 		r := wire.NewReader(b)
 		require.Zero(t, r.PackedUint16())
@@ -169,17 +169,17 @@ func TestCase04OffsetAndLength(t *testing.T) {
 		_, err := wire.AppendDecompressed(nil, append([]byte{1}, packet...), math.MaxInt, &wire.Deflate{})
 		require.Error(t, err, "%d", n)
 		if at := int(n); at >= 0 && at <= len(packet) {
-			continue // where an int has 32 bits the number wraps around to an offset that exists
+			continue // with a 32-bit int the number wraps to an existing offset
 		}
 		r := wire.NewReader(packet)
 		r.Uint8()
-		r.Seek(int(n)) // also below zero
+		r.Seek(int(n)) // also negative
 		require.ErrorIs(t, r.Err(), wire.ErrTruncated)
 		require.Zero(t, r.Remaining())
 		w := wire.NewWriter(make([]byte, 4))
 		require.Panics(t, func() { w.Seek(int(n)) }, "the programmer's mistake, not the network's")
 	}
-	for size := 0; size < 1<<16; size++ { // every size that a header can claim, with 100 bytes there
+	for size := 0; size < 1<<16; size++ { // every size that a header can claim, with 100 bytes available
 		b := make([]byte, 100)
 		b[0], b[1] = byte(size), byte(size>>8)
 		h, err := wire.ParseBatchHeader(b)
@@ -224,7 +224,7 @@ func TestCase05IndexSweep(t *testing.T) {
 	}
 	require.Equal(t, (15+239*16)*int(tick.NumStages), legal, "netcode's own types have one set of flags, the others each")
 	casebook.Injected(t, 256*256-legal, "types, stages and flags that do not exist")
-	p := mustCompile[struct { // every number that the bits of a field with a range can hold
+	p := mustCompile[struct { // every number within the bits of a ranged field
 		V uint8 `net:"min=3,max=12"`
 	}](t, "Ranged")
 	for n := range 16 {
@@ -286,7 +286,7 @@ func TestCase06ExactFit(t *testing.T) {
 	casebook.Injected(t, injected, "values with exactly and with nearly enough room")
 }
 
-// liar says a size and writes more.
+// liar reports a size and writes more.
 type liar struct{ says, writes int }
 
 func (l *liar) Serialize(s *wire.Serializer) {
@@ -314,7 +314,7 @@ func TestCase07LyingUpperBound(t *testing.T) {
 		require.Equal(t, bytes.Repeat([]byte{0xA7}, 100), memory[says:])
 		injected++
 	}
-	n, err := s.Write(make([]byte, 2), &liar{2, 2}) // and the process lives
+	n, err := s.Write(make([]byte, 2), &liar{2, 2}) // without a panic
 	require.NoError(t, err)
 	require.Equal(t, 2, n)
 	require.Equal(t, 3, injected)
@@ -326,7 +326,7 @@ func TestCase08DecompressionBomb(t *testing.T) {
 	dst := make([]byte, 0, limit)
 	fits := wire.AppendCompressed(nil, make([]byte, limit*99/100), c)
 	require.Less(t, len(fits), 200, "99 % of the cap, from next to nothing")
-	require.NotPanics(t, func() { // the state of the standard library is made once
+	require.NotPanics(t, func() { // allocates the library's state once
 		_, err := wire.AppendDecompressed(dst, fits, limit, c)
 		require.NoError(t, err)
 	})
@@ -385,7 +385,7 @@ func TestCase09BadScalars(t *testing.T) {
 			require.Equal(t, o.path, fault.Field())
 			require.Equal(t, kept, lanes, "%s is never sent", o.path)
 			reported++
-			debug := mustDebug[scalars](t, "Scalars") // the only rows that carry floats of every kind as they are
+			debug := mustDebug[scalars](t, "Scalars") // the only rows with unchanged floats of every kind
 			legal := good
 			debug.Dequantise(kept, unsafe.Pointer(&legal))
 			whole := wire.NewBitReader(debug.AppendFields(nil, unsafe.Pointer(&legal)))
@@ -449,7 +449,7 @@ func TestCase10StaleBytes(t *testing.T) {
 		}
 		for _, good := range d.good {
 			require.NoError(t, d.decode(good), name)
-			pool := bytes.Repeat(marker, 1000) // a large packet was here before
+			pool := bytes.Repeat(marker, 1000) // the memory of an earlier large packet
 			require.True(t, bytes.Contains(pool[:len(good)+16], marker[:4]), "the pool is really dirty")
 			casebook.Injected(t, len(pool)/len(marker), "markers in used buffers")
 			b, err := d.encode(pool[:0:len(pool)])
@@ -459,7 +459,7 @@ func TestCase10StaleBytes(t *testing.T) {
 	}
 	pool := bytes.Repeat(marker, 4)
 	w := wire.NewWriter(pool)
-	w.Reserve(20) // and never filled in
+	w.Reserve(20) // never filled
 	require.Equal(t, make([]byte, 20), w.Written())
 	require.Panics(t, func() { w.Seek(21) }, "bytes that nobody wrote cannot be skipped into a packet")
 	dense := bytes.Repeat(marker, 1000)
@@ -502,7 +502,7 @@ func TestCase11FragmentsOfMessages(t *testing.T) {
 	casebook.Injected(t, refused, "pieces with an illegal count or index")
 }
 
-// copyField takes one field's bytes from another value.
+// copyField copies one field's bytes from another value.
 func copyField[T any](to, from *T, offset uintptr, size uint8) {
 	copy(unsafe.Slice((*byte)(unsafe.Add(unsafe.Pointer(to), offset)), size), unsafe.Slice((*byte)(unsafe.Add(unsafe.Pointer(from), offset)), size))
 }

@@ -16,17 +16,17 @@ import (
 	"github.com/arche-netcode/netcode/tick"
 )
 
-// The tests of this file and of catalogue_cases_test.go are cases 1 to 11 of the catalogue of faults and attacks (section
-// 2 A), by number, as far as they concern bytes. Each asserts that what it injects was really injected. Case 11, fragments,
-// has no decoder in this package yet: what of it can be asked here is asked of what a fragment will be made of.
+// This file and catalogue_cases_test.go test cases 1 to 11 of the catalogue of faults and attacks (section 2 A), by
+// number, as far as they concern bytes. Each asserts that its fault was really injected. Case 11, fragments, has no
+// decoder in this package: the tests cover the values that fragments consist of.
 
-// decoder is one way from bytes to a value that must take all bytes or none.
+// decoder is one way to decode a value; it must accept all bytes or fail.
 type decoder struct {
 	good   [][]byte                         // from the encoder
 	decode func(b []byte) error             // nil: a legal value, of exactly these bytes
 	encode func(dst []byte) ([]byte, error) // of the value decoded last
 	frugal bool                             // refuses without a single allocation
-	open   bool                             // its length is the value's: cut or longer may be legal
+	open   bool                             // its length varies: a cut or longer one may be legal
 }
 
 var (
@@ -34,7 +34,7 @@ var (
 	errTrailing = errors.New("bytes left over")
 )
 
-// done is the outcome of a decoder.
+// done returns the outcome of a decoder.
 func done(r *wire.Reader) error {
 	if r.Err() == nil && !r.Done() {
 		return errTrailing
@@ -42,7 +42,7 @@ func done(r *wire.Reader) error {
 	return r.Err()
 }
 
-// avatar is a message of every kind of value that a Reader reads.
+// avatar is a message with every kind of value that a Reader reads.
 type avatar struct {
 	name   string
 	blob   []byte
@@ -232,8 +232,8 @@ func compressedDecoder() *decoder {
 	return d
 }
 
-// packetDecoder reads a packet down to the fields of its messages, in the way of package peer. With checked it judges the
-// checksum; else it takes any, as if the sender had known how to make it.
+// packetDecoder decodes a packet including the fields of its messages, as package peer does. With checked it verifies
+// the checksum; else it accepts any, as if the attacker had computed it.
 func packetDecoder(t testing.TB, off, checked bool) *decoder {
 	check, p := wire.NewChecksum(3, 4), mustCompile[shown](t, "Shown")
 	if off {
@@ -275,12 +275,12 @@ func packetDecoder(t testing.TB, off, checked bool) *decoder {
 		last = append(last[:0], b...)
 		return read(b)
 	}
-	d.encode = func([]byte) ([]byte, error) { return last, nil } // bytes that passed are what they say
+	d.encode = func([]byte) ([]byte, error) { return last, nil } // legal bytes are their own encoding
 	return d
 }
 
-// allocated returns the bytes that a function allocates: the least of a few runs, since the counter is that of the whole
-// process and others may allocate meanwhile.
+// allocated returns the bytes that a function allocates: the minimum of a few runs, since other goroutines may allocate
+// meanwhile.
 func allocated(f func()) uint64 {
 	least := ^uint64(0)
 	for range 5 {
@@ -293,7 +293,7 @@ func allocated(f func()) uint64 {
 	return least
 }
 
-// batchOf is a batch of messages without payload.
+// batchOf returns a batch of messages without payloads.
 func batchOf(messages int) []byte {
 	b := make([]byte, wire.BatchHeaderSize+messages*wire.MessageHeaderSize)
 	wire.BatchHeader{Size: uint16(len(b))}.Put(b)
@@ -340,8 +340,8 @@ func TestCase01PrefixAndTail(t *testing.T) {
 	}
 }
 
-// mustBeLegal decodes damaged bytes: they are refused, or they are the one encoding of another value. It returns 1 if
-// they are other bytes at all.
+// mustBeLegal decodes damaged bytes: they are refused, or they are the only encoding of another value. It returns 1 if
+// the bytes differ at all.
 func (d *decoder) mustBeLegal(t *testing.T, good, damaged []byte) int {
 	t.Helper()
 	if string(good) == string(damaged) {

@@ -11,10 +11,11 @@ import (
 // MaxScale is the largest scale of [CompileCoarse].
 const MaxScale = 1 << 16
 
-// CompileCoarse is Compile with steps that are scale times as large: a field with a step has that much larger a step, and an angle or
-// a quaternion has a bit less for each doubling. Other fields stay as they are. scale is a power of two, up to [MaxScale]. With 1 the plan is that
-// of Compile under another name. The errors name the type and the field: with a scale above 1 some field must have steps, no field may
-// have fewer bits than its kind has at least, and a component with texts, lists or entities of a world has no coarser plan.
+// CompileCoarse is Compile with larger steps: a field with a step gets scale times that step; an angle or a quaternion
+// gets one bit less per doubling. Other fields are unchanged. scale is a power of two, up to [MaxScale]; with 1 only
+// the name differs from the plan of Compile. The errors name the type and the field. With a scale above 1 some field
+// must have steps, and no field may have fewer bits than its kind allows. A component with texts, lists or entities of
+// a world has no coarser plan.
 func CompileCoarse(t reflect.Type, name string, scale int) (*Plan, error) {
 	if scale < 1 || scale > MaxScale || scale&(scale-1) != 0 {
 		return nil, fmt.Errorf("a scale is a power of two from 1 to %d, not %d", MaxScale, scale)
@@ -37,12 +38,12 @@ func CompileCoarse(t reflect.Type, name string, scale int) (*Plan, error) {
 	return c.plan, nil
 }
 
-// steps reports whether the fields of a tag become coarser with their steps.
+// steps reports whether the fields of a tag have steps that can be made coarser.
 func (t *tag) steps() bool { return t.step != "" || t.mode == tagAngle || t.mode == tagQuat }
 
-// coarsen makes the steps of a tag that many times as large.
+// coarsen multiplies the steps of a tag by scale.
 func (t *tag) coarsen(scale int) {
-	t.bits -= bits.TrailingZeros(uint(scale)) // a field without bits does not look at them
+	t.bits -= bits.TrailingZeros(uint(scale)) // ignored by fields without bits
 	if step, err := strconv.ParseFloat(t.step, 64); err == nil {
 		t.step = strconv.FormatFloat(step*float64(scale), 'g', -1, 64)
 	}

@@ -34,7 +34,7 @@ func TestCoarsePlanHasLargerSteps(t *testing.T) {
 		for lane, width := range fine.widths {
 			want := int(width)
 			switch o := fine.ops[fine.lanes[lane].op]; {
-			case o.kind == opQuat && lane == o.lane: // which component is left out
+			case o.kind == opQuat && lane == o.lane: // left-out component
 			case o.kind == opFixed32 || o.kind == opFixed64 || o.kind == opAngle32 || o.kind == opQuat:
 				want -= lost
 			}
@@ -65,8 +65,8 @@ func TestCoarsePlanErrors(t *testing.T) {
 	}
 }
 
-// TestConversionIsWithinHalfAStep converts rows to a coarser plan and back: numbers move by half a step of it at most, and half of a
-// fine one, and a row that came from the coarser plan comes back as it was.
+// TestConversionIsWithinHalfAStep converts rows to a coarser plan and back. Numbers move by at most half a coarse step
+// and half a fine one; a row from the coarser plan does not change.
 func TestConversionIsWithinHalfAStep(t *testing.T) {
 	of := reflect.TypeFor[coarseBody]()
 	fine, err := Compile(of, "body")

@@ -10,11 +10,12 @@ import (
 	"github.com/arche-netcode/netcode/wire"
 )
 
-// QuantiseRows is Plan.Quantise for rows of one column, of whose components the first is at base and each has size bytes.
-// Their lanes lie one row behind the other in the order of rows. It appends to bad the positions in rows of those with a
-// fault, one as often as its fields have any: Quantise says which, given the lanes as they are now.
+// QuantiseRows is Plan.Quantise for rows of one column. The first component of the column is at base, and each has size
+// bytes. rows has the positions of the components; their lanes are consecutive in the order of rows. It appends to bad
+// the position in rows of each faulty field, so that a row may occur several times. Quantise then names the fault,
+// given the present lanes.
 //
-// It works field by field: constants of a field stay in registers, and the waits of one row overlap with those of others.
+// It works field by field: the constants of a field stay in registers, and the latencies of different rows overlap.
 func (p *Plan) QuantiseRows(base *byte, size int, rows []int32, lanes []uint32, bad []int32) []int32 {
 	ops, n := p.fields(), len(p.lanes)
 	if len(rows) == 0 {
@@ -58,7 +59,7 @@ func (p *Plan) QuantiseRows(base *byte, size int, rows []int32, lanes []uint32, 
 	return bad
 }
 
-// quantiseFixedRows is QuantiseRows for a float within bounds, of rows of n lanes.
+// quantiseFixedRows is QuantiseRows for a bounded float, in rows of n lanes.
 func (o *op) quantiseFixedRows(base *byte, size int, rows []int32, lanes []uint32, n int, bad []int32) []int32 {
 	column := bytesFrom(base, o.offset)
 	for k := 0; k < len(rows); k++ {
@@ -72,8 +73,8 @@ func (o *op) quantiseFixedRows(base *byte, size int, rows []int32, lanes []uint3
 	return bad
 }
 
-// fixedRows quantises rows as long as four together are within bounds, and returns how many it did. It calls nothing, and four
-// are under way at once: a conversion waits for what its register held before.
+// fixedRows quantises rows in groups of four while all four are within bounds, and returns their number. It makes no
+// call, and processes four rows at once to hide the latency of the conversions.
 func (o *op) fixedRows(column *byte, size int, rows []int32, lanes []uint32, n int) (done int) {
 	least, most, scale := o.min, o.max, o.scale
 	for ; len(rows) >= 4 && len(lanes) > 3*n; rows, lanes = rows[4:], lanes[min(4*n, len(lanes)):] {
@@ -93,8 +94,8 @@ func (o *op) fixedRows(column *byte, size int, rows []int32, lanes []uint32, n i
 	return done
 }
 
-// quatRows is quantiseQuat for rows that its fast path is for, and returns how many of them come first. It calls nothing and
-// has no branch that nobody can foresee.
+// quatRows quantises the leading rows that take the fast path of quantiseQuat, and returns their number. It makes no
+// call and has no unpredictable branch.
 func (o *op) quatRows(column *byte, size int, rows []int32, lanes []uint32, n int) (done int) {
 	const magnitude = 1<<31 - 1
 	slack, near, mid := o.slack, 4*o.step, float64(o.count)*0.5+0.5
@@ -125,14 +126,14 @@ func (o *op) quatRows(column *byte, size int, rows []int32, lanes []uint32, n in
 	return done
 }
 
-// widened is the float64 of a float32's bits, by arithmetic that waits for nothing. Of those below the normal ones, zero
-// included, it makes one that is about as small, and of those that are no numbers one above all: for a component of a
-// quaternion of length 1 that comes to the same.
+// widened converts the bits of a float32 to float64 with integer arithmetic only. Subnormal numbers and zero become
+// tiny numbers; infinities and NaN become numbers above all others. For a component of a unit quaternion the result is
+// the same.
 func widened(b uint32) float64 {
 	return math.Float64frombits(uint64(b>>31)<<63 | uint64(b&(1<<31-1))<<29 + 896<<52)
 }
 
-// findRuns finds the runs of fields that rows are quantised by, where the processor is wide.
+// findRuns finds the runs of fields that the assembly quantises together.
 func (p *Plan) findRuns() {
 	for i := 0; p.wide && i < p.fixedOps; {
 		n := p.runOf(i)
@@ -147,10 +148,11 @@ func (p *Plan) findRuns() {
 	}
 }
 
-// runOf returns the number of fields from the i-th on that are quantised together. Five are three and two: a field alone gains nothing.
+// runOf returns the number of fields, from the i-th on, that are quantised together. Five are split into three and two:
+// a single field gains nothing.
 func (p *Plan) runOf(i int) (n int) {
 	for ; n < 6 && i+n < len(p.ops); n++ {
-		// The conversion is to an int32, and a float32 has fewer bits.
+		// The conversion is to int32, so the largest lane must fit; a float32 has fewer bits.
 		if o := &p.ops[i+n]; o.kind != opFixed32 || o.count >= 1<<31-1 || o.offset != p.ops[i].offset+uintptr(4*n) {
 			break
 		}
@@ -161,7 +163,7 @@ func (p *Plan) runOf(i int) (n int) {
 	return min(n, 4)
 }
 
-// newBlock is nil for a plan whose rows SnapBlocks is not for.
+// newBlock returns the constants of SnapBlocks; nil if it does not support the plan's rows.
 func (p *Plan) newBlock() *kernel.FixedBlock {
 	n := len(p.ops)
 	if !p.wide || n == 0 || kernel.BlockFloats%n != 0 || p.typ == nil || p.Size() != 4*uintptr(n) {
@@ -191,7 +193,7 @@ func quantiseRun(r *kernel.FixedRun, ops []op, base *byte, size int, rows []int3
 	column, ops := bytesFrom(base, ops[0].offset), ops[:r.Fields]
 	first := ops[0].lane
 	for k := 0; k < len(rows); k++ {
-		// All lanes of a row are there, so that the fields' are.
+		// All lanes of a row exist, so the lanes of its fields do.
 		if k += kernel.FixedRows(r, column, size, &rows[k], len(rows)-k, &lanes[k*n+first], n); k == len(rows) {
 			break
 		}
@@ -204,7 +206,7 @@ func quantiseRun(r *kernel.FixedRun, ops []op, base *byte, size int, rows []int3
 	return bad
 }
 
-// quatNumbers is those of a rotation's field.
+// quatNumbers returns the constants of a rotation's field.
 func (o *op) quatNumbers() *kernel.QuatNumbers {
 	q := &kernel.QuatNumbers{Last: [4]uint32{3, 3, 3, 3}}
 	for i := range q.One {
@@ -215,7 +217,8 @@ func (o *op) quatNumbers() *kernel.QuatNumbers {
 	return q
 }
 
-// quantiseQuatRows is QuantiseRows for a rotation. Where the processor is wide and four rows are not as most are, plain code goes over these four.
+// quantiseQuatRows is QuantiseRows for a rotation. The assembly does four rows at a time; plain code does a group with
+// an unusual row.
 func (o *op) quantiseQuatRows(base *byte, size int, rows []int32, lanes []uint32, n int, bad []int32) []int32 {
 	column := bytesFrom(base, o.offset)
 	for k, end := 0, 0; k < len(rows); {
@@ -237,9 +240,9 @@ func (o *op) quantiseQuatRows(base *byte, size int, rows []int32, lanes []uint32
 	return bad
 }
 
-// DequantiseRows is Dequantise for n rows of a column: it writes their fields into the components whose memory is dst, one behind the other. The lanes of each are
-// stride behind those of the one before. It returns false, having written
-// nothing, for a plan with fields of other kinds than floats and rotations.
+// DequantiseRows is Dequantise for n rows of a column. It writes their fields to the components in dst, which are
+// consecutive. Consecutive rows are stride lanes apart. For a plan with fields other than floats and rotations it
+// writes nothing and returns false.
 func (p *Plan) DequantiseRows(dst []byte, lanes []uint32, stride, n int) bool {
 	if !p.floatRows || n == 0 {
 		return p.floatRows
@@ -269,8 +272,9 @@ func (p *Plan) DequantiseRows(dst []byte, lanes []uint32, stride, n int) bool {
 	return true
 }
 
-// SnapRows makes n components, one behind the other in column, those that travel: it quantises each and writes the row back. A value out of range becomes the bound.
-// Their rows are then in lanes, one behind the other. A component with a value that keeps its lanes, as a NaN does, stays as it is.
+// SnapRows rounds n consecutive components of column to the values that are sent: it quantises each and writes the row
+// back. It clamps values out of range. The rows are returned in lanes. A component with a value that keeps its lanes,
+// such as NaN, is not changed.
 func (p *Plan) SnapRows(column []byte, lanes []uint32, n int) {
 	if n == 0 || len(p.lanes) == 0 {
 		return
@@ -287,7 +291,7 @@ func (p *Plan) SnapRows(column []byte, lanes []uint32, n int) {
 	}
 	for each := kernel.BlockFloats / width; n > 0; {
 		done := each * kernel.SnapBlocks(p.block, &column[0], &lanes[0], n/each)
-		odd := min(each, n-done) // a block with a fault, or the rows behind the last block
+		odd := min(each, n-done) // a block with a fault, or the rows after the last block
 		if odd > 0 {
 			p.snapRows(column[done*size:], lanes[done*width:], odd)
 		}
@@ -295,10 +299,10 @@ func (p *Plan) SnapRows(column []byte, lanes []uint32, n int) {
 	}
 }
 
-// snapRows is SnapRows, some rows at a time.
+// snapRows is SnapRows in plain Go, some rows at a time.
 func (p *Plan) snapRows(column []byte, lanes []uint32, n int) {
 	var rows [64]int32
-	var faults [4 * len(rows)]int32 // each field of a row may have one
+	var faults [4 * len(rows)]int32 // each field of a row may have one fault
 	for k := range rows[:min(n, len(rows))] {
 		rows[k] = int32(k)
 	}
@@ -318,7 +322,7 @@ func (p *Plan) snapRows(column []byte, lanes []uint32, n int) {
 	}
 }
 
-// onlyFloatRows reports whether DequantiseRows writes the plan's rows.
+// onlyFloatRows reports whether DequantiseRows supports the plan.
 func (p *Plan) onlyFloatRows() bool {
 	for i := range p.ops {
 		if kind := p.ops[i].kind; kind != opFixed32 && kind != opQuat && kind != opFloat32 {
@@ -328,7 +332,7 @@ func (p *Plan) onlyFloatRows() bool {
 	return len(p.ops) > 0 && p.typ != nil
 }
 
-// dequantiseFixedRows is DequantiseRows for a field within bounds.
+// dequantiseFixedRows is DequantiseRows for a bounded float.
 func (o *op) dequantiseFixedRows(dst []byte, lanes []uint32, size, stride, n int) {
 	least, most, step := o.min, o.max, o.step
 	for k := range n {
@@ -364,10 +368,9 @@ func (o *op) dequantiseQuatRows(dst []byte, lanes []uint32, size, stride, n int)
 // overlayRows is the number of rows that Overlay writes at a time.
 const overlayRows = 8
 
-// Overlay writes lanes of rows of a plan that is Plain to two copies of their memory, which have one row behind the other, several at a time. The
-// lanes of each are stride words behind those of the one before. It ends before
-// rows of which one differs between the copies, or has its new value already. It returns how many rows it has written: a part of them, or none,
-// where the processor or the plan's rows are not made for it.
+// Overlay writes rows of a Plain plan to two copies of their memory, in which rows are consecutive. Consecutive rows of
+// lanes are stride words apart. It stops before a group of rows in which the copies differ or already have the new
+// value, and returns the number of rows written. It writes none if the processor or the plan does not support it.
 func (p *Plan) Overlay(live, kept []byte, lanes []uint32, stride int) int {
 	words := len(p.lanes)
 	if !p.wide || words != 3 && words != 4 {
@@ -384,18 +387,19 @@ func (p *Plan) Overlay(live, kept []byte, lanes []uint32, stride int) int {
 	return int(kernel.Overlay4(&live[0], &kept[0], &lanes[0], uintptr(4*stride), uintptr(n)))
 }
 
-// Rows compares rows of as many bytes each that lie one behind the other, up to 64 at once.
+// Rows compares consecutive rows of equal size, up to 64 at once.
 type Rows struct {
 	size int
-	wide bool // the processor is, and rows are of 8, 12 or 16 bytes
+	wide bool // the assembly runs, and rows have 8, 12 or 16 bytes
 }
 
-// NewRows prepares to compare rows of size bytes each. It asks the processor what it can do, which is not for each tick.
+// NewRows prepares to compare rows of size bytes. It queries the processor, so do not call it each tick.
 func NewRows(size int) Rows {
 	return Rows{size: size, wide: (size == 8 || size == 12 || size == 16) && kernel.Wide()}
 }
 
-// Differing compares n rows, 64 at most, in two memories of as many bytes, and returns a bit for each row that differs, from the lowest on.
+// Differing compares the first n rows of two memories, at most 64. It returns a bitmask of the rows that differ, row 0
+// in bit 0.
 func (r Rows) Differing(a, b []byte, n int) (rows uint64) {
 	a, b = a[:n*r.size], b[:n*r.size]
 	done := 0
@@ -409,12 +413,12 @@ func (r Rows) Differing(a, b []byte, n int) (rows uint64) {
 	return rows
 }
 
-// DifferingLanes is Differing for rows of lanes, of 4 bytes each.
+// DifferingLanes is Differing for lanes of 4 bytes.
 func (r Rows) DifferingLanes(a, b []uint32, n int) (rows uint64) {
 	return r.Differing(lanesMemory(a), lanesMemory(b), n)
 }
 
-// DifferingAt is DifferingLanes for rows of b that are stride lanes apart.
+// DifferingAt is DifferingLanes with rows of b that are stride lanes apart.
 func (r Rows) DifferingAt(a, b []uint32, stride, n int) (rows uint64) {
 	words := r.size / 4
 	if n == 0 {
@@ -432,7 +436,7 @@ func (r Rows) DifferingAt(a, b []uint32, stride, n int) (rows uint64) {
 	return rows
 }
 
-// SameAt tells if no row of any number differs of those of DifferingAt.
+// SameAt reports whether all rows are equal, with the arguments of DifferingAt. n is not limited.
 func (r Rows) SameAt(a, b []uint32, stride, n int) bool {
 	words := r.size / 4
 	if n == 0 {
@@ -450,7 +454,7 @@ func (r Rows) SameAt(a, b []uint32, stride, n int) bool {
 	return true
 }
 
-// differing is Differing in plain code. Rows of the usual sizes have no branch that nobody can foresee.
+// differing is Differing in plain Go. It has no unpredictable branch for the usual sizes.
 func (r Rows) differing(a, b []byte, n int) (rows uint64) {
 	switch size := r.size; size {
 	case 8:
@@ -480,8 +484,8 @@ func (r Rows) differing(a, b []byte, n int) (rows uint64) {
 	return rows
 }
 
-// CopyFloats reads the lanes of float32 fields that are sent exactly, of rows that were written one behind the other from a byte
-// of their own on. It is false when one is not finite, and when the bytes are fewer than the lanes are.
+// CopyFloats decodes the lanes of exactly sent float32 fields from byte-aligned consecutive rows. It returns false if a
+// float is not finite or buf is too short.
 func CopyFloats(lanes []uint32, buf []byte) bool {
 	if len(buf) < 4*len(lanes) {
 		return false
@@ -498,14 +502,14 @@ func CopyFloats(lanes []uint32, buf []byte) bool {
 	return carries>>31 == 0
 }
 
-// FloatRows reads rows of float32 fields that are sent exactly, as CopyFloats does. It knows whether the processor takes 32 bytes at
-// a time: make one with NewFloatRows, once. The zero value comes to the same, some bytes at a time.
+// FloatRows is CopyFloats in a form that remembers whether the processor can copy 32 bytes at a time. Create it once
+// with NewFloatRows. The zero value gives the same results, more slowly.
 type FloatRows struct{ wide bool }
 
-// NewFloatRows asks the processor what it has, which takes a microsecond or more.
+// NewFloatRows queries the processor, which takes a microsecond or more.
 func NewFloatRows() FloatRows { return FloatRows{wide: kernel.Wide()} }
 
-// leastWide is the least number of lanes for the processor's widest moves: eight at a time, and the last eight together.
+// leastWide is the minimum number of lanes for the assembly, which copies eight at a time and the last eight together.
 const leastWide = 8
 
 // Copy is CopyFloats.
@@ -516,11 +520,11 @@ func (f FloatRows) Copy(lanes []uint32, buf []byte) bool {
 	return kernel.CopyFloats(&lanes[0], &buf[0], uintptr(4*len(lanes)))
 }
 
-// QuickWords tells that words of eight bytes are in memory as on the wire, the lower lane first, and that the processor does not mind
-// where they begin: then lanes may be moved two at a time. Package netecs asks the same.
+// QuickWords tells that eight-byte words have the byte order of the wire and need no alignment. Lanes may then be
+// copied two at a time. Package netecs uses it too.
 const QuickWords = runtime.GOARCH == "amd64" || runtime.GOARCH == "arm64" || runtime.GOARCH == "wasm"
 
-// Adding one to an exponent of all ones carries into the place of the sign: then the float is not finite.
+// Adding one to an exponent of all ones carries into the sign bit: then the float is not finite.
 const (
 	exponent        = 0x7F80_0000
 	exponentOne     = 0x0080_0000

@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestARunIsReadUpToItsEnd reads runs that end with a page of memory behind which nothing may be read, and some that begin with one.
+// TestARunIsReadUpToItsEnd reads runs at the end or the start of a page with no accessible memory beyond it.
 func TestARunIsReadUpToItsEnd(t *testing.T) {
 	page := syscall.Getpagesize()
 	memory, err := syscall.Mmap(-1, 0, 3*page, syscall.PROT_READ|syscall.PROT_WRITE, syscall.MAP_ANON|syscall.MAP_PRIVATE)
@@ -31,7 +31,7 @@ func TestARunIsReadUpToItsEnd(t *testing.T) {
 	}
 }
 
-// guarded is memory between two pages that nobody may touch, of which the last bytes are returned.
+// guarded allocates memory between two inaccessible pages and returns its last bytes.
 func guarded(t *testing.T, bytes int) []byte {
 	page := syscall.Getpagesize()
 	memory, err := syscall.Mmap(-1, 0, 3*page, syscall.PROT_READ|syscall.PROT_WRITE, syscall.MAP_ANON|syscall.MAP_PRIVATE)
@@ -42,7 +42,7 @@ func guarded(t *testing.T, bytes int) []byte {
 	return memory[2*page-bytes : 2*page]
 }
 
-// Values and rows up to where memory ends need nothing behind it.
+// Values and rows at the end of memory access nothing beyond it.
 func TestValuesEndWhereMemoryDoes(t *testing.T) {
 	for _, p := range []*Plan{mustCompile[place](t, "Place"), mustCompile[turned](t, "Turned")} {
 		size, words := int(p.Size()), p.Lanes()
@@ -56,5 +56,5 @@ func TestValuesEndWhereMemoryDoes(t *testing.T) {
 	}
 }
 
-// lanesOver is memory as lanes.
+// lanesOver returns memory as lanes.
 func lanesOver(b []byte) []uint32 { return unsafe.Slice((*uint32)(unsafe.Pointer(&b[0])), len(b)/4) }

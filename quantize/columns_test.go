@@ -20,7 +20,7 @@ import (
 	"github.com/arche-netcode/netcode/internal/rowtest"
 )
 
-// withoutWide is a plan as it is where the processor is not wide.
+// withoutWide returns the plan without assembly.
 func withoutWide(p *Plan) *Plan {
 	plain := *p
 	plain.wide, plain.runs, plain.block, plain.ops = false, nil, nil, slices.Clone(p.ops)
@@ -37,7 +37,7 @@ type (
 	turned struct {
 		Q [4]float32 `net:"quat,bits=9"`
 	}
-	// bounded has runs of one to seven fields, of other bounds each, with other things between and behind them.
+	// bounded has runs of one to seven bounded fields, separated by other fields.
 	bounded struct {
 		One   float32    `net:"min=0,max=1,step=0.1"`
 		On    bool       //
@@ -58,7 +58,7 @@ type (
 	}
 )
 
-// Fields that lie one behind the other go together: by three or four, by two where that is what is left, and none is alone that need not be.
+// Adjacent fields form runs of three or four, or two if fewer are left; no field is alone unnecessarily.
 func TestRunsOfFields(t *testing.T) {
 	var fields []int
 	p := mustCompile[bounded](t, "Bounded")
@@ -72,7 +72,7 @@ func TestRunsOfFields(t *testing.T) {
 	require.Equal(t, []int{2, 2, 3, 3, 2, 4, 2, 4, 3}, fields)
 }
 
-// Where the processor is not made for it no field goes with another, and no rotation by fours; a field that could be more than an int32 goes by itself.
+// Without assembly there are no runs. A field with more than 2^31 steps is never in a run.
 func TestNoRunsWhereTheProcessorIsNotMadeForThem(t *testing.T) {
 	p := mustCompile[bounded](t, "Bounded")
 	p.wide, p.runs = false, nil
@@ -92,9 +92,9 @@ func TestNoRunsWhereTheProcessorIsNotMadeForThem(t *testing.T) {
 	require.Zero(t, p.runOf(0))
 }
 
-// Rows by whatever the processor has are what they are by plain code, bit for bit: at and next to the bounds and what is halfway between two numbers,
-// beyond them and no numbers at all, as many rows as there may be, from any place on. Faults are told of the same ones, which keep what
-// they had where they do, and nothing else is written to.
+// The assembly gives the same rows as plain Go, bit for bit: at and near the bounds, half-way between two lanes, out of
+// range and NaN, for any number of rows and any offset. The same rows have faults and keep their lanes, and nothing
+// else is written.
 func TestWideRowsArePlainRows(t *testing.T) { rapid.Check(t, wideRows(t)) }
 
 // FuzzWideRows is TestWideRowsArePlainRows for a fuzzer.
@@ -135,7 +135,7 @@ func wideRows(t testing.TB) func(*rapid.T) {
 	}
 }
 
-// drawFixed is a value of a field: any within its bounds, one next to them, one between two numbers, or an odd one.
+// drawFixed draws a value of a field: within its bounds, near one, between two lanes, or a special one.
 func drawFixed(t *rapid.T, o *op, oddity int) float32 {
 	if oddity > 0 && rapid.IntRange(1, oddity).Draw(t, "odd") == 1 {
 		odd := []float64{math.NaN(), math.Inf(1), math.Inf(-1), math.MaxFloat32, -math.MaxFloat32, float64(math.Nextafter32(float32(o.max), math.MaxFloat32)),
@@ -158,7 +158,7 @@ func drawFixed(t *rapid.T, o *op, oddity int) float32 {
 	return float32(math.Max(o.min, math.Min(v, o.max)))
 }
 
-// drawTurn is a rotation, now and then near a tie or with a length that is not quite 1.
+// drawTurn draws a rotation, sometimes near a tie or with a length slightly different from 1.
 func drawTurn(t *rapid.T, o *op, oddity int) (v [4]float32) {
 	var c [4]float64
 	square := 0.0
@@ -175,7 +175,7 @@ func drawTurn(t *rapid.T, o *op, oddity int) (v [4]float32) {
 	return v
 }
 
-// Where the processor is wide all ordinary rows go that way.
+// The assembly handles all ordinary rows.
 func TestOrdinaryRowsAreWide(t *testing.T) {
 	if !kernel.Wide() {
 		t.Skip("this processor is not wide")
@@ -201,7 +201,7 @@ type dequantised struct {
 	Exact float32
 }
 
-// Rows that are dequantised together are what each is alone, and what is not sent stays.
+// DequantiseRows gives the same values as Dequantise, and does not touch unsent fields.
 func TestDequantiseRowsIsDequantise(t *testing.T) {
 	p := deltaPlan[dequantised](t)
 	random := rand.New(rand.NewPCG(3, 14))
@@ -213,7 +213,7 @@ func TestDequantiseRowsIsDequantise(t *testing.T) {
 			row := lanes[k*stride:][:p.Lanes()]
 			copy(row, drawRow(random, p, nil))
 			if k%5 == 0 {
-				row[0] = uint32(p.ops[0].count) // the largest, which may come out above max
+				row[0] = uint32(p.ops[0].count) // the largest lane, whose value may exceed max
 			}
 			want[k].Local, got[k].Local = uint32(k), uint32(k)
 			p.Dequantise(row, unsafe.Pointer(&want[k]))
@@ -229,7 +229,8 @@ func TestDequantiseRowsIsDequantise(t *testing.T) {
 	}
 }
 
-// overlaid returns the most that Overlay does: row by row, up to one that differs between the copies or has its new value already.
+// overlaid is the plain twin of Overlay: row by row, up to a row that differs between the copies or has its new value
+// already.
 func overlaid(live, kept []byte, lanes []uint32, stride, words, n int) (done int) {
 	for k := range n {
 		row := make([]byte, 0, 4*words)
@@ -246,7 +247,7 @@ func overlaid(live, kept []byte, lanes []uint32, stride, words, n int) (done int
 	return n
 }
 
-// overlayCase is two copies of rows and lanes, with room around each that nobody may touch.
+// overlayCase is two copies of rows and their lanes, each with guard bytes around.
 type overlayCase struct {
 	words, stride, n int
 	live, kept       []byte
@@ -259,12 +260,12 @@ func (c *overlayCase) copies() (live, kept []byte) {
 	return slices.Clone(c.live), slices.Clone(c.kept)
 }
 
-// inner returns the part between the room on both sides.
+// inner returns the part between the guard bytes.
 func inner(b []byte) []byte { return b[overlayRoom : len(b)-overlayRoom : len(b)-overlayRoom] }
 
 func newOverlayCase(random *rand.Rand, words, n int) *overlayCase {
 	c := &overlayCase{words: words, stride: words + random.IntN(4), n: n}
-	few := 1 + random.Uint32N(3) // of the words of lanes, so that much is the same here and there
+	few := 1 + random.Uint32N(3) // few different words, so that many are equal
 	c.lanes = make([]uint32, max(n-1, 0)*c.stride+words)
 	for i := range c.lanes {
 		c.lanes[i] = random.Uint32N(few)
@@ -277,7 +278,7 @@ func newOverlayCase(random *rand.Rand, words, n int) *overlayCase {
 	return c
 }
 
-// hold holds Overlay against what it comes to: a multiple of eight rows, and no more of them left than have one to stop at.
+// hold compares Overlay with overlaid. Overlay may stop up to seven rows earlier, at a multiple of eight.
 func (c *overlayCase) hold(t *testing.T, p *Plan) {
 	t.Helper()
 	live, kept := c.copies()
@@ -294,7 +295,7 @@ func (c *overlayCase) hold(t *testing.T, p *Plan) {
 	require.Equal(t, kept, c.kept, "%d words, %d rows", c.words, c.n)
 }
 
-// rest returns the lanes of the rows behind the first n.
+// rest returns the lanes after the first n rows.
 func (c *overlayCase) rest(n int) []uint32 {
 	if n == c.n {
 		return c.lanes
@@ -312,8 +313,8 @@ func overlayPlan(t testing.TB, words int) *Plan {
 	return p
 }
 
-// Rows that are written several at a time are those written one by one: of every number of words and of rows, with one that differs between the
-// copies, or has its value already, in each place.
+// Overlay gives the same result as writing row by row, for every size and number of rows, with a row to stop at in
+// every place.
 func TestOverlayIsRowByRow(t *testing.T) {
 	random := rand.New(rand.NewPCG(21, 1))
 	for words := 2; words <= 5; words++ {
@@ -326,7 +327,7 @@ func TestOverlayIsRowByRow(t *testing.T) {
 					inner(c.live)[4*(k*words+w)+random.IntN(4)] ^= 1 << random.IntN(8)
 					c.hold(t, p)
 				}
-				for same := range 1 << words { // which words of the row are what they were
+				for same := range 1 << words { // mask of unchanged words
 					c := newOverlayCase(random, words, n)
 					for w := range words {
 						if same>>w&1 != 0 {
@@ -381,7 +382,7 @@ func TestOverlayAllocatesNothing(t *testing.T) {
 	alloctest.Zero(t, 10, func() { p.Overlay(inner(c.live), inner(c.kept), c.lanes, c.stride) })
 }
 
-// Which rows differ is what comparing each says, by plain code too: for each number of them, and each byte that differs alone.
+// Differing equals comparing each row, also in plain Go, for each number of rows and each single differing byte.
 func TestDifferingRowsIsComparing(t *testing.T) {
 	for _, size := range []int{0, 1, 2, 7, 8, 9, 11, 12, 13, 15, 16, 17, 40} {
 		r := NewRows(size)
@@ -424,14 +425,14 @@ func TestDifferingRowsIsComparing(t *testing.T) {
 	})
 }
 
-// Of lanes it is the same.
+// The same for lanes.
 func TestDifferingLanesIsComparing(t *testing.T) {
 	a, b := make([]uint32, 3*20), make([]uint32, 3*20)
 	b[3*4+2], b[3*19] = 1<<31, 1
 	require.Equal(t, uint64(1<<4|1<<19), NewRows(12).DifferingLanes(a, b, 20))
 }
 
-// Memory that is not there is not read: less of it than rows panics before anything is.
+// Memory that is too short panics before anything is read.
 func TestDifferingRowsNeedsItsMemory(t *testing.T) {
 	require.Panics(t, func() { NewRows(12).Differing(make([]byte, 12*7, 12*7), make([]byte, 12*8), 8) })
 	require.Panics(t, func() { NewRows(12).Differing(make([]byte, 12*8), make([]byte, 12*7, 12*7), 8) })
@@ -439,7 +440,7 @@ func TestDifferingRowsNeedsItsMemory(t *testing.T) {
 	require.Panics(t, func() { NewRows(12).Differing(make([]byte, 12*9), make([]byte, 12*9-1), 9) })
 }
 
-// BenchmarkDiffering is 64 rows, by what the processor has and by plain code.
+// BenchmarkDiffering compares 64 rows, in assembly and in plain Go.
 func BenchmarkDiffering(b *testing.B) {
 	for _, size := range []int{8, 12, 16} {
 		x, y := make([]byte, 64*size), make([]byte, 64*size)
@@ -460,8 +461,8 @@ func BenchmarkDiffering(b *testing.B) {
 	}
 }
 
-// TestFloatsAreCopied holds that what is copied is what reading lane by lane gives, and that what is not finite or cut off is
-// refused.
+// TestFloatsAreCopied checks that CopyFloats equals reading lane by lane, and refuses truncated input and numbers that
+// are not finite.
 func TestFloatsAreCopied(t *testing.T) { rapid.Check(t, copiedFloats) }
 
 // FuzzCopyFloats is TestFloatsAreCopied for a fuzzer.
@@ -492,7 +493,7 @@ func copiedFloats(t *rapid.T) {
 	}
 }
 
-// One number that is not finite is refused wherever it stands, however many there are beside it.
+// A single number that is not finite is refused, in every position and length.
 func TestOneFloatThatIsNotFiniteIsRefused(t *testing.T) {
 	for n := 1; n <= 20; n++ {
 		for at := range n {
@@ -521,7 +522,7 @@ func BenchmarkCopyFloats(b *testing.B) {
 	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/28, "ns/row")
 }
 
-// newFloatRun makes finite float32 lanes and their bytes.
+// newFloatRun returns finite float32 lanes and their bytes.
 func newFloatRun(random *rand.Rand, n int) (lanes []uint32, buf []byte) {
 	lanes = make([]uint32, n)
 	for i := range lanes {
@@ -533,7 +534,7 @@ func newFloatRun(random *rand.Rand, n int) (lanes []uint32, buf []byte) {
 	return lanes, buf
 }
 
-// readRun reads n lanes between others, which have to stay as they are.
+// readRun reads n lanes between others, which must not change.
 func readRun(t *testing.T, rows FloatRows, buf []byte, n int) (lanes []uint32, ok bool) {
 	t.Helper()
 	all := slices.Repeat([]uint32{0xABAB_ABAB}, n+32)
@@ -545,7 +546,8 @@ func readRun(t *testing.T, rows FloatRows, buf []byte, n int) (lanes []uint32, o
 	return all[16 : 16+n], ok
 }
 
-// TestRunsAreReadAlike holds that rows are read alike some bytes at a time and 32, of all lengths near those, from any place on.
+// TestRunsAreReadAlike checks that FloatRows gives the same rows with and without assembly, for all lengths near 32
+// bytes and any offset.
 func TestRunsAreReadAlike(t *testing.T) {
 	random, rows := rand.New(rand.NewPCG(23, 1)), NewFloatRows()
 	for n := range 300 {
@@ -561,7 +563,7 @@ func TestRunsAreReadAlike(t *testing.T) {
 	}
 }
 
-// TestRunsWithNonFiniteFloatsAreRefused holds that of both ways, wherever it stands, whatever its other bits say.
+// TestRunsWithNonFiniteFloatsAreRefused checks both ways, with the number in every position and with any other bits.
 func TestRunsWithNonFiniteFloatsAreRefused(t *testing.T) {
 	random, rows := rand.New(rand.NewPCG(23, 2)), NewFloatRows()
 	for _, n := range []int{3, 8, 16, 31, 32, 40, 77} {
@@ -579,7 +581,7 @@ func TestRunsWithNonFiniteFloatsAreRefused(t *testing.T) {
 	}
 }
 
-// TestARunThatIsCutOffIsRefused holds that of both ways at each byte.
+// TestARunThatIsCutOffIsRefused checks both ways, cut at each byte.
 func TestARunThatIsCutOffIsRefused(t *testing.T) {
 	random, rows := rand.New(rand.NewPCG(23, 3)), NewFloatRows()
 	for _, n := range []int{3, 8, 9, 40} {
@@ -593,7 +595,7 @@ func TestARunThatIsCutOffIsRefused(t *testing.T) {
 	}
 }
 
-// Nothing that is read goes to the heap.
+// Reading allocates nothing.
 func TestReadingARunAllocatesNothing(t *testing.T) {
 	want, buf := newFloatRun(rand.New(rand.NewPCG(23, 4)), 280)
 	rows, lanes := NewFloatRows(), make([]uint32, len(want))
@@ -602,7 +604,7 @@ func TestReadingARunAllocatesNothing(t *testing.T) {
 	})
 }
 
-// BenchmarkFloatRun reads 29 rows of ten lanes, on both ways; of many times the fastest counts.
+// BenchmarkFloatRun reads 29 rows of ten lanes, both ways; the fastest of many runs counts.
 func BenchmarkFloatRun(b *testing.B) {
 	want, buf := newFloatRun(rand.New(rand.NewPCG(23, 5)), 290)
 	lanes := make([]uint32, len(want))

@@ -14,33 +14,33 @@ import (
 	"github.com/arche-netcode/netcode/wire"
 )
 
-// maxLanes bounds a row; 2048 words are far more than fit a packet.
+// maxLanes bounds a row in words; 2048 are far more than a packet has room for.
 const maxLanes = 2048
 
 // maxName bounds a wire name in bytes.
 const maxName = 255
 
-// Compile turns a component type into a plan, under the name that it has on the wire. Booleans, sized
-// integers, floats, arrays, structs and named types of these travel, also in unexported fields, and so do wire.Text and wire.List; blank
-// fields and those tagged `net:"-"` do not. The errors name the type and the field, and say why it
-// cannot be sent or what is wrong with its tag. Tags:
+// Compile compiles a component type into a plan under its wire name. It supports booleans, sized integers, floats,
+// arrays, structs, named types of these, wire.Text and wire.List, also in unexported fields. Blank fields and those
+// tagged `net:"-"` are not sent. The errors name the type and the field, and tell why it cannot be sent or what is
+// wrong with its tag. Tags:
 //
 //	net:"min=-512,max=512,step=0.002"   float within bounds, in steps of at most this size
 //	net:"min=0,max=100"                 integer within bounds
-//	net:"angle,bits=10"                 float in radians, any turn; read back within [-pi, pi), rounded
+//	net:"angle,bits=10"                 float in radians, any turn; decoded within [-pi, pi), rounded
 //	net:"quat,bits=9"                   four float32 x, y, z, w: a rotation, smallest three
 //	net:"half"                          float in 16 bits, IEEE 754 binary16, up to +-65504
 //	net:"axis"                          float within [-1, 1] in 8 bits, steps of 1/127
 //	net:"entity"                        two uint32, an entity of this world or a NetworkID: see Plan.Refs
-//	net:"...,extrapolate=previous"      how both ends extrapolate the field from the versions they hold: none (it then
-//	                                    is sent whole), previous (as it was) or linear; left out, as suits its kind
-//	net:"event", net:"event=count"      in inputs only: a press, which is in the input of exactly one tick. Of the frames
-//	                                    since the last tick, event joins the bits of a bool or of an unsigned integer
-//	                                    without bounds, event=count adds an integer of at most 32 bits
+//	net:"...,extrapolate=previous"      how both ends extrapolate the field from earlier versions: none (sent
+//	                                    whole), previous (unchanged) or linear; the default depends on its kind
+//	net:"event", net:"event=count"      in inputs only: a key press, which is in the input of exactly one tick. Over the
+//	                                    frames since the last tick, event ORs the bits of a bool or of an unsigned
+//	                                    integer without bounds, event=count adds an integer of at most 32 bits
 //	net:"-"                             is not sent and is never touched on the receiver
 //
-// A tag on an array or a wire.List goes for each element. A type whose first field embeds Arche's ecs.Relation has one field more, its
-// target: see Plan.Target.
+// A tag on an array or a wire.List applies to each element. A type whose first field embeds Arche's ecs.Relation has
+// one additional field, its target: see Plan.Target.
 func Compile(t reflect.Type, name string) (*Plan, error) {
 	if t == nil {
 		return nil, errors.New("wire: no type to compile")
@@ -77,7 +77,7 @@ func rootName(t reflect.Type) string {
 	return t.Name()
 }
 
-// checkName refuses names that the canonical text could not tell apart.
+// checkName refuses names that would make the canonical text ambiguous.
 func checkName(name string) error {
 	switch {
 	case name == "":
@@ -94,11 +94,11 @@ func checkName(name string) error {
 type compiler struct {
 	root   string
 	plan   *Plan
-	tag    tag        // of the field that is being compiled
-	found  []tailSpec // texts and lists, which come behind all other fields
-	scale  int        // of CompileCoarse; 0: fields have the steps of their tags
-	coarse int        // fields that became coarser
-	some   bool       // only fields are compiled, see CompileOlder
+	tag    tag        // of the current field
+	found  []tailSpec // texts and lists, which follow all other fields
+	scale  int        // of CompileCoarse; 0: steps as tagged
+	coarse int        // number of fields made coarser
+	some   bool       // compile only some fields, see CompileOlder
 	fields []string
 }
 
@@ -111,13 +111,13 @@ func (c *compiler) fail(path, format string, args ...any) error {
 	return fmt.Errorf("wire: %s%s: %s", where, path, fmt.Sprintf(format, args...))
 }
 
-// NotFieldsError means that a type cannot be sent field by field: it holds what is no plain data, or too much.
+// NotFieldsError means that a type cannot be sent field by field: it is not plain data, or too large.
 type NotFieldsError struct{ text string }
 
 // Error implements error.
 func (e *NotFieldsError) Error() string { return e.text }
 
-// value compiles what lies at offset: a field, or a whole component when path is empty.
+// value compiles the value at offset: a field, or the whole component if path is empty.
 func (c *compiler) value(t reflect.Type, path string, offset uintptr, tagText string) error {
 	if !c.sends(path) {
 		return nil
@@ -193,7 +193,7 @@ func (c *compiler) array(t reflect.Type, path string, offset uintptr, tag string
 			return err
 		}
 		if len(c.plan.ops) == before && len(c.found) == found {
-			return nil // nothing of the element is sent: nor of the others, however many
+			return nil // the element has nothing to send, so no element has
 		}
 	}
 	return nil
@@ -219,7 +219,7 @@ func (c *compiler) add(o op, lanes ...lane) error {
 	return nil
 }
 
-// finish counts bits and joins neighbours in memory to spans.
+// finish counts bits and merges adjacent fields into spans.
 func (c *compiler) finish() {
 	p := c.plan
 	p.floats, p.wide = true, kernel.Wide()
@@ -250,10 +250,10 @@ func (c *compiler) finish() {
 	}
 }
 
-// addSpan adds a run of bytes that are sent, joined with the one before where that is its neighbour.
+// addSpan adds a range of sent bytes and merges it with the previous one if they are adjacent.
 func (p *Plan) addSpan(offset, size uintptr) {
 	if size == 0 {
-		return // a target, which has no memory
+		return // a target: it has no memory
 	}
 	if n := len(p.spans); n > 0 && p.spans[n-1].offset+p.spans[n-1].size == offset {
 		p.spans[n-1].size += size
@@ -330,7 +330,7 @@ func (c *compiler) integer(o op) error {
 	return c.add(o, numberLanes(o.count)...)
 }
 
-// numberLanes returns the lanes of a number up to count.
+// numberLanes returns the lanes of a number from 0 to count.
 func numberLanes(count uint64) []lane {
 	if count <= math.MaxUint32 {
 		return []lane{checked(lane{bits: width(count), max: count}, checkMax)}
@@ -339,7 +339,7 @@ func numberLanes(count uint64) []lane {
 	return []lane{{bits: 32, max: math.MaxUint32}, high}
 }
 
-// checked gives l its check if its bits can hold a number that is too large.
+// checked sets the check of l if its bits allow illegal values.
 func checked(l lane, check laneCheck) lane {
 	if l.max&(l.max+1) != 0 {
 		l.check = check
@@ -347,7 +347,7 @@ func checked(l lane, check laneCheck) lane {
 	return l
 }
 
-// width returns the bits that numbers up to count need.
+// width returns the number of bits for numbers up to count.
 func width(count uint64) uint8 { return uint8(bits.Len64(count)) }
 
 // isQuat reports whether t is four float32: an array, or a struct of exactly four such fields.
@@ -393,27 +393,27 @@ func (c *compiler) quat(path string, offset uintptr, tag tag) error {
 	return c.add(o, lane{bits: 2, max: 3}, part, part, lane{bits: n, max: count, check: checkQuat})
 }
 
-// eventKind tells how the values of an event field of two frames are merged, as its tag chooses.
+// eventKind selects how the values of an event field are merged over several frames.
 type eventKind uint8
 
 const (
-	eventNone  eventKind = iota // The field is state.
-	eventBits                   // A bit that was set once is set.
-	eventCount                  // Values are added.
+	eventNone  eventKind = iota // state, not an event
+	eventBits                   // OR of the bits
+	eventCount                  // sum of the values
 )
 
-// eventWords are the words behind a tilde in the canonical text.
+// eventWords returns the words after a tilde in the canonical text.
 func eventWords() [3]string { return [3]string{"", "event", "count"} }
 
 // eventLane is one lane of an event field.
 type eventLane struct {
 	lane  int
 	count bool
-	zero  uint32 // The lane of the value 0.
-	top   uint32 // The largest lane.
+	zero  uint32 // lane of the value 0
+	top   uint32 // largest lane value
 }
 
-// event makes a field an event, as its tag tells.
+// event makes a field an event, according to its tag.
 func (c *compiler) event(o *op, lanes []lane) error {
 	k := c.tag.event
 	first, e := len(c.plan.lanes), eventLane{count: k == eventCount}
@@ -443,14 +443,14 @@ func (c *compiler) event(o *op, lanes []lane) error {
 	return nil
 }
 
-// ErrEvents means that a type that is no input has event fields.
+// ErrEvents means that a type other than an input has event fields.
 var ErrEvents = errors.New("the tag event is for inputs: register the type with input.Register")
 
 // Events reports whether the plan has event fields: those tagged `net:"event"` or `net:"event=count"`.
 func (p *Plan) Events() bool { return len(p.events) > 0 }
 
-// MergeEvents makes the event fields of a row those of it and of another one: bits that are set in either, and the sum of
-// counts, as far as the field's bounds let it. Other fields stay. Both rows are ones that Quantise or ReadRun made.
+// MergeEvents merges the event fields of other into row: the OR of bits, and the sum of counts, clamped to the field's
+// bounds. Other fields do not change. Both rows come from Quantise or ReadRun.
 func (p *Plan) MergeEvents(row, other []uint32) {
 	for _, e := range p.events {
 		if !e.count {
@@ -462,7 +462,7 @@ func (p *Plan) MergeEvents(row, other []uint32) {
 	}
 }
 
-// ClearEvents makes the event fields of a row 0. Other fields stay.
+// ClearEvents sets the event fields of a row to the value 0. Other fields do not change.
 func (p *Plan) ClearEvents(row []uint32) {
 	for _, e := range p.events {
 		row[e.lane] = e.zero

@@ -227,7 +227,7 @@ func TestCompileRefusesTags(t *testing.T) {
 	}
 }
 
-// TestCompileMakesBothBoundsValues: whatever the step, min and max are values of their own.
+// TestCompileMakesBothBoundsValues: min and max are exact values, whatever the step.
 func TestCompileMakesBothBoundsValues(t *testing.T) {
 	type odd struct {
 		V float32 `net:"min=0.1,max=0.9,step=0.3"`

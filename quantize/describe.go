@@ -10,15 +10,15 @@ import (
 	"github.com/arche-netcode/netcode/wire"
 )
 
-// cell is a field's value as it stands in memory, the first byte lowest: a number in the low bytes of the first
-// word, the four float32 of a quaternion in both.
+// cell is a field's value as in memory, little-endian: a number in the low bytes of the first word, the four float32 of
+// a quaternion in both.
 type cell [2]uint64
 
-// Debug turns packing off: from now on a row is sent in the debug encoding, which people can read in a dump of
-// bytes. It begins at a byte, and each field has the size and the value that it has in memory, little-endian:
-// what AppendFields appends. Entity fields, and a relation's target behind all others, have their network id, index
-// and generation of 4 bytes each. It is as strict as the packed form: each value must be one that quantising
-// gives. Describe tells that packing is off, so both ends must do it, or the protocol hash tells them apart.
+// Debug turns packing off: rows are sent in the debug encoding, which is readable in a dump of bytes. It starts at a
+// byte boundary. Each field has its size and value in memory, little-endian, as AppendFields appends it. Entity fields,
+// and a relation's target after all others, are a network id: index and generation of 4 bytes each. Decoding is as
+// strict as for the packed form: each value must be a quantised one. Describe includes that packing is off, so that the
+// protocol hash differs if only one end calls Debug.
 //
 // Call it before the plan is used; afterwards the plan does not change.
 func (p *Plan) Debug() {
@@ -145,7 +145,7 @@ func (o *op) value(lanes []uint32) (c cell) {
 	return c
 }
 
-// take is the inverse of value. It reports whether c is a value that the field can have.
+// take is the inverse of value. It reports whether c is a legal value of the field.
 func (o *op) take(c cell, lanes []uint32) bool {
 	reason := wire.NoFault
 	single, double := float64(math.Float32frombits(uint32(c[0]))), math.Float64frombits(c[0])
@@ -203,7 +203,7 @@ func (o *op) extended(v uint64) uint64 {
 	return uint64(int64(v<<unused) >> unused)
 }
 
-// AppendPayload appends a message's payload, one row, in a line: its fields, or that they cannot be read.
+// AppendPayload appends the fields of a message's payload (one row) in one line, or that it is illegal.
 func (p *Plan) AppendPayload(dst, payload []byte) []byte {
 	lanes, r := make([]uint32, p.Lanes()), wire.NewBitReader(payload)
 	if !p.ReadRow(&r, lanes) || !r.Done() {
@@ -214,8 +214,8 @@ func (p *Plan) AppendPayload(dst, payload []byte) []byte {
 	return append(p.AppendValues(dst, lanes), '\n')
 }
 
-// AppendValues appends the fields of a row by name, with the values that they have at the receiver, such as
-// "Pos.X=1.5 Pos.Y=-3 Rot=(0 0 0 1) Target=12v3 Home=nil".
+// AppendValues appends the fields of a row by name, with the receiver's values, such as "Pos.X=1.5 Pos.Y=-3 Rot=(0 0 0
+// 1) Target=12v3 Home=nil".
 func (p *Plan) AppendValues(dst []byte, lanes []uint32) []byte {
 	for i := range p.ops {
 		if i > 0 {
@@ -236,7 +236,7 @@ func (p *Plan) appendField(dst []byte, i int, lanes []uint32) []byte {
 	return o.appendValue(dst, o.value(lanes))
 }
 
-// appendValue appends a field's value in the shortest text that tells it from all others.
+// appendValue appends a field's value in the shortest unambiguous text.
 func (o *op) appendValue(dst []byte, c cell) []byte {
 	switch o.kind {
 	case opBool:
@@ -265,8 +265,8 @@ func (o *op) appendValue(dst []byte, c cell) []byte {
 	return strconv.AppendFloat(dst, math.Float64frombits(c[0]), 'g', -1, 64)
 }
 
-// Outside tells of a value of the plan's Type what the fault of its quantising does not: the number that is out of range, and the bounds of
-// its tag, as "300, and its tag allows -100 to 100". It is empty for other faults.
+// Outside describes an OutOfRange fault of a value: the number and the bounds of its tag, as "300, and its tag allows
+// -100 to 100". It returns "" for other faults.
 func (p *Plan) Outside(v reflect.Value, fault Fault) string {
 	if fault.Reason != wire.OutOfRange {
 		return ""
@@ -277,7 +277,7 @@ func (p *Plan) Outside(v reflect.Value, fault Fault) string {
 	return ""
 }
 
-// fieldOf returns the field of a path, also of an element of a list; nil if there is none.
+// fieldOf returns the field with a path, also in an element of a list; nil if there is none.
 func (p *Plan) fieldOf(path string) *op {
 	for i := range p.ops {
 		o := &p.ops[i]
@@ -296,7 +296,7 @@ func (p *Plan) fieldOf(path string) *op {
 	return nil
 }
 
-// outsideOf tells what number a field has and which its tag allows; empty for a field without bounds.
+// outsideOf describes a field's number and the bounds of its tag; "" for a field without bounds.
 func (o *op) outsideOf(v reflect.Value) string {
 	low, high := "", ""
 	switch o.kind {
@@ -327,7 +327,7 @@ func (o *op) outsideOf(v reflect.Value) string {
 	return fmt.Sprintf("%s, and its tag allows %s to %s", number, low, high)
 }
 
-// fieldBy returns the field of a value that a path leads to, as compile names fields: "Vel.X", "A[2]", or "value" for the value itself.
+// fieldBy returns the value at a path, in the form that compile uses: "Vel.X", "A[2]", or "value" for v itself.
 func fieldBy(v reflect.Value, path string) reflect.Value {
 	for _, step := range strings.FieldsFunc(path, func(r rune) bool { return r == '.' || r == '[' || r == ']' }) {
 		if isTail(v.Type()) && step != "value" {

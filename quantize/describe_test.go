@@ -61,7 +61,7 @@ func TestDebugDescribes(t *testing.T) {
 	require.Equal(t, 5, r.Remaining())
 }
 
-// TestDebugIsReadByEye: the bytes are the fields, at their size, from a byte on.
+// TestDebugIsReadByEye: the debug encoding is the fields in their sizes, from a byte boundary on.
 func TestDebugIsReadByEye(t *testing.T) {
 	type seen struct {
 		X     float32 `net:"min=-512,max=512,step=0.5"`
@@ -80,8 +80,8 @@ func TestDebugIsReadByEye(t *testing.T) {
 	require.Equal(t, p.AppendFields(nil, unsafe.Pointer(&v)), buf[1:17], "a value that is one of quantising's stands as in memory")
 }
 
-// TestDebugLaw: the row survives, plain and packed, at any place; it is what AppendFields says of its value; and
-// the cell functions agree with those that work in memory.
+// TestDebugLaw: rows survive the debug encoding, plain and packed, at any offset. Its bytes equal AppendFields, and the
+// cell functions agree with those on memory.
 func TestDebugLaw(t *testing.T) {
 	p, plain := mustDebug[everyKind](t, "EveryKind"), mustCompile[everyKind](t, "EveryKind")
 	rapid.Check(t, func(t *rapid.T) {
@@ -99,7 +99,7 @@ func TestDebugLaw(t *testing.T) {
 		start := int(before+7) / 8
 		require.Equal(t, start*8+p.Bits(), w.Bits())
 		w.Write(5, 3)
-		words[0] = math.MaxUint64 // of an earlier row
+		words[0] = math.MaxUint64 // left over from an earlier row
 		p.Pack(lanes, words)
 		p.WritePacked(&w, words)
 		n := w.Finish()
@@ -122,7 +122,7 @@ func TestDebugLaw(t *testing.T) {
 	})
 }
 
-// TestDebugRefuses: bits before the row, and values that quantising does not give.
+// TestDebugRefuses: non-zero padding before the row, and values that are not quantised, are refused.
 func TestDebugRefuses(t *testing.T) {
 	type strict struct {
 		On    bool
@@ -187,7 +187,7 @@ func TestDebugAllocatesNothing(t *testing.T) {
 	})
 }
 
-// FuzzReadRowDebug: WriteRow gives back all that ReadRow takes, and memory has the same value.
+// FuzzReadRowDebug: WriteRow writes every row that ReadRow accepts unchanged, and memory has the same value.
 func FuzzReadRowDebug(f *testing.F) {
 	p, err := Compile(reflect.TypeFor[everyKind](), "EveryKind")
 	require.NoError(f, err)
@@ -227,7 +227,7 @@ func TestDebugRun(t *testing.T) {
 	v := []sticks{{H: 1, A6: -1}, {H: 1, A6: -1}, {H: 2, H6: -3, A6: 1}}
 	n := p.Lanes()
 	rows, back, buf := make([]uint32, 3*n), make([]uint32, 4*n), make([]byte, 200)
-	want := []byte{7} // Var of 3: 1 11, and zeros up to the byte
+	want := []byte{7} // Var of 3: 1 11, then padding
 	for i := range v {
 		require.Equal(t, Fault{}, p.Quantise(unsafe.Pointer(&v[i]), rows[i*n:(i+1)*n]))
 		want = p.AppendFields(want, unsafe.Pointer(&v[i]))
@@ -247,7 +247,7 @@ func TestDebugRun(t *testing.T) {
 	}
 }
 
-// shown is a message of one field of each sort of value.
+// shown is a message with one field of each kind of value.
 type shown struct {
 	On    bool
 	Small int8 `net:"min=-5,max=5"`
@@ -361,7 +361,7 @@ func TestDumpOfHeaders(t *testing.T) {
 	}
 }
 
-// FuzzDump: any bytes give a text, whatever they claim.
+// FuzzDump: any bytes give a text without a panic.
 func FuzzDump(f *testing.F) {
 	check := wire.NewChecksum(1, 2)
 	packed, debug := mustCompile[shown](f, "Shown"), mustDebug[shown](f, "Shown")
@@ -382,7 +382,7 @@ func FuzzDump(f *testing.F) {
 	})
 }
 
-// limited has a field of each kind that has bounds.
+// limited has a bounded field of each kind.
 type limited struct {
 	Fixed  float32 `net:"min=-512,max=512,step=0.25"`
 	Wide   float64 `net:"min=0,max=1,step=0.001"`

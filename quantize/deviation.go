@@ -5,14 +5,14 @@ import (
 	"slices"
 )
 
-// Deviation is the first difference between two rows that is larger than a tolerance.
+// Deviation is the first difference between two rows that exceeds a tolerance.
 type Deviation struct {
-	Field    string  // Its path within the component.
-	From, To float64 // The values of the two rows; of a rotation the numbers that differ most, else of a field that is no number its lane.
+	Field    string  // its path within the component
+	From, To float64 // values of the two rows; of a rotation the components that differ most; of a field that is not a number its lane
 }
 
-// Deviates compares two rows field by field. Numbers, angles and the parts of rotations may differ by tolerance, in their own units, angles
-// by the shorter way round; all other fields must be equal. With tolerance 0 all lanes must be equal.
+// Deviates compares two rows field by field. Numbers, angles (the shorter way round) and components of rotations may
+// differ by tolerance, in their own units. All other fields must be equal. With tolerance 0 all lanes must be equal.
 func (p *Plan) Deviates(from, to []uint32, tolerance float64) (d Deviation, deviates bool) {
 	if slices.Equal(from, to) {
 		return d, false
@@ -46,7 +46,7 @@ func (p *Plan) Deviates(from, to []uint32, tolerance float64) (d Deviation, devi
 	return Deviation{}, false
 }
 
-// real reports whether a field is one number that is no integer.
+// real reports whether a field is one number other than an integer.
 func (o *op) real() bool {
 	switch o.kind {
 	case opFixed32, opFixed64, opFloat32, opFloat64, opHalf32, opHalf64, opAxis32, opAxis64, opAngle32, opAngle64:
@@ -55,7 +55,7 @@ func (o *op) real() bool {
 	return false
 }
 
-// rotations finds the parts of two rotations that differ most. A rotation and its negative are the same.
+// rotations finds the components of two rotations that differ most. A rotation equals its negative.
 func (d *Deviation) rotations(a, b [4]float32) (most float64) {
 	sign, dot := float32(1), float32(0)
 	for k := range a {
@@ -72,7 +72,7 @@ func (d *Deviation) rotations(a, b [4]float32) (most float64) {
 	return most
 }
 
-// Distance returns the distance between the numbers of two rows: the root of the sum of the squares. Angles and rotations do not count.
+// Distance returns the Euclidean distance between the numbers of two rows, without angles and rotations.
 func (b *Blend) Distance(from, to []uint32) float64 {
 	square := 0.0
 	for i := range b.fields {
@@ -84,9 +84,9 @@ func (b *Blend) Distance(from, to []uint32) float64 {
 	return math.Sqrt(square)
 }
 
-// turned applies a part of the turn that leads from one rotation to another to a third one.
+// turned rotates q by a part of the turn between two rotations.
 func (f *blendField) turned(q [4]float32, from, to []uint32, part float64) [4]float32 {
-	a, b := f.op.rotation(to), f.op.rotation(from) // The turn is b * conj(a): the way back, from to to from.
+	a, b := f.op.rotation(to), f.op.rotation(from) // the turn is b * conj(a), from to back to from
 	turn := product(b, [4]float32{-a[0], -a[1], -a[2], a[3]})
 	if turn[3] < 0 {
 		for k := range turn {
@@ -110,7 +110,7 @@ func (f *blendField) turned(q [4]float32, from, to []uint32, part float64) [4]fl
 	return product(turn, q)
 }
 
-// product is the product of two quaternions x, y, z, w.
+// product returns the product of two quaternions x, y, z, w.
 func product(a, b [4]float32) [4]float32 {
 	return [4]float32{
 		float32(a[3]*b[0]) + float32(a[0]*b[3]) + float32(a[1]*b[2]) - float32(a[2]*b[1]),

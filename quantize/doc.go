@@ -1,4 +1,4 @@
-// Package quantize turns components into rows of whole numbers and back.
+// Package quantize converts components to rows of integers (lanes) and back.
 //
 // Words owned here:
 //   - plan: a component type, compiled once: which fields are sent, and how;
@@ -6,29 +6,29 @@
 //   - row: one component of one entity, quantised;
 //   - lane: one number of a row, of up to 32 bits; most fields have one, a 64-bit number has two, a quaternion four;
 //   - absolute row: a row that is sent whole, without a baseline;
-//   - run: similar rows in one message, each after the first as its difference from the one before;
-//   - tail: the texts and lists of a row, behind its other lanes: as long as they are, not as long as they may be;
-//   - fault: what was wrong with a value that the game wrote;
+//   - run: similar rows in one message, each after the first as its difference from the previous row;
+//   - tail: the texts and lists of a row, after its other lanes, in their present length instead of the maximum;
+//   - fault: a problem in a value that the game wrote;
 //   - model: how a lane is extrapolated from earlier versions of its row (T and T', see package delta);
-//   - blend: a value between two versions of a row, for the eye;
+//   - blend: a value interpolated between two versions of a row, for display.
 //
 // Quantise and Dequantise never allocate. The same row gives the same bytes on every machine.
 //
 // # Files
 //
-//   - compile.go, parse.go: a type and its tags, or a description, to a plan
+//   - compile.go, parse.go: compile a Go type with its tags, or a description, into a plan
 //   - coarse.go: plans with larger steps
-//   - older.go: plans of a component as it was in an older build
-//   - deviation.go: how far a value is from another, field by field; the first difference beyond a tolerance
-//   - plan.go: what a plan tells
-//   - field.go: rounding, ranges, angles and rotations: one field to lanes and back
-//   - unsafe.go: the memory of a component: Quantise, Dequantise, Compare; Conversion of a row to that of a band or an older build
-//   - columns.go: many rows of one component at once, as one does by one
-//   - snap.go: rotations that become those that travel, many at once
-//   - row.go: absolute rows and runs in bits
-//   - tail.go: texts and lists
+//   - older.go: plans of components of an older build
+//   - deviation.go: compares rows field by field, with a tolerance
+//   - plan.go: Plan and its properties
+//   - field.go: converts one field to lanes and back: rounding, ranges, angles, rotations
+//   - unsafe.go: accesses components in memory: Quantise, Dequantise, Compare; Conversion to rows of a band or an older build
+//   - columns.go: Quantise and Dequantise for many rows of one component
+//   - snap.go: rounds many rotations to the values that are sent
+//   - row.go: encodes absolute rows and runs
+//   - tail.go: encodes texts and lists
 //   - entity.go: entity fields and relations
-//   - extrapolate.go: models of lanes
-//   - blend.go: values between two versions: numbers, angles the shorter way, rotations
-//   - describe.go: plans as text; markers of debug builds
+//   - extrapolate.go: selects the extrapolation model of each lane
+//   - blend.go: interpolates between two versions
+//   - describe.go: the canonical text of plans; the debug encoding
 package quantize

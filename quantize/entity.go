@@ -8,28 +8,27 @@ import (
 	"github.com/arche-netcode/netcode/wire"
 )
 
-// An entity field names another entity. In memory it is two uint32, as Arche's handle is; everywhere else it is two
-// lanes, the index and the generation of a network id, or zeros for nil. In a packed row it is
+// An entity field names another entity. In memory it is two uint32, like Arche's handle. In a row it is two lanes, the
+// index and the generation of a network id, or zeros for nil. In a packed row it is
 //
 //	0                                nil
 //	1, 5 bits n, max(n,1) bits, Var  n = 0: index 0 or 1; else index 2^n + the bits. Var: generation - 1
 //
-// so that each value has one encoding and generation 0 has none. In the rows of a run after the first it is two lanes like
-// any others.
+// so that each value has one encoding and generation 0 has none. In the later rows of a run it is two plain lanes.
 
-// archePath is the package of the types that the compiler knows by name, so as not to import them.
+// archePath is the package of types that the compiler recognises by name, without importing it.
 const archePath = "github.com/mlange-42/arche/ecs"
 
-// maxRefBits is the longest entity field in a packed row: index 2^32-1, generation 2^32-1.
+// maxRefBits is the maximum length of an entity field in a packed row, in bits.
 const maxRefBits = 1 + 5 + 31 + 63
 
-// Refs returns the first lane of each entity field, the target included, in ascending order. Lane and lane+1 are index and
-// generation of a network id, or zeros. The slice is the plan's own.
+// Refs returns the first lane of each entity field, including the target, in ascending order. Lanes lane and lane+1 are
+// the index and generation of a network id, or zeros. Do not change the slice.
 func (p *Plan) Refs() []int { return p.refs }
 
-// Handles returns those of Refs that are a handle of the local world in memory: Quantise and Dequantise copy it as it
-// is, and who calls them puts the network id in its place, or the other way round. The rest of Refs are the target and
-// fields of type NetworkID, which are the same in memory as on the wire. The slice is the plan's own.
+// Handles returns the Refs that are a handle of the local world in memory. Quantise and Dequantise copy the handle;
+// their caller converts it to or from a network id. The other Refs are the target and NetworkID fields, which are the
+// same in memory and in the row. Do not change the slice.
 func (p *Plan) Handles() []int { return p.holds }
 
 // Parts of the errors about entity handles.
@@ -38,8 +37,8 @@ const (
 	useNetworkID    = `a message, an input or a collection names an entity by a field of type NetworkID with that tag`
 )
 
-// CheckHandles returns an error that names the first field which is a handle of the local world, or the target of a relation. Only
-// components may have these, since only for them somebody puts the network id in the handle's place.
+// CheckHandles returns an error for the first field that is a handle of the local world or a relation's target. Only
+// components may have these: messages and inputs have no conversion to network ids.
 func (p *Plan) CheckHandles() error {
 	at := -1
 	if lane, relation := p.Target(); relation {
@@ -55,8 +54,8 @@ func (p *Plan) CheckHandles() error {
 	return c.fail(p.ops[p.lanes[at].op].path, `%s, also with the tag net:"entity": %s`, handlesAreLocal, useNetworkID)
 }
 
-// Target returns the first lane of a relation's target, and whether the plan is of a relation: a component whose first
-// field embeds Arche's ecs.Relation. The target lies in no memory: Quantise and Dequantise leave it alone.
+// Target returns the first lane of a relation's target. ok reports whether the component is a relation: its first field
+// embeds Arche's ecs.Relation. The target has no memory; Quantise and Dequantise do not touch it.
 func (p *Plan) Target() (lane int, ok bool) { return p.goal, p.aimed }
 
 // isEntity reports whether t is a struct of exactly two uint32.
@@ -65,7 +64,7 @@ func isEntity(t reflect.Type) bool {
 		t.Field(0).Type.Kind() == reflect.Uint32 && t.Field(1).Type.Kind() == reflect.Uint32
 }
 
-// isRelation reports whether t is a relation by Arche's own rule.
+// isRelation reports whether t is a relation by Arche's rule.
 func isRelation(t reflect.Type) bool {
 	if t.Kind() != reflect.Struct || t.NumField() == 0 {
 		return false
@@ -95,14 +94,14 @@ func (c *compiler) target() error {
 	return c.ref(op{kind: opTarget, size: 4, path: "target", text: "entity"})
 }
 
-// ref appends two lanes that are a network id.
+// ref adds a field of two lanes, a network id.
 func (c *compiler) ref(o op) error {
 	c.plan.refs = append(c.plan.refs, len(c.plan.lanes))
 	return c.add(o, lane{bits: 32, max: math.MaxUint32}, lane{bits: 32, max: math.MaxUint32, check: checkRef})
 }
 
-// quantiseRef takes an entity field. Of a network id, what names no entity is nil; of a handle, whatever it is goes on to
-// the bridge.
+// quantiseRef quantises an entity field. An invalid network id becomes nil; a handle is copied, for the caller to
+// convert.
 func (o *op) quantiseRef(id wire.NetworkID, lanes []uint32) wire.FaultReason {
 	if o.kind == opID && id.Generation == 0 && id.Index != 0 {
 		lanes[o.lane], lanes[o.lane+1] = 0, 0
@@ -112,7 +111,7 @@ func (o *op) quantiseRef(id wire.NetworkID, lanes []uint32) wire.FaultReason {
 	return wire.NoFault
 }
 
-// isRef reports whether the field that a lane belongs to names an entity.
+// isRef reports whether a lane belongs to an entity field.
 func (p *Plan) isRef(l *lane) bool { return p.ops[l.op].kind >= opHandle }
 
 // writeRef writes an entity field of a packed row.
@@ -182,7 +181,7 @@ func (p *Plan) readRefs(r *wire.BitReader, row []uint32) bool {
 	return !r.Failed() && p.readTails(r, row)
 }
 
-// writePackedRefs is WritePacked for a plan with entity fields: the words hold each lane in its bits.
+// writePackedRefs is WritePacked for a plan with entity fields: packed has each lane in its full width.
 func (p *Plan) writePackedRefs(w *wire.BitWriter, packed []uint64) {
 	at := uint(0)
 	next := func(width uint) uint64 {

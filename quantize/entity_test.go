@@ -17,7 +17,7 @@ import (
 	"github.com/arche-netcode/netcode/internal/alloctest"
 )
 
-// handle is a game's own type of Arche's shape.
+// handle is a game's own type with the layout of Arche's.
 type handle struct{ ID, Gen uint32 }
 
 type seeker struct {
@@ -27,7 +27,7 @@ type seeker struct {
 	Home   wire.NetworkID `net:"entity"`
 	Fear   float32        `net:"min=0,max=1,step=0.01"`
 	Here   ecs.Entity     `net:"-"`
-	plain  wire.NetworkID // without the tag two numbers like any others
+	plain  wire.NetworkID // without the tag: two plain numbers
 	Rot    [4]float32     `net:"quat,bits=9"`
 	Inner  struct{ On bool }
 }
@@ -69,7 +69,7 @@ func TestEntityFieldsCompile(t *testing.T) {
 	require.Empty(t, mustCompile[body](t, "Body").Refs())
 }
 
-// A field that looks like an entity or a relation, and is none, is not taken for one.
+// A field that resembles an entity or a relation, but is none, is not compiled as one.
 func TestEntityFieldsRefused(t *testing.T) {
 	type three struct{ A, B, C uint32 }
 	type wide struct{ A, B uint64 }
@@ -102,7 +102,7 @@ func TestEntityFieldsRefused(t *testing.T) {
 	require.False(t, ok, "Arche wants it first")
 }
 
-// plainRef is the encoding as a text of bits, the first one first.
+// plainRef returns the encoding as a text of bits, in order.
 func plainRef(id wire.NetworkID) string {
 	if id.Generation == 0 {
 		return "0"
@@ -146,7 +146,7 @@ func drawRef(t *rapid.T) wire.NetworkID {
 	return wire.NetworkID{Index: rapid.Uint32().Draw(t, "index") >> shift, Generation: max(rapid.Uint32().Draw(t, "generation")>>rapid.IntRange(0, 31).Draw(t, "less"), 1)}
 }
 
-// ids puts network ids into the lanes of a row's entity fields, as a bridge does.
+// ids sets the lanes of a row's entity fields to network ids, as the caller of Quantise does.
 func putIDs(p *Plan, lanes []uint32, id func() wire.NetworkID) {
 	for _, at := range p.Refs() {
 		v := id()
@@ -210,8 +210,7 @@ func TestEntityGolden(t *testing.T) {
 	require.Equal(t, "07"+"0300000004000000"+"e803000002000000", hex.EncodeToString(buf[:w.Finish()]))
 }
 
-// A value that no writer writes is refused: a generation above 32 bits, an index without a
-// generation.
+// Illegal values are refused: a generation above 32 bits, an index without a generation.
 func TestEntityIllegal(t *testing.T) {
 	for _, generation := range []uint64{math.MaxUint32, math.MaxUint32 + 1, math.MaxUint64} {
 		buf := make([]byte, 32)
@@ -241,7 +240,7 @@ func TestEntityIllegal(t *testing.T) {
 	require.Equal(t, []uint32{0, 0}, lanes, "written as nil")
 }
 
-// Every way that a row takes gives the row back, and cut anywhere it is refused.
+// Every encoding of a row is decoded unchanged, and refused if cut anywhere.
 func TestEntityRows(t *testing.T) {
 	for _, debug := range []bool{false, true} {
 		for _, p := range []*Plan{mustCompile[seeker](t, "S"), mustCompile[onBoard](t, "O"), mustCompile[bond](t, "B")} {
@@ -303,7 +302,7 @@ func checkEntityRow(t *rapid.T, p *Plan) {
 	require.LessOrEqual(t, w.Bits(), maxRunBits(p, 2))
 }
 
-// Memory: handles go through as they are, network ids and blank memory beside them too, the target's lanes stay.
+// Handles are copied unchanged, network ids and zero memory too; the target's lanes are not touched.
 func TestEntityMemory(t *testing.T) {
 	p := mustCompile[seeker](t, "Seeker")
 	v := seeker{Speed: 3, Seen: [2]handle{{7, 0}, {9, 4}}, Home: wire.NetworkID{Index: 5, Generation: 6}, Rot: [4]float32{0, 0, 0, 1}}
@@ -361,7 +360,7 @@ func TestEntityRowsAllocateNothing(t *testing.T) {
 	})
 }
 
-// FuzzEntityRow: whatever is read is written again in the same bits.
+// FuzzEntityRow: an accepted row is written again with the same bits.
 func FuzzEntityRow(f *testing.F) {
 	f.Add([]byte{0})
 	f.Add([]byte{7, 0xC3, 0x4F, 0xE8, 0x07})
@@ -386,7 +385,7 @@ func FuzzEntityRow(f *testing.F) {
 			require.Equal(t, textOf(b, used), textOf(buf, used))
 			if before := used; p.ReadNext(&r, lanes, next) {
 				require.LessOrEqual(t, before, len(b)*8)
-				p.WriteRow(&w, next) // legal, or the row could not be written again
+				p.WriteRow(&w, next) // panics for an illegal row
 			}
 		}
 	})

@@ -7,20 +7,20 @@ import (
 	"github.com/arche-netcode/netcode/wire"
 )
 
-// extrapolateKind tells how a field is extrapolated: as suits its kind, unless its tag names another way.
+// extrapolateKind selects how a field is extrapolated; the zero value is the default of its kind.
 type extrapolateKind uint8
 
 const (
 	extrapolateUsual    extrapolateKind = iota
-	extrapolateNone                     // nothing is known: it is sent whole
-	extrapolatePrevious                 // what it was at T
-	extrapolateLinear                   // where it goes in a straight line
+	extrapolateNone                     // not at all: the field is sent whole
+	extrapolatePrevious                 // unchanged since T
+	extrapolateLinear                   // linearly
 )
 
-// extrapolateWords are the words of the tag, and behind a tilde of the canonical text.
+// extrapolateWords returns the words of the tag, also used after a tilde in the canonical text.
 func extrapolateWords() [4]string { return [4]string{"", "none", "previous", "linear"} }
 
-// parseExtrapolate reads the word behind extrapolate=.
+// parseExtrapolate parses the word after extrapolate=.
 func parseExtrapolate(word string) (extrapolateKind, error) {
 	for k, known := range extrapolateWords() {
 		if k > 0 && known == word {
@@ -30,7 +30,7 @@ func parseExtrapolate(word string) (extrapolateKind, error) {
 	return 0, fmt.Errorf("extrapolate=%s: it is none, previous or linear", word)
 }
 
-// usual returns how fields of a kind are extrapolated without a tag.
+// usual returns the default extrapolation of the field's kind.
 func (o *op) usual() extrapolateKind {
 	switch o.kind {
 	case opFloat32, opFixed32, opFixed64, opAxis32, opAxis64, opAngle32, opAngle64, opQuat:
@@ -39,7 +39,7 @@ func (o *op) usual() extrapolateKind {
 	return extrapolatePrevious
 }
 
-// expectBy makes a field be extrapolated as its tag tells.
+// expectBy sets the extrapolation of a field from its tag.
 func (o *op) expectBy(k extrapolateKind, lanes int) error {
 	switch {
 	case k == extrapolateUsual || k == o.usual():
@@ -56,15 +56,14 @@ func (o *op) expectBy(k extrapolateKind, lanes int) error {
 	return nil
 }
 
-// Extrapolation is a component's own idea of what its row will be: it fills extrapolated, one number a lane, from what both
-// ends hold. It must come to the same on every machine: whole numbers, or floats in operations that are rounded one by
-// one; and it must not keep the slices. A result beyond a lane's bits counts as the largest that fits. Before
-// may be nil.
+// Extrapolation is a component's own extrapolation function. It fills extrapolated, one number per lane, from the
+// baselines. The result must be the same on every machine: use integers, or floats with each operation rounded
+// separately. It must not keep the slices. Values above a lane's maximum are clamped. Before may be nil.
 type Extrapolation func(extrapolated []uint32, v *Baselines)
 
-// ExtrapolateBy gives the plan an extrapolation function of its own, for all its lanes but booleans and those tagged otherwise.
-// The name stands for it in Describe: both ends must give the same function under the same name. Call it before the plan
-// is used. It panics on a name that is not 1 to 64 letters, digits, dots, dashes and underscores.
+// ExtrapolateBy sets the plan's own extrapolation function, for all lanes except booleans and fields with another tag.
+// Describe includes the name: both ends must use the same function under the same name. Call it before the plan is
+// used. It panics unless the name is 1 to 64 letters, digits, dots, dashes and underscores.
 func (p *Plan) ExtrapolateBy(name string, f Extrapolation) {
 	if !wire.IsName(name) {
 		panic(fmt.Sprintf("wire: %q is no name for an extrapolation", name))
@@ -72,39 +71,39 @@ func (p *Plan) ExtrapolateBy(name string, f Extrapolation) {
 	p.extrapolator, p.extrapolate = name, f
 }
 
-// Extrapolate calls the plan's own extrapolation function; it has one.
+// Extrapolate calls the plan's own extrapolation function, which must exist.
 func (p *Plan) Extrapolate(extrapolated []uint32, v *Baselines) { p.extrapolate(extrapolated, v) }
 
-// ExtrapolatedBy returns the name of the plan's own extrapolation function, empty where there is none.
+// ExtrapolatedBy returns the name of the plan's own extrapolation function, "" if it has none.
 func (p *Plan) ExtrapolatedBy() string { return p.extrapolator }
 
-// Extrapolates reports whether the plan has an extrapolation function, and not its name alone.
+// Extrapolates reports whether the plan has the extrapolation function itself, not only its name.
 func (p *Plan) Extrapolates() bool { return p.extrapolate != nil }
 
-// LaneModel tells how a lane is extrapolated from earlier versions of its row.
+// LaneModel selects how a lane is extrapolated from earlier versions of its row.
 type LaneModel uint8
 
-// The models of a lane. T is the tick of the baseline, T' that of the baseline before it.
+// Models of a lane. T is the tick of the baseline, T' that of the previous baseline.
 const (
-	ModelImplied LaneModel = iota // one bit: it changed, so it is the other
-	ModelRaw                      // nothing is known
-	ModelSame                     // what it was at T
-	ModelLinear                   // where it goes in a straight line from T' through T
-	ModelTurn                     // the same, around a circle of 2^bits
-	ModelFloat                    // the same, the lane being the bits of a float32
-	ModelLargest                  // which component of a rotation is left out
-	ModelPart                     // one of the others
+	ModelImplied LaneModel = iota // one bit: if it changed, it has the other value
+	ModelRaw                      // not extrapolated
+	ModelSame                     // unchanged since T
+	ModelLinear                   // linear, from T' through T
+	ModelTurn                     // linear, on a circle of 2^bits
+	ModelFloat                    // linear; the lane is the bits of a float32
+	ModelLargest                  // index of a rotation's left-out component
+	ModelPart                     // one of a rotation's other components
 )
 
-// Lane describes a lane of a row to a coder.
+// Lane describes a lane of a row to an encoder.
 type Lane struct {
-	Bits  uint8     // how many the lane has
+	Bits  uint8     // number of bits
 	Model LaneModel // how it is extrapolated
-	Still bool      // its movement is not continued: it is expected to stay
+	Still bool      // extrapolated as unchanged, even if it moved before
 	Free  bool      // every number up to Largest is legal, whatever the other lanes are
-	Field uint16    // its field's place in Fields
+	Field uint16    // index in Fields
 	First int16     // of a rotation: its first lane
-	// Largest is the largest legal number, as far as it does not depend on other lanes.
+	// Largest is the largest legal number, regardless of the other lanes.
 	Largest uint64
 }
 
@@ -137,7 +136,7 @@ func (p *Plan) Lane(i int) Lane {
 		l.Model, l.First = ModelPart, int16(o.lane)
 	}
 	if l.Bits == 32 && len(numberLanes(o.count)) == 2 && i == o.lane {
-		l.Model = ModelRaw // the low half of 64 bits
+		l.Model = ModelRaw // the low half of a 64-bit number
 	}
 	switch {
 	case l.Model <= ModelRaw:
@@ -156,8 +155,8 @@ func (p *Plan) Lane(i int) Lane {
 // Baselines are the versions that a row is encoded against.
 type Baselines struct {
 	Base   []uint32 // as of T
-	Before []uint32 // as of T', nil if that is not used
-	Age    int64    // ticks from T to the row's own tick, from 1
-	Span   int64    // ticks from T' to T, from 1; of no meaning without Before
-	Miss   int      // how far off the last lane was of the same entity's row before, 0 to 2; coding a row sets it for the next
+	Before []uint32 // as of T', nil if not used
+	Age    int64    // ticks from T to the row's own tick, at least 1
+	Span   int64    // ticks from T' to T, at least 1; unused without Before
+	Miss   int      // class of the distance of the previous lane from its extrapolation, 0 to 2; encoding updates it
 }

@@ -7,13 +7,12 @@ import (
 	"github.com/arche-netcode/netcode/wire"
 )
 
-// opKind tells how a field's memory becomes lanes. Hot loops switch on it; there is no call through an
-// interface or a function value anywhere on the way.
+// opKind selects the conversion of a field in memory to lanes. Hot loops switch on it; there are no interface or function calls.
 type opKind uint8
 
 const (
 	opBool    opKind = iota // 1 bit
-	opInt8                  // whole range, offset so that the order of the numbers is kept
+	opInt8                  // full range, offset so that the order is kept
 	opInt16                 // the same
 	opInt32                 // the same
 	opInt64                 // the same, two lanes
@@ -36,30 +35,30 @@ const (
 	opTarget                // the same lanes without memory: a relation's target
 )
 
-// op is one field of a plan. Which of the numbers mean something depends on the kind.
+// op is one field of a plan. The kind determines which numbers are used.
 type op struct {
 	kind        opKind
-	size        uint8               // bytes in memory of the field; of one number for a quaternion or an entity
+	size        uint8               // bytes in memory: of the field, or of one number of a quaternion or entity
 	signed      bool                // integers
 	offset      uintptr             // of the field in the component
 	lane        int                 // first lane
-	min         float64             // fixed: value of number 0
-	max         float64             // fixed: value of the largest number
+	min         float64             // fixed: value of lane 0
+	max         float64             // fixed: value of the largest lane
 	step        float64             // value of one step
-	scale       float64             // steps to a unit
-	slack       float64             // quat: how far from 1 a squared length may be and yet count as 1
-	flip        uint64              // integers: sign bit, turned over so that unsigned order is the order of the values
-	low         uint64              // range: the least value, flipped
-	count       uint64              // largest number; 2^bits-1 for angle and quat
-	run         int                 // the number, from 1, of the plan's runs of fields that this one begins
-	quat        *kernel.QuatNumbers // where rotations go by fours
-	extrapolate extrapolateKind     // when the tag asks for another than is usual
+	scale       float64             // steps per unit
+	slack       float64             // quat: how far a squared length may differ from 1 and still count as 1
+	flip        uint64              // integers: XOR of the sign bit, so that unsigned order is the order of the values
+	low         uint64              // range: minimum, XOR flip
+	count       uint64              // largest lane; 2^bits-1 for angle and quat
+	run         int                 // number, from 1, of the plan's run that starts with this field; 0 for none
+	quat        *kernel.QuatNumbers // set if the assembly quantises this rotation
+	extrapolate extrapolateKind     // if tagged
 	path        string              // of the field within the component
-	text        string              // of its kind in Describe
-	tail        *tailField          // of a text or a list
+	text        string              // kind in Describe
+	tail        *tailField          // text or list
 }
 
-// quantiseFixed quantises a float within bounds.
+// quantiseFixed quantises a bounded float.
 func (o *op) quantiseFixed(f float64, lanes []uint32) wire.FaultReason {
 	if f >= o.min && f <= o.max {
 		lanes[o.lane] = uint32(int64(float64((f-o.min)*o.scale) + 0.5))
@@ -93,12 +92,12 @@ func (o *op) quantiseFloat64(v uint64, lanes []uint32) wire.FaultReason {
 	return wire.NoFault
 }
 
-// turns is the number of turns either way that the fast path of quantiseAngle takes.
+// turns is the number of turns in either direction that quantiseAngle handles on its fast path.
 const turns = 1 << 14
 
-// quantiseAngle quantises an angle in radians; any number of turns is the same angle.
+// quantiseAngle quantises an angle in radians, modulo full turns.
 func (o *op) quantiseAngle(f float64, lanes []uint32) wire.FaultReason {
-	shift := float64(o.count+1) * turns // a whole number of turns: makes truncation round down
+	shift := float64(o.count+1) * turns // a whole number of turns: truncation then rounds down
 	x := float64(f*o.scale) + 0.5 + shift
 	if !(x >= 0 && x < 2*shift) {
 		if f-f != 0 {
@@ -110,7 +109,7 @@ func (o *op) quantiseAngle(f float64, lanes []uint32) wire.FaultReason {
 	return wire.NoFault
 }
 
-// angle returns the value of an angle's number, in [-pi, pi) before it is rounded to the field's width.
+// angle returns the angle of a lane in [-pi, pi), before it is rounded to the field's width.
 func (o *op) angle(lane uint32) float64 {
 	n := int64(lane)
 	if uint64(lane) > o.count/2 {
@@ -119,12 +118,12 @@ func (o *op) angle(lane uint32) float64 {
 	return float64(n) * o.step
 }
 
-// fixed returns the value of a fixed field's number. The conversions keep compilers from fusing the
-// product and the sum, which would give other bits on other machines. The largest number may come out a
-// bit above max in a float64, which would be out of bounds at the next quantising.
+// fixed returns the value of a fixed field's lane. The conversions prevent fused multiply-add, which would give other
+// bits on some machines. The result is clamped: the largest lane may otherwise exceed max slightly and be out of range
+// at the next quantisation.
 func (o *op) fixed(lane uint32) float64 { return min(o.min+float64(float64(lane)*o.step), o.max) }
 
-// quantiseRange quantises an integer with min and max, given with its sign extended to 64 bits.
+// quantiseRange quantises an integer with min and max. v is sign-extended to 64 bits.
 func (o *op) quantiseRange(v uint64, lanes []uint32) (reason wire.FaultReason) {
 	v ^= o.flip
 	n := v - o.low
@@ -141,7 +140,7 @@ func (o *op) quantiseRange(v uint64, lanes []uint32) (reason wire.FaultReason) {
 	return reason
 }
 
-// ranged returns the value of a ranged integer's number.
+// ranged returns the value of a ranged integer's lanes.
 func (o *op) ranged(lanes []uint32) uint64 {
 	n := uint64(lanes[o.lane])
 	if o.count > math.MaxUint32 {
@@ -158,16 +157,17 @@ func bit(b bool) (v uint32) {
 	return v
 }
 
-// halfMax is the number of wire.MaxFloat16. A half in a row is numbered in the order of the values: number 0 is -MaxHalf, and -0 comes right before 0.
+// halfMax is the lane of wire.MaxFloat16. Lanes of halves are in the order of the values: lane 0 is -MaxFloat16, and -0
+// directly precedes 0.
 const halfMax = 2*halfTop - 1
 
 const (
-	halfMinus = 0x8000 // the sign of a half
-	halfTop   = 0x7C00 // the magnitudes of finite halves
+	halfMinus = 0x8000 // sign bit of a half
+	halfTop   = 0x7C00 // number of finite magnitudes of a half
 	axisTop   = 127    // steps of an axis from the middle to either end
 )
 
-// halfLane returns the number of a finite half.
+// halfLane returns the lane of a finite half.
 func halfLane(h wire.Float16) uint32 {
 	if h&halfMinus != 0 {
 		return halfTop - 1 - uint32(h&^halfMinus)
@@ -183,7 +183,7 @@ func halfOfLane(n uint32) wire.Float16 {
 	return wire.Float16(n - halfTop)
 }
 
-// quantiseHalf quantises a float; one that is not finite keeps its lane.
+// quantiseHalf quantises a float as a half. A value that is not finite keeps its lane.
 func (o *op) quantiseHalf(f float64, lanes []uint32) wire.FaultReason {
 	h, reason := wire.Float16Of(f)
 	if reason != wire.NotFinite {
@@ -192,7 +192,7 @@ func (o *op) quantiseHalf(f float64, lanes []uint32) wire.FaultReason {
 	return reason
 }
 
-// compileHalf makes o a half.
+// compileHalf sets o to a half.
 func (o *op) compileHalf() {
 	o.kind, o.text, o.count = opHalf32, "f32half", halfMax
 	if o.size == 8 {
@@ -200,7 +200,7 @@ func (o *op) compileHalf() {
 	}
 }
 
-// quantiseAxis quantises a float; one that is not finite keeps its lane. Number 0 is -1.
+// quantiseAxis quantises a float as an axis. A value that is not finite keeps its lane. Lane 0 is -1.
 func (o *op) quantiseAxis(f float64, lanes []uint32) wire.FaultReason {
 	a, reason := wire.Snorm8Of(f)
 	if reason != wire.NotFinite {
@@ -209,10 +209,10 @@ func (o *op) quantiseAxis(f float64, lanes []uint32) wire.FaultReason {
 	return reason
 }
 
-// axisOfLane is the axis of a row's number.
+// axisOfLane returns the axis of a lane.
 func axisOfLane(n uint32) wire.Snorm8 { return wire.Snorm8(int32(n) - axisTop) }
 
-// compileAxis makes o an axis.
+// compileAxis sets o to an axis.
 func (o *op) compileAxis() {
 	o.kind, o.text, o.count = opAxis32, "f32axis", 2*axisTop
 	if o.size == 8 {
@@ -220,34 +220,34 @@ func (o *op) compileAxis() {
 	}
 }
 
-// A quaternion of length 1 is sent as its smallest three components (Hobson, "Quaternion compression"):
-// lane 0 says which of x, y, z, w is left out, the largest, whose sign is made positive; lanes 1 to 3 are
-// the others, in order, from -1/sqrt2 to 1/sqrt2 in 2^bits-1 steps.
+// A unit quaternion is sent as its smallest three components (Hobson, "Quaternion compression"). Lane 0 is the index of
+// the left-out component, the largest of x, y, z, w; its sign is made positive. Lanes 1 to 3 are the others, in order,
+// from -1/sqrt2 to 1/sqrt2 in 2^bits-1 steps.
 //
-// Near ties need care: the component left out comes back as a root of the others' rounding errors, and
-// may come back smaller than one of them. A second quantisation would then leave out another one, and
-// the row would change without anybody having moved. So a row is legal only if its own value names the
-// same component again, by this rule: the first one that is at most half a step smaller than the
-// largest. Quantise moves the rare row that is not legal to a legal neighbour, ReadRow refuses it.
+// Near ties need care. The left-out component is decoded as a root, with the rounding errors of the others, and may
+// become smaller than one of them. The next quantisation would then leave out another component, and the row would
+// change without a movement. So a row is legal only if its own value leaves out the same component by this rule: the
+// first one that is at most half a step smaller than the largest. Quantise replaces the rare illegal row by a legal
+// neighbour; ReadRow refuses it.
 
-// quatEdge is the largest value of a component that is not the largest.
+// quatEdge is the maximum of a component other than the largest.
 const quatEdge = math.Sqrt2 / 2
 
-// Bounds on the bits of a component. With fewer than 4 a neighbour of a near tie may lie far off; with
-// more than 16 a step nears the precision of a float32.
+// Bounds on the bits of a component. With fewer than 4, the neighbour of a near tie may be far away. With more than 16,
+// a step is close to the precision of a float32.
 const (
 	minQuatBits = 4
 	maxQuatBits = 16
 )
 
-// quantiseQuat quantises v into the field's four lanes. The fast path is for a length of 1 and a largest
-// component that is largest by far: four steps are more than rounding can make of a difference.
+// quantiseQuat quantises v into the field's four lanes. The fast path needs a length of 1 and a largest component that
+// is clearly the largest: by four steps, more than rounding can change.
 func (o *op) quantiseQuat(v *[4]float32, lanes *[4]uint32) wire.FaultReason {
 	x, y, z, w := float64(v[0]), float64(v[1]), float64(v[2]), float64(v[3])
 	if d := float64(x*x) + float64(y*y) + float64(z*z) + float64(w*w) - 1; !(d < o.slack && d > -o.slack) {
 		return o.quantiseOddQuat(v, lanes)
 	}
-	// Magnitudes are compared as integers: the order is the same. Of equal ones the first counts.
+	// Magnitudes are compared as integers, which have the same order. Of equal ones the first is taken.
 	const magnitude = 1<<31 - 1
 	most := larger(
 		larger(int64(math.Float32bits(v[0])&magnitude)<<2|3, int64(math.Float32bits(v[1])&magnitude)<<2|2),
@@ -269,13 +269,13 @@ func (o *op) quantiseQuat(v *[4]float32, lanes *[4]uint32) wire.FaultReason {
 	return wire.NoFault
 }
 
-// larger is max for numbers whose difference does not overflow. Which it is cannot be foreseen, and max is a branch.
+// larger is max without a branch, for numbers whose difference does not overflow.
 func larger(a, b int64) int64 {
 	d := a - b
 	return a - d&(d>>63)
 }
 
-// quantiseOddQuat is quantiseQuat for every value: of another length, without any, near a tie.
+// quantiseOddQuat is quantiseQuat for all other values: another length, length 0, near ties.
 func (o *op) quantiseOddQuat(v *[4]float32, lanes *[4]uint32) wire.FaultReason {
 	var q [4]float64
 	square := 0.0
@@ -284,7 +284,7 @@ func (o *op) quantiseOddQuat(v *[4]float32, lanes *[4]uint32) wire.FaultReason {
 		square += float64(q[i] * q[i])
 	}
 	if square-square != 0 || square == 0 {
-		if !o.legalQuat(lanes) { // a row of zeros, which nothing was quantised into yet
+		if !o.legalQuat(lanes) { // zeros: there is no last good row yet
 			*lanes = [4]uint32{3, uint32(o.count/2 + 1), uint32(o.count/2 + 1), uint32(o.count/2 + 1)}
 		}
 		if square == 0 {
@@ -305,7 +305,7 @@ func (o *op) quantiseOddQuat(v *[4]float32, lanes *[4]uint32) wire.FaultReason {
 		if l == k {
 			return wire.NoFault
 		}
-		// Move the component that came back too large one step towards zero.
+		// Move the component that became too large one step towards zero.
 		at := 1 + l
 		if l > k {
 			at = l
@@ -318,8 +318,8 @@ func (o *op) quantiseOddQuat(v *[4]float32, lanes *[4]uint32) wire.FaultReason {
 	}
 }
 
-// largest returns the index of the component to leave out: the first that is at most half a step smaller
-// than the largest.
+// largest returns the index of the component to leave out: the first that is at most half a step smaller than the
+// largest.
 func (o *op) largest(q *[4]float64) int {
 	limit := 0.0
 	for _, c := range q {
@@ -333,7 +333,7 @@ func (o *op) largest(q *[4]float64) int {
 	return k
 }
 
-// smallestThree writes the row that leaves out component k.
+// smallestThree sets the lanes of a row that leaves out component k.
 func (o *op) smallestThree(q *[4]float64, k int, lanes *[4]uint32) {
 	scale := math.Copysign(o.scale, q[k])
 	top := float64(o.count)
@@ -349,8 +349,8 @@ func (o *op) smallestThree(q *[4]float64, k int, lanes *[4]uint32) {
 	}
 }
 
-// dequantiseQuat returns the value of a row. Sums and products are rounded one by one, in this order,
-// on every machine.
+// dequantiseQuat computes the value of a row. Sums and products are rounded one by one, in a fixed order, on every
+// machine.
 func (o *op) dequantiseQuat(lanes *[4]uint32, v *[4]float32) {
 	a := float64(float64(lanes[1])*o.step) - quatEdge
 	b := float64(float64(lanes[2])*o.step) - quatEdge
@@ -362,19 +362,19 @@ func (o *op) dequantiseQuat(lanes *[4]uint32, v *[4]float32) {
 	v[i&3], v[j&3], v[l&3] = float32(a), float32(b), float32(c)
 }
 
-// again returns the component that a row's own value would leave out.
+// again returns the index of the component that the row's own value leaves out.
 func (o *op) again(lanes *[4]uint32) int {
 	var v [4]float32
 	o.dequantiseQuat(lanes, &v)
 	return o.largest(&[4]float64{float64(v[0]), float64(v[1]), float64(v[2]), float64(v[3])})
 }
 
-// legalQuat reports whether Quantise can have produced the row.
+// legalQuat reports whether Quantise can produce the row.
 func (o *op) legalQuat(lanes *[4]uint32) bool {
 	if lanes[0] > 3 || uint64(max(lanes[1], lanes[2], lanes[3])) > o.count {
 		return false
 	}
-	// Far from a tie, a whole step and more, no root is needed.
+	// More than a step away from a tie, no root is needed.
 	a := math.Abs(float64(float64(lanes[1])*o.step) - quatEdge)
 	b := math.Abs(float64(float64(lanes[2])*o.step) - quatEdge)
 	c := math.Abs(float64(float64(lanes[3])*o.step) - quatEdge)

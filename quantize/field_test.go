@@ -13,7 +13,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// normalised returns q with length 1.
+// normalised returns q scaled to length 1.
 func normalised(q [4]float32) [4]float32 {
 	square := 0.0
 	for _, c := range q {
@@ -25,7 +25,7 @@ func normalised(q [4]float32) [4]float32 {
 	return q
 }
 
-// quatOp returns the field of a quaternion of that many bits a component.
+// quatOp returns a quaternion field with this number of bits per component.
 func quatOp(t testing.TB, bits int) *op {
 	t.Helper()
 	c := compiler{root: "Test", plan: &Plan{}}
@@ -33,7 +33,7 @@ func quatOp(t testing.TB, bits int) *op {
 	return &c.plan.ops[0]
 }
 
-// drawQuat draws rotations, with a liking for what is hard: ties, near ties, quarter turns, signs, zeros.
+// drawQuat draws rotations, often hard ones: ties, near ties, quarter turns, signs, zeros.
 func drawQuat(t *rapid.T) [4]float32 {
 	var q [4]float32
 	common := rapid.Float64Range(0, 1).Draw(t, "common")
@@ -55,8 +55,8 @@ func drawQuat(t *rapid.T) [4]float32 {
 	return normalised(q)
 }
 
-// requireQuatLaw checks the law for one value: its row is legal, its row's value gives the row again, and that
-// value is near.
+// requireQuatLaw checks one value: its row is legal, the row's value gives the same row again, and that value is near
+// the original.
 func requireQuatLaw(t require.TestingT, o *op, q [4]float32) {
 	var lanes, again [4]uint32
 	var back [4]float32
@@ -66,8 +66,8 @@ func requireQuatLaw(t require.TestingT, o *op, q [4]float32) {
 	require.Equal(t, wire.NoFault, o.quantiseQuat(&back, &again))
 	require.Equal(t, lanes, again, "%v", q)
 
-	// Both signs are the same rotation. Half a step in each of three components and what that makes of the
-	// fourth; more where a near tie was moved aside.
+	// Both signs are the same rotation. The error is half a step in each of three components, plus the resulting error
+	// of the fourth; it is larger after the correction of a near tie.
 	near, far := 0.0, 0.0
 	for i := range q {
 		near = max(near, math.Abs(float64(q[i])-float64(back[i])))
@@ -89,7 +89,7 @@ func TestQuatLaw(t *testing.T) {
 	}
 }
 
-// TestQuatQuarterTurns checks the rotations that games are full of: every sum of axes, with signs.
+// TestQuatQuarterTurns checks common rotations: every sum of axes, with signs.
 func TestQuatQuarterTurns(t *testing.T) {
 	for bits := minQuatBits; bits <= maxQuatBits; bits++ {
 		o := quatOp(t, bits)
@@ -102,7 +102,7 @@ func TestQuatQuarterTurns(t *testing.T) {
 	}
 }
 
-// TestQuatOfEveryRow tries each row of 4 bits: legal ones, and no others, come back from Quantise.
+// TestQuatOfEveryRow tries each row of 4 bits: Quantise produces exactly the legal ones.
 func TestQuatOfEveryRow(t *testing.T) {
 	o := quatOp(t, minQuatBits)
 	legal := 0
@@ -122,8 +122,8 @@ func TestQuatOfEveryRow(t *testing.T) {
 	require.Greater(t, legal, 4*16*16*16/3)
 }
 
-// TestQuatIsTheSmallestThree compares with the formula that recordings are measured with, wherever the
-// largest component is largest by four steps.
+// TestQuatIsTheSmallestThree compares with the standard formula, wherever the largest component is largest by four
+// steps.
 func TestQuatIsTheSmallestThree(t *testing.T) {
 	o, random, same := quatOp(t, 9), rand.New(rand.NewPCG(3, 4)), 0
 	for range 20_000 {

@@ -32,7 +32,7 @@ type golden struct {
 	Rot   [4]float32 `net:"quat,bits=9"`
 }
 
-// meaning is a golden value as the vectors spell it.
+// meaning is a golden value in the notation of the vectors.
 func (g *golden) meaning() string {
 	bit, f32 := map[bool]int{true: 1}[g.On], math.Float32bits
 	text := fmt.Sprintf("On=%d;I8=%d;I16=%d;I64=%d;U32=%d;F32=%08x;F64=%016x;", bit, g.I8, g.I16, g.I64, g.U32, f32(g.F32), math.Float64bits(g.F64))
@@ -40,8 +40,8 @@ func (g *golden) meaning() string {
 	return text + fmt.Sprintf("Rot=%08x,%08x,%08x,%08x", f32(g.Rot[0]), f32(g.Rot[1]), f32(g.Rot[2]), f32(g.Rot[3]))
 }
 
-// TestGolden holds encoders and decoders against vectors that another program wrote from the description
-// of the format: bytes and what they mean.
+// TestGolden compares encoders and decoders with vectors that another program wrote from the description of the format:
+// bytes and their meaning.
 func TestGolden(t *testing.T) {
 	seen := map[string]int{}
 	for _, line := range rowtest.Vectors(os.ReadFile("testdata/golden.txt")) {
@@ -127,7 +127,7 @@ func goldenPacket(t *testing.T, word []string, b []byte) {
 	for _, s := range strings.Split(strings.TrimSuffix(word[2], "-"), ",") {
 		arrived[s] = true
 	}
-	for i := range wire.Sequence(32) { // what the bits mean, not only that they come back
+	for i := range wire.Sequence(32) { // the meaning of the bits, not only the round trip
 		require.Equal(t, arrived[strconv.Itoa(int(h.Ack-1-i))], h.AckBits>>i&1 == 1, "bit %d", i)
 	}
 }
@@ -206,7 +206,7 @@ func goldenRefuse(t *testing.T, word []string, b []byte) {
 
 func goldenHex(text string) (uint64, error) { return strconv.ParseUint(text, 16, 64) }
 
-// TestGoldenHalves holds halves, axes and the debug encoding against vectors of another program.
+// TestGoldenHalves compares halves, axes and the debug encoding with vectors of another program.
 func TestGoldenHalves(t *testing.T) {
 	seen := map[string]int{}
 	for _, line := range rowtest.Vectors(os.ReadFile("testdata/golden_half.txt")) {

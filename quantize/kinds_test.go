@@ -10,7 +10,7 @@ import (
 	"github.com/arche-netcode/netcode/internal/rowtest"
 )
 
-// chosen has fields that are extrapolated otherwise than is usual.
+// chosen has fields with extrapolations other than the default.
 type chosen struct {
 	A float32    `net:"min=-8,max=8,step=0.01,extrapolate=previous"`
 	B float32    `net:"min=-8,max=8,step=0.01,extrapolate=none"`
@@ -21,7 +21,7 @@ type chosen struct {
 	G float32    `net:"extrapolate=none"`
 	H int64      `net:"extrapolate=none"`
 	I [2]int8    `net:"min=-9,max=80,extrapolate=linear"`
-	J float32    `net:"axis,extrapolate=linear"` // as usual: it leaves no trace
+	J float32    `net:"axis,extrapolate=linear"` // the default: not in the description
 	K [4]float32 `net:"quat,bits=9,extrapolate=none"`
 }
 

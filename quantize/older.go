@@ -7,8 +7,9 @@ import (
 	"strings"
 )
 
-// CompileOlder is Compile of the component that a type was in an older build, where it had only these of its fields: each as a field of
-// Describe, "X:f32". Where the type is sent otherwise than there, the error is that of Compile, or names what the fields are here.
+// CompileOlder is Compile for a component of an older build that had only these fields, each in the form of Describe,
+// as "X:f32". If the type encodes one of them differently now, the error names the present fields; other errors are
+// those of Compile.
 func CompileOlder(t reflect.Type, name string, fields []string) (*Plan, error) {
 	c := compiler{root: rootName(t), plan: &Plan{name: name, typ: t}, some: true, fields: fields}
 	if err := c.compile(t); err != nil {
@@ -24,7 +25,7 @@ func CompileOlder(t reflect.Type, name string, fields []string) (*Plan, error) {
 	return c.plan, nil
 }
 
-// sends reports whether a field at a path, or a part of it, is one of those to compile.
+// sends reports whether the field at path, or a part of it, must be compiled.
 func (c *compiler) sends(path string) bool {
 	return !c.some || path == "" || slices.ContainsFunc(c.fields, func(field string) bool {
 		rest, ok := strings.CutPrefix(field, path)

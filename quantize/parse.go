@@ -11,11 +11,11 @@ import (
 	"github.com/arche-netcode/netcode/wire"
 )
 
-// tagMode tells which of the ways to travel a tag asks for.
+// tagMode is the encoding that a tag selects.
 type tagMode uint8
 
 const (
-	tagNone   tagMode = iota // the exact value
+	tagNone   tagMode = iota // exact value
 	tagBounds                // min, max and, for floats, step
 	tagAngle
 	tagQuat
@@ -24,7 +24,7 @@ const (
 	tagEntity
 )
 
-// tag is a parsed net tag. Bounds stay text: their meaning depends on the field's type.
+// tag is a parsed net tag. Bounds remain text: their meaning depends on the field's type.
 type tag struct {
 	mode           tagMode
 	min, max, step string
@@ -33,7 +33,7 @@ type tag struct {
 	event          eventKind
 }
 
-// The words of a tag that have a value; tagKeys is how many they are.
+// Words of a tag that have a value; tagKeys is their number.
 const (
 	keyMin = iota
 	keyMax
@@ -43,14 +43,14 @@ const (
 	tagKeys
 )
 
-// tagWords is a tag's words, sorted but not understood.
+// tagWords is the words of a tag, sorted by position but not interpreted.
 type tagWords struct {
 	kind   string
 	values [tagKeys]string
 	event  eventKind
 }
 
-// tagModeOf is the way to travel that a word alone asks for, tagNone where it asks for none.
+// tagModeOf returns the encoding that a word without a value selects, else tagNone.
 func tagModeOf(word string) tagMode {
 	switch word {
 	case "angle":
@@ -67,7 +67,7 @@ func tagModeOf(word string) tagMode {
 	return tagNone
 }
 
-// splitTag sorts the words of a tag and refuses what is unknown or given twice.
+// splitTag splits a tag into words and refuses unknown and duplicate ones.
 func splitTag(text string) (tagWords, error) {
 	var w tagWords
 	keys := [tagKeys]string{"min", "max", "step", "bits", "extrapolate"}
@@ -96,7 +96,7 @@ func splitTag(text string) (tagWords, error) {
 	return w, nil
 }
 
-// parseTag reads the words of a tag and refuses what is unknown, given twice or contradictory.
+// parseTag parses a tag and refuses unknown, duplicate or contradictory words.
 func parseTag(text string) (tag, error) {
 	if text == "" {
 		return tag{}, nil
@@ -134,7 +134,7 @@ func parseTag(text string) (tag, error) {
 	return t, nil
 }
 
-// indexOf returns where key stands in keys, or -1.
+// indexOf returns the index of key in keys, or -1.
 func indexOf(keys []string, key string) int {
 	for i, k := range keys {
 		if k == key {
@@ -144,7 +144,7 @@ func indexOf(keys []string, key string) int {
 	return -1
 }
 
-// number reads a finite float of the field's width.
+// number parses a finite float of the field's width.
 func (o *op) number(text string) (float64, error) {
 	v, err := strconv.ParseFloat(text, int(o.size)*8)
 	if err != nil || v-v != 0 {
@@ -153,8 +153,8 @@ func (o *op) number(text string) (float64, error) {
 	return v, nil
 }
 
-// compileFixed makes o a float within bounds. The step is made a little finer where the range is no
-// multiple of it, so that both bounds are values of their own.
+// compileFixed sets o to a bounded float. The step is reduced a little if it does not divide the range, so that both
+// bounds are exact values.
 func (o *op) compileFixed(t tag) error {
 	if t.step == "" {
 		return errors.New("a float with min and max needs a step")
@@ -191,7 +191,7 @@ func (o *op) compileFixed(t tag) error {
 	return nil
 }
 
-// compileAngle makes o an angle.
+// compileAngle sets o to an angle.
 func (o *op) compileAngle(t tag) error {
 	if t.bits < 1 || t.bits > 32 {
 		return fmt.Errorf("an angle has 1 to 32 bits, not %d", t.bits)
@@ -210,18 +210,18 @@ func (o *op) compileAngle(t tag) error {
 	return nil
 }
 
-// holds reports whether the field's floats up to this magnitude lie closer together than a step, by
-// enough that a value read back is nearest to the number it was made from.
+// holds reports whether the field's floats up to this magnitude are much closer together than a step, so that a decoded
+// value quantises to the same lane.
 func (o *op) holds(magnitude float64) bool {
 	if o.size == 4 {
 		m := float32(magnitude)
 		return float64(m)-float64(math.Nextafter32(m, 0)) <= o.step*0.99
 	}
-	// Quantising is done in 64 bits too, and its own roundings need room beside the field's.
+	// Quantisation uses 64 bits too, and its own rounding needs a margin.
 	return (magnitude-math.Nextafter(magnitude, 0))*16 <= o.step
 }
 
-// compileRange makes o an integer within bounds.
+// compileRange sets o to a bounded integer.
 func (o *op) compileRange(t tag) error {
 	if t.step != "" {
 		return errors.New("an integer has no step")
@@ -242,7 +242,7 @@ func (o *op) compileRange(t tag) error {
 	return nil
 }
 
-// integer reads an integer of the field's type and returns it with the sign bit turned over.
+// integer parses an integer of the field's type and inverts its sign bit.
 func (o *op) integer(text string) (uint64, error) {
 	width := int(o.size) * 8
 	if o.signed {
@@ -272,22 +272,21 @@ func integerText(o *op) string {
 	return "u" + strconv.Itoa(int(o.size)*8)
 }
 
-// formatFloat returns the shortest text that reads back as v in size bytes.
+// formatFloat returns the shortest text that parses to v in size bytes.
 func formatFloat(v float64, size uint8) string {
 	return strconv.FormatFloat(v, 'g', -1, int(size)*8)
 }
 
-// ErrDescription means that a text is not one that Plan.Describe writes.
+// ErrDescription means that a text is not in the format of Plan.Describe.
 var ErrDescription = errors.New("wire: malformed description")
 
 // maxDescription bounds a component's description in bytes.
 const maxDescription = 1 << 18
 
-// ParsePlan makes a plan from its canonical text, as Describe writes it and nothing else: for programs that have
-// recordings of a game but not its types. Such a plan has no Type, and Quantise and Dequantise
-// panic, which need memory of one. All that works on lanes works. A component with an extrapolation function of its own
-// keeps the function's name, but NewDelta wants the function: see ErrExtrapolation. The errors wrap ErrDescription, or are
-// those of Compile.
+// ParsePlan returns the plan of a canonical text of Describe, for programs that read recordings of a game without
+// having its types. Such a plan has no Type, and Quantise and Dequantise panic. All functions on lanes work. A
+// component's own extrapolation function is known by name only; NewDelta needs the function itself, see
+// ErrExtrapolation. The errors wrap ErrDescription, or are those of Compile.
 func ParsePlan(text string) (*Plan, error) {
 	if len(text) > maxDescription {
 		return nil, fmt.Errorf("%w: %d bytes, at most %d", ErrDescription, len(text), maxDescription)
@@ -371,7 +370,7 @@ func (c *compiler) described(field string) error {
 	return c.scalar(t, path, 0, c.tag, detail)
 }
 
-// numberType takes the type off the front of a kind.
+// numberType splits a kind into its type and the rest.
 func numberType(kind string) (t reflect.Type, detail string) {
 	for _, t := range []reflect.Type{
 		reflect.TypeFor[bool](), reflect.TypeFor[int8](), reflect.TypeFor[int16](), reflect.TypeFor[int32](), reflect.TypeFor[int64](),
@@ -386,7 +385,7 @@ func numberType(kind string) (t reflect.Type, detail string) {
 	return nil, ""
 }
 
-// detail reads what stands behind a type: "[min,max]", "[min,max,step]", "angle10", "half", "axis" or nothing.
+// detail parses the text after a type: "[min,max]", "[min,max,step]", "angle10", "half", "axis" or "".
 func (t *tag) detail(text string) error {
 	width, angle := strings.CutPrefix(text, "angle")
 	switch {
@@ -416,7 +415,7 @@ func (t *tag) detail(text string) error {
 	return fmt.Errorf("%w: %.60q is no kind", ErrDescription, text)
 }
 
-// Legal reports whether a row is one that Quantise could have made: the check for lanes that come from a file.
+// Legal reports whether Quantise can produce the row. It checks lanes that come from a file.
 func (p *Plan) Legal(lanes []uint32) bool {
 	if len(lanes) != len(p.lanes) {
 		return false
@@ -429,7 +428,7 @@ func (p *Plan) Legal(lanes []uint32) bool {
 	return p.LegalRow(lanes)
 }
 
-// fields returns the plan's fields for going through memory, which takes a type.
+// fields returns the plan's fields. It panics if the plan has no Go type.
 func (p *Plan) fields() []op {
 	if p.typ == nil {
 		panic("wire: the plan " + p.name + " was parsed from its description: it has no memory to look at")

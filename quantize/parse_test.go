@@ -46,7 +46,7 @@ func TestHalfAndAxisTagsThatAreRefused(t *testing.T) {
 	}
 }
 
-// sticks has both kinds in both widths.
+// sticks has halves and axes, of both widths.
 type sticks struct {
 	H  float32    `net:"half"`
 	H6 float64    `net:"half"`
@@ -59,7 +59,7 @@ func TestHalfAndAxisInRows(t *testing.T) {
 	require.Equal(t, "Sticks{H:f32half;H6:f64half;A[0]:f32axis;A[1]:f32axis;A6:f64axis}", string(p.Describe(nil)))
 	require.Equal(t, 16+16+8+8+8, p.Bits())
 	lanes, again := make([]uint32, p.Lanes()), make([]uint32, p.Lanes())
-	for n := range uint32(halfMax + 1) { // the law, for every number
+	for n := range uint32(halfMax + 1) { // the law, for every lane
 		row := []uint32{n, halfMax - n, n % 255, 254 - n%255, n % 255}
 		var v sticks
 		p.Dequantise(row, unsafe.Pointer(&v))
@@ -107,7 +107,7 @@ func TestHalfAndAxisInRows(t *testing.T) {
 	require.Equal(t, 4, refused)
 }
 
-// Halves are numbered in the order of their values, and each number is a half.
+// Lanes of halves are in the order of their values, and each lane is a half.
 func TestHalfLanes(t *testing.T) {
 	finite := 0
 	for n := 0; n <= math.MaxUint16; n++ {
@@ -132,7 +132,7 @@ type described struct {
 	Big   int64          `net:"min=-9223372036854775808,max=9223372036854775807"`
 }
 
-// A plan from its description codes the same rows in the same bits.
+// A plan from its description encodes the same rows with the same bits.
 func TestParsePlanIsTheInverseOfDescribe(t *testing.T) {
 	for _, typ := range []reflect.Type{
 		reflect.TypeFor[rowtest.AnyField](), reflect.TypeFor[chosen](), reflect.TypeFor[rowtest.Lone](), reflect.TypeFor[rowtest.Inputs](), reflect.TypeFor[struct{}](),
@@ -152,7 +152,7 @@ func TestParsePlanIsTheInverseOfDescribe(t *testing.T) {
 			require.Equal(t, p.ExtrapolatedBy(), q.ExtrapolatedBy())
 			for i := range p.ops {
 				a, b := p.ops[i], q.ops[i]
-				a.offset, b.offset = 0, 0 // and what is about memory beside: a parsed plan has none
+				a.offset, b.offset = 0, 0 // memory layout: a parsed plan has none
 				a.run, a.quat = b.run, b.quat
 				require.Equal(t, a, b)
 			}

@@ -7,37 +7,36 @@ import (
 	"github.com/arche-netcode/netcode/wire"
 )
 
-// Plan is a component type compiled once: the flat list of fields that are sent, and how. Everything that
-// runs per row goes by this list and never touches reflection. A Plan does not change after Compile (and
-// Debug, if called) and may be used by any number of goroutines.
+// Plan is a compiled component type: the flat list of its sent fields and their encodings. Code that runs per row uses
+// this list and never reflection. A Plan does not change after Compile (and Debug); any number of goroutines may use
+// it.
 //
-// A row is held as lanes, one uint32 word for each field (two for a 64-bit field, four for a
-// quaternion). Lanes are what is compared, kept, sent and extrapolated; every lane's number lies within the
-// bits that the plan gives it.
+// A row is stored as lanes: one uint32 per field, two for a 64-bit field, four for a quaternion. Lanes are compared,
+// stored, sent and extrapolated. Each lane's number fits the bits that the plan gives it.
 type Plan struct {
 	name     string
 	typ      reflect.Type
-	ops      []op    // fields in order of travel
-	lanes    []lane  // words of a row
-	widths   []uint8 // their bits
-	spans    []span  // runs of bytes that are sent
-	bits     int     // of an absolute row, at most
-	fixed    int     // lanes before those of texts and lists,
-	fixedOps int     // and their fields
+	ops      []op    // fields in wire order
+	lanes    []lane  // lanes of a row
+	widths   []uint8 // bits of each lane
+	spans    []span  // ranges of sent bytes
+	bits     int     // maximum length of an absolute row
+	fixed    int     // number of lanes before those of texts and lists
+	fixedOps int     // number of fields before texts and lists
 	refs     []int   // first lanes of the entity fields
-	holds    []int   // those of them that hold a handle in memory
+	holds    []int   // those of refs that are a handle in memory
 	goal     int     // first lane of the target
 	aimed    bool    // there is a target
-	// floats tells that all lanes are those of float32 fields that are sent exactly.
+	// floats tells that all lanes belong to exact float32 fields.
 	floats    bool
 	floatRows bool // see DequantiseRows
 	events    []eventLane
 	debug     bool // packing is off
-	wide      bool // the processor is
+	wide      bool // the assembly is available
 	runs      []kernel.FixedRun
-	block     *kernel.FixedBlock // of a plan of fixed floats alone, see SnapRows
+	block     *kernel.FixedBlock // set if the plan has only fixed floats, see SnapRows
 
-	extrapolator string // name of extrapolate
+	extrapolator string // name of the extrapolation function
 	extrapolate  Extrapolation
 }
 
@@ -47,30 +46,30 @@ func (p *Plan) Name() string { return p.name }
 // Type returns the Go type.
 func (p *Plan) Type() reflect.Type { return p.typ }
 
-// Size returns the size of the Go type in memory, in bytes.
+// Size returns the size of the Go type in bytes.
 func (p *Plan) Size() uintptr { return p.typ.Size() }
 
-// Lanes returns how many words a row has; 0 for a component without fields that are sent.
+// Lanes returns the number of lanes of a row; 0 for a component without sent fields.
 func (p *Plan) Lanes() int { return len(p.lanes) }
 
-// Packed reports whether rows are sent in as few bits as they can, which is so unless Debug was called.
+// Packed reports whether rows are bit-packed: Debug was not called.
 func (p *Plan) Packed() bool { return !p.debug }
 
-// Bits returns the length of an absolute row in bits: what WriteRow writes, or at most writes where there are entity
-// fields. With packing off, zeros up to the next byte go before them.
+// Bits returns the length of an absolute row in bits, its maximum if there are entity fields. With packing off, padding
+// to the next byte precedes the row.
 func (p *Plan) Bits() int { return p.bits }
 
-// Fault is the first thing that Quantise found wrong with a row. The zero value means that nothing was.
+// Fault is the first problem that Quantise found in a row. The zero value means none.
 type Fault struct {
-	Reason wire.FaultReason // what is wrong; NoFault where nothing is
+	Reason wire.FaultReason // NoFault for none
 	field  string
-	kept   bool // A field keeps its last good value: its own has no row.
+	kept   bool // a field kept its last good value
 }
 
-// Field returns the field's path within the component, such as "Vel.X"; empty without a fault.
+// Field returns the field's path within the component, such as "Vel.X"; "" without a fault.
 func (f Fault) Field() string { return f.field }
 
-// or returns the first of two faults of a component, which keeps a value if one of them does.
+// or returns the first of two faults. kept is set if it is set in either.
 func (f Fault) or(later Fault) Fault {
 	if f.Reason == wire.NoFault {
 		return later
@@ -79,9 +78,9 @@ func (f Fault) or(later Fault) Fault {
 	return f
 }
 
-// Plain reports whether a row's lanes are the component's memory, word by word and in the machine's own order: fields
-// of float32 and uint32 that are sent exactly, next to each other, and nothing else. Code that writes many rows may then copy
-// the lanes instead of calling Dequantise.
+// Plain reports whether the lanes equal the component's memory, word by word, in the machine's byte order. It has only
+// exact float32 and uint32 fields without gaps. Code that writes many rows may then copy the lanes instead of calling
+// Dequantise.
 func (p *Plan) Plain() bool {
 	for i := range p.ops {
 		o := &p.ops[i]
@@ -93,11 +92,11 @@ func (p *Plan) Plain() bool {
 	return len(p.ops) > 0 && p.Size() == 4*uintptr(len(p.ops))
 }
 
-// Dense reports whether a component is floats and rotations that are sent and nothing else: its memory is what DequantiseRows makes of its lanes, and as
-// large.
+// Dense reports whether the component consists of sent floats and rotations only: DequantiseRows writes all of its
+// memory.
 func (p *Plan) Dense() bool { return p.floatRows && p.Size() == 4*uintptr(len(p.lanes)) }
 
-// Fields returns the fields that are sent, in order, by their paths within the component, such as "Vel.X".
+// Fields returns the paths of the sent fields within the component, such as "Vel.X", in wire order.
 func (p *Plan) Fields() []string {
 	names := make([]string, len(p.ops))
 	for i := range p.ops {
@@ -106,8 +105,8 @@ func (p *Plan) Fields() []string {
 	return names
 }
 
-// EachField tells how many bits each field of a row takes that is sent whole. With packing off what fills up to the next
-// byte is no field's.
+// EachField calls each with the number of bits of each field in an absolute row. With packing off, the padding is not
+// counted.
 func (p *Plan) EachField(lanes []uint32, each func(field, bits int)) {
 	var buf [16]byte
 	for i := range p.ops {

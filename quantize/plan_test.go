@@ -22,7 +22,7 @@ type body struct {
 	Rot [4]float32 `net:"quat,bits=9"`
 }
 
-// exact is sent bit by bit.
+// exact is sent without rounding.
 type exact struct {
 	A, B, C float32
 	D       uint32
@@ -37,7 +37,7 @@ func mustCompile[T any](t testing.TB, name string) *Plan {
 	return p
 }
 
-// bodies returns count random bodies in general position.
+// bodies returns count random bodies with arbitrary values.
 func bodies(count int) []body {
 	random := rand.New(rand.NewPCG(1, 2))
 	list := make([]body, count)
@@ -150,7 +150,7 @@ func TestFaultReasons(t *testing.T) {
 	require.Empty(t, Fault{}.Field())
 }
 
-// The largest number of a float64 with bounds could come out a bit above max.
+// The largest lane of a float64 could give a value slightly above max.
 func TestBoundsAreValuesInEveryEncoding(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		low := float64(rapid.IntRange(-2000, 1999).Draw(t, "low")) / 10
@@ -233,8 +233,7 @@ func TestPlainRefusesOtherTypes(t *testing.T) {
 	}
 }
 
-// The bytes of a world's hash are the same whichever way they are collected: whole spans, field by field, and by the
-// plain twin.
+// The bytes for a world's hash are the same from all implementations: whole spans, field by field, and the plain twin.
 func TestAppendFieldsBothWays(t *testing.T) {
 	testAppendFields[wholeBody](t)
 	testAppendFields[wholeMixed](t)
@@ -269,7 +268,7 @@ type wholeBody struct {
 	Flags uint8
 }
 
-// wholeMixed has holes, neighbours out of order, booleans, both floats, every size of run.
+// wholeMixed has padding, unordered neighbours, booleans, both floats, and runs of every size.
 type wholeMixed struct {
 	A     bool
 	B     uint64
@@ -302,7 +301,7 @@ type wholeSmall struct {
 	Tail  [100]uint16 `net:"-"`
 }
 
-// twinPut is the plain twin: by reflection, field by field, with encoding/binary.
+// twinPut is the plain twin: reflection, field by field, with encoding/binary.
 func twinPut(dst []byte, v reflect.Value) []byte {
 	switch v.Kind() {
 	case reflect.Struct:
@@ -325,7 +324,7 @@ func twinPut(dst []byte, v reflect.Value) []byte {
 	return dst
 }
 
-// twinGet is the inverse of twinPut: v must be settable. It returns what is left, and false where a boolean is neither.
+// twinGet is the inverse of twinPut; v must be settable. It returns the rest, and false for an illegal boolean.
 func twinGet(src []byte, v reflect.Value) ([]byte, bool) {
 	ok := true
 	switch v.Kind() {
@@ -353,7 +352,7 @@ func twinGet(src []byte, v reflect.Value) ([]byte, bool) {
 	return src[n:], true
 }
 
-// randomBytes fills b with bytes of which many are small, so that booleans are legal now and then.
+// randomBytes fills b with bytes, many of them small so that booleans are sometimes legal.
 func randomBytes(random *rand.Rand, b []byte, legal int) {
 	for i := range b {
 		b[i] = byte(random.Uint32())

@@ -8,7 +8,8 @@ import (
 	"unsafe"
 )
 
-// BenchmarkQuantiseRows is many rows of a column at once against one by one. They are too many for a processor to learn them.
+// BenchmarkQuantiseRows compares QuantiseRows with Quantise row by row, with too many rows for the branch predictor to
+// learn.
 func BenchmarkQuantiseRows(b *testing.B) {
 	places, turns := make([]place, 8192), make([]turned, 8192)
 	for i := range turns {

@@ -2,17 +2,17 @@ package quantize
 
 import "github.com/arche-netcode/netcode/wire"
 
-// laneCheck tells what ReadRow has to ask about a lane beyond its number of bits.
+// laneCheck selects what ReadRow checks about a lane beyond its number of bits.
 type laneCheck uint8
 
 const (
-	checkNone    laneCheck = iota // every number of that many bits is legal
-	checkMax                      // not above max
-	checkMax64                    // with the lane before it, not above max
+	checkNone    laneCheck = iota // every number is legal
+	checkMax                      // at most max
+	checkMax64                    // with the previous lane, at most max
 	checkFloat32                  // finite
-	checkFloat64                  // with the lane before it, finite
-	checkQuat                     // with the three lanes before it, a legal rotation
-	checkRef                      // with the lane before it, a network id or nil
+	checkFloat64                  // with the previous lane, finite
+	checkQuat                     // with the three previous lanes, a legal rotation
+	checkRef                      // with the previous lane, a network id or nil
 )
 
 // lane is one word of a row.
@@ -20,13 +20,13 @@ type lane struct {
 	bits  uint8
 	check laneCheck
 	op    uint16 // its field
-	max   uint64 // largest number; of both lanes for checkMax64
+	max   uint64 // largest number; for checkMax64 of both lanes
 }
 
-// span is a run of bytes in memory that are sent.
+// span is a range of sent bytes in memory.
 type span struct{ offset, size uintptr }
 
-// bytes returns how many bytes of memory the field takes.
+// bytes returns the size of the field in memory.
 func (o *op) bytes() uintptr {
 	switch o.kind {
 	case opQuat:
@@ -39,9 +39,9 @@ func (o *op) bytes() uintptr {
 	return uintptr(o.size)
 }
 
-// WriteRow writes an absolute row, Bits bits: each lane in its number of bits, in order, but an entity field by
-// its presence, index and generation. Numbers must be those that Quantise or ReadRow gave, and those of an entity
-// field a network id: one of generation 0 is written as nil.
+// WriteRow writes an absolute row of Bits bits: each lane in its number of bits, in order; an entity field by presence,
+// index and generation. Lanes come from Quantise or ReadRow. An entity field has a network id; one of generation 0 is
+// written as nil.
 func (p *Plan) WriteRow(w *wire.BitWriter, lanes []uint32) {
 	switch {
 	case p.debug:
@@ -54,9 +54,8 @@ func (p *Plan) WriteRow(w *wire.BitWriter, lanes []uint32) {
 	w.Numbers(lanes, p.widths)
 }
 
-// ReadRow reads an absolute row. It returns false, with lanes worth nothing and the reader failed, when
-// the bits end or the row is not one that Quantise could have made: a number above its field's maximum, a
-// float that is not finite, no rotation.
+// ReadRow reads an absolute row. It returns false, with a failed reader and undefined lanes, if the bits end or
+// Quantise cannot produce the row: a number above its maximum, a float that is not finite, an illegal rotation.
 func (p *Plan) ReadRow(r *wire.BitReader, lanes []uint32) bool {
 	switch {
 	case p.debug:
@@ -75,10 +74,10 @@ func (p *Plan) ReadRow(r *wire.BitReader, lanes []uint32) bool {
 	return true
 }
 
-// Floats reports whether all lanes are those of float32 fields that are sent exactly.
+// Floats reports whether all lanes belong to exact float32 fields.
 func (p *Plan) Floats() bool { return p.floats && !p.debug }
 
-// legal reports whether lanes[last], which is l, may hold what it does.
+// legal reports whether lanes[last], described by l, is legal.
 func (p *Plan) legal(l *lane, lanes []uint32, last int) bool {
 	n := lanes[last]
 	switch l.check {
@@ -93,7 +92,7 @@ func (p *Plan) legal(l *lane, lanes []uint32, last int) bool {
 	case checkRef:
 		return n != 0 || lanes[last-1] == 0
 	}
-	return false // checkMax, which ReadRow has asked itself
+	return false // checkMax: ReadRow has checked it
 }
 
 // finite32 reports whether the bits of a float32 are neither infinite nor NaN.
@@ -102,9 +101,9 @@ func finite32(bits uint32) bool { return bits&0x7F80_0000 != 0x7F80_0000 }
 // finite64 is finite32 for the high word of a float64.
 func finite64(high uint32) bool { return high&0x7FF0_0000 != 0x7FF0_0000 }
 
-// Pack makes an absolute row ready for WritePacked, in the first ceil(Bits/64) words of packed: as the same bits
-// that WriteRow writes, but an entity field as its two lanes. Bits beyond the row are zero. A plan with texts or lists has no such
-// form: see Fixed.
+// Pack converts an absolute row to the input of WritePacked, in the first ceil(Bits/64) words of packed. The bits are
+// those of WriteRow, with an entity field as two plain lanes. Bits beyond the row are zero. It does not support texts
+// and lists, see Fixed.
 func (p *Plan) Pack(lanes []uint32, packed []uint64) {
 	if p.debug {
 		p.packDebug(lanes, packed)
@@ -115,7 +114,7 @@ func (p *Plan) Pack(lanes []uint32, packed []uint64) {
 	var acc uint64
 	n, word := uint(0), 0
 	if p.refs != nil {
-		clear(packed[:(p.bits+63)/64]) // the lanes take fewer bits than the row at most
+		clear(packed[:(p.bits+63)/64]) // the lanes may have fewer bits than the maximum
 	}
 	for i := range list {
 		width := uint(list[i].bits) & 63
@@ -152,11 +151,11 @@ func (p *Plan) WritePacked(w *wire.BitWriter, packed []uint64) {
 	}
 }
 
-// Describe appends the plan's canonical text, which tells everything that the bytes of a row depend on:
+// Describe appends the plan's canonical text, which has everything that determines the bytes of a row:
 //
 //	Position{X:f32[-512,512,0.002];Y:f32[-512,512,0.002];Rot:quat9;Team:u8}
 //
-// With packing off the first thing in the braces is the word unpacked, without a colon.
+// With packing off, the braces start with the word unpacked, without a colon.
 func (p *Plan) Describe(dst []byte) []byte {
 	dst = append(append(dst, p.name...), '{')
 	if p.debug {
@@ -177,7 +176,7 @@ func (p *Plan) Describe(dst []byte) []byte {
 	return append(dst, '}')
 }
 
-// LegalRow reports whether a row whose lanes lie within their bits is one that Quantise could have made.
+// LegalRow reports whether Quantise can produce the row; lanes are within their bits.
 func (p *Plan) LegalRow(lanes []uint32) bool {
 	for i := range p.fixed {
 		l := &p.lanes[i]
@@ -188,33 +187,34 @@ func (p *Plan) LegalRow(lanes []uint32) bool {
 	return p.fixed == len(p.lanes) || p.legalTails(lanes)
 }
 
-// A run is a number of similar rows of one plan in one message: the first whole, each other as what differs from the row
-// before it. All of them are in the same message, so a row needs no acknowledgement to be a baseline; the
-// inputs that a client repeats until they are confirmed are such a run.
+// A run is several similar rows of one plan in one message: the first whole, each later one as its difference from the
+// previous row. All rows are in the same message, so no baseline needs an acknowledgement. A client's repeated inputs
+// are such a run.
 //
 //	run    Var count, then count rows
 //	first  absolute: WriteRow
-//	next   0                                   the same as the row before
+//	next   0                                   the row is unchanged
 //	       1, then each field in order:
-//	         0                                 this field is the same
-//	         1, then its lanes in order; where the field has more than one, before each a bit: 1 when it differs
+//	         0                                 the field is unchanged
+//	         1, then its lanes in order; if the field has more than one,
+//	            before each a bit: 1 if it differs
 //	       then its texts and lists: WriteTail
 //	lane   of b bits, that differs:
-//	       b = 1      nothing: it is the other value
-//	       b = 2, 3   the new number, b bits
-//	       b > 3      0 and Var(z - 1)         where that Var has fewer than b bits
-//	                  1 and the new number     where it has not
+//	         b = 1      nothing: it has the other value
+//	         b = 2, 3   the new number, b bits
+//	         b > 3      0 and Var(z - 1)         if that Var has fewer than b bits
+//	                    1 and the new number     else
 //
-// Where packing is off (Plan.Debug) every row is whole.
+// With packing off (Plan.Debug) every row is whole.
 //
-// z is the zigzag form of the difference modulo 2^b, taken from -2^(b-1) to 2^(b-1)-1, so that an angle turning past its
-// end is a small difference. A row has one encoding: a mark of a difference without one is illegal, and so
-// is the longer of the two forms of a lane.
+// z is the zigzag form of the difference modulo 2^b, from -2^(b-1) to 2^(b-1)-1, so that an angle that wraps has a
+// small difference. A row has one encoding: a set bit without a difference is illegal, and so is the longer of the two
+// forms of a lane.
 
-// lanePayload is the shortest difference: of lanes no wider, the number itself is sent.
+// lanePayload is the maximum width of a lane that is sent as the number itself.
 const lanePayload = 3
 
-// maxNextBits returns the most bits that WriteNext writes.
+// maxNextBits returns the maximum length of WriteNext in bits.
 func (p *Plan) maxNextBits() int {
 	if p.debug {
 		return p.bits + 7
@@ -224,7 +224,7 @@ func (p *Plan) maxNextBits() int {
 		if first, alone := p.firstLane(i); first {
 			next++
 			if alone {
-				next-- // no bit of its own beside that of its field
+				next-- // it shares the bit of its field
 			}
 		}
 		next++
@@ -237,14 +237,13 @@ func (p *Plan) maxNextBits() int {
 	return next
 }
 
-// firstLane reports whether a field begins at lane i, and whether that lane is all of it.
+// firstLane reports whether a field starts at lane i, and whether it has only that lane.
 func (p *Plan) firstLane(i int) (first, alone bool) {
 	first = i == 0 || p.lanes[i-1].op != p.lanes[i].op
 	return first, first && (i+1 == len(p.lanes) || p.lanes[i+1].op != p.lanes[i].op)
 }
 
-// WriteRun writes the first count rows of rows, which lie one after another, Lanes words each. Numbers must be those that
-// Quantise or ReadRow gave.
+// WriteRun writes the first count rows of rows, which has Lanes words per row. Rows come from Quantise or ReadRow.
 func (p *Plan) WriteRun(w *wire.BitWriter, rows []uint32, count int) {
 	w.Var(uint64(count))
 	n := len(p.lanes)
@@ -258,9 +257,9 @@ func (p *Plan) WriteRun(w *wire.BitWriter, rows []uint32, count int) {
 	}
 }
 
-// ReadRun reads a run of at most limit rows into rows, which has room for so many, and returns their count. It returns
-// false, with rows worth nothing and the reader failed, when there are more, the bits end, or a row is not one that Quantise
-// could have made and WriteRun would have written so.
+// ReadRun reads a run of at most limit rows into rows and returns their count. It returns false, with a failed reader
+// and undefined rows, in three cases: there are more rows; the bits end; a row is illegal or not in WriteRun's
+// encoding.
 func (p *Plan) ReadRun(r *wire.BitReader, rows []uint32, limit int) (count int, ok bool) {
 	n := len(p.lanes)
 	rows = rows[:limit*n]
@@ -282,7 +281,7 @@ func (p *Plan) ReadRun(r *wire.BitReader, rows []uint32, limit int) (count int, 
 	return count, true
 }
 
-// WriteNext writes a row as what differs from the row before it: 1 bit when nothing does.
+// WriteNext writes a row as its difference from the previous row: 1 bit if they are equal.
 func (p *Plan) WriteNext(w *wire.BitWriter, before, lanes []uint32) {
 	if p.debug {
 		p.writeDebug(w, lanes)
@@ -318,7 +317,7 @@ func (p *Plan) WriteNext(w *wire.BitWriter, before, lanes []uint32) {
 	p.WriteTail(w, before, lanes)
 }
 
-// equalLanes compares two rows, or parts of them, of the same length.
+// equalLanes compares two slices of lanes of equal length.
 func equalLanes(a, b []uint32) bool {
 	b = b[:len(a)]
 	for i := range a {
@@ -329,8 +328,8 @@ func equalLanes(a, b []uint32) bool {
 	return true
 }
 
-// laneDifference returns the zigzag form of the difference between two numbers of so many bits, less 1, and whether
-// it is shorter than the number itself. The two must differ.
+// laneDifference returns the zigzag form of the difference of two numbers of width bits, less 1, and whether its code
+// is shorter than the number itself. The numbers differ.
 func laneDifference(width uint, before, now uint32) (v uint64, shorter bool) {
 	d := int32((now-before)<<(32-width)) >> (32 - width)
 	v = uint64(wire.Zigzag32(d)) - 1
@@ -352,8 +351,8 @@ func writeLane(w *wire.BitWriter, width uint, before, now uint32) {
 	}
 }
 
-// ReadNext reads what WriteNext wrote after the same row. It returns false, with lanes worth nothing and the reader
-// failed, when the bits end, the row is not one that Quantise could have made, or WriteNext would have written it otherwise.
+// ReadNext reads a row of WriteNext with the same previous row. It returns false, with a failed reader and undefined
+// lanes, if the bits end, the row is illegal, or WriteNext would have encoded it differently.
 func (p *Plan) ReadNext(r *wire.BitReader, before, lanes []uint32) bool {
 	if p.debug {
 		return p.readDebug(r, lanes)
@@ -380,12 +379,12 @@ func (p *Plan) ReadNext(r *wire.BitReader, before, lanes []uint32) bool {
 		changed = true
 	}
 	if !changed {
-		r.Fail() // it said that something differs
+		r.Fail() // its bit promised a difference
 	}
 	return !r.Failed()
 }
 
-// readField reads the lanes from i to end, which are a field that differs.
+// readField reads the lanes from i to end of a field that differs.
 func (p *Plan) readField(r *wire.BitReader, before, lanes []uint32, i, end int) {
 	changed, start := false, i
 	for alone := end == i+1; i < end; i++ {

@@ -14,8 +14,7 @@ import (
 	"github.com/arche-netcode/netcode/wire"
 )
 
-// randomise fills every field that is sent with random bytes: any number, also NaN and infinities, but
-// booleans of 0 and 1.
+// randomise fills every sent field with random bytes: any number, including NaN and infinities; booleans are 0 or 1.
 func randomise(t *rapid.T, p *Plan, v unsafe.Pointer) {
 	for i := range p.ops {
 		o := &p.ops[i]
@@ -30,7 +29,7 @@ func randomise(t *rapid.T, p *Plan, v unsafe.Pointer) {
 	}
 }
 
-// plain gives a float field a value as games have them.
+// plain sets a float field to a value common in games.
 func plain(t *rapid.T, o *op, b []byte) {
 	switch o.kind {
 	case opFloat32, opFixed32, opAngle32, opQuat:
@@ -42,8 +41,8 @@ func plain(t *rapid.T, o *op, b []byte) {
 	}
 }
 
-// TestLaw is the law of every field kind: a row's value gives the row again, and nothing is wrong with it,
-// whatever memory the row was made from. The row also survives the wire, plain and packed.
+// TestLaw checks every field kind: a row's value gives the same row again, without a fault, whatever memory the row
+// came from. The row also survives the wire, plain and packed.
 func TestLaw(t *testing.T) {
 	p := mustCompile[everything](t, "Everything")
 	rapid.Check(t, func(t *rapid.T) {
@@ -80,7 +79,7 @@ func TestLaw(t *testing.T) {
 	})
 }
 
-// finest has the finest steps that each kind of float takes.
+// finest has the finest steps of each kind of float.
 type finest struct {
 	F32   float32 `net:"min=-1,max=1,step=6.1e-8"`
 	Far   float32 `net:"min=8000000,max=8388608,step=0.51"`
@@ -92,7 +91,7 @@ type finest struct {
 	Turn  float32 `net:"angle,bits=1"`
 }
 
-// TestLawAtTheFinest draws rows, not values, so that every number of the finest steps has its turn.
+// TestLawAtTheFinest draws rows, not values, to reach every lane of the finest steps.
 func TestLawAtTheFinest(t *testing.T) {
 	p := mustCompile[finest](t, "Finest")
 	rapid.Check(t, func(t *rapid.T) {
@@ -186,7 +185,7 @@ func TestReadRowRefuses(t *testing.T) {
 	}
 }
 
-// TestZeroLanesAreAValue: rows begin as zeros, which every kind but the quaternion can hold.
+// TestZeroLanesAreAValue: rows start as zeros, a legal row for every kind except the quaternion.
 func TestZeroLanesAreAValue(t *testing.T) {
 	type plain struct {
 		A float32 `net:"min=-5,max=5,step=1"`
@@ -220,7 +219,7 @@ func TestPlansAllocateNothing(t *testing.T) {
 	})
 }
 
-// FuzzReadRow: what ReadRow takes, WriteRow gives back, and its value is a value.
+// FuzzReadRow: WriteRow writes every row that ReadRow accepts unchanged, and its value is legal.
 func FuzzReadRow(f *testing.F) {
 	p, err := Compile(reflect.TypeFor[everything](), "Everything")
 	require.NoError(f, err)
@@ -255,7 +254,7 @@ func FuzzReadRow(f *testing.F) {
 	})
 }
 
-// joysticks is an input such as players hold for many ticks: 4 axes of 8 bits and 5 buttons.
+// joysticks is a typical input that is held for many ticks: 4 axes of 8 bits and 5 buttons.
 type joysticks struct {
 	MoveX, MoveY                        int8
 	SmashX, SmashY                      int8
@@ -268,7 +267,7 @@ type joysticks struct {
 	Zoom                                float64    `net:"half"`
 }
 
-// drawRun returns rows as Quantise makes them, most of them near the one before.
+// drawRun draws rows of Quantise, most of them near the previous one.
 func drawRun(t *rapid.T, p *Plan, most int) (rows []uint32, count int) {
 	n := p.Lanes()
 	count = rapid.IntRange(0, most).Draw(t, "count")
@@ -276,7 +275,7 @@ func drawRun(t *rapid.T, p *Plan, most int) (rows []uint32, count int) {
 	v := joysticks{Rot: [4]float32{0, 0, 0, 1}}
 	for i := range count {
 		switch rapid.IntRange(0, 3).Draw(t, "change") {
-		case 0: // the same
+		case 0: // equal
 		case 1:
 			v.MoveX += int8(rapid.IntRange(-3, 3).Draw(t, "x"))
 			v.Aim += 0.1
@@ -339,7 +338,7 @@ func TestRunRoundTrip(t *testing.T) {
 	})
 }
 
-// TestRunOfAnyLanes takes rows that no value made, at the edges of every kind of lane.
+// TestRunOfAnyLanes draws rows independent of values, at the limits of every kind of lane.
 func TestRunOfAnyLanes(t *testing.T) {
 	p := mustCompile[everything](t, "Everything")
 	rapid.Check(t, func(t *rapid.T) {
@@ -379,8 +378,7 @@ func TestRunOfAnyLanes(t *testing.T) {
 	})
 }
 
-// A repeated row costs one bit, and a row in which little moves costs little more. That is the
-// reason for runs.
+// A repeated row costs one bit, and a row with few changes little more. That is the reason for runs.
 func TestRunOfRepeatsCostsABitARow(t *testing.T) {
 	p := mustCompile[joysticks](t, "Joysticks")
 	n := p.Lanes()
@@ -394,7 +392,7 @@ func TestRunOfRepeatsCostsABitARow(t *testing.T) {
 	p.WriteRun(&w, rows, 10)
 	require.Equal(t, wire.VarBits(10)+p.Bits()+9, w.Bits())
 
-	for i := range 10 { // a clock that goes on is a field's bit, its lanes' bits and 4 more
+	for i := range 10 { // an advancing clock: a bit for the field, one per lane, and 4 more
 		v.Tick++
 		p.Quantise(unsafe.Pointer(&v), rows[i*n:])
 	}
@@ -404,7 +402,7 @@ func TestRunOfRepeatsCostsABitARow(t *testing.T) {
 	require.Equal(t, wire.VarBits(10)+p.Bits()+9*(1+fields+2+1+wire.VarBits(1)), w.Bits())
 }
 
-// TestReadNextRefuses writes by hand what WriteNext never writes.
+// TestReadNextRefuses reads encodings that WriteNext never writes.
 func TestReadNextRefuses(t *testing.T) {
 	type plain struct {
 		A uint8
@@ -461,7 +459,7 @@ func TestReadNextRefuses(t *testing.T) {
 	}
 }
 
-// Every difference of a lane of every width comes back, and no two forms mean the same.
+// Every difference of a lane of every width is decoded, and no two encodings mean the same.
 func TestEveryDifferenceOfALane(t *testing.T) {
 	buf := make([]byte, 16)
 	for width := uint(1); width <= 10; width++ {
@@ -529,7 +527,7 @@ func TestRunsAllocateNothing(t *testing.T) {
 	})
 }
 
-// inputRows returns inputs of a player who moves now and then.
+// inputRows returns inputs of a player that moves now and then.
 func inputRows(p *Plan, count int) []uint32 {
 	random := rand.New(rand.NewPCG(11, 12))
 	n := p.Lanes()
@@ -546,7 +544,7 @@ func inputRows(p *Plan, count int) []uint32 {
 	return rows
 }
 
-// FuzzReadRun: what ReadRun takes, WriteRun gives back bit by bit, and every row is one that Quantise could have made.
+// FuzzReadRun: WriteRun writes every run that ReadRun accepts bit by bit, and Quantise can produce every row.
 func FuzzReadRun(f *testing.F) {
 	inputs, err := Compile(reflect.TypeFor[joysticks](), "Joysticks")
 	require.NoError(f, err)
@@ -595,7 +593,7 @@ func FuzzReadRun(f *testing.F) {
 	})
 }
 
-// requireLegalRow wants ReadRow to take the row too.
+// requireLegalRow also requires that ReadRow accepts the row.
 func requireLegalRow(t *testing.T, p *Plan, row []uint32) {
 	buf, again := make([]byte, (p.Bits()+7)/8), make([]uint32, p.Lanes())
 	w := wire.NewBitWriter(buf)
@@ -631,7 +629,7 @@ func BenchmarkRun(b *testing.B) {
 	})
 }
 
-// maxRunBits returns the most bits that WriteRun writes for count rows.
+// maxRunBits returns the maximum length of a run of count rows in bits.
 func maxRunBits(p *Plan, count int) int {
 	if count == 0 {
 		return wire.VarBits(0)

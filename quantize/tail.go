@@ -13,29 +13,30 @@ import (
 	"github.com/arche-netcode/netcode/wire"
 )
 
-// The tail of a row is its texts and lists: wire.Text and wire.List. Their lanes lie behind those of all other fields, in the order of
-// their declaration. The first lane of each is its length. Those of a text are its bytes, four in each lane, the first one lowest; those
-// of a list are its elements, each as a row of its own. Lanes behind the length are 0, so that equal values have equal lanes.
+// The tail of a row is its texts and lists: wire.Text and wire.List. Their lanes follow those of all other fields, in
+// the order of declaration. The first lane of each is its length. A text has four bytes per lane, the first one lowest.
+// A list has its elements, each as a row of its own. Lanes beyond the length are 0, so that equal values have equal
+// lanes.
 //
 //	whole   text: Var length, then its bytes; list: Var length, then its elements, each whole
-//	change  each text and list: 1 bit, whether it differs. The only field of a row has none: it differs. If it does:
-//	          text: Var n, the bytes that stay; Var, how many follow; these. The first of them is not the one that was there
-//	          list: Var of the zigzag form of what is added to its length; of the elements that both versions have, until all are
-//	                told: Var, how many are the same, and behind these, if any are left, one by WriteNext; then the new ones, whole
+//	change  each text and list: 1 bit, whether it differs (omitted for the only field of a row, which differs). Then:
+//	          text: Var n, the bytes that stay; Var, the number of new bytes; the new bytes, the first of which differs
+//	          list: Var of the zigzag form of the change of length; then, for the elements of both versions, repeated:
+//	                Var, the number of equal elements; one element by WriteNext, if any are left; then the new ones, whole
 
 // maxText bounds a text in bytes, and a list in elements.
 const maxText = 256
 
-// tailField is the part of an op that is a text or a list.
+// tailField is the part of an op for a text or a list.
 type tailField struct {
-	most   int     // bytes or elements
-	width  int     // lanes of an element; 0: a text
-	start  uintptr // of the bytes or elements, from the field on
-	stride uintptr // bytes of memory of an element
-	elems  []*Plan // by place; all alike but for their paths
+	most   int     // maximum number of bytes or elements
+	width  int     // lanes per element; 0: a text
+	start  uintptr // offset of the bytes or elements in the field
+	stride uintptr // size of an element in memory
+	elems  []*Plan // plan of each element, by place; they differ only in their paths
 }
 
-// tailSpec is a text or a list that compiling found.
+// tailSpec is a text or a list found by the compiler.
 type tailSpec struct {
 	typ    reflect.Type
 	path   string
@@ -43,7 +44,7 @@ type tailSpec struct {
 	tag    string
 }
 
-// errListInList is told of a list whose elements have lists.
+// errListInList is the error for a list whose elements contain lists.
 var errListInList = errors.New("a list in a list does not travel: make one list, or a collection")
 
 // isTail reports whether t is a text or a list.
@@ -51,7 +52,7 @@ func isTail(t reflect.Type) bool {
 	return t.PkgPath() == reflect.TypeFor[wire.NetworkID]().PkgPath() && (strings.HasPrefix(t.Name(), "Text[") || strings.HasPrefix(t.Name(), "List["))
 }
 
-// Fixed returns how many lanes a row has before those of its texts and lists.
+// Fixed returns the number of lanes before those of texts and lists.
 func (p *Plan) Fixed() int { return p.fixed }
 
 // tailOps returns the texts and lists.
@@ -84,7 +85,7 @@ func (c *compiler) addTail(s tailSpec) error {
 	return c.list(o, f)
 }
 
-// close adds the texts and lists that were found, and finishes the plan.
+// close adds the texts and lists and finishes the plan.
 func (c *compiler) close() error {
 	c.plan.fixed, c.plan.fixedOps = len(c.plan.lanes), len(c.plan.ops)
 	for _, s := range c.found {
@@ -137,7 +138,7 @@ func (c *compiler) list(o op, f *tailField) error {
 	return c.add(o, lanes...)
 }
 
-// describeFields is the fields of an element for the canonical text, with paths from a prefix on.
+// describeFields returns an element's fields in canonical text, with a prefix before each path.
 func (p *Plan) describeFields(prefix string) string {
 	var fields []string
 	for i := range p.ops {
@@ -182,7 +183,7 @@ func (c *compiler) describedTail(path, kind string) (bool, error) {
 	return true, c.list(o, f)
 }
 
-// closeDescribed finishes a plan of fields that were described. A field that is not in its place is found by who describes it again.
+// closeDescribed finishes a plan of described fields. The caller finds misplaced fields by describing the plan again.
 func (c *compiler) closeDescribed() {
 	p := c.plan
 	p.fixed, p.fixedOps = len(p.lanes), len(p.ops)
@@ -192,7 +193,7 @@ func (c *compiler) closeDescribed() {
 	c.finish()
 }
 
-// lanesOf returns the lanes of a field behind its length.
+// lanesOf returns the lanes of a field after its length.
 func (o *op) lanesOf(row []uint32) []uint32 {
 	n := (o.tail.most + 3) / 4
 	if o.kind == opList {
@@ -206,10 +207,10 @@ func (o *op) element(row []uint32, i int) []uint32 {
 	return row[o.lane+1+i*o.tail.width:][:o.tail.width]
 }
 
-// textByte returns a byte of a text.
+// textByte returns byte i of a text.
 func textByte(words []uint32, i int) byte { return byte(words[i>>2] >> (i & 3 * 8)) }
 
-// setText puts bytes into the lanes of a text, and zeros behind them.
+// setText stores bytes in the lanes of a text, followed by zeros.
 func (o *op) setText(row []uint32, text []byte) {
 	words := o.lanesOf(row)
 	clear(words)
@@ -219,7 +220,7 @@ func (o *op) setText(row []uint32, text []byte) {
 	row[o.lane] = uint32(len(text))
 }
 
-// textOf returns the bytes of a text, in buf.
+// textOf copies the bytes of a text to buf and returns them.
 func (o *op) textOf(row []uint32, buf *[maxText]byte) []byte {
 	words, n := o.lanesOf(row), int(row[o.lane])
 	for i := range n {
@@ -228,7 +229,7 @@ func (o *op) textOf(row []uint32, buf *[maxText]byte) []byte {
 	return buf[:n]
 }
 
-// validPrefix is the length of the UTF-8 at the beginning of b.
+// validPrefix returns the length of the valid UTF-8 at the start of b.
 func validPrefix(b []byte) (n int) {
 	if utf8.Valid(b) {
 		return len(b)
@@ -242,7 +243,7 @@ func validPrefix(b []byte) (n int) {
 	}
 }
 
-// legalTail reports whether a text or a list is one that Quantise could have made.
+// legalTail reports whether Quantise can produce the text or list.
 func (o *op) legalTail(row []uint32) bool {
 	f, n := o.tail, int(row[o.lane])
 	if n > f.most {
@@ -270,7 +271,7 @@ func (o *op) legalTail(row []uint32) bool {
 	return true
 }
 
-// legalTails is legalTail for all texts and lists.
+// legalTails is legalTail for all texts and lists of a row.
 func (p *Plan) legalTails(row []uint32) bool {
 	for i := range p.tailOps() {
 		if !p.tailOps()[i].legalTail(row) {
@@ -280,7 +281,7 @@ func (p *Plan) legalTails(row []uint32) bool {
 	return true
 }
 
-// writeTails writes the texts and lists of a row that is written whole.
+// writeTails writes all texts and lists of an absolute row.
 func (p *Plan) writeTails(w *wire.BitWriter, row []uint32) {
 	for i := range p.tailOps() {
 		o := &p.tailOps()[i]
@@ -290,7 +291,7 @@ func (p *Plan) writeTails(w *wire.BitWriter, row []uint32) {
 	}
 }
 
-// writeFrom writes the bytes or elements from a place to another.
+// writeFrom writes the bytes or elements from..to-1.
 func (o *op) writeFrom(w *wire.BitWriter, row []uint32, from, to int) {
 	words := o.lanesOf(row)
 	for i := from; i < to; i++ {
@@ -302,7 +303,7 @@ func (o *op) writeFrom(w *wire.BitWriter, row []uint32, from, to int) {
 	}
 }
 
-// readFrom reads what writeFrom wrote.
+// readFrom reads the bytes or elements from..to-1.
 func (o *op) readFrom(r *wire.BitReader, row []uint32, from, to int) {
 	words := o.lanesOf(row)
 	for i := from; i < to && !r.Failed(); i++ {
@@ -314,7 +315,7 @@ func (o *op) readFrom(r *wire.BitReader, row []uint32, from, to int) {
 	}
 }
 
-// readTails reads what writeTails wrote.
+// readTails is the inverse of writeTails.
 func (p *Plan) readTails(r *wire.BitReader, row []uint32) bool {
 	for i := range p.tailOps() {
 		o := &p.tailOps()[i]
@@ -336,23 +337,23 @@ func (p *Plan) readTails(r *wire.BitReader, row []uint32) bool {
 	return !r.Failed()
 }
 
-// alone reports whether a text or a list is all of a row.
+// alone reports whether the row is exactly one text or list.
 func (p *Plan) alone() bool { return p.fixedOps == 0 && len(p.ops) == 1 }
 
-// differs reports whether a text or a list is another one in two rows.
+// differs reports whether the text or list differs between two rows.
 func (o *op) differs(before, row []uint32) bool {
 	return before[o.lane] != row[o.lane] || !slices.Equal(o.lanesOf(before), o.lanesOf(row))
 }
 
-// WriteTail writes how the texts and lists of a row differ from those of an earlier one. If they are all of the row, something
-// differs.
+// WriteTail writes the texts and lists of a row as differences from before. A row of exactly one text or list must
+// differ.
 func (p *Plan) WriteTail(w *wire.BitWriter, before, row []uint32) {
 	for i := range p.tailOps() {
 		p.writeTail(w, &p.tailOps()[i], before, row)
 	}
 }
 
-// writeTail is WriteTail for one of them.
+// writeTail is WriteTail for one text or list.
 func (p *Plan) writeTail(w *wire.BitWriter, o *op, before, row []uint32) {
 	differs := o.differs(before, row)
 	if !p.alone() {
@@ -367,7 +368,7 @@ func (p *Plan) writeTail(w *wire.BitWriter, o *op, before, row []uint32) {
 	}
 }
 
-// EachTail tells how many bits each text and list takes of what WriteTail writes. It allocates.
+// EachTail calls each with the number of bits of each text and list in WriteTail's encoding. It allocates.
 func (p *Plan) EachTail(before, row []uint32, each func(field, bits int)) {
 	buf := make([]byte, p.MaxTailBits()/8+8)
 	for i := range p.tailOps() {
@@ -377,8 +378,8 @@ func (p *Plan) EachTail(before, row []uint32, each func(field, bits int)) {
 	}
 }
 
-// ReadTail reads what WriteTail wrote against the same row, and reports whether something differs. The reader has failed when the bits
-// end, or a text or a list is not one that Quantise could have made and WriteTail would have written so.
+// ReadTail reads a tail of WriteTail with the same earlier row, and reports whether anything differs. The reader fails
+// if the bits end, a text or list is illegal, or WriteTail would have encoded it differently.
 func (p *Plan) ReadTail(r *wire.BitReader, before, row []uint32) (differs bool) {
 	for i := range p.tailOps() {
 		o := &p.tailOps()[i]
@@ -401,7 +402,7 @@ func (p *Plan) ReadTail(r *wire.BitReader, before, row []uint32) (differs bool) 
 	return differs && !r.Failed()
 }
 
-// writeText writes a text that differs.
+// writeText writes a text as its difference.
 func (o *op) writeText(w *wire.BitWriter, before, row []uint32) {
 	a, b := o.lanesOf(before), o.lanesOf(row)
 	n, kept := int(row[o.lane]), 0
@@ -413,7 +414,7 @@ func (o *op) writeText(w *wire.BitWriter, before, row []uint32) {
 	o.writeFrom(w, row, kept, n)
 }
 
-// readText reads what writeText wrote.
+// readText is the inverse of writeText.
 func (o *op) readText(r *wire.BitReader, before, row []uint32) {
 	was, kept, more := uint64(before[o.lane]), r.Var(), r.Var()
 	if kept > was || more > uint64(o.tail.most) || kept+more > uint64(o.tail.most) {
@@ -427,11 +428,11 @@ func (o *op) readText(r *wire.BitReader, before, row []uint32) {
 	row[o.lane] = uint32(kept + more)
 	o.readFrom(r, row, int(kept), int(kept+more))
 	if kept < was && more > 0 && textByte(words, int(kept)) == textByte(o.lanesOf(before), int(kept)) {
-		r.Fail() // it stays
+		r.Fail() // no difference
 	}
 }
 
-// writeList writes a list that differs.
+// writeList writes a list as its difference.
 func (o *op) writeList(w *wire.BitWriter, before, row []uint32) {
 	was, n := int(before[o.lane]), int(row[o.lane])
 	w.Var(uint64(wire.Zigzag32(int32(n - was))))
@@ -449,7 +450,7 @@ func (o *op) writeList(w *wire.BitWriter, before, row []uint32) {
 	o.writeFrom(w, row, both, n)
 }
 
-// readList reads what writeList wrote.
+// readList is the inverse of writeList.
 func (o *op) readList(r *wire.BitReader, before, row []uint32) {
 	f, was, more := o.tail, int(before[o.lane]), r.Var()
 	if more > 2*uint64(f.most) {
@@ -479,7 +480,7 @@ func (o *op) readList(r *wire.BitReader, before, row []uint32) {
 	o.readFrom(r, row, both, n)
 }
 
-// MaxTailBits returns the most bits that WriteTail writes.
+// MaxTailBits returns the maximum length of WriteTail in bits.
 func (p *Plan) MaxTailBits() (bits int) {
 	for i := range p.tailOps() {
 		f := p.tailOps()[i].tail
@@ -494,7 +495,7 @@ func (p *Plan) MaxTailBits() (bits int) {
 	return bits
 }
 
-// bitsOf returns how many bits a text or a list takes in a row that is written whole; with packing off what fills up bytes is left out.
+// bitsOf returns the length of a text or list in an absolute row, in bits, without padding.
 func (p *Plan) bitsOf(o *op, row []uint32) (bits int) {
 	n := int(row[o.lane])
 	if bits = wire.VarBits(uint64(n)); p.debug {
@@ -509,7 +510,7 @@ func (p *Plan) bitsOf(o *op, row []uint32) (bits int) {
 	return bits
 }
 
-// mostBits is the most bits that a text or a list takes in a row that is written whole.
+// mostBits returns the maximum length of a text or list in an absolute row, in bits.
 func (o *op) mostBits(debug bool) int {
 	f := o.tail
 	head, each := wire.VarBits(uint64(f.most)), 8
@@ -545,7 +546,7 @@ func (o *op) writeDebugTail(w *wire.BitWriter, row []uint32) {
 	w.Align()
 }
 
-// readDebugTail reads what writeDebugTail wrote.
+// readDebugTail is the inverse of writeDebugTail.
 func (o *op) readDebugTail(r *wire.BitReader, row []uint32) bool {
 	clear(o.lanesOf(row))
 	n := r.Read(16)
@@ -584,7 +585,7 @@ func (o *op) appendTail(dst []byte, row []uint32) []byte {
 	return append(dst, ']')
 }
 
-// tailSpans returns the runs of bytes that are sent of a text or a list.
+// tailSpans returns the ranges of sent bytes of a text or a list.
 func (o *op) tailSpans() []span {
 	f, list := o.tail, []span{{o.offset, 2}}
 	if f.width == 0 {

@@ -26,7 +26,7 @@ type slot struct {
 	Owner wire.NetworkID `net:"entity"`
 }
 
-// sheet has texts and lists between other fields.
+// sheet has texts and lists among other fields.
 type sheet struct {
 	Name   wire.Text[[20]byte]
 	Health uint16
@@ -40,7 +40,7 @@ const sheetText = "sheet{Health:u16;At:f32[-8,8,0.5];Name:text20;" +
 	"Slots:list5(Item:u16 Count:u8[0,99] Rot:quat9 Owner:entity Label:text4);" +
 	"Points:list3(value:f32[-1,1,0.5]);Notes[0]:text8;Notes[1]:text8}"
 
-// drawSheet draws a value and what comes out of it at the other end.
+// drawSheet draws a value and its expected value at the receiver.
 func drawSheet(t *rapid.T) (v, want sheet) {
 	text := rapid.StringN(0, 5, 8)
 	v.Name.Set(rapid.StringN(0, 12, 20).Draw(t, "name"))
@@ -67,7 +67,7 @@ func lanesOfSheet(p *Plan, v *sheet) []uint32 {
 	return lanes
 }
 
-// settled is a sheet as another end has it: rotations are rounded.
+// settled returns a sheet as decoded: rotations are rounded.
 func settled(p *Plan, lanes []uint32) (v sheet) {
 	p.Dequantise(lanes, unsafe.Pointer(&v))
 	return v
@@ -117,7 +117,7 @@ func TestTailRefused(t *testing.T) {
 	}
 }
 
-// TestTailRoundTrip takes random rows to the other end by each of the ways that rows travel.
+// TestTailRoundTrip sends random rows through each encoding of rows.
 func TestTailRoundTrip(t *testing.T) {
 	plans := map[string]*Plan{"packed": mustCompile[sheet](t, "sheet"), "debug": mustCompile[sheet](t, "sheet")}
 	plans["debug"].Debug()
@@ -135,7 +135,7 @@ func TestTailRoundTrip(t *testing.T) {
 				require.Equal(t, v.Notes, one.Notes)
 				require.Equal(t, v.Slots.Len(), one.Slots.Len())
 				for i, s := range v.Slots.All() {
-					s.Rot = one.Slots.At(i).Rot // is rounded
+					s.Rot = one.Slots.At(i).Rot // rounded
 					require.Equal(t, *s, *one.Slots.At(i))
 				}
 				require.Equal(t, b, lanesOfSheet(p, &one))
@@ -162,7 +162,8 @@ func TestTailRoundTrip(t *testing.T) {
 	}
 }
 
-// TestTailIgnoresJunk holds that memory behind a length, which only unsafe code can write, and a length that is too large change nothing.
+// TestTailIgnoresJunk: memory beyond a length, and a length that is too large, have no effect. Only unsafe code can
+// write either.
 func TestTailIgnoresJunk(t *testing.T) {
 	p := mustCompile[sheet](t, "sheet")
 	var v sheet
@@ -187,14 +188,14 @@ func TestTailIgnoresJunk(t *testing.T) {
 	require.True(t, p.Legal(lanes))
 	back := settled(p, lanes)
 	require.Equal(t, strings.Repeat("a", 20), back.Name.String())
-	name[5] = 0xC3 // no UTF-8 with what follows
+	name[5] = 0xC3 // invalid UTF-8 with the next byte
 	p.Quantise(unsafe.Pointer(&junk), lanes)
 	require.True(t, p.Legal(lanes))
 	back = settled(p, lanes)
 	require.Equal(t, "aaa", back.Name.String())
 }
 
-// TestTailFaultNamesElement holds that a fault names the element, and none behind the length.
+// TestTailFaultNamesElement: a fault names the element; elements beyond the length have none.
 func TestTailFaultNamesElement(t *testing.T) {
 	p := mustCompile[sheet](t, "sheet")
 	var v sheet
@@ -227,7 +228,7 @@ func TestTailValues(t *testing.T) {
 	require.Equal(t, w.Bits(), total)
 }
 
-// TestTailBits holds the costs that the guide promises, in bits.
+// TestTailBits checks the costs given in the guide, in bits.
 func TestTailBits(t *testing.T) {
 	type named struct {
 		Health uint16
@@ -253,7 +254,7 @@ func TestTailBits(t *testing.T) {
 		before, now   string
 		whole, change int
 	}{
-		{"", "", 3, 1},                      // nothing: 1 bit beside another change
+		{"", "", 3, 1},                      // empty: 1 bit beside another change
 		{"Ann", "Ann", 3 + 24, 1},           //
 		{"", "Ann", 3 + 24, 1 + 3 + 3 + 24}, // first sent
 		{"", strings.Repeat("x", 32), 9 + 256, 1 + 3 + 9 + 256},
@@ -265,7 +266,7 @@ func TestTailBits(t *testing.T) {
 	}
 }
 
-// TestTailCut cuts rows at every byte, and turns every bit.
+// TestTailCut cuts rows at every byte, and inverts every bit.
 func TestTailCut(t *testing.T) {
 	p := mustCompile[sheet](t, "sheet")
 	var v sheet
@@ -286,7 +287,7 @@ func TestTailCut(t *testing.T) {
 	}
 }
 
-// readsTheSame holds that what reads as a row is written with the same bits.
+// readsTheSame checks that an accepted row is written with the same bits.
 func readsTheSame(t require.TestingT, p *Plan, before []uint32, b []byte) {
 	r, got := wire.NewBitReader(b), make([]uint32, p.Lanes())
 	if before == nil && !p.ReadRow(&r, got) || before != nil && !p.ReadNext(&r, before, got) {
@@ -342,7 +343,7 @@ func compileOf[T any]() (*Plan, error) {
 
 func reflectOf[T any](v *T) reflect.Value { return reflect.ValueOf(v).Elem() }
 
-// TestTailGolden holds rows against vectors that another program wrote from the description of the format.
+// TestTailGolden compares rows with vectors that another program wrote from the description of the format.
 func TestTailGolden(t *testing.T) {
 	seen := map[string]int{}
 	for _, line := range rowtest.Vectors(os.ReadFile("testdata/golden_tail.txt")) {

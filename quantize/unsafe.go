@@ -11,10 +11,10 @@ import (
 	"github.com/arche-netcode/netcode/wire"
 )
 
-// Quantise turns the component at src into its row. On entry lanes hold the last good row, or zeros: a
-// value that is NaN or infinite keeps its lanes, one out of range is clamped, and the first such field is
-// named by the fault. An entity field that holds a handle gives the handle, which the caller must replace by a
-// network id before the row is used; the lanes of a target are left alone. It never allocates.
+// Quantise converts the component at src to its row. On entry lanes has the last good row, or zeros. A value that is
+// NaN or infinite keeps its lanes; a value out of range is clamped. The fault names the first such field. An entity
+// field with a handle returns the handle, which the caller must convert to a network id; the lanes of a target are not
+// touched. It never allocates.
 func (p *Plan) Quantise(src unsafe.Pointer, lanes []uint32) Fault {
 	ops, fault := p.fields()[:p.fixedOps], Fault{}
 	lanes = lanes[:len(p.lanes)]
@@ -51,7 +51,7 @@ func (p *Plan) Quantise(src unsafe.Pointer, lanes []uint32) Fault {
 	return fault
 }
 
-// quantiseTails is Quantise of the texts and lists.
+// quantiseTails quantises the texts and lists.
 func (p *Plan) quantiseTails(src unsafe.Pointer, lanes []uint32) (fault Fault) {
 	for i := range p.tailOps() {
 		o := &p.tailOps()[i]
@@ -74,7 +74,7 @@ func (p *Plan) quantiseTails(src unsafe.Pointer, lanes []uint32) (fault Fault) {
 	return fault
 }
 
-// quantiseTailRows is QuantiseRows of the texts and lists.
+// quantiseTailRows is QuantiseRows for the texts and lists.
 func (p *Plan) quantiseTailRows(base *byte, size int, rows []int32, lanes []uint32, bad []int32) []int32 {
 	n := len(p.lanes)
 	for k, row := range rows {
@@ -87,7 +87,7 @@ func (p *Plan) quantiseTailRows(base *byte, size int, rows []int32, lanes []uint
 	return bad
 }
 
-// dequantiseTails is Dequantise of the texts and lists. Memory behind their lengths is zero afterwards, as their methods keep it.
+// dequantiseTails dequantises the texts and lists. It zeroes the memory after their ends, as their own methods do.
 func (p *Plan) dequantiseTails(lanes []uint32, dst unsafe.Pointer) {
 	for i := range p.tailOps() {
 		o := &p.tailOps()[i]
@@ -109,7 +109,7 @@ func (p *Plan) dequantiseTails(lanes []uint32, dst unsafe.Pointer) {
 	}
 }
 
-// quantise is Quantise of one field, but for the usual ones, which have loops of their own.
+// quantise quantises one field, except the kinds that have their own loops.
 func (o *op) quantise(at unsafe.Pointer, lanes []uint32) wire.FaultReason {
 	// SAFETY: at points to a field of the kind's size, as Quantise says.
 	switch o.kind {
@@ -143,12 +143,12 @@ func (o *op) quantise(at unsafe.Pointer, lanes []uint32) wire.FaultReason {
 	case opAxis64:
 		return o.quantiseAxis(*(*float64)(at), lanes)
 	case opHandle, opID:
-		return o.quantiseRef(*(*wire.NetworkID)(at), lanes) // a handle is two uint32 too
+		return o.quantiseRef(*(*wire.NetworkID)(at), lanes) // a handle is two uint32 as well
 	}
 	return wire.NoFault
 }
 
-// float32At is the float32 at an offset, quatAt four of them, fieldAt whatever there is.
+// float32At returns the float32 at an offset, quatAt four of them, fieldAt the address.
 func float32At(base *byte, offset uintptr) float32 {
 	// SAFETY: as of bytesFrom, all of its bytes; it is aligned to 4, being a field of that type.
 	return *(*float32)(unsafe.Add(unsafe.Pointer(base), offset))
@@ -164,8 +164,8 @@ func fieldAt(base *byte, offset uintptr) unsafe.Pointer {
 	return unsafe.Add(unsafe.Pointer(base), offset)
 }
 
-// Dequantise writes the value of a row into the component at dst: the fields that are sent and nothing
-// else, neither padding nor fields tagged net:"-". The same row gives the same bytes on every machine.
+// Dequantise writes a row into the component at dst: only the sent fields, neither padding nor fields tagged net:"-".
+// The same row gives the same bytes on every machine.
 func (p *Plan) Dequantise(lanes []uint32, dst unsafe.Pointer) {
 	ops := p.fields()[:p.fixedOps]
 	lanes = lanes[:len(p.lanes)]
@@ -216,11 +216,11 @@ func (p *Plan) Dequantise(lanes []uint32, dst unsafe.Pointer) {
 	}
 }
 
-// blendTarget is a component of the plan's type that a blend writes.
+// blendTarget points to a component of the plan's type that a Blend writes.
 type blendTarget = unsafe.Pointer
 
-// Mix writes what lies at way.Part into the component at dst: the fields that are sent and nothing else, as Dequantise does.
-// It allocates nothing, unless a function of the user's does.
+// Mix writes the interpolated value at way.Part into the component at dst: only the sent fields, as Dequantise does. It
+// allocates only if a user's function does.
 func (b *Blend) Mix(way *BlendInput, dst unsafe.Pointer) {
 	if b.custom != nil {
 		b.custom(way, dst)
@@ -250,7 +250,7 @@ func (b *Blend) Mix(way *BlendInput, dst unsafe.Pointer) {
 		default:
 			v = f.line(way)
 		}
-		if v != v { // beyond what a float64 holds, on the way
+		if v != v { // overflow of a float64 on the way
 			v = f.op.float(way.To)
 		}
 		if f.op.size == 4 {
@@ -261,9 +261,9 @@ func (b *Blend) Mix(way *BlendInput, dst unsafe.Pointer) {
 	}
 }
 
-// Shift moves the component at dst by a part of the way from one row back to another: its numbers by the difference, angles by
-// the shorter way round, rotations by the turn between the two. Part 1 moves it by as much as from differs from to, 0 not at
-// all. Other fields stay. It shows a value that was corrected as if the correction came bit by bit.
+// Shift moves the component at dst by part times the difference of from and to: numbers by their difference, angles the
+// shorter way round, rotations by the turn between the two. Other fields do not change. A part that falls from 1 to 0
+// makes a correction appear gradually.
 func (b *Blend) Shift(dst unsafe.Pointer, from, to []uint32, part float64) {
 	for i := range b.fields {
 		f := &b.fields[i]
@@ -289,20 +289,20 @@ func (b *Blend) Shift(dst unsafe.Pointer, from, to []uint32, part float64) {
 	}
 }
 
-// MixInto is Mix into a value of the type that the blend was made for.
+// MixInto is Mix into a value of the Blend's type.
 func MixInto[T any](b *Blend, way *BlendInput, dst *T) {
-	// SAFETY: who calls it has made the blend for T, as NewBlendFunc does.
+	// SAFETY: the caller has made the blend for T, as NewBlendFunc does.
 	b.Mix(way, unsafe.Pointer(dst))
 }
 
-// NewBlendFunc returns the blend of T by a function of the user's, which is given two values and where between them, above
-// 1 beyond the second. Its result is shown. The error is that of NewBlend.
+// NewBlendFunc returns the Blend of T by a user's function of two values and the position between them; above 1 is
+// beyond the second. The function's result is shown. The error is that of NewBlend.
 func NewBlendFunc[T any](p *Plan, f func(from, to *T, part float32) T) (*Blend, error) {
 	b, err := NewBlend(p, BlendStep)
 	if err != nil {
 		return nil, err
 	}
-	held := new([2]T) // Apart from the stack, where they would be an allocation each time.
+	held := new([2]T) // on the heap once; on the stack each call would allocate
 	b.custom = func(way *BlendInput, dst blendTarget) {
 		// SAFETY: dst points to a T, which is the type of the plan.
 		p.Dequantise(way.From, unsafe.Pointer(&held[0]))
@@ -312,7 +312,7 @@ func NewBlendFunc[T any](p *Plan, f func(from, to *T, part float32) T) (*Blend, 
 	return b, nil
 }
 
-// load returns the integer at a field, its sign extended to 64 bits.
+// load returns the integer at a field, sign-extended to 64 bits.
 func (o *op) load(at unsafe.Pointer) (v uint64) {
 	// SAFETY: at points to an integer of o.size bytes.
 	switch o.size {
@@ -347,8 +347,8 @@ func (o *op) store(at unsafe.Pointer, v uint64) {
 	}
 }
 
-// MapHandles puts what f makes of it in the place of each handle that the component at dst holds: the fields that
-// Handles names, each as its two numbers. It is for tools that compare or hash worlds, whose handles differ.
+// MapHandles replaces each handle in the component at dst, that is each field of Handles, by f(handle). It is for tools
+// that compare or hash worlds, whose handles differ.
 func (p *Plan) MapHandles(dst unsafe.Pointer, f func(handle wire.NetworkID) wire.NetworkID) {
 	for i := range p.fields() {
 		o := &p.ops[i]
@@ -366,8 +366,7 @@ func (p *Plan) MapHandles(dst unsafe.Pointer, f func(handle wire.NetworkID) wire
 	}
 }
 
-// Compare compares the fields that are sent of two components, bit by bit, and names the first that
-// differs.
+// Compare compares the sent fields of two components, bit by bit, and returns the path of the first difference.
 func (p *Plan) Compare(a, b unsafe.Pointer) (field string, equal bool) {
 	// SAFETY: a and b point to values of p.typ, whose travelling fields the spans cover.
 	for _, s := range p.spans {
@@ -378,7 +377,7 @@ func (p *Plan) Compare(a, b unsafe.Pointer) (field string, equal bool) {
 	return "", true
 }
 
-// differing names the first field that differs.
+// differing returns the path of the first field that differs.
 func (p *Plan) differing(a, b unsafe.Pointer) string {
 	// SAFETY: a and b point to values of p.typ, and each op is a field of it.
 	for i := range p.ops {
@@ -396,26 +395,26 @@ func (p *Plan) differing(a, b unsafe.Pointer) string {
 	return ""
 }
 
-// memory returns a component's bytes from offset.
+// memory returns size bytes of a component from offset on.
 func memory(base unsafe.Pointer, offset, size uintptr) []byte {
 	// SAFETY: offset and size are those of travelling fields of the type that base points to.
 	return unsafe.Slice((*byte)(unsafe.Add(base, offset)), int(size))
 }
 
-// AppendFields appends the bytes of the fields that are sent, in order and little-endian on every machine:
-// what hashes of a world are made of.
+// AppendFields appends the bytes of the sent fields, in order and little-endian on every machine, for hashes of a
+// world.
 func (p *Plan) AppendFields(dst []byte, src unsafe.Pointer) []byte {
 	if !kernel.HostLittle {
 		return p.appendEachField(dst, src)
 	}
-	// SAFETY: src points to a value of p.typ, of which the spans are the travelling fields in their order.
+	// SAFETY: src points to a value of p.typ, and the spans are its sent fields, in order.
 	for _, s := range p.spans {
 		dst = append(dst, memory(src, s.offset, s.size)...)
 	}
 	return dst
 }
 
-// appendEachField is AppendFields for every machine.
+// appendEachField is AppendFields in the form that works on every machine.
 func (p *Plan) appendEachField(dst []byte, src unsafe.Pointer) []byte {
 	for i := range p.fields() {
 		o := &p.ops[i]
@@ -457,14 +456,14 @@ func (p *Plan) appendEachTail(dst []byte, src unsafe.Pointer, o *op) []byte {
 	return dst
 }
 
-// bytesFrom returns the byte at offset.
+// bytesFrom returns the address of the byte at offset.
 func bytesFrom(base *byte, offset uintptr) *byte {
 	// SAFETY: offset lies within the rows that base begins.
 	return (*byte)(unsafe.Add(unsafe.Pointer(base), offset))
 }
 
-// copyWords copies as many bytes as dst has, 64 at least, 64 at a time and the last 64 of them together, and returns in which
-// place of any word adding ones carried something over. Ones is an argument so that it stays in a register.
+// copyWords copies len(dst)*4 bytes, at least 64, in blocks of 64 with an overlapping last block. carries has the bits
+// where adding ones to a word carried. ones is an argument so that it stays in a register.
 func copyWords(dst []uint32, src []byte, ones uint64) (carries uint64) {
 	last := uintptr(4*len(dst)) - 64
 	_, _ = dst[15], src[4*len(dst)-1]
@@ -484,30 +483,30 @@ func copyWords(dst []uint32, src []byte, ones uint64) (carries uint64) {
 	}
 }
 
-// lanesMemory returns the bytes of lanes.
+// lanesMemory returns lanes as bytes.
 func lanesMemory(lanes []uint32) []byte {
 	// SAFETY: any number may be read as bytes.
 	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(lanes))), 4*len(lanes))
 }
 
-// Conversion turns rows of one plan into rows of another plan of the same type. It belongs to one goroutine.
+// Conversion converts rows of one plan to rows of another plan of the same type. It belongs to one goroutine.
 type Conversion struct {
 	from, to *Plan
 	value    unsafe.Pointer // a component
 }
 
-// NewConversion returns the conversion between two plans of one type. A field that only to has is zero in its rows.
+// NewConversion returns the conversion between two plans of one type. A field that only to has is zero.
 func NewConversion(from, to *Plan) Conversion {
 	// SAFETY: the memory is that of a value of the type, which the garbage collector knows by its type.
 	return Conversion{from: from, to: to, value: reflect.New(from.typ).UnsafePointer()}
 }
 
-// Row converts a row: to becomes what quantising the value of from gives. It never allocates.
+// Row sets to to the quantised value of from. It never allocates.
 func (c *Conversion) Row(from, to []uint32) {
 	// SAFETY: value points to a value of the type of both plans.
 	c.from.Dequantise(from, c.value)
 	c.to.Quantise(c.value, to)
-	if c.from.aimed && c.to.aimed { // a target lies in no memory
+	if c.from.aimed && c.to.aimed { // a target has no memory
 		copy(to[c.to.goal:c.to.goal+2], from[c.from.goal:])
 	}
 }

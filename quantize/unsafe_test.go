@@ -12,7 +12,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// faulty has a field for each way to be wrong.
+// faulty has a field for each kind of fault.
 type faulty struct {
 	F32 float32
 	F64 float64
@@ -37,7 +37,7 @@ func TestQuantiseFaults(t *testing.T) {
 		spoil  func(v *faulty)
 		field  string
 		reason wire.FaultReason
-		repair func(v *faulty) // what the row then says
+		repair func(v *faulty) // changes v to the expected value
 	}{
 		{"nothing", func(*faulty) {}, "", wire.NoFault, nil},
 		{"f32 NaN", func(v *faulty) { v.F32 = float32(nan) }, "F32", wire.NotFinite, nil},
@@ -121,7 +121,7 @@ func TestAngleOfManyTurns(t *testing.T) {
 	}
 }
 
-// padded has padding, blank and local fields that must never be touched.
+// padded has padding, blank and unsent fields, which must never be touched.
 type padded struct {
 	A     bool
 	B     uint64
@@ -195,7 +195,7 @@ func TestAppendFields(t *testing.T) {
 	require.Equal(t, []byte{0, 0, 0x80, 0x3F, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xC0}, q.AppendFields(nil, unsafe.Pointer(&r)))
 }
 
-// Rows that are quantised together are what each is alone, whatever they hold, and those with a fault are told.
+// QuantiseRows gives the same rows as Quantise for any values, and reports the same faults.
 func TestQuantiseRowsIsQuantise(t *testing.T) {
 	type every struct {
 		Pos   [3]float32 `net:"min=-5,max=5,step=0.002"`
@@ -245,7 +245,7 @@ func TestQuantiseRowsIsQuantise(t *testing.T) {
 		slices.Sort(bad)
 		require.Equal(t, want, got)
 		require.Equal(t, faults, slices.Compact(bad))
-		other := make([]uint32, len(got)) // of a row without a fault nothing stays of what there was before
+		other := make([]uint32, len(got)) // without a fault, no lane keeps its old value
 		for i := range other {
 			other[i] = 0xDEADBEEF
 		}
@@ -263,8 +263,8 @@ func TestQuantiseRowsIsQuantise(t *testing.T) {
 	})
 }
 
-// Rotations that are quantised together are what each is alone: with components that are zero or next to it, that are as
-// large as each other or nearly, and with a length at the edge of what counts as 1.
+// QuantiseRows gives the same rotations as Quantise: with zero or tiny components, equal or nearly equal ones, and
+// lengths at the limit of 1 ± slack.
 func TestQuatRowsIsQuantiseQuat(t *testing.T) {
 	type turn struct {
 		Q [4]float32 `net:"quat,bits=9"`
@@ -316,7 +316,7 @@ func TestQuatRowsIsQuantiseQuat(t *testing.T) {
 			p.QuantiseRows((*byte)(unsafe.Pointer(&column[0])), int(p.Size()), rows, whole, nil)
 			require.Equal(t, want, whole)
 		})
-		if !testing.Short() { // one random case may have none
+		if !testing.Short() { // a single random case may have none
 			require.Greater(t, quick, all/8)
 		}
 	}

@@ -14,7 +14,7 @@ import (
 	"github.com/arche-netcode/netcode/internal/rowtest"
 )
 
-// floats has runs of two to four fields and rotations, with other things between and behind them.
+// floats has runs of two to four fields and rotations, separated by other fields.
 type floats struct {
 	Two   [2]float32 `net:"min=-1,max=3,step=0.001"`
 	Local uint32     `net:"-"`
@@ -29,13 +29,12 @@ type floats struct {
 	Last  uint64     `net:"-"`
 }
 
-// drawLane is a lane of a field: one of its steps, the first or the last, or one that no row has.
+// drawLane draws a lane of a field: any step, the first or the last, or an illegal one.
 func drawLane(t *rapid.T, most uint64) uint32 {
 	return rapid.SampledFrom([]uint32{0, uint32(most), uint32(most) + 1, 1<<31 - 1, 1 << 31, math.MaxUint32, rapid.Uint32Max(uint32(most)).Draw(t, "lane")}).Draw(t, "which")
 }
 
-// Values by whatever the processor has are what they are by plain code, bit for bit, of lanes that are legal and of others. Nothing else
-// is written to.
+// The assembly gives the same values as plain Go, bit for bit, for legal and illegal lanes. Nothing else is written.
 func TestWideValuesArePlainValues(t *testing.T) { rapid.Check(t, wideValues(t)) }
 
 // FuzzWideValues is TestWideValuesArePlainValues for a fuzzer.
@@ -79,7 +78,7 @@ func wideValues(t testing.TB) func(*rapid.T) {
 	}
 }
 
-// Values are written, and lanes read, where there are some: a loop in assembly asks nobody.
+// Too little memory panics before the assembly runs, which checks nothing.
 func TestValuesNeedTheirMemory(t *testing.T) {
 	for _, p := range []*Plan{mustCompile[place](t, "Place"), mustCompile[turned](t, "Turned")} {
 		size, words := int(p.Size()), p.Lanes()
@@ -88,7 +87,7 @@ func TestValuesNeedTheirMemory(t *testing.T) {
 	}
 }
 
-// A row is what Quantise makes of its own value: what has been rounded rounds to itself, by whatever the processor has.
+// Quantising the value of a row gives the same row, in plain Go and in assembly.
 func TestRoundingTwiceIsRoundingOnce(t *testing.T) {
 	p, random := mustCompile[turned](t, "Turned"), rand.New(rand.NewPCG(7, 5))
 	values, rows := make([]turned, 1000), make([]int32, 1000)
@@ -126,7 +125,7 @@ type (
 	}
 )
 
-// hasRow tells that each number of a component has a row: it is finite, and a rotation is not of length 0.
+// hasRow reports whether each number of a component has a row: it is finite, and a rotation does not have length 0.
 func hasRow(p *Plan, at unsafe.Pointer) bool {
 	return !slices.ContainsFunc(p.ops, func(o op) bool {
 		v, square := unsafe.Add(at, o.offset), 1.0
@@ -143,8 +142,8 @@ func hasRow(p *Plan, at unsafe.Pointer) bool {
 	})
 }
 
-// SnapRows makes of each component what Quantise and Dequantise make of it, and one with a value that has no row stays: for columns of floats alone, which a loop in assembly is
-// for, and for others, of any number of rows and with any value in any place.
+// SnapRows equals Quantise and Dequantise for each component, and does not change one with a value without a row.
+// Columns have only floats (for the assembly) or other fields, any number of rows, and any value in any place.
 func TestSnapRowsIsRowByRow(t *testing.T) {
 	for _, p := range snapPlans(t) {
 		size, width := int(p.Size()), p.Lanes()
@@ -199,7 +198,7 @@ func snapRows(t *rapid.T, p *Plan) {
 	}
 }
 
-// Rows are compared with lanes that lie apart as one by one.
+// DifferingAt equals comparing row by row.
 func TestDifferingAtIsComparing(t *testing.T) {
 	rapid.Check(t, differingAt)
 	require.Panics(t, func() { NewRows(12).DifferingAt(make([]uint32, 6), make([]uint32, 6), 4, 2) })

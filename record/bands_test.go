@@ -15,7 +15,7 @@ import (
 	"github.com/arche-netcode/netcode/record"
 )
 
-// savedBefore, savedPlace and savedLast are components around one with distance bands.
+// savedBefore, savedPlace and savedLast are components; savedPlace has distance bands and is in the middle.
 type (
 	savedBefore struct{ V uint8 }
 	savedPlace  struct {
@@ -39,14 +39,14 @@ func savedServer(t *testing.T, bands ...netcode.Band) *netcode.Server {
 	return s
 }
 
-// captureOf makes a tick of a server without a world.
+// captureOf commits a tick of a server without a world.
 func captureOf(s *netcode.Server) {
 	s.Store().Begin(s.Store().Tick() + 1)
 	s.Publish()
 	s.Store().Commit()
 }
 
-// TestSavedGamesKnowNoBands: bands are a matter of the network, so a game may change them and still reads what it saved.
+// TestSavedGamesKnowNoBands: saved games do not depend on bands, so a game may change its bands and read old files.
 func TestSavedGamesKnowNoBands(t *testing.T) {
 	var files [][]byte
 	games := [][]netcode.Band{nil, {{Beyond: 10, Scale: 4}}, {{Beyond: 10, Scale: 8}, {Beyond: 20, Scale: 16, Every: 3}}}
@@ -74,7 +74,7 @@ func TestSavedGamesKnowNoBands(t *testing.T) {
 	}
 }
 
-// TestASavedBandIsRefused: a file that was made by hand gives no entity a band without its component.
+// TestASavedBandIsRefused: a forged file cannot give an entity a band without its component.
 func TestASavedBandIsRefused(t *testing.T) {
 	s := savedServer(t)
 	id := s.Spawn()
@@ -102,8 +102,8 @@ func TestASavedBandIsRefused(t *testing.T) {
 	require.ErrorIs(t, err, record.ErrProtocol)
 }
 
-// TestRecordingsOfGamesWithBands: a header names bands, writers and what is predicted behind the fields, and its components are read all the
-// same.
+// TestRecordingsOfGamesWithBands: the components of a header are read, although bands, writers and prediction follow
+// their fields.
 func TestRecordingsOfGamesWithBands(t *testing.T) {
 	p := netcode.NewProtocol()
 	netcode.Replicate[savedPlace](p, netcode.Bands(netcode.Band{Beyond: 10, Scale: 4}))
@@ -129,7 +129,7 @@ func TestRecordingsOfGamesWithBands(t *testing.T) {
 	}
 }
 
-// savedTurn is predicted, and does not travel as it is.
+// savedTurn is predicted; its description differs from its fields.
 type savedTurn struct {
 	A float32 `net:"angle,bits=10"`
 }

@@ -7,16 +7,16 @@ import (
 	"github.com/arche-netcode/netcode/tick"
 )
 
-// client is one that acknowledges what came to it after a time.
+// client receives packets and acknowledges them after a round trip.
 type client struct {
 	view    *snapshot.View
 	delay   tick.Tick
-	lossy   bool // half of the packets are lost, and one in unheard of the times that acknowledgements come
+	lossy   bool // half of the packets are lost; acknowledgements are missing in one of unheard ticks
 	random  dice
 	seq     uint64
 	pending []sent
 	buffer  []byte
-	large   []byte // made when something did not fit into the other
+	large   []byte // allocated for the first record that does not fit the usual packet
 }
 
 type sent struct {
@@ -25,22 +25,23 @@ type sent struct {
 	lost bool
 }
 
-// unheard is the inverse frequency of ticks without an acknowledgement over a lossy link, on which each is sent four times.
+// unheard is the inverse probability of a tick without an acknowledgement on a lossy link, where each is sent four
+// times.
 const unheard = 16
 
-// A packet of a training is as large as those of a game usually are, and as large as a game can make them for what needs it.
+// Packet sizes in a training: the usual one of a game, and the maximum for records that need it.
 const (
 	usualPacket   = 1200
 	largestPacket = 8192 // netcode.MaxPacketSize
 )
 
-// join adds a client at a round trip in ticks.
+// join adds a client with a round trip in ticks.
 func (t *Training) join(trip int, lossy bool) error {
 	if trip < 1 || trip >= trainWindow {
 		return fmt.Errorf("record: a round trip of %d ticks: it must be 1 to %d", trip, trainWindow-1)
 	}
 	config := trainConfig()
-	config.Payload = largestPacket // what does not fit into a usual packet waits for writeLarge and is not stepped over
+	config.Payload = largestPacket // larger records wait for writeLarge and are not skipped
 	t.clients = append(t.clients, client{
 		view: snapshot.NewView(t.Store, config), delay: tick.Tick(trip), lossy: lossy, random: dice(len(t.clients)),
 		buffer: make([]byte, usualPacket),
@@ -48,13 +49,13 @@ func (t *Training) join(trip int, lossy bool) error {
 	return nil
 }
 
-// JoinLossy adds a client at a round trip in ticks, whose link loses half of all packets.
+// JoinLossy adds a client with a round trip in ticks, whose link loses half of all packets.
 func (t *Training) JoinLossy(trip int) error { return t.join(trip, true) }
 
-// dice is a generator of numbers: splitmix64.
+// dice is a random number generator: splitmix64.
 type dice uint64
 
-// below returns a whole number from 0 to n-1.
+// below returns an integer from 0 to n-1.
 func (d *dice) below(n int) int {
 	*d += 0x9E3779B97F4A7C15
 	z := uint64(*d)
@@ -79,7 +80,7 @@ func (c *client) send(now tick.Tick) error {
 	return nil
 }
 
-// writeLarge writes what does not fit into a packet of the usual size, as a game with a larger Config.PacketSize sends it.
+// writeLarge writes a packet of the maximum size, as a game with a larger Config.PacketSize does.
 func (c *client) writeLarge() int {
 	if c.large == nil {
 		c.large = make([]byte, largestPacket)
@@ -87,7 +88,8 @@ func (c *client) writeLarge() int {
 	return c.view.Write(c.large, c.seq+1)
 }
 
-// hear takes in an acknowledgement: of what was sent before the newest that it names, the rest is lost.
+// hear processes the acknowledgements that have arrived. Unacknowledged packets before the newest acknowledged one are
+// lost.
 func (c *client) hear(now tick.Tick) {
 	known := 0
 	for i, p := range c.pending {

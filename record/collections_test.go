@@ -39,7 +39,7 @@ func newBags() *bags {
 	return &bags{p, collections.NewList[slot](p, "list"), collections.NewSet[uint16](p, "set"), collections.NewMap[uint16, int32](p, "table")}
 }
 
-// text is all that an end has, by the ids that was gives.
+// text returns the contents of an end as text, with ids mapped by was.
 func (b *bags) text(s *netcode.Server, at netcode.Endpoint, was func(netcode.NetworkID) netcode.NetworkID) map[netcode.NetworkID]string {
 	all := map[netcode.NetworkID]string{}
 	for id := range s.Store().All {
@@ -90,7 +90,7 @@ func (b *bags) change(r *rand.Rand, s *netcode.Server) {
 	}
 }
 
-// A playback has the collections of each tick, also behind seeks, with the entities of the playback; and so have its spectators.
+// A playback and its spectators have the collections of each tick, also after seeks, with the entities of the playback.
 func TestCollectionsArePlayed(t *testing.T) {
 	b, game, r := newBags(), replayGame(5, 3), rand.New(rand.NewPCG(1, 2))
 	var file bytes.Buffer
@@ -112,7 +112,7 @@ func TestCollectionsArePlayed(t *testing.T) {
 	n := nettest.New(t, nettest.Config{
 		Protocol: again.protocol, Clients: 1, Rate: replayRate, Server: netcode.Config{TickRate: replayRate},
 		Setup: func(s *systems.ServerSystems, w *ecs.World) {
-			generic.NewMap1[components.Replicated](w) // The playback has other ids.
+			generic.NewMap1[components.Replicated](w) // gives the playback other ids
 			s.Server.Spawn()
 			p, err = record.Play(s.Server, bytes.NewReader(file.Bytes()))
 			require.NoError(t, err)

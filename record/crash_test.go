@@ -29,7 +29,8 @@ var crashes = flag.Int("crashes", 4, "processes that TestKilledProcessesLoseOneC
 
 const crashFile = "RECORD_CRASH_FILE" // set in the processes that are killed
 
-// TestARecorderThatIsKilled is the process that is killed: it records a game to a file, and prints each tick that it has captured and its hash.
+// TestARecorderThatIsKilled is the process to be killed: it records a game to a file, and prints each captured tick and
+// its hash.
 func TestARecorderThatIsKilled(t *testing.T) {
 	name := os.Getenv(crashFile)
 	if name == "" {
@@ -50,7 +51,7 @@ func TestARecorderThatIsKilled(t *testing.T) {
 	}
 }
 
-// A recording of a process that dies by kill -9, at any moment, has all but its last chunk, a second.
+// After kill -9 at any moment, a recording lacks at most its last chunk, one second.
 func TestKilledProcessesLoseOneChunk(t *testing.T) {
 	for i := range *crashes {
 		name := filepath.Join(t.TempDir(), "game.recording")
@@ -99,7 +100,7 @@ func lastTick(file []byte) (last tick.Tick, err error) {
 	return last, err
 }
 
-// A recording takes at most 1.1 times the bytes that one client without limits was sent.
+// A recording has at most 1.1 times the bytes sent to one client without limits.
 func TestRecordingsAreAboutAsLargeAsAStream(t *testing.T) {
 	n := nettest.New(t, nettest.Config{
 		Protocol: replayProtocol(), Clients: 1, Rate: replayRate, Server: netcode.Config{TickRate: replayRate, SendBudget: -1},
@@ -113,7 +114,7 @@ func TestRecordingsAreAboutAsLargeAsAStream(t *testing.T) {
 			i := 0
 			for query := generic.NewFilter1[spot]().Query(w); query.Next(); i++ {
 				if i%3 == 0 {
-					continue // it rests
+					continue // at rest
 				}
 				s := float64(frame)*0.02 + float64(i)
 				query.Get().X, query.Get().Y = float32(400*math.Sin(s)), float32(300*math.Cos(s*1.7))

@@ -12,9 +12,10 @@ import (
 	"github.com/arche-netcode/netcode/tick"
 )
 
-// Cut copies the chunks of a recording that have ticks from one to another, both included, and returns the first and the last tick of the
-// copy. A chunk is a second: the copy begins and ends up to one earlier and later. Damaged chunks are left out. The errors are
-// ErrNothingRecorded, if there is no such chunk, and those of NewReader, of the reader and of the writer.
+// Cut copies the chunks of a recording that have ticks in from..to, and returns the first and the last tick of the
+// copy. A chunk is a second, so the copy may start and end up to a second outside the range. It leaves out damaged
+// chunks. The errors are ErrNothingRecorded, if there is no such chunk, and those of NewReader, the reader and the
+// writer.
 func Cut(out io.Writer, in io.Reader, from, to tick.Tick) (first, last tick.Tick, err error) {
 	r, err := NewReader(in)
 	if err != nil {
@@ -52,22 +53,22 @@ func Cut(out io.Writer, in io.Reader, from, to tick.Tick) (first, last tick.Tick
 	}
 }
 
-// Difference is the first one of two recordings.
+// Difference is the first difference between two recordings.
 type Difference struct {
-	Tick      tick.Tick         // The first that differs.
-	Entity    netcode.NetworkID // Zero: one recording lacks the tick.
-	Component string            // Empty: one lacks the entity.
-	Field     string            // Empty: one lacks the component.
-	A, B      string            // The values of all fields of the component, or "absent".
+	Tick      tick.Tick         // the first tick that differs
+	Entity    netcode.NetworkID // zero: one recording lacks the tick
+	Component string            // empty: one lacks the entity
+	Field     string            // empty: one lacks the component
+	A, B      string            // values of all fields of the component, or "absent"
 }
 
-// Values of a Difference that are none.
+// Values of a Difference without data.
 const (
 	absent = "absent"
 	there  = "there"
 )
 
-// String names the place and both sides.
+// String returns the position and both sides as text.
 func (d *Difference) String() string {
 	text := fmt.Sprintf("tick %d", d.Tick)
 	if !d.Entity.IsZero() {
@@ -82,8 +83,9 @@ func (d *Difference) String() string {
 	return fmt.Sprintf("%s: %s in the one, %s in the other", text, d.A, d.B)
 }
 
-// Diff returns the first difference of two recordings of the same components, nil for none. It compares from the first tick that both have to
-// the last one that either has not, and entities by their ids. The errors are ErrProtocol, ErrNothingRecorded and those of the readers, also of damage.
+// Diff returns the first difference of two recordings with the same components, nil if there is none. It compares from
+// the first tick that both have to the last tick that either has, and matches entities by id. The errors are
+// ErrProtocol, ErrNothingRecorded and those of the readers; damage is an error too.
 func Diff(a, b io.Reader) (*Difference, error) {
 	var sides [2]*Reader
 	for i, in := range []io.Reader{a, b} {
@@ -139,7 +141,8 @@ func (r *Reader) component(row int) string {
 	return string(r.plans[row].Describe(nil))
 }
 
-// apart returns the difference of two recordings of which one lacks the tick of the other; tick.None is the end.
+// apart returns the difference of recordings that are at different ticks: one lacks the tick of the other. tick.None is
+// the end.
 func apart(a, b tick.Tick) *Difference {
 	switch {
 	case a == b:
@@ -150,13 +153,14 @@ func apart(a, b tick.Tick) *Difference {
 	return &Difference{Tick: b, A: absent, B: there}
 }
 
-// world is the state of a tick: that of a Reader, or a capture.
+// world is the state of a tick: a Reader or a capture.
 type world interface {
 	Entity(index uint32) (generation uint32, mask snapshot.Mask)
 	Row(index uint32, row int) []uint32
 }
 
-// differ returns the first difference of a reader's world and another one of the same tick, which has this number of indexes.
+// differ returns the first difference between a reader's world and another world of the same tick. indexes is the
+// number of indexes of b.
 func differ(a *Reader, b world, indexes int) *Difference {
 	for index := range uint32(max(len(a.known), indexes)) {
 		of, mask := a.Entity(index)
@@ -184,7 +188,7 @@ func differ(a *Reader, b world, indexes int) *Difference {
 	return nil
 }
 
-// values returns the text of a row's fields.
+// values returns the fields of a row as text.
 func values(plan *quantize.Plan, has bool, lanes []uint32) string {
 	if !has {
 		return absent

@@ -73,7 +73,7 @@ type writerOf func([]byte) (int, error)
 
 func (f writerOf) Write(b []byte) (int, error) { return f(b) }
 
-// twoGames records the same game twice; odd changes the second one.
+// twoGames records the same game twice; odd changes the second recording.
 func twoGames(t *testing.T, odd func(w *ecs.World, frame int)) (files [2]bytes.Buffer) {
 	for i := range files {
 		game := replayGame(4, 3)
@@ -156,14 +156,14 @@ func TestDiffNamesTheFirstDifference(t *testing.T) {
 	require.ErrorIs(t, err, record.ErrNothingRecorded)
 }
 
-// A memory has the last ticks of a live server, to the newest.
+// A Memory has the last ticks of a live server, including the newest.
 func TestAMemoryPlaysTheLastSeconds(t *testing.T) {
 	memory := record.NewMemory(3 * replayRate)
 	hashes, file := map[tick.Tick]uint64{}, bytes.Buffer{}
 	n := nettest.New(t, nettest.Config{
 		Protocol: replayProtocol(), Clients: 1, Rate: replayRate, Server: netcode.Config{TickRate: replayRate}, Game: replayGame(8, 4),
 	})
-	record.Flush(n.Server.Server) // nothing is recorded: nothing happens
+	record.Flush(n.Server.Server) // no recording: no effect
 	_, err := record.Start(n.Server.Server, io.MultiWriter(memory, &file))
 	require.NoError(t, err)
 	for frame := range 20 * replayRate {
@@ -198,7 +198,7 @@ func TestAMemoryPlaysTheLastSeconds(t *testing.T) {
 	require.Empty(t, info.Damage, "the file beside it is whole")
 }
 
-// An error of the writer in Flush ends the recording, and goes to OnError.
+// An error of the writer in Flush ends the recording and is passed to OnError.
 func TestFlushTellsErrors(t *testing.T) {
 	server, err := netcode.NewServer(replayProtocol(), netcode.Config{TickRate: replayRate})
 	require.NoError(t, err)

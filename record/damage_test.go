@@ -15,7 +15,7 @@ import (
 	"github.com/arche-netcode/netcode/tick"
 )
 
-// chunksOf are the offsets at which the chunks of a recording begin, and its end.
+// chunksOf returns the offsets of a recording's chunks, and its end.
 func chunksOf(t testing.TB, data []byte) (at []int) {
 	t.Helper()
 	next := headerFixed + int(binary.LittleEndian.Uint32(data[len(magic):]))
@@ -28,7 +28,7 @@ func chunksOf(t testing.TB, data []byte) (at []int) {
 	return append(at, next)
 }
 
-// flipped is a copy with one byte that is another.
+// flipped returns a copy with one changed byte.
 func flipped(data []byte, at ...int) []byte {
 	bad := append([]byte{}, data...)
 	for _, i := range at {
@@ -37,14 +37,14 @@ func flipped(data []byte, at ...int) []byte {
 	return bad
 }
 
-// One wrong byte costs the chunk that it is in, wherever that is: in its magic, its lengths, its ticks, its sum or what is packed.
+// One changed byte costs exactly its chunk, whether in the magic number, lengths, ticks, checksum or compressed data.
 func TestOneWrongByteCostsOneChunk(t *testing.T) {
 	g := moving(t, 45) // chunks of 10 ticks
 	data := g.out.Bytes()
 	chunks := chunksOf(t, data)
-	for n := range 3 { // another one that is whole follows
+	for n := range 3 { // a valid chunk follows
 		for at := chunks[n]; at < chunks[n+1]; at++ {
-			if at > chunks[n]+40 { // all of the head, and some of what is packed
+			if at > chunks[n]+40 { // test the whole head and some of the compressed data
 				at = min(at+67, chunks[n+1]-1)
 			}
 			bad := flipped(data, at)
@@ -80,7 +80,7 @@ func TestOneWrongByteCostsOneChunk(t *testing.T) {
 	}
 }
 
-// Whatever lies between chunks that are whole, they are found.
+// Valid chunks are found, whatever is between them.
 func TestDamageOfMoreThanOneChunkIsPassedOver(t *testing.T) {
 	g := moving(t, 65)
 	data := g.out.Bytes()
@@ -144,12 +144,12 @@ func TestDamageErrorTellsTheLostPart(t *testing.T) {
 	}
 }
 
-// A chunk that no Writer wrote, with a sum that is right, is passed over too.
+// A forged chunk with a valid checksum is skipped too.
 func TestAChunkOfNonsenseIsPassedOver(t *testing.T) {
 	g := moving(t, 30)
 	data := append([]byte{}, g.out.Bytes()...)
 	chunks := chunksOf(t, data)
-	data[chunks[1]+8]++ // it unpacks to fewer bytes than it says
+	data[chunks[1]+8]++ // the declared size is too large
 	binary.LittleEndian.PutUint32(data[chunks[1]+28:], checksum(data[chunks[1]:chunks[1]+28], data[chunks[1]+chunkFixed:chunks[2]]))
 	info, err := Inspect(bytes.NewReader(data))
 	require.NoError(t, err)
@@ -160,7 +160,7 @@ func TestAChunkOfNonsenseIsPassedOver(t *testing.T) {
 	require.Equal(t, 20, ticks)
 }
 
-// Seek goes over damage: asked again, it goes on.
+// Seek stops at damage; a second call continues.
 func TestSeekOverDamage(t *testing.T) {
 	g := moving(t, 45)
 	data := g.out.Bytes()
@@ -175,7 +175,7 @@ func TestSeekOverDamage(t *testing.T) {
 	g.check(t, r, 30)
 }
 
-// Learn learns from the undamaged rest of a damaged recording, and the gap harms nothing.
+// Learn uses the undamaged rest of a recording; the gap has no effect on it.
 func TestLearningPassesOverDamage(t *testing.T) {
 	g := moving(t, 300)
 	chunks := chunksOf(t, g.out.Bytes())
@@ -192,7 +192,7 @@ func TestLearningPassesOverDamage(t *testing.T) {
 	require.NoError(t, err)
 }
 
-// Components with an extrapolation function of their own are trained in the program that has it, from any number of recordings.
+// Components with their own extrapolation function are trained in the game's program, from any number of recordings.
 func TestTrainingPlaysRecordings(t *testing.T) {
 	plans := func() []*quantize.Plan {
 		p, err := quantize.Compile(reflect.TypeFor[place](), "place")

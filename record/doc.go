@@ -1,18 +1,18 @@
-// Package record records games, plays recordings to spectators, and learns from them the tables of prefix codes by which a game's own
-// state is sent in the fewest bits.
+// Package record records games and plays recordings to spectators. From recordings it trains tables of prefix codes,
+// which encode a game's state in fewer bits than the shipped tables.
 //
 // # Files
 //
 //   - start.go: the extension that records a server
-//   - writer.go, reader.go, format.go: a recording, written and read tick by tick: chunks and their sums
-//   - index.go: where the chunks of a file are, by their heads
-//   - player.go: a server plays a recording: speed, pause, seek
-//   - sight.go: owners and what each client saw
-//   - inputs.go, replay.go: what players do, and a game that is played once more from it; parts of features
-//   - messages.go: messages to clients, recorded and sent again
-//   - memory.go: the newest seconds, for killcams
-//   - cut.go: parts and differences of recordings
-//   - save.go: saved games: one key frame
-//   - input.go: reads a damaged recording as far as it is whole
-//   - train.go, learn.go, client.go: plays recordings, counts symbols, makes tables
+//   - writer.go, reader.go, format.go: write and read a recording tick by tick: chunks, checksums
+//   - index.go: finds the chunks of a file by their heads
+//   - player.go: plays a recording on a server: speed, pause, seek
+//   - sight.go: records owners and what each client saw
+//   - inputs.go, replay.go: record players' actions and the data of features; replay a game from them
+//   - messages.go: records messages to clients and sends them to spectators
+//   - memory.go: keeps the newest seconds, for killcams
+//   - cut.go: cuts and compares recordings
+//   - save.go: saves and loads games: one key frame
+//   - input.go: reads a file chunk by chunk and skips damaged parts
+//   - train.go, learn.go, client.go: train tables: play recordings, count symbols
 package record

@@ -12,37 +12,38 @@ import (
 	"github.com/arche-netcode/netcode/snapshot"
 )
 
-// A recording is a header and chunks; docs/recording.md describes every byte. All fixed numbers are little-endian.
+// A recording is a header and chunks; docs/recording.md describes every byte. All fixed-width numbers are
+// little-endian.
 const (
-	magic       = "netcode recording 2\r\n\x00" // the line end shows what copied it as text
+	magic       = "netcode recording 2\r\n\x00" // the line end reveals a copy in text mode
 	headerFixed = len(magic) + 8                // + u32 length of the text, u32 CRC
 	chunkFixed  = 32
 	chunkMagic  = "CHNK"
 
 	maxHeader = 1 << 20 // bytes of the header's text
-	maxRaw    = 1 << 28 // bytes of a chunk, unpacked
-	maxShrink = 1040    // how many bytes one of DEFLATE can stand for, and some
-	maxTicks  = 1 << 16 // of a chunk
-	maxNotes  = 1 << 16 // of a tick
+	maxRaw    = 1 << 28 // bytes of a chunk, decompressed
+	maxShrink = 1040    // upper bound of DEFLATE's compression ratio
+	maxTicks  = 1 << 16 // per chunk
+	maxNotes  = 1 << 16 // per tick
 )
 
 // Errors of reading.
 var (
-	// ErrFormat means that a file is no recording, or one of another version.
+	// ErrFormat means that a file is not a recording of this version.
 	ErrFormat = errors.New("record: not a recording of this version")
-	// ErrDamaged means that a chunk is not what was written, a *DamageError which one.
+	// ErrDamaged means that the contents of a chunk are not what was written. It is wrapped in a *DamageError.
 	ErrDamaged = errors.New("record: damaged recording")
-	// ErrBackwards means that Seek was asked for a tick that lies before where the reader is.
+	// ErrBackwards means that Seek was called with a tick before the reader's position.
 	ErrBackwards = errors.New("record: a reader goes forward only")
-	// ErrProtocol means that a recording has other components than it is played for.
+	// ErrProtocol means that a recording has other components than the program.
 	ErrProtocol = errors.New("record: a recording of another protocol")
-	// ErrCut means that a file ends within a chunk, as after a crash. All before it was read.
+	// ErrCut means that a file ends within a chunk, as after a crash. Everything before it was read.
 	ErrCut = errors.New("record: the recording was cut off")
 )
 
 // Header describes a recording.
 type Header struct {
-	TickRate int      // ticks a second, 1 to 1000
+	TickRate int      // ticks per second, 1 to 1000
 	Entries  []string // the protocol's canonical description, one entry each: "component Position{X:f32}"
 }
 
@@ -60,7 +61,7 @@ func (h *Header) appendText(dst []byte) []byte {
 	return dst
 }
 
-// appendTo appends the header as it begins a file.
+// appendTo appends the header in the format of a file's start.
 func (h *Header) appendTo(dst []byte) []byte {
 	text := h.appendText(nil)
 	dst = binary.LittleEndian.AppendUint32(append(dst, magic...), uint32(len(text)))
@@ -68,7 +69,7 @@ func (h *Header) appendTo(dst []byte) []byte {
 	return append(dst, text...)
 }
 
-// check tells what is wrong with a header.
+// check returns an error for an invalid header.
 func (h *Header) check() error {
 	if h.TickRate < 1 || h.TickRate > 1000 {
 		return fmt.Errorf("%w: %d ticks a second", ErrFormat, h.TickRate)
@@ -81,7 +82,7 @@ func (h *Header) check() error {
 	return nil
 }
 
-// parseHeader reads the header's text.
+// parseHeader parses the header's text.
 func parseHeader(text string) (*Header, error) {
 	lines := strings.Split(text, "\n")
 	rate, ok := strings.CutPrefix(lines[0], tickRateKey)
@@ -99,7 +100,7 @@ func parseHeader(text string) (*Header, error) {
 	return h, nil
 }
 
-// Plans returns the components, made from their descriptions, in the order of the entries.
+// Plans returns the plans of the components, in the order of the entries.
 func (h *Header) Plans() ([]*quantize.Plan, error) {
 	var plans []*quantize.Plan
 	for _, e := range h.Entries {
@@ -119,15 +120,15 @@ func (h *Header) Plans() ([]*quantize.Plan, error) {
 	return plans, nil
 }
 
-// cutComponent returns a component's entry without what stands behind its fields, which is nothing to its rows: who writes it, and that
-// client-side prediction has it. band tells that it is a distance band of another one.
+// cutComponent returns a component's entry without the text after its fields. That text (the writer, client-side
+// prediction) does not affect its rows. band reports whether it is a distance band of another component.
 func cutComponent(entry string) (text string, band, ok bool) {
 	end := strings.LastIndexByte(entry, '}') + 1
 	return entry[:end], strings.Contains(entry[end:], " of "), strings.HasPrefix(entry, componentOf)
 }
 
-// rowsIn returns the row of a schema for each recorded row, -1 for a distance band: those follow from their components. The error wraps
-// ErrProtocol and names a component that the schema lacks.
+// rowsIn returns the schema's row for each recorded row; -1 for a distance band, which is derived from its component.
+// The error wraps ErrProtocol and names a component that the schema lacks.
 func (h *Header) rowsIn(schema *snapshot.Schema) ([]int, error) {
 	var lines []string
 	var rows []int
@@ -151,9 +152,9 @@ func (h *Header) rowsIn(schema *snapshot.Schema) ([]int, error) {
 	return rows, nil
 }
 
-// checksum is CRC-32C.
+// checksum returns the CRC-32C of all parts.
 func checksum(parts ...[]byte) uint32 {
-	table := crc32.MakeTable(crc32.Castagnoli) // the standard library keeps it
+	table := crc32.MakeTable(crc32.Castagnoli) // cached by the standard library
 	sum := uint32(0)
 	for _, p := range parts {
 		sum = crc32.Update(sum, table, p)
@@ -161,8 +162,8 @@ func checksum(parts ...[]byte) uint32 {
 	return sum
 }
 
-// Kinds of records of a tick.
+// Kinds of entity records in a tick.
 const (
-	recordSame = 0 // an entity of which the chunk has told
-	recordNew  = 1 // one that it has not: all its rows follow
+	recordSame = 0 // the chunk has already described the entity
+	recordNew  = 1 // first record of the entity in the chunk: all rows follow
 )

@@ -65,7 +65,7 @@ func newPlaybackBuild(older bool) *playbackBuild {
 	return b
 }
 
-// playbackTick is all that a playback of a tick must have.
+// playbackTick is the expected state of a playback at one tick.
 type playbackTick struct {
 	state  map[netcode.NetworkID]string
 	bags   map[netcode.NetworkID]string
@@ -75,7 +75,7 @@ type playbackTick struct {
 	news   []postedNews
 }
 
-// postedNews is a message with the clients that it went to; all but one if they are nil.
+// postedNews is a message with its recipients; nil: all but one.
 type postedNews struct {
 	n   uint32
 	to  []netcode.ClientID
@@ -97,7 +97,7 @@ type playbackGame struct {
 	now   playbackTick
 	ticks []tick.Tick
 	sent  uint32
-	said  []postedNews // Of the tick that was recorded last.
+	said  []postedNews // of the last recorded tick
 }
 
 // say sends a message to some clients.
@@ -174,7 +174,7 @@ func playPlaybackGame(t *testing.T, seed uint64) *playbackGame {
 			_, err = record.Start(s.Server, &g.file, record.Messages(), record.Inputs(), record.Collections(), record.Views())
 			require.NoError(t, err)
 			s.Server.Extend(netcode.ServerHooks{AfterSend: func() {
-				if s.Server.TickDue() && s.Server.Store().Tick() == s.Server.Tick() { // The tick is recorded. What comes behind is of the next.
+				if s.Server.TickDue() && s.Server.Store().Tick() == s.Server.Tick() { // the tick is recorded; later messages belong to the next
 					g.said, g.now.news = g.now.news, nil
 				}
 			}})
@@ -275,7 +275,7 @@ func playPlaybackGame(t *testing.T, seed uint64) *playbackGame {
 	return g
 }
 
-// step runs a frame and keeps the tick that it captured.
+// step runs a frame and stores its captured tick.
 func (g *playbackGame) step() {
 	g.net.Step()
 	s := g.net.Server.Server
@@ -296,7 +296,7 @@ func (g *playbackGame) step() {
 	g.was[now], g.ticks, g.now = &one, append(g.ticks, now), playbackTick{news: g.now.news}
 }
 
-// plainly puts components in the place of their bands and their older forms.
+// plainly replaces bands and older forms by their components.
 func (b *playbackBuild) plainly(seen map[netcode.NetworkID]snapshot.Mask) map[netcode.NetworkID]snapshot.Mask {
 	schema := b.protocol.Schema()
 	for id, mask := range seen {
@@ -313,8 +313,8 @@ func (b *playbackBuild) plainly(seen map[netcode.NetworkID]snapshot.Mask) map[ne
 	return seen
 }
 
-// TestPlaybacksOfRandomGames: games with all that players do, recorded whole, are played to spectators with seeks, pauses, speeds and
-// followed players. State, sights, owners, inputs, collections and messages are those of the tick.
+// TestPlaybacksOfRandomGames records random games completely and plays them to spectators, with seeks, pauses, speeds
+// and followed players. State, visibility, owners, inputs, collections and messages equal those of the tick.
 func TestPlaybacksOfRandomGames(t *testing.T) {
 	for i := range uint64(*playbackGames) {
 		seed := *playbackSeed + i
@@ -399,7 +399,7 @@ func playPlayback(t *testing.T, seed uint64) {
 			require.Equal(t, seen, is, "tick %d: spectator %d follows %d", now, i, follows[i])
 		}
 		for id := range netcode.ClientID(16) {
-			if k, has := was.keys[id]; has { // One that went before the game asked is recorded too.
+			if k, has := was.keys[id]; has { // an early leave is recorded too
 				got, ok := input.Recorded[keys](s, id)
 				require.True(t, ok, "tick %d: input of %d", now, id)
 				require.Equal(t, k, got, "tick %d: input of %d", now, id)
@@ -414,12 +414,12 @@ func playPlayback(t *testing.T, seed uint64) {
 	}
 }
 
-// stateText is all captured entities with their rows, by the ids that was gives.
+// stateText returns all captured entities with their rows, with ids mapped by was.
 func stateText(s *snapshot.Store, was func(netcode.NetworkID) netcode.NetworkID) map[netcode.NetworkID]string {
 	all := map[netcode.NetworkID]string{}
 	for id := range s.All {
 		if was(id).IsZero() {
-			continue // One of the playback's own.
+			continue // an entity of the playback server
 		}
 		text := ""
 		for rows := s.Mask(id).Minus(s.Schema().Coarse); !rows.IsZero(); rows = rows.Rest() {

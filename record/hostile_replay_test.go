@@ -17,7 +17,7 @@ import (
 	"github.com/arche-netcode/netcode/wire"
 )
 
-// hostileMatch is a recording of ten ticks in which players come, go and speak in any order, as no server has it.
+// hostileMatch is a recording of ten ticks in which players join, leave and send messages in an impossible order.
 func hostileMatch(t *testing.T, p *netcode.Protocol, r *rand.Rand) []byte {
 	var file bytes.Buffer
 	store := snapshot.NewStore(p.Schema(), snapshot.Config{})
@@ -44,7 +44,8 @@ func hostileMatch(t *testing.T, p *netcode.Protocol, r *rand.Rand) []byte {
 	return file.Bytes()
 }
 
-// A recording that no server wrote is refused, or replayed without a panic, whoever comes, goes and speaks in it. The next client is somebody.
+// A forged recording is refused, or replayed without a panic, whatever its players do. A new client can join
+// afterwards.
 func TestHostilePlayersAreReplayed(t *testing.T) {
 	ticks := 0
 	for seed := range uint64(300) {

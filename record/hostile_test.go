@@ -13,7 +13,8 @@ import (
 	"github.com/arche-netcode/netcode/wire"
 )
 
-// Notes that name more clients than a server has are refused, and so no series of them makes a reader keep more.
+// Notes with more clients than a server allows are refused, so that a series of them cannot exhaust the reader's
+// memory.
 func TestMoreViewsThanClientsAreRefused(t *testing.T) {
 	list := func(from, n int) (b []byte) {
 		for i := range n {
@@ -31,7 +32,7 @@ func TestMoreViewsThanClientsAreRefused(t *testing.T) {
 	require.LessOrEqual(t, len(all.views), netcode.MaxClients)
 }
 
-// A note takes two bytes of a file and many times that in memory.
+// A note of two bytes in a file takes many times that in memory.
 func TestTooManyNotesOfATickAreRefused(t *testing.T) {
 	for n, want := range map[int]bool{maxNotes: true, maxNotes + 1: false} {
 		r := &Reader{raw: append(bytes.Repeat([]byte{9, 0}, n), 0)}
@@ -44,7 +45,7 @@ type banded struct {
 	X float32 `net:"min=-512,max=512,step=0.01"`
 }
 
-// Distance bands follow from their components: a recording that has rows of one is played without them.
+// Distance bands are derived from their components: rows of bands in a recording are ignored.
 func TestRowsOfABandAreNotPlayed(t *testing.T) {
 	protocol := func() *netcode.Protocol {
 		p := netcode.NewProtocol()

@@ -7,9 +7,10 @@ import (
 	"github.com/arche-netcode/netcode/tick"
 )
 
-// index returns where the chunks of a file are. Of all but the last it reads the heads, and steps over what is packed: a head tells where the
-// next one is. So damage within a chunk shows when the chunk is played. The last chunk, which may be cut off, is read. If a head is wrong, so
-// may be those before it: the whole file is read. It tells of damage in what it reads.
+// index returns the positions of a file's chunks. It reads only the heads and skips the compressed bytes: a head has
+// the position of the next one. Damage within a chunk is therefore found when the chunk is played. The last chunk is
+// read completely, since it may be cut off. After an invalid head the whole file is read, since earlier heads may be
+// wrong too. tell is called with damage found.
 func (r *Reader) index(file io.ReadSeeker, tell func(error)) ([]chunkPlace, error) {
 	index, err := r.heads(file)
 	if err != nil {
@@ -17,7 +18,7 @@ func (r *Reader) index(file io.ReadSeeker, tell func(error)) ([]chunkPlace, erro
 	}
 	rest := chunkPlace{first: tick.None + 1, offset: r.in.offset}
 	if last := len(index) - 1; last >= 0 {
-		rest.offset, index = index[last].offset, index[:last] // A length beyond the file shows here.
+		rest.offset, index = index[last].offset, index[:last] // a length beyond the end of the file is found here
 	}
 	if r.chunks = len(index); r.chunks > 0 {
 		rest.first = index[r.chunks-1].last + 1
@@ -29,10 +30,10 @@ func (r *Reader) index(file io.ReadSeeker, tell func(error)) ([]chunkPlace, erro
 	return append(index, all...), err
 }
 
-// heads goes from head to head until the end of the file. It returns nothing if one is wrong.
+// heads reads all heads up to the end of the file. It returns nothing if one is invalid.
 func (r *Reader) heads(file io.ReadSeeker) (index []chunkPlace, err error) {
 	var fixed [chunkFixed]byte
-	judge := Reader{} // The ticks of a chunk come behind those of the one before.
+	judge := Reader{} // checks that ticks of chunks ascend
 	for at := r.in.offset; ; {
 		if _, err := file.Seek(at, io.SeekStart); err != nil {
 			return nil, err
@@ -46,7 +47,7 @@ func (r *Reader) heads(file io.ReadSeeker) (index []chunkPlace, err error) {
 		}
 		h, err := judge.head(fixed[:])
 		if err != nil {
-			return nil, nil // places tells the fault.
+			return nil, nil // places reports the fault
 		}
 		index = append(index, chunkPlace{h.first, h.last, at})
 		judge.end, at = h.last, at+chunkFixed+int64(h.stored)

@@ -29,7 +29,7 @@ func (c *counted) Read(to []byte) (int, error) {
 	return n, err
 }
 
-// indexOf returns the index of a file, the one that reading all of it gives, and what the two tell.
+// indexOf returns the index of a file, the one found by reading everything, and the damage reported by both.
 func indexOf(t require.TestingT, data []byte) (index, all []chunkPlace, told, toldAll []error, file *counted) {
 	r, err := NewReader(bytes.NewReader(data))
 	require.NoError(t, err)
@@ -43,7 +43,7 @@ func indexOf(t require.TestingT, data []byte) (index, all []chunkPlace, told, to
 	return index, all, told, toldAll, file
 }
 
-// A file is opened by the heads of its chunks and by the last one, wherever it was cut off.
+// A file is opened by the heads of its chunks and its last chunk, wherever it was cut off.
 func TestOpeningAFileReadsHeads(t *testing.T) {
 	g := moving(t, 400)
 	data := g.out.Bytes()
@@ -60,7 +60,7 @@ func TestOpeningAFileReadsHeads(t *testing.T) {
 	}
 }
 
-// Damage hides no chunk that is whole: the index has all that reading the file finds, and perhaps the damaged ones themselves.
+// Damage hides no valid chunk: the index has all chunks found by reading the file, and perhaps damaged ones.
 func TestTheIndexOfADamagedFile(t *testing.T) {
 	data := moving(t, 80).out.Bytes()
 	chunks := chunksOf(t, data)
@@ -88,7 +88,7 @@ func TestTheIndexOfADamagedFile(t *testing.T) {
 	})
 }
 
-// crowd is a recording of players who walk, three components each, at 30 ticks a second.
+// crowd records walking players with three components each, at 30 ticks per second.
 func crowd(t testing.TB, seconds, players int) []byte {
 	type (
 		walker struct {
@@ -131,7 +131,8 @@ func crowd(t testing.TB, seconds, players int) []byte {
 	return out.Bytes()
 }
 
-// BenchmarkOpen opens a recording of ten minutes with 64 players and reads its last tick, by the heads of its chunks and by all of it.
+// BenchmarkOpen opens a recording of ten minutes with 64 players and reads its last tick: by the heads of its chunks,
+// and by reading everything.
 func BenchmarkOpen(b *testing.B) {
 	data := crowd(b, 600, 64)
 	for name, open := range map[string]func(*Reader, *counted) ([]chunkPlace, error){

@@ -9,18 +9,18 @@ import (
 	"github.com/arche-netcode/netcode/tick"
 )
 
-// mostSought bounds the bytes that are summed in vain in the search for a chunk behind damage. Forged heads would have the
-// same bytes summed over and over.
+// mostSought bounds the bytes that are summed in vain while searching for a valid chunk after damage. Forged heads
+// could otherwise have the same bytes summed again and again.
 const mostSought = 4 * maxRaw
 
-// DamageError is a stretch of a recording that is not what a Writer wrote: it is ErrDamaged. The reader that returned it
-// stands before the next chunk that is whole.
+// DamageError describes a part of a recording that no Writer wrote; it wraps ErrDamaged. The reader that returned it is
+// before the next valid chunk.
 type DamageError struct {
-	Chunk  int       // The first one that is damaged, counted from 1.
-	Offset int64     // Where in the file that one begins, in bytes.
-	After  tick.Tick // The last tick before it that can be read, tick.None for none.
-	Next   tick.Tick // The first one behind it that can be, tick.None for none.
-	What   string    // The fault.
+	Chunk  int       // first damaged chunk, from 1
+	Offset int64     // offset in the file of that chunk, in bytes
+	After  tick.Tick // last readable tick before it; tick.None for none
+	Next   tick.Tick // first readable tick after it; tick.None for none
+	What   string    // description of the fault
 }
 
 // Error implements error.
@@ -42,7 +42,7 @@ func (e *DamageError) Error() string {
 // Unwrap returns ErrDamaged.
 func (e *DamageError) Unwrap() error { return ErrDamaged }
 
-// fault is why a chunk cannot be read: sort is ErrCut or ErrDamaged.
+// fault is why a chunk cannot be read. sort is ErrCut or ErrDamaged.
 type fault struct {
 	sort error
 	what string
@@ -55,15 +55,15 @@ func faulty(sort error, format string, args ...any) error {
 	return &fault{sort, fmt.Sprintf(format, args...)}
 }
 
-// input reads a recording, and can look ahead. Its memory grows with the bytes that come, not with the sizes that they
-// promise.
+// input reads a recording with lookahead. Its memory grows with the bytes that arrive, not with the sizes that they
+// claim.
 type input struct {
 	in     io.Reader
 	held   bytes.Buffer
-	offset int64 // of the first byte that is held
+	offset int64 // of the first byte in held
 }
 
-// peek returns the next n bytes, fewer only at the end.
+// peek returns the next n bytes; fewer only at the end.
 func (i *input) peek(n int) ([]byte, error) {
 	if more := n - i.held.Len(); more > 0 {
 		if _, err := io.CopyN(&i.held, i.in, int64(more)); err != nil && !errors.Is(err, io.EOF) {
@@ -73,10 +73,10 @@ func (i *input) peek(n int) ([]byte, error) {
 	return i.held.Bytes()[:min(n, i.held.Len())], nil
 }
 
-// skip goes on by n bytes, which were looked at.
+// skip advances by n bytes of the lookahead.
 func (i *input) skip(n int) { i.offset += int64(len(i.held.Next(n))) }
 
-// look looks at the chunk that begins here, without going on: its head and its packed bytes, whose sum is right.
+// look returns the head and the compressed bytes of the next chunk, without advancing. It verifies the checksum.
 func (r *Reader) look() (h chunkHead, packed []byte, err error) {
 	fixed, err := r.in.peek(chunkFixed)
 	switch {
@@ -104,8 +104,8 @@ func (r *Reader) look() (h chunkHead, packed []byte, err error) {
 	return h, packed, nil
 }
 
-// chunk looks at the next chunk. Where there is none the reader goes on to the next one that is whole, and tells what lies
-// before it: ErrDamaged, or ErrCut where that is the end.
+// chunk returns the next chunk as look does. If it is invalid, the reader advances to the next valid chunk and returns
+// an error: ErrDamaged, or ErrCut if there is none.
 func (r *Reader) chunk() (h chunkHead, packed []byte, err error) {
 	if h, packed, err = r.look(); err == nil {
 		return h, packed, nil
@@ -126,7 +126,7 @@ func (r *Reader) chunk() (h chunkHead, packed []byte, err error) {
 	return h, nil, damage
 }
 
-// seekWhole goes on to the next chunk that is whole, or to the end, and notes its first tick.
+// seekWhole advances to the next valid chunk, or to the end, and stores its first tick in damage.
 func (r *Reader) seekWhole(damage *DamageError) error {
 	const piece = 1 << 12
 	for sought := 0; sought <= mostSought; {
@@ -139,7 +139,7 @@ func (r *Reader) seekWhole(damage *DamageError) error {
 			if len(some) < piece {
 				break
 			}
-			r.in.skip(piece - len(chunkMagic) + 1) // what is left may be the beginning of a magic
+			r.in.skip(piece - len(chunkMagic) + 1) // the remaining bytes may be the start of a magic number
 			continue
 		}
 		r.in.skip(at)
@@ -158,7 +158,7 @@ func (r *Reader) seekWhole(damage *DamageError) error {
 	return nil
 }
 
-// within is damage in a chunk whose sum is right, and which lies behind: no Writer wrote it.
+// within returns the error for a consumed chunk with a valid checksum but invalid contents: no Writer wrote it.
 func (r *Reader) within(after tick.Tick, what string) error {
 	damage := &DamageError{Chunk: r.chunks, Offset: r.began, After: after, What: what}
 	if err := r.seekWhole(damage); err != nil {

@@ -8,9 +8,9 @@ import (
 	"github.com/arche-netcode/netcode/wire"
 )
 
-// Inputs makes a recording have all that players do: who comes and goes, the inputs of package input as the server used them, and the messages
-// of clients in the order of their handlers. Replay plays a deterministic game from them, and input.Recorded has the inputs in a playback. Give it to
-// Start before the first frame of the server, if the game is to be replayed.
+// Inputs records the actions of players: joins and leaves, the inputs of package input as the server used them, and
+// client messages in the order of their handlers. Replay replays a deterministic game from them; input.Recorded returns
+// the inputs in a playback. For a replay, call Start with it before the first frame of the server.
 func Inputs() Option {
 	return func(r *recording) {
 		r.players.on = true
@@ -18,15 +18,15 @@ func Inputs() Option {
 	}
 }
 
-// Collections makes a recording have the lists, sets and maps of package collections. A playback has them on its entities.
+// Collections records the lists, sets and maps of package collections. A playback shows them on its entities.
 func Collections() Option { return Feature("collection") }
 
-// Feature makes a recording have what a feature adds to it (netcode.ServerRecord), by its name.
+// Feature records the data of a feature (netcode.ServerRecord), by its name.
 func Feature(name string) Option {
 	return func(r *recording) { r.features = append(r.features, name) }
 }
 
-// featuresOf returns the features of a server whose parts of a recording it can read: both describe them alike.
+// featuresOf returns the features of a server whose recorded data it can read: the descriptions are equal.
 func (h *Header) featuresOf(s *netcode.Server) (features []*netcode.ServerRecord) {
 	own := s.Protocol().Description()
 	for _, feature := range s.Records() {
@@ -37,7 +37,7 @@ func (h *Header) featuresOf(s *netcode.Server) (features []*netcode.ServerRecord
 	return features
 }
 
-// writeFeatures adds the notes of features.
+// writeFeatures adds the notes of all recorded features.
 func (r *recording) writeFeatures() {
 	begins := r.writer.Begins()
 	for _, feature := range r.server.Records() {
@@ -52,7 +52,7 @@ func (r *recording) writeFeatures() {
 	}
 }
 
-// readFeatures gives the notes of a tick to the features that have them, and reports whether they are legal.
+// readFeatures passes the notes of a tick to their features, and reports whether they are legal.
 func readFeatures(features []*netcode.ServerRecord, r *Reader) bool {
 	for _, n := range r.Notes() {
 		if n.Kind != noteFeature {
@@ -72,22 +72,22 @@ func readFeatures(features []*netcode.ServerRecord, r *Reader) bool {
 	return true
 }
 
-// Events of a player.
+// Events of players.
 const (
 	playerCame   = iota
-	playerClosed // In order: its messages are handled first.
+	playerClosed // in order: its messages are handled first
 	playerLost
 )
 
-// players records who comes and goes, and what clients say.
+// players records joins, leaves and client messages.
 type players struct {
 	on, hooked bool
-	events     []byte // Of the tick that is written next.
-	later      []byte // Of the one behind it.
+	events     []byte // of the tick that is written next
+	later      []byte // of the tick after it
 	written    tick.Tick
 }
 
-// begin hooks the server, and tells of the clients that there are.
+// begin installs the hooks in the server and records the present clients.
 func (p *players) begin(r *recording) {
 	if !p.on {
 		return
@@ -114,7 +114,8 @@ func (p *players) begin(r *recording) {
 	first = false
 }
 
-// note adds an event. One that comes when the tick is captured is of the next tick: game code sees it there.
+// note adds an event. Once the tick of this frame is captured the event belongs to the next tick, where game code sees
+// it.
 func (p *players) note(s *netcode.Server, event byte, client netcode.ClientID) {
 	if !p.on {
 		return
@@ -126,30 +127,30 @@ func (p *players) note(s *netcode.Server, event byte, client netcode.ClientID) {
 	*to = wire.AppendVarint(append(*to, event), uint64(client))
 }
 
-// captured reports whether the tick of this frame is captured and its note is not written.
+// captured reports whether the tick of this frame is captured and its note is not yet written.
 func (p *players) captured(s *netcode.Server) bool {
 	return s.TickDue() && s.Store().Tick() == s.Tick() && p.written < s.Tick()
 }
 
-// closed adds the end of a client, unless game code ends it, which it does in a replay too.
+// closed records the end of a client, unless game code ends it; that also happens in a replay.
 func (p *players) closed(s *netcode.Server, c *netcode.Session) {
 	switch {
 	case c.EndedByGame():
-	case !c.Connected() && p.captured(s): // It closed in this frame, and its messages were handled.
+	case !c.Connected() && p.captured(s): // it closed in this frame, after its messages were handled
 		p.note(s, playerClosed, c.ID())
 	default:
 		p.note(s, playerLost, c.ID())
 	}
 }
 
-// said adds a message of a client.
+// said records a message of a client.
 func (p *players) said(r *recording, from netcode.ClientID, m *netcode.Posted) {
 	if r.writer == nil || !p.on {
 		return
 	}
 	stage := m.Stage
 	if !r.server.TickDue() {
-		stage = tick.Initialization // It was handled before the tick began.
+		stage = tick.Initialization // handled before the tick began
 	}
 	b := wire.AppendVarint(r.note[:0], uint64(from))
 	b = append(b, byte(m.Type-wire.FirstUserMessage), byte(stage), byte(m.Channel))

@@ -13,18 +13,18 @@ import (
 	"github.com/arche-netcode/netcode/wire"
 )
 
-// Info summarises the heads of a recording's chunks. Damaged chunks are not counted.
+// Info summarises the chunk heads of a recording. Damaged chunks are not counted.
 type Info struct {
 	Header      *Header        // of the recording
-	First, Last tick.Tick      // that are recorded; both are tick.None where none is
-	Ticks       int            // that are recorded: some between First and Last may not be
-	Chunks      int            // that are whole
-	Stored, Raw int64          // bytes of chunks, as they are and unpacked
-	Cut         bool           // it ends within a chunk
-	Damage      []*DamageError // in its order
+	First, Last tick.Tick      // recorded range; tick.None if there is none
+	Ticks       int            // number of recorded ticks; there may be gaps between First and Last
+	Chunks      int            // number of valid chunks
+	Stored, Raw int64          // bytes of chunks, compressed and decompressed
+	Cut         bool           // the file ends within a chunk
+	Damage      []*DamageError // in file order
 }
 
-// Inspect goes over a recording and its sums, without unpacking it.
+// Inspect reads a recording and verifies its checksums, without decompressing it.
 func Inspect(in io.Reader) (*Info, error) {
 	r, err := NewReader(in)
 	if err != nil {
@@ -58,7 +58,7 @@ func Inspect(in io.Reader) (*Info, error) {
 	}
 }
 
-// Trips are round trips worth training for at a tick rate, in ticks: 30 to 250 ms.
+// Trips returns the round trips to train for at a tick rate, in ticks: 30 to 250 ms.
 func Trips(rate int) (trips []int) {
 	for _, ms := range []int{30, 60, 100, 150, 250} {
 		n := min(max((rate*ms+500)/1000, 1), trainWindow-1)
@@ -69,7 +69,7 @@ func Trips(rate int) (trips []int) {
 	return trips
 }
 
-// stage puts what a reader holds into a store, under ids of the store's own.
+// stage copies the state of a reader into a store, under ids of the store.
 type stage struct {
 	ids         []wire.NetworkID // by recorded index
 	generations []uint32
@@ -113,20 +113,20 @@ func (p *stage) end(s *snapshot.Store, index uint32) {
 	}
 }
 
-// Learn plays a recording from one tick to before another through clients at several distances, and counts what they are
-// sent. The chunk that holds the first one is played from its beginning, and nothing of it counts before that tick. progress,
-// if not nil, is called after each chunk's first tick. Damaged parts are passed over: ticks is the number of readable ones.
+// Learn plays the ticks from..to-1 of a recording through clients with several round trips, and counts the encoded
+// symbols. The chunk of the first tick is played from its start, without counting before that tick. progress, if not
+// nil, is called after each chunk's first tick. Damaged parts are skipped: ticks is the number of readable ones.
 func Learn(in io.Reader, from, to tick.Tick, counting *delta.Counting, progress func(tick.Tick)) (ticks int, err error) {
 	return play(in, from, to, counting, counting.Count, nil, progress)
 }
 
 // Cost is the size of encoded rows.
 type Cost struct {
-	Bits float64 // of rows and of the lists of them
-	Rows uint64  // that travelled as what differs
+	Bits float64 // of rows and of their lists
+	Rows uint64  // number of rows sent as deltas
 }
 
-// PerRow is the bits of one row.
+// PerRow returns the bits per row.
 func (c Cost) PerRow() float64 {
 	if c.Rows == 0 {
 		return math.NaN()
@@ -134,8 +134,8 @@ func (c Cost) PerRow() float64 {
 	return c.Bits / float64(c.Rows)
 }
 
-// Measure plays a recording as Learn does, and tells what rows take with these tables, from one tick to before another. What was
-// learned from the same ticks does better there than in play.
+// Measure plays a recording as Learn does, and returns the cost of rows with these tables. Tables trained on the same
+// ticks give a better result here than in a real game.
 func Measure(in io.Reader, from, to tick.Tick, tables delta.TableSource, progress func(tick.Tick)) (Cost, error) {
 	var c Cost
 	_, err := play(in, from, to, tables, func(list []delta.DeltaSymbol) {
@@ -171,8 +171,8 @@ func play(in io.Reader, from, to tick.Tick, tables delta.TableSource, watch func
 	return t.play(r, from, to, progress)
 }
 
-// Play counts what would have been sent of a recording of the same components, from its beginning to its end, and returns how
-// many ticks that were; what is damaged is passed over. It leaves Store alone, and may be called for any number of recordings.
+// Play counts the symbols of a whole recording with the same components, and returns the number of ticks. It skips
+// damaged parts. It does not touch Store, and may be called for any number of recordings.
 func (t *Training) Play(in io.Reader) (ticks int, err error) {
 	r, err := NewReader(in)
 	if err != nil {
@@ -206,11 +206,11 @@ func (t *Training) play(r *Reader, from, to tick.Tick, progress func(tick.Tick))
 		now, err := r.Next()
 		switch {
 		case errors.Is(err, ErrDamaged):
-			continue // each chunk begins anew
+			continue // each chunk starts with empty state
 		case err != nil || now >= to:
 			return ticks, ended(err)
 		}
-		if now >= from && !t.counts { // a chunk is played from its beginning
+		if now >= from && !t.counts { // a chunk is played from its start
 			t.counts, t.before = true, t.deltas()
 		}
 		t.Store.Begin(now)
@@ -228,7 +228,7 @@ func (t *Training) play(r *Reader, from, to tick.Tick, progress func(tick.Tick))
 	}
 }
 
-// deltas are the rows that all clients were sent as what differs.
+// deltas returns the number of rows sent as deltas to all clients.
 func (t *Training) deltas() (n uint64) {
 	for i := range t.clients {
 		n += t.clients[i].view.Stats().Deltas
@@ -236,7 +236,7 @@ func (t *Training) deltas() (n uint64) {
 	return n
 }
 
-// ended makes no error of the end of a recording, however it came.
+// ended returns nil for an error that only marks the end of the recording.
 func ended(err error) error {
 	if errors.Is(err, io.EOF) || errors.Is(err, ErrCut) {
 		return nil

@@ -14,7 +14,7 @@ import (
 )
 
 type (
-	ample struct{ Heights [400]float32 } // 1600 bytes: it takes a Config.PacketSize above the usual one
+	ample struct{ Heights [400]float32 } // 1600 bytes: needs a Config.PacketSize above the default
 	vast  struct{ Heights [1900]float32 }
 )
 
@@ -42,7 +42,7 @@ func TestRowsLargerThanAUsualPacketAreLearned(t *testing.T) {
 	require.NotZero(t, cost.Rows)
 }
 
-// A tick that is played only to come to a later one of its chunk counts for nothing: it was learned from, or is to be.
+// Ticks before the first requested one, from the start of its chunk on, are not counted.
 func TestTicksBeforeTheFirstCountForNothing(t *testing.T) {
 	g := moving(t, 20) // chunks of 10 ticks
 	data := g.out.Bytes()
@@ -76,7 +76,7 @@ func TestTripsRiseWithinTheWindow(t *testing.T) {
 	}
 }
 
-// With packing off rows use no tables: there is nothing to learn.
+// With packing off, rows use no tables: there is nothing to train.
 func TestRecordingsOfADebugProtocolAreNotLearned(t *testing.T) {
 	p, err := quantize.Compile(reflect.TypeFor[place](), "place")
 	require.NoError(t, err)
@@ -96,7 +96,7 @@ func TestAnEmptyFileIsSaidToBeEmpty(t *testing.T) {
 	require.ErrorContains(t, err, "the file is empty")
 }
 
-// Given as tables, a recording is said to be one.
+// A recording passed as tables gives an error that says so.
 func TestRecordingsAreNoTables(t *testing.T) {
 	_, err := delta.ParseTables(moving(t, 3).out.Bytes())
 	require.ErrorIs(t, err, delta.ErrTableText)

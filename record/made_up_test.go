@@ -8,12 +8,12 @@ import (
 	"github.com/arche-netcode/netcode/wire"
 )
 
-// place has the position of a thing in a made-up game.
+// place is the position of an object in a made-up game.
 type place struct {
 	X, Y, Z float32 `net:"min=-512,max=512,step=0.002"`
 }
 
-// turning, touched, vitals and exactPlace are more of it.
+// turning, touched, vitals and exactPlace are its other components.
 type (
 	turning struct {
 		Q [4]float32 `net:"quat,bits=9"`
@@ -27,10 +27,10 @@ type (
 	exactPlace struct{ X, Y, Z float32 }
 )
 
-// cast gives the entities of a game their ids.
+// cast assigns ids to the entities of a game.
 type cast struct{ ids []wire.NetworkID }
 
-// id is the n-th entity, which is spawned when it is first asked for.
+// id returns the n-th entity, which is spawned at the first call.
 func (c *cast) id(s *snapshot.Store, n int) wire.NetworkID {
 	for n >= len(c.ids) {
 		c.ids = append(c.ids, s.Spawn())

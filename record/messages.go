@@ -23,11 +23,11 @@ const (
 	postedAfterAll = 1 << 3
 )
 
-// Messages makes a recording have the messages that the server sends to clients, and to whom. A Player sends them to its spectators. Questions,
-// answers and collections are left out. Until the server ends, a message to one client is encoded twice as slowly.
+// Messages records the server's messages to clients, with their recipients. A Player sends them to its spectators.
+// Calls and collections are left out. While the recording runs, encoding a message to one client takes twice as long.
 func Messages() Option { return func(r *recording) { r.messages = true } }
 
-// posted records a message that game code sends.
+// posted records a message of game code.
 func (r *recording) posted(m *netcode.Posted) {
 	if r.writer != nil && r.messages {
 		r.note = appendPosted(r.note[:0], m, r.server.Tick())
@@ -69,7 +69,7 @@ func appendPosted(b []byte, m *netcode.Posted, now tick.Tick) []byte {
 	return append(b, m.Body...)
 }
 
-// appendID appends an entity; nobody is one byte.
+// appendID appends an entity; the zero id takes one byte.
 func appendID(b []byte, id netcode.NetworkID) []byte {
 	if id.IsZero() {
 		return wire.AppendVarint(b, 0)
@@ -77,7 +77,7 @@ func appendID(b []byte, id netcode.NetworkID) []byte {
 	return wire.AppendVarint(wire.AppendVarint(b, uint64(id.Index)+1), uint64(id.Generation))
 }
 
-// id reads what appendID appended.
+// id reads an entity written by appendID.
 func (b *noteReader) id() netcode.NetworkID {
 	index, _ := b.varint(math.MaxUint32)
 	if index == 0 {
@@ -96,7 +96,7 @@ func (b *noteReader) byte() (v byte) {
 	return v
 }
 
-// readPosted reads the note of a message of a tick. Body is a part of the note.
+// readPosted parses the note of a message. The result refers to body.
 func readPosted(body []byte, now tick.Tick) (m netcode.Posted, ok bool) {
 	b := noteReader{body, true}
 	m.Type, m.Stage, m.Channel = wire.MessageType(b.byte()), tick.Stage(b.byte()), wire.Channel(b.byte())
@@ -125,7 +125,8 @@ func readPosted(body []byte, now tick.Tick) (m netcode.Posted, ok bool) {
 	return m, b.ok && to>>4 == 0
 }
 
-// messageTypes returns the type in a protocol of each recorded one, by its number; 0 for one that the protocol lacks or has otherwise.
+// messageTypes returns the protocol's type for each recorded type number; 0 if the protocol lacks it or defines it
+// differently.
 func (h *Header) messageTypes(p *netcode.Protocol) (types []wire.MessageType) {
 	own := entriesOf(p.Description(), "message")
 	for _, entry := range entriesOf(h.Entries, "message") {
@@ -138,7 +139,7 @@ func (h *Header) messageTypes(p *netcode.Protocol) (types []wire.MessageType) {
 	return types
 }
 
-// entriesOf returns the entries of a kind in their order: that of the numbers of messages.
+// entriesOf returns the entries of a kind, in order; message numbers follow this order.
 func entriesOf(entries []string, kind string) (list []string) {
 	for _, e := range entries {
 		if strings.HasPrefix(e, kind+" ") {
@@ -148,13 +149,13 @@ func entriesOf(entries []string, kind string) (list []string) {
 	return list
 }
 
-// said is a message that is due.
+// said is a message to be sent.
 type said struct {
 	netcode.Posted
 	tick tick.Tick
 }
 
-// hear takes in the messages of the tick that the reader is at, if it comes by playing.
+// hear collects the messages of the reader's tick, if playback reached it without a seek.
 func (p *Player) hear() bool {
 	if p.reader.now <= p.heard {
 		return true
@@ -175,7 +176,7 @@ func (p *Player) hear() bool {
 	return true
 }
 
-// say sends the messages that are due to the spectators, once the entities of the tick are there.
+// say sends the collected messages to the spectators. The entities of the tick exist already.
 func (p *Player) say() {
 	for i := range p.said {
 		m := &p.said[i]
@@ -193,8 +194,8 @@ func (p *Player) say() {
 	p.said, p.heard = p.said[:0], p.at
 }
 
-// address puts spectators in the place of the recorded clients that a message went to, and entities of the server in that of recorded ones. It
-// returns false if nobody is left, or the message is about an entity that is gone.
+// address replaces recorded clients by their spectators and recorded entities by those of the server. It returns false
+// if no recipient is left or the entity does not exist.
 func (p *Player) address(m *netcode.Posted) bool {
 	if !m.Entity.IsZero() {
 		if m.Entity = p.ID(m.Entity); m.Entity.IsZero() {

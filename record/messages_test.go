@@ -20,13 +20,13 @@ import (
 )
 
 type (
-	boom  struct{ N uint32 } // To all.
-	point struct {           // To those who see an entity, which it names.
+	boom  struct{ N uint32 } // to all
+	point struct {           // to clients that see the named entity
 		N  uint32
 		At netcode.NetworkID `net:"entity"`
 	}
-	whisper struct{ Text string } // To one or several.
-	hit     struct{ N uint32 }    // To all but one, about an entity.
+	whisper struct{ Text string } // to one or several
+	hit     struct{ N uint32 }    // to all but one, about an entity
 )
 
 // Serialize implements wire.Serializable.
@@ -42,7 +42,7 @@ func talkingProtocol() *netcode.Protocol {
 	return p
 }
 
-// ear keeps the messages that a client gets, as of the ticks in which they were sent.
+// ear stores the messages that a client receives, by the tick in which they were sent.
 type ear struct {
 	booms, hits []uint32
 	points      map[uint32]netcode.NetworkID
@@ -59,7 +59,7 @@ func listen(client *netcode.Client) *ear {
 	return e
 }
 
-// talkingGame is a recording of a server that sends messages to three clients for 8 s. N of each is its tick.
+// talkingGame records a server that sends messages to three clients for 8 s. N of each is its tick.
 type talkingGame struct {
 	file    bytes.Buffer
 	ears    []*ear
@@ -85,7 +85,7 @@ func recordTalk(t *testing.T, options ...record.Option) *talkingGame {
 	for _, c := range n.Clients {
 		g.clients = append(g.clients, c.ID())
 	}
-	n.Step() // The first tick has no message: a playback that is paused at first says them to nobody.
+	n.Step() // the first tick has no message: a paused playback would not send it
 	id, _ := group.ID(body)
 	for frame := range 8 * replayRate {
 		now := uint32(n.Server.Tick() + 1)
@@ -108,7 +108,7 @@ func recordTalk(t *testing.T, options ...record.Option) *talkingGame {
 	return g
 }
 
-// talkBack plays a recording to two spectators, of which the second follows a recorded player.
+// talkBack plays a recording to two spectators; the second follows a recorded player.
 func talkBack(t *testing.T, g *talkingGame, follows netcode.ClientID) (*nettest.Net, *record.Player, []*ear) {
 	var p *record.Player
 	var ears []*ear
@@ -116,7 +116,7 @@ func talkBack(t *testing.T, g *talkingGame, follows netcode.ClientID) (*nettest.
 		Protocol: talkingProtocol(), Clients: 2, Seed: 9, Rate: replayRate, Server: netcode.Config{TickRate: replayRate},
 		Setup: func(s *systems.ServerSystems, w *ecs.World) {
 			for range 5 {
-				s.Server.Spawn() // The playback has other ids.
+				s.Server.Spawn() // gives the playback other ids
 			}
 			var err error
 			p, err = record.Play(s.Server, bytes.NewReader(g.file.Bytes()))
@@ -131,7 +131,7 @@ func talkBack(t *testing.T, g *talkingGame, follows netcode.ClientID) (*nettest.
 	return n, p, ears
 }
 
-// Spectators get what went to all or to the player that they follow, with the entities of the playback.
+// Spectators receive the messages to all, and those to the player that they follow, with the entities of the playback.
 func TestSpectatorsGetTheMessages(t *testing.T) {
 	g := recordTalk(t, record.Messages())
 	for i, follows := range g.clients {
@@ -156,9 +156,9 @@ func TestSpectatorsGetTheMessages(t *testing.T) {
 	}
 }
 
-type ping struct{ N uint32 } // Unreliable, without a stage of its own: Send has a short way for it.
+type ping struct{ N uint32 } // unreliable and without a stage: Send has a fast path for it
 
-// A server knows a short way for messages to one client. They are recorded too, also if the way was known before.
+// Messages on the server's fast path to one client are recorded too, even if the path was cached before.
 func TestPlainMessagesToOneClientAreRecorded(t *testing.T) {
 	p := replayProtocol()
 	netcode.Handle[ping](p, nil)
@@ -188,7 +188,7 @@ func TestPlainMessagesToOneClientAreRecorded(t *testing.T) {
 	require.Equal(t, 10, notes)
 }
 
-// A seek sends no message of the ticks between, a pause holds them, and each speed sends all in their order.
+// A seek sends no message of the skipped ticks. A pause delays messages. Each speed sends all in order.
 func TestMessagesFollowThePlayback(t *testing.T) {
 	g := recordTalk(t, record.Messages())
 	n, p, ears := talkBack(t, g, 0)
@@ -225,7 +225,7 @@ func TestMessagesFollowThePlayback(t *testing.T) {
 	}
 }
 
-// A recording without the option has nothing of messages.
+// Without the option, a recording has no messages.
 func TestMessagesAreAnOption(t *testing.T) {
 	g := recordTalk(t)
 	_, p, ears := talkBack(t, g, g.clients[0])
@@ -240,7 +240,7 @@ func TestMessagesAreAnOption(t *testing.T) {
 	}
 }
 
-// A program that lacks a recorded message, or has it with other fields, plays the others.
+// A program that lacks a recorded message type, or has it with other fields, plays the others.
 func TestMessagesOfAnotherBuildAreLeftOut(t *testing.T) {
 	g := recordTalk(t, record.Messages())
 	type boom struct{ N uint16 }
@@ -265,7 +265,7 @@ func TestMessagesOfAnotherBuildAreLeftOut(t *testing.T) {
 	require.Equal(t, g.ears[0].texts, got)
 }
 
-// The host of a server is a client like others, and what it gets in its process is recorded.
+// The player of a host is a client like any other: its messages are recorded.
 func TestMessagesToAHostAreRecorded(t *testing.T) {
 	p := talkingProtocol()
 	server, err := netcode.NewServer(p, netcode.Config{TickRate: replayRate})
@@ -299,7 +299,7 @@ func TestMessagesToAHostAreRecorded(t *testing.T) {
 	require.Empty(t, ears[0].texts)
 }
 
-// Messages are recorded without an allocation.
+// Recording messages allocates nothing.
 func TestRecordedMessagesAllocateNothing(t *testing.T) {
 	server, err := netcode.NewServer(talkingProtocol(), netcode.Config{TickRate: replayRate})
 	require.NoError(t, err)
@@ -323,12 +323,12 @@ func TestRecordedMessagesAllocateNothing(t *testing.T) {
 	require.NoError(t, stop())
 }
 
-// nowhere is a file that keeps nothing.
+// nowhere discards all bytes.
 type nowhere struct{}
 
 func (*nowhere) Write(b []byte) (int, error) { return len(b), nil }
 
-// seekCounter counts the chunks that are entered.
+// seekCounter counts the chunks that are read.
 type seekCounter struct {
 	*bytes.Reader
 	seeks int
@@ -339,7 +339,7 @@ func (c *seekCounter) Seek(offset int64, whence int) (int64, error) {
 	return c.Reader.Seek(offset, whence)
 }
 
-// A seek reads the chunk where it goes, also while the recording plays on, and not those that it passes over.
+// A seek reads only the destination's chunk, also during playback.
 func TestASeekInPlayReadsNoChunkBetween(t *testing.T) {
 	g := recordTalk(t, record.Messages())
 	file := &seekCounter{Reader: bytes.NewReader(g.file.Bytes())}

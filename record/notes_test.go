@@ -13,7 +13,7 @@ import (
 	"github.com/arche-netcode/netcode/wire"
 )
 
-// Notes come back with their tick, and a reader that knows nothing of them reads the rows.
+// Notes are read with their tick; a reader that ignores them reads the rows.
 func TestNotesBelongToATick(t *testing.T) {
 	g := newGame(t, 4, types(touched{})...)
 	for f := range 11 {
@@ -42,7 +42,7 @@ func TestNotesBelongToATick(t *testing.T) {
 	require.Equal(t, io.EOF, err)
 }
 
-// A message that no Start wrote is refused, and one that it could have written is the same bytes again.
+// A message note that Start cannot write is refused; a legal one encodes to the same bytes again.
 func FuzzPosted(f *testing.F) {
 	for _, m := range []netcode.Posted{
 		{All: true}, {All: true, But: 7}, {Seers: netcode.NetworkID{Index: 9, Generation: 2}}, {Clients: []netcode.ClientID{1, 300}, AtOnce: true},
@@ -62,12 +62,12 @@ func FuzzPosted(f *testing.F) {
 	})
 }
 
-// Notes that no Start wrote are refused, and take no more memory than those that it could have written.
+// Notes that Start cannot write are refused, and use no more memory than legal ones.
 func FuzzNotes(f *testing.F) {
 	f.Add([]byte{1, 5}, []byte{5}, []byte{5, 1, 0, 1, 0})
 	f.Add([]byte{2, 9}, []byte{1, 2, 3}, []byte{2, 0})
 	f.Add([]byte{0}, []byte{255, 255}, []byte{1, 1, 1, 0, 1})
-	f.Add([]byte{1, 5}, []byte{5}, []byte{5, 2, 0}) // It sees nobody.
+	f.Add([]byte{1, 5}, []byte{5}, []byte{5, 2, 0}) // sees nobody
 	f.Fuzz(func(t *testing.T, owners, views, view []byte) {
 		r := &Reader{known: []memory{{generation: 1}, {}, {generation: 3}}, whole: true}
 		r.notes = []Note{{noteOwners, owners}, {noteViews, views}, {noteView, view}, {99, view}}

@@ -10,7 +10,7 @@ import (
 	"github.com/arche-netcode/netcode/record"
 )
 
-// A recording that was made before messages, inputs and features were in it plays as ever, and one without these options has not grown.
+// Recordings from before messages, inputs and features still play, and recordings without these options have not grown.
 func TestOlderRecordingsAreRead(t *testing.T) {
 	old, err := os.ReadFile("testdata/without_options.recording")
 	require.NoError(t, err)

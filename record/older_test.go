@@ -18,7 +18,7 @@ type (
 	afterPlace struct{ Z uint16 }
 )
 
-// A server that supports an older build, with fewer fields of a component, records the bytes of one that does not.
+// A server that supports an older build with fewer fields records the same bytes as one that does not.
 func TestOlderBuildsAreNotRecorded(t *testing.T) {
 	first := netcode.NewProtocol()
 	netcode.Replicate[olderPlace](first, netcode.Named("place"))

@@ -13,7 +13,7 @@ import (
 	"github.com/arche-netcode/netcode/wire"
 )
 
-// Speeds of a Player.
+// Limits of a Player's speed.
 const (
 	MinSpeed = 0.1
 	MaxSpeed = 16
@@ -26,68 +26,71 @@ const (
 
 // Errors of playing.
 var (
-	// ErrSpeed means that a speed is not from MinSpeed to MaxSpeed.
+	// ErrSpeed means that a speed is outside MinSpeed..MaxSpeed.
 	ErrSpeed = fmt.Errorf("record: a speed is from %g to %d", MinSpeed, MaxSpeed)
-	// ErrPlaying means that a server plays a recording already: make another server for each.
+	// ErrPlaying means that the server already plays a recording: use a new server for each.
 	ErrPlaying = errors.New("record: the server plays a recording already: make another server for this one")
-	// ErrNothingRecorded means that a recording has no whole chunk, or none where it was asked for one.
+	// ErrNothingRecorded means that a recording, or the requested part of it, has no valid chunk.
 	ErrNothingRecorded = errors.New("record: no tick that can be read")
 )
 
-// Player plays a recording: the entities of a server are those of the recording as of a tick, which goes on with the server's network ticks.
-// Spectators are ordinary clients of this server, with its interest, its rates and its late join. A Player belongs to the server's goroutine.
+// Player plays a recording: a server's entities are those of the recording as of a tick, which advances with the
+// server's network ticks. Spectators are ordinary clients of this server, with its interest, its rates and its late
+// join. A Player belongs to the server's goroutine.
 type Player struct {
 	server *netcode.Server
 	file   io.ReadSeeker
 	reader *Reader
 	index  []chunkPlace
-	rows   []int         // by recorded row: that of the server; -1 for a distance band
-	plays  snapshot.Mask // the recorded rows that are none
+	rows   []int         // by recorded row: the server's row; -1 for a distance band
+	plays  snapshot.Mask // recorded rows that are not distance bands
 	naming snapshot.Mask
 
-	chunk  int // of the index: the one that the reader is in; -1 for none
+	chunk  int // index of the reader's chunk; -1 for none
 	at     tick.Tick
-	part   int64 // of the next tick, in ticksUnit
-	step   int64 // of a network tick at the speed, in ticksUnit
+	part   int64 // elapsed part of the next tick, in ticksUnit
+	step   int64 // recorded ticks per network tick, in ticksUnit
 	paused bool
 	failed bool // the file cannot be read any more
 
 	played  []played // by recorded index
 	touched []uint32
 	whole   bool // all entities may have changed
-	crowded bool // some found no room; told once
+	crowded bool // some entities found no room; reported once
 	was     map[netcode.NetworkID]netcode.NetworkID
 	lanes   []uint32
 
 	features []*netcode.ServerRecord
 
-	types []wire.MessageType // By recorded number; 0: the protocol lacks it.
+	types []wire.MessageType // by recorded number; 0: the protocol lacks it
 	said  []said
-	heard tick.Tick // The newest tick whose messages were sent.
+	heard tick.Tick // newest tick whose messages were sent
 
 	recorded recorded
 	follows  map[netcode.ClientID]netcode.ClientID
 }
 
-// chunkPlace is an entry of the index: the ticks of a chunk, and its place in the file.
+// chunkPlace is an entry of the index: the ticks of a chunk, and its offset in the file.
 type chunkPlace struct {
 	first, last tick.Tick
 	offset      int64
 }
 
-// played is the entity that plays a recorded one.
+// played is the server's entity for a recorded one.
 type played struct {
-	generation uint32 // of the recorded one; 0: none
+	generation uint32 // of the recorded entity; 0: none
 	mask       snapshot.Mask
 	id         netcode.NetworkID
 }
 
-// Play makes a server play a recording from its first tick on, at the recorded speed. Its protocol must have each recorded component as it was;
-// it may have others. The server's own entities stay. Play reads the heads of the chunks, each network tick of the server up to MaxSpeed recorded
-// ones, and a seek a chunk, which is a second. Damage in the file is passed over, and told to OnError when it is reached.
+// Play makes a server play a recording from its first tick on, at the recorded speed. The server's protocol must have
+// each recorded component unchanged; it may have others. The server's own entities stay. Play reads the chunk heads.
+// Each network tick reads up to MaxSpeed recorded ticks, and a seek reads one chunk (a second). Damage in the file is
+// skipped, and reported to OnError when playback reaches it.
 //
-// Owners of entities are nobody: a spectator owns nothing and writes nothing. The ids of spectators begin at FirstSpectator, so that components.Owner
-// names none of them. The errors are ErrNothingRecorded, ErrProtocol, ErrPlaying, and those of NewReader and of the file.
+// Entities have no owner: a spectator owns nothing and writes nothing. The ids of spectators start at FirstSpectator,
+// so that components.Owner never names a spectator. The errors are ErrNothingRecorded, ErrProtocol, ErrPlaying, and
+// those of NewReader and of the file.
 func Play(s *netcode.Server, file io.ReadSeeker) (*Player, error) {
 	if _, ok := netcode.ExtensionOf[*Player](s); ok {
 		return nil, ErrPlaying
@@ -126,7 +129,7 @@ func Play(s *netcode.Server, file io.ReadSeeker) (*Player, error) {
 	return p, nil
 }
 
-// places reads all chunks from here on and returns where they are. It tells of damage.
+// places reads all remaining chunks and returns their positions. tell is called with damage.
 func (r *Reader) places(tell func(error)) (index []chunkPlace, err error) {
 	for {
 		h, _, err := r.chunk()
@@ -144,7 +147,7 @@ func (r *Reader) places(tell func(error)) (index []chunkPlace, err error) {
 	}
 }
 
-// enter makes the reader go on with the chunk at a place of the file.
+// enter moves the reader to the chunk at a position in the file.
 func (r *Reader) enter(file io.ReadSeeker, at chunkPlace) error {
 	if _, err := file.Seek(at.offset, io.SeekStart); err != nil {
 		return err
@@ -164,12 +167,12 @@ func (r *Reader) coming() tick.Tick {
 	}
 	step, _, err := wire.ReadVarint(r.raw)
 	if err != nil {
-		return r.now + 1 // Next tells what is wrong.
+		return r.now + 1 // Next reports the fault
 	}
 	return r.now + tick.Tick(step)
 }
 
-// Header returns what the recording says of itself.
+// Header returns the header of the recording.
 func (p *Player) Header() *Header { return p.reader.header }
 
 // First returns the first tick of the recording.
@@ -178,19 +181,21 @@ func (p *Player) First() tick.Tick { return p.index[0].first }
 // Last returns the last tick of the recording.
 func (p *Player) Last() tick.Tick { return p.index[len(p.index)-1].last }
 
-// Tick returns the recorded tick that is played. Where the recording has a gap, the state is that of the newest tick before.
+// Tick returns the recorded tick that is shown. In a gap of the recording the state is that of the previous recorded
+// tick.
 func (p *Player) Tick() tick.Tick { return p.at }
 
-// Pause stops the recording at its tick, or lets it go on.
+// Pause stops playback at the present tick, or resumes it.
 func (p *Player) Pause(pause bool) { p.paused = pause }
 
-// Paused reports whether Pause has stopped the recording.
+// Paused reports whether playback is paused.
 func (p *Player) Paused() bool { return p.paused }
 
-// Ended reports whether the last tick is played. The world stays so until Seek.
+// Ended reports whether the last tick is shown. The world stays as it is until Seek.
 func (p *Player) Ended() bool { return p.at == p.Last() }
 
-// SetSpeed sets how many recorded seconds are played in a second: MinSpeed to MaxSpeed, else the error is ErrSpeed. 1 at first.
+// SetSpeed sets the number of recorded seconds per second, MinSpeed to MaxSpeed; otherwise it returns ErrSpeed. The
+// default is 1.
 func (p *Player) SetSpeed(times float64) error {
 	if !(times >= MinSpeed && times <= MaxSpeed) {
 		return ErrSpeed
@@ -199,14 +204,15 @@ func (p *Player) SetSpeed(times float64) error {
 	return nil
 }
 
-// Seek goes to a tick, forward or backward, from the next network tick of the server on; beyond an end, to that end. Pausing stays as it is.
-// Entities that live at both ticks stay the same to clients. Messages up to that tick are not sent.
+// Seek moves to a tick, forwards or backwards, in the next network tick of the server. A tick outside the recording is
+// clamped. Pausing does not change. Entities that exist at both ticks remain the same for clients. Skipped messages are
+// not sent.
 func (p *Player) Seek(t tick.Tick) {
 	p.at, p.part = min(max(t, p.First()), p.Last()), 0
 	p.heard = p.at
 }
 
-// ID returns the entity of the server that plays a recorded one, the zero id if none does at this tick.
+// ID returns the server's entity for a recorded one, the zero id if it does not exist at this tick.
 func (p *Player) ID(recorded netcode.NetworkID) netcode.NetworkID {
 	if int64(recorded.Index) >= int64(len(p.played)) || recorded.Generation == 0 || p.played[recorded.Index].generation != recorded.Generation {
 		return netcode.NetworkID{}
@@ -214,10 +220,10 @@ func (p *Player) ID(recorded netcode.NetworkID) netcode.NetworkID {
 	return p.played[recorded.Index].id
 }
 
-// Recorded returns the recorded entity that an entity of the server plays, the zero id if it plays none.
+// Recorded returns the recorded entity for an entity of the server, the zero id if there is none.
 func (p *Player) Recorded(id netcode.NetworkID) netcode.NetworkID { return p.was[id] }
 
-// frame brings the server's entities to the tick that is due, before the capture.
+// frame updates the server's entities to the present tick, before the capture.
 func (p *Player) frame() {
 	if !p.server.TickDue() || p.failed {
 		return
@@ -242,13 +248,13 @@ func (p *Player) frame() {
 		if p.failed = !errors.Is(err, ErrDamaged) || len(p.index) == 1; p.failed {
 			return
 		}
-		p.index = append(p.index[:p.chunk], p.index[p.chunk+1:]...) // Its sum is right, and no Writer wrote it.
+		p.index = append(p.index[:p.chunk], p.index[p.chunk+1:]...) // valid checksum, but no Writer wrote the contents
 		p.chunk = -1
 		p.Seek(p.at)
 	}
 }
 
-// read brings the reader to the newest tick not after the one that is played, through all whose messages were not sent.
+// read moves the reader to the newest tick not after the shown one, and collects the messages on the way.
 func (p *Player) read() error {
 	from, to := p.chunkOf(min(p.heard+1, p.at)), p.chunkOf(p.at)
 	if p.chunk < from || p.chunk > to || p.reader.now > p.heard {
@@ -267,7 +273,7 @@ func (p *Player) read() error {
 	return p.pass()
 }
 
-// chunkOf returns the chunk with the newest tick not after t.
+// chunkOf returns the index of the chunk with the newest tick not after t.
 func (p *Player) chunkOf(t tick.Tick) int {
 	return max(sort.Search(len(p.index), func(i int) bool { return p.index[i].first > t })-1, 0)
 }
@@ -278,11 +284,11 @@ func (p *Player) enter(chunk int) error {
 	if err := p.reader.enter(p.file, p.index[chunk]); err != nil {
 		return err
 	}
-	p.reader.chunks = chunk // A DamageError counts them.
+	p.reader.chunks = chunk // for the chunk number of a DamageError
 	return p.next()
 }
 
-// pass reads the ticks of the chunk up to the one that is played.
+// pass reads the chunk's ticks up to the shown one.
 func (p *Player) pass() error {
 	for {
 		if next := p.reader.coming(); next == tick.None || next > p.at {
@@ -306,7 +312,8 @@ func (p *Player) next() error {
 	return nil
 }
 
-// apply brings the server's entities to the state of the reader. All lives come before all rows, which name them.
+// apply updates the server's entities to the reader's state. All entities are spawned before any rows, which may name
+// them.
 func (p *Player) apply() {
 	if p.whole {
 		p.touched = p.touched[:0]
@@ -324,7 +331,7 @@ func (p *Player) apply() {
 	p.touched = p.touched[:0]
 }
 
-// live gives a recorded entity an entity of the server, or takes it away.
+// live spawns the server's entity of a recorded one, or despawns it.
 func (p *Player) live(index uint32) {
 	for int(index) >= len(p.played) {
 		p.played = append(p.played, played{})
@@ -344,7 +351,7 @@ func (p *Player) live(index uint32) {
 	}
 	id := p.server.Spawn()
 	if id.IsZero() {
-		if p.whole = true; !p.crowded { // There is more room in the next tick, if others have ended in this one.
+		if p.whole = true; !p.crowded { // the next tick has more room if entities ended in this one
 			p.crowded = true
 			p.server.Report(fmt.Errorf("netcode: playing tick %d: no room for an entity: a seek needs Config.MaxEntities for both ticks", p.at))
 		}
@@ -354,7 +361,7 @@ func (p *Player) live(index uint32) {
 	p.was[id] = netcode.NetworkID{Index: index, Generation: generation}
 }
 
-// put gives an entity its components as the reader has them, and takes away those that it lacks.
+// put sets an entity's components to those of the reader and removes the others.
 func (p *Player) put(index uint32) {
 	e := &p.played[index]
 	if e.generation == 0 {
@@ -376,7 +383,7 @@ func (p *Player) put(index uint32) {
 	e.mask = mask
 }
 
-// named returns the lanes of a row with the entities of the server in the place of the recorded ones that it names. It is valid until the next
+// named returns the lanes of a row with recorded entities replaced by those of the server. It is valid until the next
 // call.
 func (p *Player) named(lanes []uint32, row int) []uint32 {
 	p.lanes = append(p.lanes[:0], lanes...)

@@ -38,7 +38,7 @@ type (
 	target struct {
 		At ecs.Entity `net:"entity"`
 	}
-	slowly struct{ N int32 } // Registered with a rate.
+	slowly struct{ N int32 } // has a send rate
 	shown  struct{}
 )
 
@@ -53,7 +53,8 @@ func replayProtocol() *netcode.Protocol {
 	return p
 }
 
-// stateHash is a hash of the captured state: entities by the ids that was gives, with their rows. Whom a row names counts if it is alive.
+// stateHash returns a hash of the captured state: entities, mapped by was, with their rows. References count if their
+// entity exists.
 func stateHash(s *snapshot.Store, was func(netcode.NetworkID) netcode.NetworkID) uint64 {
 	type entity struct{ id, was netcode.NetworkID }
 	var all []entity
@@ -89,12 +90,13 @@ func stateHash(s *snapshot.Store, was func(netcode.NetworkID) netcode.NetworkID)
 
 func itself(id netcode.NetworkID) netcode.NetworkID { return id }
 
-// recordedGame is a recording of players and things that move, come, go, name each other, and gain and lose components.
+// recordedGame is a recording of players and moving objects that spawn, end, reference each other, and gain and lose
+// components.
 type recordedGame struct {
 	file   bytes.Buffer
 	hashes map[tick.Tick]uint64
 	ticks  []tick.Tick
-	sent   uint64 // bytes to the first client
+	sent   uint64 // to the first client
 }
 
 // replayGame makes the game's logic.
@@ -104,7 +106,7 @@ func replayGame(seed uint64, players int) func(w *ecs.World, frame int) {
 	return func(w *ecs.World, frame int) {
 		things := generic.NewMap4[components.Replicated, spot, target, slowly](w)
 		marks := generic.NewMap1[shown](w)
-		all = slices.DeleteFunc(all, func(e ecs.Entity) bool { return !w.Alive(e) }) // Those of a client that was kicked.
+		all = slices.DeleteFunc(all, func(e ecs.Entity) bool { return !w.Alive(e) }) // of a client that was kicked
 		for len(all) < 3*players {
 			all = append(all, things.NewWith(&components.Replicated{}, &spot{X: float32(r.IntN(900) - 450)}, &target{}, &slowly{}))
 		}
@@ -132,7 +134,7 @@ func replayGame(seed uint64, players int) func(w *ecs.World, frame int) {
 	}
 }
 
-// recordGame plays and records a game, and notes the hash of each tick.
+// recordGame plays and records a game, and stores the hash of each tick.
 func recordGame(t testing.TB, seconds, players int) *recordedGame {
 	g := &recordedGame{hashes: map[tick.Tick]uint64{}}
 	n := nettest.New(t, nettest.Config{
@@ -166,7 +168,8 @@ func replayOf(t testing.TB, file []byte, spectators int) (*nettest.Net, *record.
 	return n, p
 }
 
-// seek goes to a tick, in the next frame that has a network tick: the rounded times of 3000 frames are a microsecond short, and one has none.
+// seek moves to a tick, in the next frame with a network tick: rounding makes 3000 frames a microsecond short, so one
+// has none.
 func seek(n *nettest.Net, p *record.Player, to tick.Tick) {
 	p.Seek(to)
 	for n.Step(); !n.Server.TickDue(); {
@@ -174,7 +177,7 @@ func seek(n *nettest.Net, p *record.Player, to tick.Tick) {
 	}
 }
 
-// A game and its playback that are longer than 3000 frames, which each have a frame without a network tick.
+// A game and its playback run for more than 3000 frames, with one frame without a network tick each.
 func TestLongGamesPlayBackEveryTick(t *testing.T) {
 	g := recordGame(t, 102, 1)
 	n, p := replayOf(t, g.file.Bytes(), 0)
@@ -195,7 +198,7 @@ func TestSeeksGiveTheStateOfTheTick(t *testing.T) {
 	}
 	p.Pause(true)
 	r := rand.New(rand.NewPCG(7, 7))
-	var longest, all time.Duration // With the packets for two spectators.
+	var longest, all time.Duration // including the packets for two spectators
 	for i := range *replaySeeks {
 		to := g.ticks[r.IntN(len(g.ticks))]
 		begun := time.Now()
@@ -205,7 +208,7 @@ func TestSeeksGiveTheStateOfTheTick(t *testing.T) {
 		require.Equal(t, to, p.Tick())
 		require.Equal(t, g.hashes[to], hash(), "tick %d, sought", to)
 		if i%20 == 0 {
-			n.AssertConverge() // The spectators have it too.
+			n.AssertConverge() // the spectators have the same state
 		}
 	}
 	t.Logf("%d seeks in %d ticks of %d players: %v each, at most %v", *replaySeeks, len(g.ticks), *replayPlayers, all/time.Duration(*replaySeeks), longest)
@@ -225,7 +228,7 @@ func TestPlaybackGoesAtItsSpeed(t *testing.T) {
 	}{{1, 10, 10}, {16, 10, 160}, {0.1, 40, 4}, {0.5, 9, 4}, {2.5, 4, 10}} {
 		require.NoError(t, p.SetSpeed(c.speed))
 		p.Seek(p.First() + 20)
-		n.Step() // It goes on from there in this tick already.
+		n.Step() // playback continues in this tick already
 		from := p.Tick()
 		for range c.steps {
 			n.Step()
@@ -251,7 +254,7 @@ func TestPlaybackGoesAtItsSpeed(t *testing.T) {
 	require.False(t, p.Ended())
 }
 
-// Entities that live before and after a seek stay the same, and others do not.
+// Entities that exist before and after a seek stay the same; others do not.
 func TestEntitiesStayOverASeek(t *testing.T) {
 	g := recordGame(t, 12, 3)
 	n, p := replayOf(t, g.file.Bytes(), 0)
@@ -285,7 +288,7 @@ func TestEntitiesStayOverASeek(t *testing.T) {
 	require.Zero(t, p.ID(netcode.NetworkID{Index: 1 << 30, Generation: 1}))
 }
 
-// A damaged chunk is passed over: what is played there is the tick before it.
+// A damaged chunk is skipped: during its ticks the previous tick is shown.
 func TestDamageIsPassedOverInPlayback(t *testing.T) {
 	g := recordGame(t, 6, 3)
 	bad := append([]byte{}, g.file.Bytes()...)
@@ -303,7 +306,7 @@ func TestDamageIsPassedOverInPlayback(t *testing.T) {
 	require.Equal(t, g.hashes[before+replayRate+5], stateHash(n.Server.Store(), p.Recorded))
 }
 
-// A server with too little room for both ends of a seek has all of the tick one network tick later.
+// A server without room for both ends of a seek has the complete tick one network tick later.
 func TestASeekWithoutRoomTakesTwoTicks(t *testing.T) {
 	g := recordGame(t, 20, 4)
 	server, err := netcode.NewServer(replayProtocol(), netcode.Config{TickRate: replayRate, MaxEntities: 12})
@@ -353,7 +356,7 @@ func TestPlayRefuses(t *testing.T) {
 	require.NoError(t, play(more, bytes.NewReader(g.file.Bytes())), "a later protocol reads it")
 }
 
-// A file that cannot be read any more stops the playback once, and not the server.
+// A file that becomes unreadable stops the playback once, but not the server.
 func TestPlaybackStopsAtAnErrorOfTheFile(t *testing.T) {
 	g := recordGame(t, 4, 2)
 	server, err := netcode.NewServer(replayProtocol(), netcode.Config{TickRate: replayRate})
@@ -372,7 +375,7 @@ func TestPlaybackStopsAtAnErrorOfTheFile(t *testing.T) {
 	require.ErrorIs(t, told[0], errBrittle)
 }
 
-// brittle is a file that breaks.
+// brittle is a file whose reads fail after a while.
 type brittle struct {
 	*bytes.Reader
 	broken bool
@@ -387,7 +390,7 @@ func (b *brittle) Read(to []byte) (int, error) {
 	return b.Reader.Read(to)
 }
 
-// A component without fields is played, also of an entity that has no other.
+// A component without fields is played, even on an entity without other components.
 func TestAComponentWithoutFieldsIsPlayed(t *testing.T) {
 	var file bytes.Buffer
 	live := nettest.New(t, nettest.Config{
@@ -407,7 +410,7 @@ func TestAComponentWithoutFieldsIsPlayed(t *testing.T) {
 	n.AssertConverge()
 }
 
-// A server plays one recording: entities of a second one would stand among those of the first.
+// A server plays one recording: a second one would mix its entities with those of the first.
 func TestAServerPlaysOneRecording(t *testing.T) {
 	g := recordGame(t, 2, 2)
 	n, _ := replayOf(t, g.file.Bytes(), 0)

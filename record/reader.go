@@ -15,32 +15,32 @@ import (
 	"github.com/arche-netcode/netcode/wire"
 )
 
-// Reader plays a recording: after each Next it holds the world as of a tick. Its input may be damaged or hostile:
-// it returns errors, and memory stays within what the file holds, times what its compression can stand for.
+// Reader reads a recording: after each Next it has the world as of a tick. The input may be damaged or hostile: the
+// reader returns errors, and its memory is bounded by the size of the file times the maximum compression ratio.
 type Reader struct {
 	in     input
 	header *Header
 	plans  []*quantize.Plan
-	chunks int    // whole ones and stretches of damage that lie behind
-	began  int64  // where the chunk begins in the file
-	raw    []byte // of the chunk: what is left
+	chunks int    // number of valid chunks and damaged parts passed
+	began  int64  // offset of the chunk in the file
+	raw    []byte // rest of the chunk
 	now    tick.Tick
 	end    tick.Tick // of the chunk
-	passed tick.Tick // the end of the chunk before
-	left   int       // ticks of it
+	passed tick.Tick // end of the previous chunk
+	left   int       // remaining ticks of the chunk
 	known  []memory
 	whole  bool // the tick is the first of its chunk
-	fresh  bool // Next has begun a chunk
-	number int  // of the tick, counted in the chunk from 1
+	fresh  bool // Next has started a chunk
+	number int  // of the tick in its chunk, from 1
 	ended  []uint32
 	recent []uint32
 	notes  []Note
 }
 
-// Note is bytes that belong to a tick beside its rows.
+// Note is additional data of a tick.
 type Note struct {
-	Kind uint64 // Not 0.
-	Body []byte // The reader's own: valid until its next call.
+	Kind uint64 // not 0
+	Body []byte // valid until the reader's next call
 }
 
 // NewReader reads the header.
@@ -75,10 +75,10 @@ func NewReader(in io.Reader) (*Reader, error) {
 	return r, err
 }
 
-// Header returns what the recording says of itself.
+// Header returns the header of the recording.
 func (r *Reader) Header() *Header { return r.header }
 
-// Plans returns the components that were recorded, by row.
+// Plans returns the plans of the recorded components, by row.
 func (r *Reader) Plans() []*quantize.Plan { return r.plans }
 
 // chunkHead is the head of a chunk.
@@ -106,15 +106,15 @@ func (r *Reader) head(fixed []byte) (h chunkHead, err error) {
 	return h, nil
 }
 
-// Seek steps over the chunks that end before a tick, without unpacking them: Next then gives the first tick of the chunk
-// that holds it, or of the first one after it. It goes forward only: of a tick that was given or
-// stepped over it returns ErrBackwards, and nothing has changed. At the end of the recording it returns io.EOF. After a
-// DamageError it may be asked again, and goes on.
+// Seek skips the chunks that end before a tick, without decompressing them. Next then returns the first tick of the
+// chunk that contains t, or of the next chunk. For a tick that was read or skipped already it returns ErrBackwards and
+// changes nothing. At the end of the recording it returns io.EOF. After a DamageError it may be called again and
+// continues.
 func (r *Reader) Seek(t tick.Tick) error {
 	switch {
 	case t > r.end:
 	case r.end == tick.None, r.fresh && t > r.passed, !r.fresh && r.left > 0 && t > r.now:
-		return nil // it is still to come
+		return nil // still ahead
 	default:
 		return fmt.Errorf("%w: to tick %d, after tick %d", ErrBackwards, t, max(r.passed, r.now))
 	}
@@ -130,7 +130,7 @@ func (r *Reader) Seek(t tick.Tick) error {
 	}
 }
 
-// pass goes on behind a chunk.
+// pass moves past a chunk.
 func (r *Reader) pass(h *chunkHead) {
 	r.began = r.in.offset
 	r.in.skip(chunkFixed + int(h.stored))
@@ -138,7 +138,7 @@ func (r *Reader) pass(h *chunkHead) {
 	r.passed, r.end, r.left, r.fresh = r.end, h.last, 0, false
 }
 
-// open unpacks a chunk and goes on behind it.
+// open decompresses a chunk and moves past it.
 func (r *Reader) open(h *chunkHead, packed []byte) error {
 	raw := bytes.NewBuffer(make([]byte, 0, h.raw))
 	in := bytes.NewReader(packed)
@@ -153,9 +153,9 @@ func (r *Reader) open(h *chunkHead, packed []byte) error {
 	return nil
 }
 
-// Next goes on to the next tick. It returns io.EOF at the end, ErrCut where the file was cut off within a chunk, and a
-// *DamageError for what no Writer wrote, after which the next call goes on behind the damage. With ErrCut the world is that
-// of the tick before, with a DamageError nothing's.
+// Next reads the next tick. It returns io.EOF at the end, ErrCut if the file ends within a chunk, and a *DamageError
+// for a damaged part; the next call then continues after the damage. With ErrCut the world is still that of the
+// previous tick; with a DamageError it is undefined.
 func (r *Reader) Next() (tick.Tick, error) {
 	if r.left == 0 {
 		h, packed, err := r.chunk()
@@ -177,7 +177,7 @@ func (r *Reader) Next() (tick.Tick, error) {
 	return r.now, nil
 }
 
-// varint takes a number.
+// varint reads a number of at most limit.
 func (r *Reader) varint(limit uint64) (uint64, bool) {
 	v, n, err := wire.ReadVarint(r.raw)
 	if err != nil || v > limit {
@@ -245,7 +245,7 @@ func (r *Reader) readNotes() bool {
 	}
 }
 
-// gone reads which entities have ended.
+// gone reads the indexes of ended entities.
 func (r *Reader) gone() bool {
 	for {
 		n, ok := r.varint(uint64(len(r.known)))
@@ -264,7 +264,7 @@ func (r *Reader) gone() bool {
 	}
 }
 
-// record reads what is said of an entity.
+// record reads the record of an entity.
 func (r *Reader) record(index uint32, whole bool) bool {
 	if len(r.raw) == 0 {
 		return false
@@ -293,11 +293,11 @@ func (r *Reader) record(index uint32, whole bool) bool {
 	return false
 }
 
-// readMask reads what appendMask appended of a protocol with so many rows.
+// readMask reads a mask written by appendMask for a protocol with this number of rows.
 func readMask(varint func(limit uint64) (uint64, bool), rows int) (snapshot.Mask, bool) {
 	var words [format.MaskWords]uint64
 	for word := 0; word == 0 || 64*word < rows; word++ {
-		v, ok := varint(1<<min(rows-64*word, 64) - 1) // of 64 rows, all bits
+		v, ok := varint(1<<min(rows-64*word, 64) - 1) // all bits of 64 rows
 		if !ok {
 			return snapshot.Mask{}, false
 		}
@@ -339,7 +339,7 @@ func (r *Reader) rows(m *memory, all bool) bool {
 	return true
 }
 
-// Recent yields the indexes that the tick spoke of, ascending.
+// Recent yields the indexes of the tick's entity records, ascending.
 func (r *Reader) Recent(yield func(index uint32) bool) {
 	for _, index := range r.recent {
 		if !yield(index) {
@@ -348,14 +348,14 @@ func (r *Reader) Recent(yield func(index uint32) bool) {
 	}
 }
 
-// Notes returns what Writer.Note added to the tick, in that order. It is valid until the next call of the reader.
+// Notes returns the notes that Writer.Note added to the tick, in order. They are valid until the reader's next call.
 func (r *Reader) Notes() []Note { return r.notes }
 
-// Fresh reports whether the tick begins a chunk: it then spoke of every entity that there is, and what it did not speak of
-// has ended.
+// Fresh reports whether the tick starts a chunk: it then has a record of every existing entity, and all others have
+// ended.
 func (r *Reader) Fresh() bool { return r.whole }
 
-// Ended yields the indexes of entities that ended in this tick, unless it is a Fresh one.
+// Ended yields the indexes of entities that ended in this tick; it is empty for a Fresh tick.
 func (r *Reader) Ended(yield func(index uint32) bool) {
 	for _, index := range r.ended {
 		if !yield(index) {
@@ -364,7 +364,7 @@ func (r *Reader) Ended(yield func(index uint32) bool) {
 	}
 }
 
-// Entity returns the generation and the rows of the entity at an index; the zero generation where there is none.
+// Entity returns the generation and the rows of the entity at an index; generation 0 if there is none.
 func (r *Reader) Entity(index uint32) (generation uint32, mask snapshot.Mask) {
 	if int(index) >= len(r.known) {
 		return 0, snapshot.Mask{}
@@ -372,7 +372,7 @@ func (r *Reader) Entity(index uint32) (generation uint32, mask snapshot.Mask) {
 	return r.known[index].generation, r.known[index].mask
 }
 
-// Row returns the lanes of a row, nil when the entity lacks it. The slice is the reader's own.
+// Row returns the lanes of a row, nil if the entity lacks it. Do not change the slice.
 func (r *Reader) Row(index uint32, row int) []uint32 {
 	_, mask := r.Entity(index)
 	if !mask.Has(row) {

@@ -20,7 +20,7 @@ import (
 	"github.com/arche-netcode/netcode/wire"
 )
 
-// game is a store that is recorded, and what it held at each tick.
+// game is a recorded store and its state at each tick.
 type game struct {
 	store  *snapshot.Store
 	writer *Writer
@@ -62,7 +62,7 @@ func (g *game) commit(t require.TestingT) {
 	g.held, g.ticks = append(g.held, now), append(g.ticks, g.store.Tick())
 }
 
-// check holds a reader's world against that of the n-th tick.
+// check compares a reader's world with the n-th tick.
 func (g *game) check(t require.TestingT, r *Reader, n int) {
 	found := 0
 	for index := range uint32(len(r.known)) {
@@ -81,7 +81,7 @@ func (g *game) check(t require.TestingT, r *Reader, n int) {
 	require.Equal(t, len(g.held[n]), found)
 }
 
-// play writes random life into the game.
+// play makes random changes to the game.
 func (g *game) play(t *rapid.T, ticks int) {
 	var ids []wire.NetworkID
 	now := tick.Tick(rapid.IntRange(1, 1000).Draw(t, "start"))
@@ -161,7 +161,7 @@ func TestRecordingsPlayBackEveryTick(t *testing.T) {
 	})
 }
 
-// moving is a recording of twelve things that fly, tumble, and rest now and then.
+// moving records twelve objects that fly, tumble, and rest now and then.
 func moving(t testing.TB, ticks int) *game {
 	g := newGame(t, 10, types(touched{}, turning{}, place{})...)
 	c := cast{}
@@ -182,7 +182,7 @@ func moving(t testing.TB, ticks int) *game {
 	return g
 }
 
-// Wherever a file is cut, what was whole before is read, and then it says so.
+// Wherever a file is cut, everything valid before is read, and the cut is reported.
 func TestRecordingsCutAnywhereAreReadUpToThere(t *testing.T) {
 	g := moving(t, 25)
 	data := g.out.Bytes()
@@ -206,7 +206,7 @@ func TestRecordingsCutAnywhereAreReadUpToThere(t *testing.T) {
 	}
 }
 
-// One wrong byte anywhere is noticed.
+// Any single changed byte is detected.
 func TestRecordingsNoticeDamage(t *testing.T) {
 	g := moving(t, 12)
 	data := g.out.Bytes()
@@ -267,7 +267,7 @@ func TestRecordingAllocatesNothing(t *testing.T) {
 	alloctest.Zero(t, 200, step)
 }
 
-// The writer of a component stands behind its fields in the protocol's description, and changes nothing of its rows.
+// A component's description has its writer after its fields; its rows do not depend on it.
 func TestWrittenComponentsAreRead(t *testing.T) {
 	for _, writer := range []string{"[owner]", "[named]"} {
 		h := Header{TickRate: 1, Entries: []string{"component Place{X:f32[0,1,0.1];Y:f32}" + writer}}
@@ -288,7 +288,7 @@ func TestHeadersAreRefused(t *testing.T) {
 	}
 }
 
-// A reader takes whatever comes, and what it gives are rows that could have been captured.
+// A reader accepts any bytes without a panic, and returns only rows that Quantise can produce.
 func FuzzReader(f *testing.F) {
 	data := moving(f, 4).out.Bytes()
 	first := bytes.Index(data, []byte(chunkMagic))
@@ -309,7 +309,7 @@ func FuzzReader(f *testing.F) {
 		}
 		r, err := NewReader(io.MultiReader(bytes.NewReader(head), bytes.NewReader(chunk)))
 		require.NoError(t, err)
-		if unpacked { // past the compression and the sum
+		if unpacked { // past compression and checksum
 			r.raw, r.now, r.end, r.left, r.fresh = chunk, 1, 9, 3, true
 		}
 		for range 100 {

@@ -12,17 +12,21 @@ import (
 	"github.com/arche-netcode/netcode/wire"
 )
 
-// ErrReplay means that a recording is not one of a server like this from its first tick on.
+// ErrReplay means that the recording was not started before the first frame of a server like this one.
 var ErrReplay = errors.New("record: the recording cannot be replayed on this server")
 
-// Replay plays a deterministic game once more from what its players did. The recording was begun with Inputs before the first frame of its server. s is a
-// new server of the same game, with the same Config.TickRate and FirstTick, and a world as it was before that frame. frame runs one frame of
-// the game's server, from BeginFrame to Send, at a time of the clock; the time is 0 at first. In each tick players come, act and go as they did, and
-// the captured state is compared with the recorded one. It returns the first difference, nil for none: A is the recording, B the replay.
+// Replay runs a deterministic game again with the recorded actions of its players. Requirements:
+//   - The recording was started with Inputs before the first frame of its server.
+//   - s is a new server of the same game with the same Config.TickRate and FirstTick, and the same initial world.
+//   - frame runs one frame of the game's server, from BeginFrame to Send, at a clock time that starts at 0.
 //
-// A game is deterministic if the captured state follows from ticks, inputs, messages, and who comes and goes: random numbers come from a seed,
-// and systems work in frames with a network tick. Components that clients write, calls, and players that are away are not replayed.
-// The errors are ErrReplay, ErrProtocol and those of the reader, also of damage. At the end of a file that was cut off the replay ends.
+// In each tick players join, act and leave as recorded, and the captured state is compared with the recorded one.
+// Replay returns the first difference, nil if there is none: A is the recording, B the replay.
+//
+// A game is deterministic if its captured state depends only on ticks, inputs, messages, joins and leaves: it seeds its
+// random numbers, and its systems run in frames with a network tick. Components written by clients, calls, and absent
+// players are not replayed. The errors are ErrReplay, ErrProtocol and those of the reader; damage is an error too. A
+// file that was cut off ends the replay.
 func Replay(s *netcode.Server, file io.Reader, frame func(now time.Duration)) (*Difference, error) {
 	r, err := NewReader(file)
 	if err != nil {
@@ -73,7 +77,7 @@ func (r *Reader) same(p *netcode.Protocol) error {
 	return nil
 }
 
-// replay plays recorded players on a server.
+// replay replays recorded players on a server.
 type replay struct {
 	server *netcode.Server
 	reader *Reader
@@ -82,11 +86,11 @@ type replay struct {
 	features []*netcode.ServerRecord
 
 	world  captured
-	due    bool // The notes of the reader's tick were not played.
+	due    bool // the notes of the reader's tick were not yet replayed
 	failed error
 }
 
-// begin lets players do what they did in the tick that begins.
+// begin replays the players' actions of the tick that begins.
 func (p *replay) begin() {
 	if !p.due || !p.server.TickDue() || p.failed != nil {
 		return
@@ -110,7 +114,7 @@ func (p *replay) begin() {
 	}
 }
 
-// move lets players come and go.
+// move replays joins and leaves.
 func (p *replay) move(b *noteReader) bool {
 	for b.ok && len(b.left) > 0 {
 		event, client := b.byte(), b.client()
@@ -130,7 +134,7 @@ func (p *replay) move(b *noteReader) bool {
 	return true
 }
 
-// say lets a player send a message.
+// say replays a message of a player.
 func (p *replay) say(b *noteReader) bool {
 	c := p.server.Session(b.client())
 	of := int(b.byte())
@@ -147,13 +151,13 @@ func (p *replay) say(b *noteReader) bool {
 	return c.Say(&m) == nil
 }
 
-// captured is the newest capture of a server, to be compared.
+// captured is the newest capture of a server, for comparison.
 type captured struct {
 	store *snapshot.Store
-	ids   []netcode.NetworkID // By index; zero for none.
+	ids   []netcode.NetworkID // by index; zero for none
 }
 
-// look takes in a capture and returns the number of its indexes.
+// look reads a capture and returns its number of indexes.
 func (c *captured) look(s *snapshot.Store) int {
 	clear(c.ids)
 	c.store = s

@@ -28,13 +28,14 @@ type (
 	shove struct{ By int16 } // A message of a client about its body.
 )
 
-// walkers is a deterministic game: players walk by their inputs, jump by events, are shoved by messages, and one of them is kicked by the rules.
+// walkers is a deterministic game: players walk by inputs, jump by events and are shoved by messages; the rules kick
+// one of them.
 type walkers struct {
 	group  *systems.ServerSystems
 	bodies generic.Map2[components.Replicated, spot]
 	of     map[netcode.ClientID]ecs.Entity
-	seen   map[tick.Tick]map[netcode.ClientID]keys // What players did.
-	heavy  bool                                    // Another rule: jumps are half as high.
+	seen   map[tick.Tick]map[netcode.ClientID]keys // actions of players
+	heavy  bool                                    // a changed rule: jumps are half as high
 	kicked bool
 }
 
@@ -45,7 +46,7 @@ func walkersProtocol() *netcode.Protocol {
 	return p
 }
 
-// start makes the game of a server before its first frame.
+// start sets up the game of a server before its first frame.
 func (g *walkers) start(s *systems.ServerSystems, w *ecs.World) {
 	g.group, g.of, g.seen = s, map[netcode.ClientID]ecs.Entity{}, map[tick.Tick]map[netcode.ClientID]keys{}
 	g.bodies = generic.NewMap2[components.Replicated, spot](w)
@@ -97,7 +98,8 @@ func (g *walkers) step(*ecs.World) {
 	}
 }
 
-// recordWalkers records a match of four on a bad link, of whom one closes, one is lost and one is kicked by the rules. late begins the recording later.
+// recordWalkers records a match of four on a bad link; one leaves, one is lost and one is kicked. late starts the
+// recording later.
 func recordWalkers(t *testing.T, late bool) (*walkers, []byte) {
 	g := &walkers{}
 	var file bytes.Buffer
@@ -142,7 +144,7 @@ func recordWalkers(t *testing.T, late bool) (*walkers, []byte) {
 	return g, file.Bytes()
 }
 
-// replayWalkers plays the match once more.
+// replayWalkers replays the match.
 func replayWalkers(t *testing.T, g *walkers, file []byte) (*record.Difference, error) {
 	server, err := netcode.NewServer(walkersProtocol(), netcode.Config{TickRate: replayRate})
 	require.NoError(t, err)
@@ -157,7 +159,8 @@ func replayWalkers(t *testing.T, g *walkers, file []byte) (*record.Difference, e
 	})
 }
 
-// Players come, act, speak and go in a replay as they did, and the state of each tick is the same. Another rule is named where it first tells.
+// In a replay players join, act, send messages and leave as recorded, and the state of each tick is equal. A changed
+// rule is reported at its first effect.
 func TestAGameReplaysFromItsInputs(t *testing.T) {
 	live, file := recordWalkers(t, false)
 	again := &walkers{}
@@ -182,7 +185,7 @@ func TestAGameReplaysFromItsInputs(t *testing.T) {
 	require.Equal(t, "Y", difference.Field)
 }
 
-// A playback has the inputs of the tick, also behind a seek.
+// A playback has the inputs of its tick, also after a seek.
 func TestAPlaybackHasTheInputs(t *testing.T) {
 	live, file := recordWalkers(t, false)
 	server, err := netcode.NewServer(walkersProtocol(), netcode.Config{TickRate: replayRate})
@@ -225,7 +228,7 @@ func TestReplayRefuses(t *testing.T) {
 	require.ErrorIs(t, err, record.ErrProtocol)
 }
 
-// A recording takes inputs and messages of players without an allocation.
+// Recording inputs and messages of players allocates nothing.
 func TestRecordedInputsAllocateNothing(t *testing.T) {
 	p := walkersProtocol()
 	server, err := netcode.NewServer(p, netcode.Config{TickRate: replayRate})
@@ -258,7 +261,7 @@ func TestRecordedInputsAllocateNothing(t *testing.T) {
 	require.NoError(t, stop())
 }
 
-// A game that lets nobody in any more sends its players away in a replay too.
+// A game that stops accepting players also sends them away in a replay.
 func TestAGameThatCloses(t *testing.T) {
 	server, err := netcode.NewServer(walkersProtocol(), netcode.Config{TickRate: replayRate})
 	require.NoError(t, err)

@@ -16,16 +16,16 @@ import (
 	"github.com/arche-netcode/netcode/wire"
 )
 
-// saveMagic begins a saved game. Its line end shows what copied it as text.
+// saveMagic starts a saved game. Its line end reveals a copy in text mode.
 const (
 	saveMagic = "netcode save 1\r\n\x00"
-	saveFixed = len(saveMagic) + 16 // + u32 length of the text, of the packed and the unpacked entities, CRC of all but itself
+	saveFixed = len(saveMagic) + 16 // plus u32 each: length of the text, of the compressed and the decompressed entities; CRC of all other bytes
 )
 
-// ErrNothingSaved means that a server has not captured anything yet.
+// ErrNothingSaved means that the server has not captured anything yet.
 var ErrNothingSaved = errors.New("record: nothing was captured yet: save after the first network tick")
 
-// Saved is a saved game that was read: entities with their components, and what they name.
+// Saved is a decoded saved game: entities with their components and references.
 type Saved struct {
 	entities []savedEntity
 	lanes    []uint32
@@ -35,14 +35,14 @@ type Saved struct {
 // savedEntity is one entity of a saved game.
 type savedEntity struct {
 	Owner wire.ClientID // 0: the server
-	Named wire.ClientID // who writes what a named client writes; 0: nobody
+	Named wire.ClientID // writer of components for a named client; 0: nobody
 	mask  snapshot.Mask
-	first int // of its lanes, row after row
+	first int // index of its first lane; rows are consecutive
 }
 
-// Save writes the newest capture of a server: all entities with their replicated components as they were rounded, what they name, their
-// owners and who is named to write them. Equal states give equal bytes. Load, or systems.Load into an Arche world, reads it; docs/recording.md
-// has the format. The errors are ErrNothingSaved and those of the writer.
+// Save writes the newest capture of a server: all entities with their replicated components (quantised), their
+// references, their owners and the named clients. Equal states give equal bytes. Load reads it, or systems.Load into an
+// Arche world; docs/recording.md has the format. The errors are ErrNothingSaved and those of the writer.
 func Save(s *netcode.Server, out io.Writer) error {
 	store := s.Store()
 	if store.Tick() == tick.None {
@@ -73,8 +73,8 @@ func Save(s *netcode.Server, out io.Writer) error {
 	return err
 }
 
-// savedText describes the components, a line each. Distance bands are none: they follow from their components, and a game may change
-// them.
+// savedText returns the components, one line each. It leaves out distance bands: they are derived from their
+// components, and a game may change them.
 func savedText(schema *snapshot.Schema) (text []byte) {
 	for row := range schema.Rows() {
 		if schema.Coarse.Has(row) {
@@ -85,7 +85,7 @@ func savedText(schema *snapshot.Schema) (text []byte) {
 	return text
 }
 
-// appendEntities appends all entities. One that a field names is told by its place among them, from 1.
+// appendEntities appends all entities. A reference is the entity's place in the file, from 1.
 func appendEntities(b []byte, store *snapshot.Store, schema *snapshot.Schema) []byte {
 	places, count := map[wire.NetworkID]uint32{}, uint32(0)
 	for id := range store.All {
@@ -112,7 +112,7 @@ func appendEntities(b []byte, store *snapshot.Store, schema *snapshot.Schema) []
 	return b
 }
 
-// savedMask returns rows with a bit for each line of savedText.
+// savedMask converts rows to a mask with a bit per line of savedText.
 func savedMask(rows snapshot.Mask, schema *snapshot.Schema) (places snapshot.Mask) {
 	for place, row := 0, 0; row < schema.Rows(); row++ {
 		if schema.Coarse.Has(row) {
@@ -126,8 +126,9 @@ func savedMask(rows snapshot.Mask, schema *snapshot.Schema) (places snapshot.Mas
 	return places
 }
 
-// ReadSaved reads a saved game for a schema, which must have each of its components as it was. The bytes may be damaged or hostile: the
-// errors wrap ErrFormat, ErrDamaged, ErrProtocol or those of the reader, and memory stays within what the file stands for.
+// ReadSaved reads a saved game for a schema, which must have each of its components unchanged. The bytes may be damaged
+// or hostile: the errors wrap ErrFormat, ErrDamaged, ErrProtocol or those of the reader. Memory is bounded by the
+// decompressed size.
 func ReadSaved(in io.Reader, schema *snapshot.Schema) (*Saved, error) {
 	head := make([]byte, saveFixed)
 	begun, err := io.ReadFull(in, head)
@@ -170,7 +171,7 @@ func ReadSaved(in io.Reader, schema *snapshot.Schema) (*Saved, error) {
 	return g, nil
 }
 
-// savedRows finds the rows of a schema that a saved game's components are.
+// savedRows returns the schema's rows of a saved game's components.
 func savedRows(text string, schema *snapshot.Schema) (rows []int, err error) {
 	lines := strings.Split(text, "\n")
 	if lines[len(lines)-1] != "" {
@@ -179,7 +180,7 @@ func savedRows(text string, schema *snapshot.Schema) (rows []int, err error) {
 	return matchRows(lines[:len(lines)-1], schema)
 }
 
-// matchRows finds the row of a schema that has each of these components as it was. Distance bands are none.
+// matchRows returns the schema's row for each of these components. Distance bands do not count.
 func matchRows(lines []string, schema *snapshot.Schema) (rows []int, err error) {
 	here := map[string]int{}
 	for row := range schema.Rows() {
@@ -198,7 +199,7 @@ func matchRows(lines []string, schema *snapshot.Schema) (rows []int, err error) 
 	return rows, nil
 }
 
-// read reads the entities. rows are those of the components in the file.
+// read decodes the entities. rows has the schema's row for each component of the file.
 func (g *Saved) read(b []byte, rows []int) bool {
 	varint := func(limit uint64) (v uint64, ok bool) {
 		v, n, err := wire.ReadVarint(b)
@@ -222,7 +223,7 @@ func (g *Saved) read(b []byte, rows []int) bool {
 				continue
 			}
 			if !e.mask.Within(e.mask.Below(row)) {
-				return false // the rows of a file are in the order of the schema's
+				return false // the rows of a file are in the order of the schema
 			}
 			e.mask = e.mask.With(row)
 			from := len(g.lanes)
@@ -242,7 +243,8 @@ func (g *Saved) read(b []byte, rows []int) bool {
 	return ok && len(b) == 0
 }
 
-// legalNames checks the lanes of a row, in which entities are named by their places, from 1: as network ids, for a check of the plan.
+// legalNames checks the lanes of a row. It temporarily treats references (places from 1) as network ids, for the plan's
+// check.
 func legalNames(p *quantize.Plan, lanes []uint32, count uint32) bool {
 	for _, at := range p.Refs() {
 		if lanes[at] > count || lanes[at+1] != 0 {
@@ -262,8 +264,8 @@ func (g *Saved) Entity(i int) (rows snapshot.Mask, owner, named wire.ClientID) {
 	return e.mask, e.Owner, e.Named
 }
 
-// Row appends the lanes of a row of an entity. Where it names another, its first lane there is what name gives for the place of that one, the
-// second what it gives too.
+// Row appends the lanes of an entity's row. It replaces each reference by the network id that name returns for its
+// place.
 func (g *Saved) Row(dst []uint32, i, row int, name func(place int) wire.NetworkID) []uint32 {
 	at := g.entities[i].first
 	for before := g.entities[i].mask.Below(row); !before.IsZero(); before = before.Rest() {
@@ -280,8 +282,8 @@ func (g *Saved) Row(dst []uint32, i, row int, name func(place int) wire.NetworkI
 	return dst
 }
 
-// Load makes the entities of a saved game at a server without a world, as Server.Spawn and Put do, and returns their ids. The errors are
-// those of ReadSaved, and one where the server has no room. Then nothing was made.
+// Load spawns the entities of a saved game on a server without a world, as Server.Spawn and Put do, and returns their
+// ids. The errors are those of ReadSaved, and one if the server has no room. After an error nothing was spawned.
 func Load(s *netcode.Server, in io.Reader) ([]netcode.NetworkID, error) {
 	schema := s.Protocol().Schema()
 	g, err := ReadSaved(in, schema)

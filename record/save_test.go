@@ -13,7 +13,7 @@ import (
 	"github.com/arche-netcode/netcode/wire"
 )
 
-// FuzzReadSaved reads hostile saved games: what reads is saved again with the same bytes.
+// FuzzReadSaved reads hostile saved games: an accepted one is saved again with the same bytes.
 func FuzzReadSaved(f *testing.F) {
 	p := netcode.NewProtocol()
 	netcode.Replicate[savedThing](p)
@@ -38,7 +38,7 @@ func FuzzReadSaved(f *testing.F) {
 	f.Add(out.Bytes())
 	f.Add(out.Bytes()[:40])
 	f.Fuzz(func(t *testing.T, file []byte) {
-		if len(file) > 40 { // a sum that is right lets the rest be read
+		if len(file) > 40 { // a valid checksum lets the rest be read
 			binary.LittleEndian.PutUint32(file[29:], crc32.Update(crc32.Checksum(file[:29], crc32.MakeTable(crc32.Castagnoli)), crc32.MakeTable(crc32.Castagnoli), file[33:]))
 		}
 		to := server(t)
@@ -67,7 +67,7 @@ type savedThing struct {
 	To   netcode.NetworkID `net:"entity"`
 }
 
-// An empty file is said to be empty.
+// An empty file is reported as empty.
 func TestLoadOfAnEmptyFile(t *testing.T) {
 	s, err := netcode.NewServer(netcode.NewProtocol(), netcode.Config{})
 	require.NoError(t, err)
@@ -78,7 +78,7 @@ func TestLoadOfAnEmptyFile(t *testing.T) {
 	require.ErrorContains(t, err, "it begins ab, which is no saved game")
 }
 
-// An entity whose only component has no fields has it after it was loaded.
+// An entity whose only component has no fields has that component after loading.
 func TestAComponentWithoutFieldsIsLoaded(t *testing.T) {
 	p := netcode.NewProtocol()
 	netcode.Replicate[shown](p)

@@ -12,40 +12,40 @@ import (
 
 // Kinds of notes that Start writes.
 const (
-	noteOwners = 1 // All entities that belong to a client.
-	noteView   = 2 // The sight of a client, as what has changed of it.
-	noteViews  = 3 // The clients whose sight is recorded.
+	noteOwners = 1 // all entities owned by clients
+	noteView   = 2 // visibility of a client, as changes
+	noteViews  = 3 // the clients whose visibility is recorded
 
-	noteMessage = 4 // A message that game code sent to clients.
-	notePlayers = 5 // Clients that came and went.
-	noteSaid    = 6 // A message of a client.
-	noteFeature = 7 // Bytes of a feature.
+	noteMessage = 4 // a message of game code to clients
+	notePlayers = 5 // joins and leaves of clients
+	noteSaid    = 6 // a message of a client
+	noteFeature = 7 // data of a feature
 )
 
 // Option is an option of Start.
 type Option func(*recording)
 
-// Views makes a recording have what each client sees, for Player.Follow. Each tick it asks about each entity for each client.
+// Views records what each client sees, for Player.Follow. Each tick it queries each entity for each client.
 func Views() Option {
 	return func(r *recording) { r.views, r.told = true, map[netcode.ClientID]*sight{} }
 }
 
-// sights holds what the present chunk has told about owners and the sights of clients.
+// sights has the owners and visible entities that the present chunk has recorded.
 type sights struct {
 	views   bool
-	moved   bool // owners may be others than those told
+	moved   bool // owners may have changed
 	owners  []byte
 	clients []byte
-	told    map[netcode.ClientID]*sight // Of the clients of the tick before.
+	told    map[netcode.ClientID]*sight // clients of the previous tick
 	note    []byte
 }
 
 // sight has the entities that a client sees, by index.
 type sight struct {
-	visible []uint64                 // A bit for each index.
-	rows    map[uint32]snapshot.Mask // Entities that it sees with some of their components only.
-	told    []byte                   // The rows in the note.
-	here    bool                     // The client is connected.
+	visible []uint64                 // bit per index
+	rows    map[uint32]snapshot.Mask // entities that it sees with some of their components only
+	told    []byte                   // encoded rows in the note
+	here    bool                     // the client is connected
 }
 
 func (v *sight) has(index uint32) bool {
@@ -59,7 +59,7 @@ func (v *sight) toggle(index uint32) {
 	v.visible[index>>6] ^= 1 << (index & 63)
 }
 
-// ownersMay notes whether owners may have changed. It is called while the store still tells.
+// ownersMay records whether owners may have changed. Call it while the store has the owner changes.
 func (v *sights) ownersMay(s *netcode.Server) {
 	store := s.Store()
 	v.moved = v.moved || s.TickDue() && len(store.Handovers())+len(store.Births())+len(store.Deaths()) > 0
@@ -96,13 +96,13 @@ func (v *sights) write(s *netcode.Server, w *Writer) {
 	for client := range s.Clients {
 		v.writeView(w, store, client, s.Session(client).View())
 	}
-	maps.DeleteFunc(v.told, func(_ netcode.ClientID, old *sight) (gone bool) { // The reader forgets it too, also one who returns.
+	maps.DeleteFunc(v.told, func(_ netcode.ClientID, old *sight) (gone bool) { // the reader removes it too, even if the client returns
 		gone, old.here = !old.here, false
 		return gone
 	})
 }
 
-// tell adds a note unless the chunk has told the same.
+// tell adds a note unless the chunk already has an equal one.
 func (v *sights) tell(w *Writer, kind uint64, told *[]byte) {
 	if !bytes.Equal(v.note, *told) {
 		w.Note(kind, v.note)
@@ -110,7 +110,8 @@ func (v *sights) tell(w *Writer, kind uint64, told *[]byte) {
 	}
 }
 
-// writeView adds the note of one client: the entities that came into its sight or left it, and those that it sees without some of their components.
+// writeView adds the note of one client: the entities that became visible or invisible, and those that it sees without
+// some of their components.
 func (v *sights) writeView(w *Writer, store *snapshot.Store, client netcode.ClientID, view *snapshot.View) {
 	old := v.told[client]
 	if old == nil {
@@ -143,13 +144,13 @@ func (v *sights) writeView(w *Writer, store *snapshot.Store, client netcode.Clie
 	}
 }
 
-// recorded holds the owners and the sights of clients as of a tick of a recording.
+// recorded has the owners and the visible entities of clients as of a recorded tick.
 type recorded struct {
 	owners map[uint32]netcode.ClientID
 	views  map[netcode.ClientID]*sight
 }
 
-// read takes in the notes of a tick, and reports whether they are legal.
+// read applies the notes of a tick, and reports whether they are legal.
 func (v *recorded) read(r *Reader) bool {
 	if r.Fresh() || v.views == nil {
 		v.owners, v.views = map[uint32]netcode.ClientID{}, map[netcode.ClientID]*sight{}
@@ -185,7 +186,7 @@ func (v *recorded) read(r *Reader) bool {
 	return true
 }
 
-// readView takes in the note of one client, which must be one of noteViews.
+// readView applies the note of one client, which must be in noteViews.
 func (v *recorded) readView(b *noteReader, r *Reader) bool {
 	view := v.views[b.client()]
 	if view == nil {
@@ -229,7 +230,8 @@ func (b *noteReader) client() netcode.ClientID {
 	return netcode.ClientID(v)
 }
 
-// indexes yields ascending indexes, each told by its distance, until a distance of 0 or the end.
+// indexes yields ascending indexes, each encoded as the distance from the previous one. It stops at distance 0 or the
+// end.
 func (b *noteReader) indexes(yield func(index uint32) bool) {
 	for next := uint64(0); b.ok && len(b.left) > 0; {
 		gap, _ := b.varint(snapshot.MaxEntities)
@@ -246,7 +248,7 @@ func (b *noteReader) indexes(yield func(index uint32) bool) {
 	}
 }
 
-// Owner returns the client that owned a recorded entity at the tick that is played, 0 for the server.
+// Owner returns the client that owned a recorded entity at the shown tick, 0 for the server.
 func (p *Player) Owner(recorded netcode.NetworkID) netcode.ClientID {
 	if p.ID(recorded).IsZero() {
 		return 0
@@ -254,12 +256,13 @@ func (p *Player) Owner(recorded netcode.NetworkID) netcode.ClientID {
 	return p.recorded.owners[recorded.Index]
 }
 
-// Players returns the recorded clients whose sight is known at the tick that is played, ascending: those that were connected, if the recording
-// was begun with Views.
+// Players returns the recorded clients whose visibility is known at the shown tick, ascending: the connected ones, if
+// the recording was started with Views.
 func (p *Player) Players() []netcode.ClientID { return slices.Sorted(maps.Keys(p.recorded.views)) }
 
-// Follow lets a spectator see what a recorded client saw at the time: its entities with the components that it was shown. 0 ends that. It needs
-// the interest of Player.Interest. In ticks in which the recording does not know the client, the spectator sees as any other.
+// Follow shows a spectator what a recorded client saw: the same entities with the same components. Player 0 ends it. It
+// needs the interest of Player.Interest. In ticks without data about the client, the spectator sees what other
+// spectators see.
 func (p *Player) Follow(spectator, player netcode.ClientID) {
 	if player == 0 {
 		delete(p.follows, spectator)
@@ -268,18 +271,18 @@ func (p *Player) Follow(spectator, player netcode.ClientID) {
 	}
 }
 
-// Interest returns an interest for SetInterest of the server: spectators that follow a recorded client see what that saw, and all others what
-// free says, everything if it is nil.
+// Interest returns an interest for the server's SetInterest. Spectators that follow a recorded client see what that
+// client saw; the others see what free allows, everything if free is nil.
 func (p *Player) Interest(free netcode.Interest) netcode.Interest {
 	return &following{player: p, free: free, led: map[netcode.ClientID]bool{}}
 }
 
-// following is the interest of a Player.
+// following is the Interest of a Player.
 type following struct {
 	player *Player
 	free   netcode.Interest
 	store  *snapshot.Store
-	led    map[netcode.ClientID]bool // Spectators whose view is that of a recorded client.
+	led    map[netcode.ClientID]bool // spectators that follow a recorded client
 }
 
 // Prepare implements snapshot.Interest.
@@ -296,7 +299,7 @@ func (f *following) Update(client netcode.ClientID, v *snapshot.View) {
 		if f.led[client] = seen != nil; seen == nil {
 			v.ShowAll()
 		} else if f.free != nil {
-			f.free.Leave(client) // It begins anew when the spectator is free again.
+			f.free.Leave(client) // it starts anew when the spectator stops following
 		}
 	}
 	if seen != nil {
@@ -306,7 +309,7 @@ func (f *following) Update(client netcode.ClientID, v *snapshot.View) {
 	}
 }
 
-// lead gives a view the sight of a recorded client. Entities that are none of the recording are visible.
+// lead sets the visible entities of a view to those of a recorded client. Entities outside the recording are visible.
 func (p *Player) lead(v *snapshot.View, seen *sight, store *snapshot.Store) {
 	v.ShowNew(false)
 	for id := range store.All {

@@ -21,7 +21,7 @@ import (
 	"github.com/arche-netcode/netcode/tick"
 )
 
-// seenBy returns the state that a client is shown: the visible entities, by the ids that was gives, with their visible rows.
+// seenBy returns the state visible to a client: the visible entities, mapped by was, with their visible rows.
 func seenBy(s *netcode.Server, client netcode.ClientID, was func(netcode.NetworkID) netcode.NetworkID) map[netcode.NetworkID]snapshot.Mask {
 	seen := map[netcode.NetworkID]snapshot.Mask{}
 	for id := range s.Store().All {
@@ -32,7 +32,7 @@ func seenBy(s *netcode.Server, client netcode.ClientID, was func(netcode.Network
 	return seen
 }
 
-// everything is seenBy for a client that is shown all.
+// everything is seenBy for a client that sees everything.
 func everything(s *netcode.Server, was func(netcode.NetworkID) netcode.NetworkID) map[netcode.NetworkID]snapshot.Mask {
 	seen := map[netcode.NetworkID]snapshot.Mask{}
 	for id := range s.Store().All {
@@ -41,7 +41,7 @@ func everything(s *netcode.Server, was func(netcode.NetworkID) netcode.NetworkID
 	return seen
 }
 
-// changing shows each client other entities and other components of them, and changes that all the time.
+// changing is an interest that shows each client different and constantly changing entities and components.
 type changing struct{ store *snapshot.Store }
 
 func (c *changing) Prepare(s *snapshot.Store) { c.store = s }
@@ -62,7 +62,7 @@ func (c *changing) Update(client netcode.ClientID, v *snapshot.View) {
 }
 func (c *changing) Leave(netcode.ClientID) {}
 
-// viewedGame is a recording with the sights of its clients.
+// viewedGame is a recording with the visibility of its clients.
 type viewedGame struct {
 	file   bytes.Buffer
 	seen   map[tick.Tick]map[netcode.ClientID]map[netcode.NetworkID]snapshot.Mask
@@ -105,7 +105,8 @@ func recordViews(t *testing.T) *viewedGame {
 	return g
 }
 
-// A spectator that follows a player sees what that player saw, entity by entity and component by component; others see what they may.
+// A spectator that follows a player sees exactly the entities and components that the player saw; others see what their
+// interest allows.
 func TestSpectatorsFollowAPlayersView(t *testing.T) {
 	g := recordViews(t)
 	var p *record.Player
@@ -157,7 +158,7 @@ func TestSpectatorsFollowAPlayersView(t *testing.T) {
 	n.AssertConverge()
 }
 
-// While the recording plays, the view changes with it tick by tick, and entities of the server's own are seen too.
+// During playback the view changes with every tick; the server's own entities are visible too.
 func TestAFollowedViewChangesInPlay(t *testing.T) {
 	g := recordViews(t)
 	var p *record.Player
@@ -188,7 +189,7 @@ func TestAFollowedViewChangesInPlay(t *testing.T) {
 	require.Equal(t, everything(n.Server.Server, p.Recorded), seenBy(n.Server.Server, n.Clients[0].ID(), p.Recorded), "it is free again")
 }
 
-// Without Views a recording knows no client.
+// Without Views a recording has no clients.
 func TestWithoutViewsNobodyIsFollowed(t *testing.T) {
 	g := recordGame(t, 3, 2)
 	n, p := replayOf(t, g.file.Bytes(), 1)
@@ -200,7 +201,7 @@ func TestWithoutViewsNobodyIsFollowed(t *testing.T) {
 	require.Len(t, seenBy(n.Server.Server, n.Clients[0].ID(), p.Recorded), n.Server.Store().Len())
 }
 
-// A player who leaves and returns within a second, under the same id, is followed as before.
+// A player that leaves and returns within a second, under the same id, is followed as before.
 func TestAPlayerWhoReturnsIsFollowed(t *testing.T) {
 	var file bytes.Buffer
 	seen := map[tick.Tick]map[netcode.NetworkID]snapshot.Mask{}

@@ -18,7 +18,7 @@ import (
 	"github.com/arche-netcode/netcode/systems"
 )
 
-// A spectator predicts nobody's entity, and its input moves none.
+// A spectator predicts no entity, and its input moves none.
 func TestASpectatorIsNoneOfTheRecordedPlayers(t *testing.T) {
 	type stick struct{ X int8 }
 	p := netcode.NewProtocol()

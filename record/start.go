@@ -10,29 +10,29 @@ import (
 	"github.com/arche-netcode/netcode"
 )
 
-// ErrRecording means that a server is recorded already.
+// ErrRecording means that the server is being recorded already.
 var ErrRecording = errors.New("netcode: the server is recorded already")
 
-// recording is the writer of a server's ticks; nil while it is not recorded.
+// recording is the recording of a server; nil if there is none.
 type recording struct {
 	server *netcode.Server
 	writer *Writer
 	sights
-	messages bool // Messages to clients are recorded.
-	taps     bool // The server tells of them.
+	messages bool // record messages to clients
+	taps     bool // the hooks for messages are installed
 	players  players
-	features []string // The names of those that are recorded.
+	features []string // names of the recorded features
 }
 
-// Start begins to write every captured tick of a server to w, until stop is called: what cmd/netcode trains tables on, and what
-// a replay can be made from (docs/recording.md). About once a second w gets a second's worth in a single Write, in the frame
-// of the server; give it something that does not block for long, such as a file. An error of w goes to OnError once and
-// ends the recording, not the server. The error of Start is that of writing the header, or ErrRecording.
+// Start records every captured tick of a server to w, until stop is called: for training tables with cmd/netcode, and
+// for playback (docs/recording.md). About once per second it calls w.Write once, in the frame of the server, so w must
+// not block for long; a file is fine. An error of w is passed to OnError once and ends the recording, not the server.
+// Start returns ErrRecording, or the error of writing the header.
 //
-// Each tick has the rows of all entities and their owners, and with Views what each client saw.
+// Each tick has the rows of all entities and their owners, and with Views the visible entities of each client.
 //
-// stop writes the rest and returns the first error there was. It does not close w. Call it from the server's goroutine.
-// Start panics on a writer that is nil, or whose value is: a pointer, function, map or channel.
+// stop writes the rest and returns the first error. It does not close w. Call it from the server's goroutine. Start
+// panics if w is nil, or a nil pointer, function, map or channel.
 func Start(s *netcode.Server, w io.Writer, options ...Option) (stop func() error, err error) {
 	if isNil(w) {
 		panic("netcode: record.Start: the writer is nil")
@@ -67,7 +67,7 @@ func Start(s *netcode.Server, w io.Writer, options ...Option) (stop func() error
 	}, nil
 }
 
-// isNil reports whether a writer is nil, or holds a nil value: a file that was never opened.
+// isNil reports whether a writer is nil, or contains a nil value such as a file that was never opened.
 func isNil(w io.Writer) bool {
 	switch v := reflect.ValueOf(w); v.Kind() {
 	case reflect.Invalid:
@@ -78,14 +78,14 @@ func isNil(w io.Writer) bool {
 	return false
 }
 
-// beforeSend runs when the store still tells of new owners.
+// beforeSend runs while the store still has the owner changes.
 func (r *recording) beforeSend() {
 	if r.writer != nil {
 		r.ownersMay(r.server)
 	}
 }
 
-// afterSend records the newest capture, after the server sent it to each client.
+// afterSend records the newest capture after it was sent to the clients.
 func (r *recording) afterSend() {
 	if r.writer == nil || !r.server.TickDue() || r.server.Store().Tick() != r.server.Tick() {
 		return
@@ -96,7 +96,7 @@ func (r *recording) afterSend() {
 	r.check(r.writer.Tick(r.server.Store()))
 }
 
-// check ends the recording for an error.
+// check ends the recording if err is not nil.
 func (r *recording) check(err error) {
 	if err != nil {
 		r.end()
@@ -104,7 +104,7 @@ func (r *recording) check(err error) {
 	}
 }
 
-// end keeps nothing more of what happens.
+// end stops the recording and its features.
 func (r *recording) end() {
 	r.writer, r.players.on = nil, false
 	for _, feature := range r.server.Records() {

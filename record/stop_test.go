@@ -11,7 +11,7 @@ import (
 	"github.com/arche-netcode/netcode"
 )
 
-// broken fails after the header.
+// broken is a writer that fails after the header.
 type broken struct{ written int }
 
 func (b *broken) Write(p []byte) (int, error) {
@@ -21,7 +21,7 @@ func (b *broken) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// A server runs on for days after a recording: nothing is kept for it any more.
+// After a recording ends, the server keeps nothing for it, however long it runs.
 func TestNothingIsKeptAfterARecording(t *testing.T) {
 	p := netcode.NewProtocol()
 	server, err := netcode.NewServer(p, netcode.Config{TickRate: 30})
@@ -35,7 +35,7 @@ func TestNothingIsKeptAfterARecording(t *testing.T) {
 	run := func(frames int) {
 		for range frames {
 			server.BeginFrame(time.Duration(frame) * time.Second / 30)
-			server.Spawn() // A tick without a change is not captured.
+			server.Spawn() // a tick without a change is not captured
 			server.Send()
 			frame++
 		}

@@ -9,27 +9,27 @@ import (
 	"github.com/arche-netcode/netcode/snapshot/format"
 )
 
-// Training counts what would have been sent of a moving world, to clients at several distances, and makes the tables
-// that code it best.
+// Training encodes a moving world for clients with several round trips, counts the symbols, and builds the tables with
+// the shortest codes.
 type Training struct {
-	Store   *snapshot.Store // to be filled between Begin and Commit, before each call of Send
+	Store   *snapshot.Store // set rows between Begin and Commit, before each call of Send
 	trainer *delta.Trainer
 	clients []client
 
 	plans    []*quantize.Plan
 	counting *delta.Counting
 	trips    []int
-	counts   bool   // play has come to its first tick: what is sent counts
-	before   uint64 // rows that clients had been sent by then
+	counts   bool   // symbols count: playback has reached its first tick
+	before   uint64 // rows sent to clients before that
 }
 
-// trainWindow is W while training.
+// trainWindow is the history window W during training.
 const trainWindow = 128
 
 func trainConfig() snapshot.Config { return snapshot.Config{Window: trainWindow, SentPackets: 1 << 12} }
 
-// NewTraining prepares to train for components. classes asks for the tables that do for any component of a kind alone;
-// else those of each component's own are trained too; trips are the round trips to count for, in ticks from 1.
+// NewTraining prepares to train for components. With classes it trains only the tables for all components of a kind;
+// without, it also trains tables for each component. trips are the round trips to train for, in ticks from 1.
 func NewTraining(plans []*quantize.Plan, classes bool, trips ...int) (*Training, error) {
 	trainer := delta.NewTrainer()
 	counting := delta.NewCounting(trainer, classes)
@@ -42,7 +42,7 @@ func NewTraining(plans []*quantize.Plan, classes bool, trips ...int) (*Training,
 	return t, nil
 }
 
-// NewTrainingWith is NewTraining with tables of the caller's: what is sent is counted where t.Store.Watch says.
+// NewTrainingWith is NewTraining with the caller's tables. The function of t.Store.Watch receives the symbols.
 func NewTrainingWith(plans []*quantize.Plan, source delta.TableSource, trips ...int) (*Training, error) {
 	for _, p := range plans {
 		if p.Debugging() {
@@ -66,7 +66,7 @@ func NewTrainingWith(plans []*quantize.Plan, source delta.TableSource, trips ...
 	return t, nil
 }
 
-// Send writes for every client what it lacks of the tick that was committed last.
+// Send encodes, for every client, the changes of the tick that was committed last.
 func (t *Training) Send() error {
 	for i := range t.clients {
 		if err := t.clients[i].send(t.Store.Tick()); err != nil {
@@ -76,13 +76,13 @@ func (t *Training) Send() error {
 	return nil
 }
 
-// LeastCounted is the number of symbols that a table must have seen to be better than the shipped one.
+// LeastCounted is the number of symbols that a table must have counted to be better than the shipped one.
 const LeastCounted = 500
 
-// Tables returns what was learned so far. Tables that have seen next to nothing are left out: the ones that ship take
-// their place. So they do for what is more than a set can hold, which LeftOut names.
+// Tables returns the tables trained so far. It leaves out tables with fewer than LeastCounted symbols, and tables
+// beyond the limits of a set, see LeftOut. The shipped tables replace them.
 func (t *Training) Tables() (*delta.Tables, error) { return t.trainer.BuildKnown(LeastCounted) }
 
-// LeftOut names the tables that Tables leaves out although they were learned, as a set of tables holds 8192 codes and a MiB of
-// text: those of many fields, some 48. Those that would have been used most come first.
+// LeftOut names the trained tables that exceed the limits of a set (8192 codes, 1 MiB of text, some 48 tables of many
+// fields), highest count first.
 func (t *Training) LeftOut() []string { return t.trainer.LeftOut(LeastCounted) }

@@ -12,46 +12,46 @@ import (
 	"github.com/arche-netcode/netcode/wire"
 )
 
-// packLevel is the level of DEFLATE. Level 6 takes a tenth off the bytes, and eight times as long.
+// packLevel is the DEFLATE level. Level 6 would save a tenth of the bytes and take eight times as long.
 const packLevel = 2
 
-// Writer records the captured world tick by tick. Each tick is compressed when it comes; about once a second a chunk is
-// written, in a single call, and the next one begins with the whole world. Once warm it allocates nothing.
+// Writer records the captured world tick by tick. Each tick is compressed when it is recorded. About once per second a
+// chunk is written in a single call, and the next chunk starts with the whole world. Once warm it allocates nothing.
 type Writer struct {
 	out      io.Writer
 	rate     int
 	plans    []*quantize.Plan
-	older    snapshot.Mask // of plans: they are not recorded
+	older    snapshot.Mask // plans of older builds: not recorded
 	packer   *flate.Writer
 	packed   buffer
-	tick     []byte // of one tick, not yet compressed
+	tick     []byte // of one tick, uncompressed
 	notes    []byte // of the next tick
-	raw      int    // bytes of the chunk so far
+	raw      int    // bytes of the chunk so far, uncompressed
 	first    tick.Tick
 	last     tick.Tick
 	ticks    int
-	known    []memory // by index: what the chunk has told
+	known    []memory // by index: state recorded in the chunk
 	epoch    uint32
 	failed   error
-	previous uint32 // index of the record before, plus 1
+	previous uint32 // index of the previous record, plus 1
 }
 
 // memory is the newest state of an entity in the chunk.
 type memory struct {
-	epoch      uint32 // of another chunk: nothing
+	epoch      uint32 // number of its chunk; of another chunk: empty
 	generation uint32
 	mask       snapshot.Mask
-	lanes      []uint32      // row after row of mask
-	before     []uint32      // likewise, what they were before they changed last
-	moving     snapshot.Mask // the rows that changed in that tick, and were there before
-	number     int           // of the newest tick that told of it, counted in the chunk from 1
+	lanes      []uint32      // rows in the order of mask
+	before     []uint32      // likewise, before the last change of each row
+	moving     snapshot.Mask // rows that changed in that tick and existed before
+	number     int           // of the newest tick with a record of it, in the chunk from 1
 }
 
-// empty is a memory of nothing that keeps its room.
+// empty returns an empty memory that reuses the slices.
 func (m *memory) empty() memory { return memory{lanes: m.lanes[:0], before: m.before[:0]} }
 
-// change gives the memory the rows of a tick with this number. It returns the changed rows that are extrapolated: they changed in the tick
-// before too.
+// change applies a tick's rows. It returns the changed rows that are extrapolated: those that also changed in the
+// previous tick.
 func (m *memory) change(plans []*quantize.Plan, mask, changed snapshot.Mask, number int) (moving snapshot.Mask) {
 	if m.number == number-1 {
 		moving = m.moving.Intersect(changed)
@@ -65,7 +65,7 @@ func (m *memory) change(plans []*quantize.Plan, mask, changed snapshot.Mask, num
 	return moving
 }
 
-// expected returns the value that a lane is coded against.
+// expected returns the value that a lane is encoded against.
 func (m *memory) expected(at int, moving bool) uint32 {
 	if moving {
 		return 2*m.lanes[at] - m.before[at]
@@ -73,10 +73,10 @@ func (m *memory) expected(at int, moving bool) uint32 {
 	return m.lanes[at]
 }
 
-// set gives a lane another value.
+// set replaces the value of a lane.
 func (m *memory) set(at int, lane uint32) { m.before[at], m.lanes[at] = m.lanes[at], lane }
 
-// buffer is bytes that grow.
+// buffer is a growing slice of bytes.
 type buffer struct{ b []byte }
 
 // Write implements io.Writer.
@@ -85,8 +85,8 @@ func (b *buffer) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// NewWriter writes the header. The components of its entries must be those of the schema that stores will have, in the
-// same order.
+// NewWriter writes the header. Its component entries must be those of the schema of the recorded stores, in the same
+// order.
 func NewWriter(out io.Writer, h Header, schema *snapshot.Schema) (*Writer, error) {
 	if err := h.check(); err != nil {
 		return nil, err
@@ -107,8 +107,8 @@ func NewWriter(out io.Writer, h Header, schema *snapshot.Schema) (*Writer, error
 	return w, err
 }
 
-// Tick records the newest capture; to be called after each. Ticks that are not later than the one before are ignored. After an error the writer
-// does nothing more and returns that error again.
+// Tick records the newest capture; call it after each. It ignores ticks that are not later than the previous one. After
+// an error the writer does nothing and returns that error again.
 func (w *Writer) Tick(s *snapshot.Store) error {
 	now := s.Tick()
 	if w.failed != nil || now <= w.last {
@@ -150,19 +150,19 @@ func (w *Writer) Tick(s *snapshot.Store) error {
 	return w.failed
 }
 
-// Begins reports whether the next Tick begins a chunk, which is read without those before it.
+// Begins reports whether the next Tick starts a chunk, which can be read without earlier ones.
 func (w *Writer) Begins() bool { return w.ticks == 0 || w.chunkIsFull() }
 
 func (w *Writer) chunkIsFull() bool { return w.ticks == w.rate || w.raw > maxRaw/4 }
 
-// Note adds bytes of a kind to the next Tick, for Reader.Notes. Readers that do not know a kind leave it out. kind is not 0.
+// Note adds data of a kind to the next Tick, for Reader.Notes. Readers skip unknown kinds. kind is not 0.
 func (w *Writer) Note(kind uint64, body []byte) {
 	w.notes = wire.AppendVarint(w.notes, kind)
 	w.notes = wire.AppendVarint(w.notes, uint64(len(body)))
 	w.notes = append(w.notes, body...)
 }
 
-// begin opens a chunk.
+// begin starts a chunk.
 func (w *Writer) begin(now tick.Tick) {
 	w.epoch++
 	w.first, w.raw = now, 0
@@ -170,7 +170,7 @@ func (w *Writer) begin(now tick.Tick) {
 	w.packer.Reset(&w.packed)
 }
 
-// gone appends which entities have ended.
+// gone appends the indexes of ended entities.
 func (w *Writer) gone(deaths []wire.NetworkID) {
 	for _, id := range deaths {
 		if uint(id.Index) >= uint(len(w.known)) {
@@ -184,7 +184,7 @@ func (w *Writer) gone(deaths []wire.NetworkID) {
 	w.tick = wire.AppendVarint(w.tick, 0)
 }
 
-// entity appends an entity's record, unless nothing of it has changed.
+// entity appends an entity's record, unless it has not changed.
 func (w *Writer) entity(s *snapshot.Store, id wire.NetworkID) {
 	for int(id.Index) >= len(w.known) {
 		w.known = append(w.known, memory{})
@@ -204,7 +204,7 @@ func (w *Writer) entity(s *snapshot.Store, id wire.NetworkID) {
 	w.rows(s, id, m, mask, mask)
 }
 
-// differences appends the rows that differ of an entity that was told of.
+// differences appends the differing rows of an entity that the chunk already has.
 func (w *Writer) differences(s *snapshot.Store, id wire.NetworkID, m *memory, mask snapshot.Mask) {
 	changed := mask.Minus(m.mask)
 	at := 0
@@ -233,13 +233,13 @@ func same(a, b []uint32) bool {
 	return true
 }
 
-// gap tells how far it is to the next index; never 0, which ends a tick.
+// gap appends the distance to the next index; it is never 0, which ends a tick.
 func (w *Writer) gap(index uint32) {
 	w.tick = wire.AppendVarint(w.tick, uint64(index+1-w.previous))
 	w.previous = index + 1
 }
 
-// rows appends the masks and the lanes of changed rows, each as its distance from the expected value.
+// rows appends the masks and the lanes of changed rows, each as its difference from the expected value.
 func (w *Writer) rows(s *snapshot.Store, id wire.NetworkID, m *memory, mask, changed snapshot.Mask) {
 	w.tick = w.appendRows(w.appendRows(w.tick, mask), changed)
 	moving := m.change(w.plans, mask, changed, w.ticks)
@@ -257,12 +257,12 @@ func (w *Writer) rows(s *snapshot.Store, id wire.NetworkID, m *memory, mask, cha
 	}
 }
 
-// appendRows appends a set of rows by their numbers in the recording, which has none of older builds.
+// appendRows appends a mask of rows by their numbers in the recording, which has no rows of older builds.
 func (w *Writer) appendRows(b []byte, rows snapshot.Mask) []byte {
 	return appendMask(b, rows.Squeeze(w.older), len(w.plans)-w.older.Count())
 }
 
-// appendMask appends a set of rows of a protocol that has so many: 64 as a number.
+// appendMask appends a mask of a protocol with this number of rows, 64 rows per number.
 func appendMask(b []byte, mask snapshot.Mask, rows int) []byte {
 	for word := 0; word == 0 || 64*word < rows; word++ {
 		b = wire.AppendVarint(b, mask.Word(word))
@@ -270,7 +270,7 @@ func appendMask(b []byte, mask snapshot.Mask, rows int) []byte {
 	return b
 }
 
-// reshaped returns lanes of the rows of one mask as those of another; rows that are new have zeros.
+// reshaped converts lanes from one mask to another; new rows are zero.
 func reshaped(plans []*quantize.Plan, old []uint32, from, mask snapshot.Mask) []uint32 {
 	size := 0
 	for rows := mask; !rows.IsZero(); rows = rows.Rest() {
@@ -298,7 +298,7 @@ func reshaped(plans []*quantize.Plan, old []uint32, from, mask snapshot.Mask) []
 	return lanes
 }
 
-// zigzag makes small differences, either way, small numbers.
+// zigzag maps small positive and negative differences to small numbers.
 func zigzag(d uint32) uint32 { return d<<1 ^ uint32(int32(d)>>31) }
 
 func unzigzag(v uint32) uint32 { return v>>1 ^ -(v & 1) }
@@ -323,7 +323,7 @@ func (w *Writer) flush() {
 	_, w.failed = w.out.Write(b)
 }
 
-// Close writes what was not yet written. It does not close what it writes to.
+// Close writes the remaining data. It does not close the underlying writer.
 func (w *Writer) Close() error {
 	w.flush()
 	return w.failed

@@ -17,7 +17,7 @@ type Capture struct {
 	// Server has the store.
 	Server *netcode.Server
 	// Spawned, when not nil, is called for each entity that got its network id, before anything about it is sent. The
-	// world is unlocked.
+	// world is unlocked. Set it before ServerSystems.OnSpawn, which adds to it.
 	Spawned func(ecs.Entity, netcode.NetworkID)
 
 	// MarksOnly makes the cost of a capture depend on the number of writes, not on the size of the world. Game code must

@@ -109,3 +109,17 @@ func TestAClientInTheWorldOfItsServer(t *testing.T) {
 	}
 	require.Len(t, e.errors, 1)
 }
+
+// OnSpawn adds to what a game has set as Capture.Spawned, and does not take its place.
+func TestOnSpawnKeepsTheFunctionOfCapture(t *testing.T) {
+	r := newRig(t)
+	var order []string
+	r.server.Capture.Spawned = func(ecs.Entity, netcode.NetworkID) { order = append(order, "the game's") }
+	for _, name := range []string{"first", "second"} {
+		r.server.OnSpawn(func(ecs.Entity, netcode.NetworkID) { order = append(order, name) })
+	}
+	build := generic.NewMap2[components.Replicated, position](r.worlds[0])
+	build.NewWith(&components.Replicated{}, &position{})
+	r.until(t, func() bool { return len(order) > 0 })
+	require.Equal(t, []string{"the game's", "first", "second"}, order)
+}

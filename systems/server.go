@@ -21,7 +21,6 @@ type ServerSystems struct {
 	Accept  *Accept         // Nil for a protocol without components that clients write.
 	Away    *Away           // After Receive: entities of players that are away.
 
-	spawned   []func(ecs.Entity, netcode.NetworkID)
 	detaching bool   // Detach was called, and clients are still being told.
 	next      Socket // The socket after the Detach; nil: Offline.
 }
@@ -53,16 +52,17 @@ func NewServer(server *netcode.Server, socket Socket, now func() time.Duration) 
 
 // OnSpawn adds a function that is called for each entity that got its network id, before anything about it is sent. It is
 // the place to Hide the entity from clients. The world is unlocked; the next tick captures changes that the function
-// makes.
+// makes. The functions are called in the order of these calls, after Capture.Spawned if the game has set that.
 //
 // If it panics, Server.OnError gets a *netcode.PanicError, and the frame continues. OnSpawn panics on nil.
 func (s *ServerSystems) OnSpawn(f func(e ecs.Entity, id netcode.NetworkID)) {
 	mustBeGiven(f != nil, "OnSpawn")
-	s.spawned = append(s.spawned, f)
+	before := s.Capture.Spawned
 	s.Capture.Spawned = func(e ecs.Entity, id netcode.NetworkID) {
-		for _, f := range s.spawned {
-			s.Server.Contain("OnSpawn", func() { f(e, id) })
+		if before != nil {
+			before(e, id)
 		}
+		s.Server.Contain("OnSpawn", func() { f(e, id) })
 	}
 }
 

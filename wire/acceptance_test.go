@@ -13,11 +13,11 @@ import (
 	"github.com/arche-netcode/netcode/wire"
 )
 
-// The signatures that seed B gives as its examples (REQUIREMENTS.md, B8 to B11), in the form that they have
-// here: a call is a message whose parameters are its fields, and a handler that takes them.
+// The signatures of seed B's examples (REQUIREMENTS.md, B8 to B11). A call is a message whose fields are its
+// parameters, and a handler that receives them.
 
-// travels sends want as far as bytes go and returns what arrives, after it has put the bytes through what
-// can happen to them: a buffer that just fits, one that does not, a cut, a tail, a shift.
+// travels serializes want and returns the decoded value. It also tests a buffer that just fits, one that is too small,
+// a cut, a tail and a shift.
 func travels[T any, P wire.Pointer[T]](t *testing.T, want T, expected []byte) T {
 	t.Helper()
 	var s wire.Serializer
@@ -53,7 +53,7 @@ func travels[T any, P wire.Pointer[T]](t *testing.T, want T, expected []byte) T 
 	return got
 }
 
-// le puts numbers together: bytes as they are, strings as their bytes, others little-endian.
+// le concatenates values: bytes and strings unchanged, numbers little-endian.
 func le(parts ...any) (b []byte) {
 	for _, p := range parts {
 		switch v := p.(type) {
@@ -89,7 +89,7 @@ func TestB11FooServerRpcIntString(t *testing.T) {
 	travels(t, fooServerRPC{math.MinInt32, ""}, le(251, 255, 255, 255, 255, 0))
 }
 
-// BarClientRpc(Color somecolor): the parameter itself is the message.
+// BarClientRpc(Color somecolor): the parameter is the message.
 func TestB11BarClientRpcColor(t *testing.T) {
 	travels(t, components.Color{R: 1, G: 0.5, A: 1}, le(float32(1), float32(0.5), float32(0), float32(1)))
 }
@@ -215,7 +215,7 @@ func TestB8ArrayConditionalOnDirection(t *testing.T) {
 	require.Empty(t, got.Array)
 }
 
-// B9: conditional on a value that travelled.
+// B9: conditional on a serialized value.
 type myMoveStruct struct {
 	Position        components.Vector3
 	Rotation        components.Quaternion
@@ -242,7 +242,7 @@ func TestB9MoveConditionalOnValue(t *testing.T) {
 	move.LinearVelocity, move.AngularVelocity = components.Vector3{X: 4}, components.Vector3{Z: 5}
 	travels(t, move, le(b, 1, []float32{4, 0, 0, 0, 0, 5}))
 
-	move.SyncVelocity = false // set, but behind the condition: the other side keeps its defaults
+	move.SyncVelocity = false // set but not sent: the receiver keeps its defaults
 	buf := make([]byte, 100)
 	var s wire.Serializer
 	n, err := s.Write(buf, &move)

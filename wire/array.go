@@ -8,17 +8,16 @@ import (
 	"unicode/utf8"
 )
 
-// Two shapes of many values of one type: an array has a length that both ends know, and its elements
-// follow each other without anything between; a slice is its count as a varint and then an array.
+// Two forms of many values of one type: an array has a length that both ends know, and its elements are adjacent; a
+// slice is a count (a varint) and then an array.
 
-// Integer is every integer type, with every type made from one, such as enumerations. An int or uint
-// is sent as 8 bytes on every platform; one that the reader's platform cannot hold is malformed.
+// Integer is every integer type, including named ones such as enumerations. An int or uint is sent as 8 bytes on every
+// platform; a number too large for the reader's platform is malformed.
 type Integer interface {
 	~int8 | ~int16 | ~int32 | ~int64 | ~int | ~uint8 | ~uint16 | ~uint32 | ~uint64 | ~uint
 }
 
-// Fixed is every type that is sent in a fixed number of bytes: booleans, integers, floats, and every type
-// made from one.
+// Fixed is every type with a fixed size on the wire: booleans, integers, floats, and named types of these.
 type Fixed interface {
 	~bool | Integer | ~float32 | ~float64
 }
@@ -26,7 +25,7 @@ type Fixed interface {
 // isBool reports whether T is a boolean type.
 func isBool[T Fixed]() bool { return sizeOf[T]() == 1 && reflect.TypeFor[T]().Kind() == reflect.Bool }
 
-// wireSize returns the bytes that a T takes on the wire: those it takes in memory, but 8 for int and uint.
+// wireSize returns the size of a T on the wire: its size in memory, but 8 for int and uint.
 func wireSize[T Fixed]() int {
 	if bits.UintSize == 32 {
 		switch reflect.TypeFor[T]().Kind() {
@@ -37,12 +36,12 @@ func wireSize[T Fixed]() int {
 	return sizeOf[T]()
 }
 
-// littleEndian reports whether this machine keeps numbers in memory as they are on the wire.
+// littleEndian reports whether this machine's byte order is that of the wire.
 func littleEndian() bool {
 	return binary.NativeEndian.Uint16([]byte{1, 0}) == 1
 }
 
-// WriteArray appends the elements of v, and nothing that tells how many they are.
+// WriteArray appends the elements of v, without their number.
 func WriteArray[T Fixed](w *Writer, v []T) {
 	size := wireSize[T]()
 	if w.err == nil && len(v) > (len(w.buf)-w.off)/size {
@@ -59,7 +58,7 @@ func WriteArray[T Fixed](w *Writer, v []T) {
 	storeNumbers(b, memoryOf(v), shape{size: sizeOf[T](), wire: size, big: !littleEndian(), signed: reflect.TypeFor[T]().Kind() == reflect.Int})
 }
 
-// ReadArray reads as many elements as v has into it. When it fails, v is all zeros.
+// ReadArray reads len(v) elements into v. If it fails, v is all zeros.
 func ReadArray[T Fixed](r *Reader, v []T) {
 	size := wireSize[T]()
 	if r.err == nil && len(v) > (len(r.buf)-r.off)/size {
@@ -84,15 +83,14 @@ func ReadArray[T Fixed](r *Reader, v []T) {
 	}
 }
 
-// WriteSlice appends the count of v and then its elements. More than limit is ErrTooLong.
+// WriteSlice appends the length of v and then its elements. A length above limit is ErrTooLong.
 func WriteSlice[T Fixed](w *Writer, v []T, limit int) {
 	w.Count(len(v), limit)
 	WriteArray(w, v)
 }
 
-// ReadSlice reads what WriteSlice wrote into dst, from its start, and returns it; nil is a good dst. It
-// grows dst only when it must, and only once it knows that the bytes for that many are there. When it
-// fails, what it returns is empty.
+// ReadSlice reads a slice of WriteSlice into dst, from its start, and returns it; dst may be nil. It grows dst only if
+// needed, and only after it has checked that the bytes exist. If it fails, the result is empty.
 func ReadSlice[T Fixed](r *Reader, dst []T, limit int) []T {
 	dst = sized(dst, r.Count(limit, wireSize[T]()))
 	ReadArray(r, dst)
@@ -102,7 +100,7 @@ func ReadSlice[T Fixed](r *Reader, dst []T, limit int) []T {
 	return dst
 }
 
-// sized returns a slice of n elements, in dst where it has room for them.
+// sized returns a slice of n elements, in dst if it has room.
 func sized[T any](dst []T, n int) []T {
 	if n > cap(dst) {
 		return make([]T, n)
@@ -110,7 +108,7 @@ func sized[T any](dst []T, n int) []T {
 	return dst[:n]
 }
 
-// Count appends how many elements follow. More than limit, or less than none, is ErrTooLong.
+// Count appends the number of elements that follow. A number above limit or below 0 is ErrTooLong.
 func (w *Writer) Count(n, limit int) {
 	if w.err == nil && (n < 0 || n > limit) {
 		w.err = ErrTooLong
@@ -118,9 +116,9 @@ func (w *Writer) Count(n, limit int) {
 	w.Varint(uint64(n))
 }
 
-// Count reads how many elements follow, each of which takes at least size bytes, or one where size is less
-// than that. More than limit is ErrTooLong, more than the bytes that are left could hold is ErrTruncated:
-// it is safe to allocate what Count returns.
+// Count reads the number of elements that follow. size is the minimum size of an element in bytes; less than 1 counts
+// as 1. A number above limit is ErrTooLong. One that exceeds the remaining bytes is ErrTruncated, so that the caller
+// may allocate the result.
 func (r *Reader) Count(limit, size int) int {
 	n := r.Varint()
 	if r.err == nil && n > uint64(max(limit, 0)) {
@@ -135,7 +133,7 @@ func (r *Reader) Count(limit, size int) int {
 	return int(n)
 }
 
-// Rest returns the bytes that are not read yet, nil after an error.
+// Rest returns the unread bytes, nil after an error.
 func (r *Reader) Rest() []byte {
 	if r.err != nil {
 		return nil
@@ -143,8 +141,8 @@ func (r *Reader) Rest() []byte {
 	return r.buf[r.off:len(r.buf):len(r.buf)]
 }
 
-// Rune appends 4 bytes. A number that is no Unicode character, such as half a surrogate pair, is ErrMalformed,
-// because no reader would take it.
+// Rune appends 4 bytes. A number other than a Unicode character, such as half a surrogate pair, is ErrMalformed,
+// because a reader would refuse it.
 func (w *Writer) Rune(v rune) {
 	if w.err == nil && !utf8.ValidRune(v) {
 		w.err = ErrMalformed
@@ -152,7 +150,7 @@ func (w *Writer) Rune(v rune) {
 	w.Int32(v)
 }
 
-// Rune reads 4 bytes. A number that is no Unicode character is ErrMalformed.
+// Rune reads 4 bytes. A number other than a Unicode character is ErrMalformed.
 func (r *Reader) Rune() rune {
 	v := r.Int32()
 	if !utf8.ValidRune(v) {
@@ -162,7 +160,7 @@ func (r *Reader) Rune() rune {
 	return v
 }
 
-// Runes appends the count of v and then each. More than limit is ErrTooLong; see Rune for the others.
+// Runes appends the length of v and then each rune, as Rune does. A length above limit is ErrTooLong.
 func (w *Writer) Runes(v []rune, limit int) {
 	w.Count(len(v), limit)
 	for _, one := range v {
@@ -170,7 +168,7 @@ func (w *Writer) Runes(v []rune, limit int) {
 	}
 }
 
-// Runes reads what Writer.Runes wrote into dst, as ReadSlice does.
+// Runes reads a slice of Writer.Runes into dst, as ReadSlice does.
 func (r *Reader) Runes(dst []rune, limit int) []rune {
 	dst = sized(dst, r.Count(limit, 4))
 	for i := range dst {
@@ -182,8 +180,8 @@ func (r *Reader) Runes(dst []rune, limit int) []rune {
 	return dst
 }
 
-// Strings appends the count of v and then each string. More than limit strings, or one of more than each
-// bytes, is ErrTooLong.
+// Strings appends the length of v and then each string. More than limit strings, or a string of more than each bytes,
+// is ErrTooLong.
 func (w *Writer) Strings(v []string, limit, each int) {
 	w.Count(len(v), limit)
 	for _, one := range v {
@@ -191,8 +189,8 @@ func (w *Writer) Strings(v []string, limit, each int) {
 	}
 }
 
-// Strings reads what Writer.Strings wrote into dst, from its start, and returns it; nil is a good dst. It
-// grows dst with the strings that are really there, whatever the count is.
+// Strings reads a slice of Writer.Strings into dst, from its start, and returns it; dst may be nil. It grows dst with
+// the strings that exist, whatever the count claims.
 func (r *Reader) Strings(dst []string, limit, each int) []string {
 	dst = dst[:0]
 	for range r.Count(limit, 1) {
@@ -205,8 +203,8 @@ func (r *Reader) Strings(dst []string, limit, each int) []string {
 	return dst
 }
 
-// ByteSlices appends the count of v and then each as Bytes does. More than limit, or one of more than each
-// bytes, is ErrTooLong.
+// ByteSlices appends the length of v and then each slice, as Bytes does. More than limit slices, or one of more than
+// each bytes, is ErrTooLong.
 func (w *Writer) ByteSlices(v [][]byte, limit, each int) {
 	w.Count(len(v), limit)
 	for _, one := range v {
@@ -214,8 +212,8 @@ func (w *Writer) ByteSlices(v [][]byte, limit, each int) {
 	}
 }
 
-// ByteSlices reads what Writer.ByteSlices wrote into dst, as Strings does. Each stays part of the reader's
-// buffer, as with Bytes.
+// ByteSlices reads a slice of Writer.ByteSlices into dst, as Strings does. Each element refers to the reader's buffer,
+// as with Bytes.
 func (r *Reader) ByteSlices(dst [][]byte, limit, each int) [][]byte {
 	dst = dst[:0]
 	for range r.Count(limit, 1) {
@@ -228,17 +226,17 @@ func (r *Reader) ByteSlices(dst [][]byte, limit, each int) [][]byte {
 	return dst
 }
 
-// Packed integers are varints, of the zigzag form where they have a sign: small magnitudes take one byte,
-// the largest one more than the fixed form. Of each width only its own numbers are legal: a reader of 16
-// bits takes 65535 and calls 65536 malformed.
+// Packed integers are varints; signed ones are first mapped to their zigzag form. Small magnitudes take one byte, the
+// largest one more than the fixed form. Each width has its own range: a 16-bit reader accepts 65535, and 65536 is
+// malformed.
 
-// Packable is every integer type that has a packed form, with every type made from one. An int or uint
-// is sent whatever its size here; where it is smaller, numbers that do not fit are malformed.
+// Packable is every integer type with a packed form, including named ones. The packed form of an int or uint does not
+// depend on the platform; numbers too large for the reader's platform are malformed.
 type Packable interface {
 	~int16 | ~int32 | ~int64 | ~int | ~uint16 | ~uint32 | ~uint64 | ~uint
 }
 
-// VarintSize returns how many bytes AppendVarint appends for v, 1 to 9.
+// VarintSize returns the length of v as a varint, 1 to 9 bytes.
 func VarintSize(v uint64) int {
 	switch {
 	case v < varint2:
@@ -269,7 +267,7 @@ func (w *Writer) PackedInt32(v int32) { w.Zigzag(int64(v)) }
 // PackedInt64 appends v in 1 to 9 bytes.
 func (w *Writer) PackedInt64(v int64) { w.Zigzag(v) }
 
-// narrow reads a varint of at most limit; more is ErrMalformed.
+// narrow reads a varint up to limit; a larger one is ErrMalformed.
 func (r *Reader) narrow(limit uint64) uint64 {
 	v := r.Varint()
 	if v > limit {
@@ -311,7 +309,7 @@ func packed[T Packable](v T) uint64 {
 	return uint64(v)
 }
 
-// unpacked is the inverse of packed; ok is false for numbers that no T has.
+// unpacked is the inverse of packed; ok is false for numbers outside T.
 func unpacked[T Packable](u uint64) (v T, ok bool) {
 	if hasSign[T]() {
 		wide := Unzigzag64(u)
@@ -323,7 +321,7 @@ func unpacked[T Packable](u uint64) (v T, ok bool) {
 // WritePacked appends v in its packed form.
 func WritePacked[T Packable](w *Writer, v T) { w.Varint(packed(v)) }
 
-// ReadPacked reads a packed T; a number that no T has is ErrMalformed.
+// ReadPacked reads a packed T; a number outside T is ErrMalformed.
 func ReadPacked[T Packable](r *Reader) T {
 	v, ok := unpacked[T](r.Varint())
 	if !ok {
@@ -333,7 +331,8 @@ func ReadPacked[T Packable](r *Reader) T {
 	return v
 }
 
-// WritePackedSlice appends the count of v and then each in its packed form. More than limit is ErrTooLong.
+// WritePackedSlice appends the length of v and then each element in its packed form. A length above limit is
+// ErrTooLong.
 func WritePackedSlice[T Packable](w *Writer, v []T, limit int) {
 	w.Count(len(v), limit)
 	for _, one := range v {
@@ -341,8 +340,8 @@ func WritePackedSlice[T Packable](w *Writer, v []T, limit int) {
 	}
 }
 
-// ReadPackedSlice reads what WritePackedSlice wrote into dst, from its start, and returns it. It grows dst
-// only when it must, and only once it knows that the bytes for that many are there; nil is a good dst.
+// ReadPackedSlice reads a slice of WritePackedSlice into dst, from its start, and returns it; dst may be nil. It grows
+// dst only if needed, and only after it has checked that the bytes exist.
 func ReadPackedSlice[T Packable](r *Reader, dst []T, limit int) []T {
 	n := r.Count(limit, 1)
 	dst = sized(dst, n)
@@ -355,16 +354,16 @@ func ReadPackedSlice[T Packable](r *Reader, dst []T, limit int) []T {
 	return dst
 }
 
-// shape tells how numbers lie in memory and on the wire. Only machines that keep the most significant byte
-// first, and those whose int has 4 bytes, need it: everywhere else memory is what is sent.
+// shape describes how numbers are stored in memory and on the wire. It is needed on big-endian machines and those with a
+// 4-byte int; elsewhere memory is sent as it is.
 type shape struct {
 	size   int  // bytes in memory: 1, 2, 4, 8
-	wire   int  // bytes on the wire, size or more
-	big    bool // in memory the most significant byte comes first
-	signed bool // what is missing on the wire repeats the sign
+	wire   int  // bytes on the wire, at least size
+	big    bool // big-endian in memory
+	signed bool // sign-extended on the wire
 }
 
-// load returns the number at the start of b, its sign extended where it has one.
+// load returns the number at the start of b, sign-extended if signed.
 func (s shape) load(b []byte) (v uint64) {
 	for i := range s.size {
 		at := i
@@ -390,7 +389,7 @@ func (s shape) store(b []byte, v uint64) {
 	}
 }
 
-// storeNumbers moves numbers from memory to the wire, which has room for them.
+// storeNumbers converts numbers from memory to dst, which has room for them.
 func storeNumbers(dst, memory []byte, s shape) {
 	var form [8]byte
 	for ; len(memory) > 0; memory, dst = memory[s.size:], dst[s.wire:] {
@@ -399,8 +398,8 @@ func storeNumbers(dst, memory []byte, s shape) {
 	}
 }
 
-// loadNumbers moves numbers from the wire to memory, which has room for them. It stops and returns false
-// at one that memory cannot hold.
+// loadNumbers converts numbers from the wire to memory, which has room for them. It stops and returns false at a number
+// that is too large for memory.
 func loadNumbers(memory, src []byte, s shape) bool {
 	for ; len(memory) > 0; memory, src = memory[s.size:], src[s.wire:] {
 		var form [8]byte

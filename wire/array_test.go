@@ -11,7 +11,7 @@ import (
 	"github.com/arche-netcode/netcode/internal/alloctest"
 )
 
-// arrayWays writes and reads numbers as an array and as a slice, and compares with the dumb encoder.
+// arrayWays writes and reads numbers as an array and as a slice, and compares with the plain twin.
 func arrayWays[T Fixed](size int, from func(uint64) T, to func(T) uint64) func(t *rapid.T, list []uint64) {
 	return func(t *rapid.T, list []uint64) {
 		v := casts(list, from)
@@ -77,7 +77,7 @@ func TestArraysOfEachPrimitive(t *testing.T) {
 	})
 }
 
-// Machines that keep numbers otherwise give and take the same bytes: their memory is made here by hand.
+// Big-endian machines and those with a 4-byte int use the same bytes: the test creates their memory by hand.
 func TestNumbersOfOtherMachines(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := shape{size: rapid.SampledFrom([]int{1, 2, 4, 8}).Draw(t, "size"), big: rapid.Bool().Draw(t, "big"), signed: rapid.Bool().Draw(t, "signed")}
@@ -127,7 +127,7 @@ func TestArrayRefusesBadBools(t *testing.T) {
 	require.Equal(t, []flag{false, false, false}, v)
 }
 
-// Count believes what the bytes that are left can hold.
+// Count accepts only numbers that the remaining bytes have room for.
 func TestCount(t *testing.T) {
 	for _, c := range []struct {
 		n, left, limit, size int
@@ -149,7 +149,7 @@ func TestCount(t *testing.T) {
 		require.Nil(t, r.Rest())
 	}
 	r := NewReader([]byte{1, 2})
-	_ = append(r.Rest(), 9) // reaches nobody's bytes
+	_ = append(r.Rest(), 9) // cannot overwrite the buffer
 	require.Equal(t, uint16(0x0201), r.Uint16())
 }
 
@@ -305,7 +305,7 @@ func packedWays[T Packable](method func(*Writer, T), read func(*Reader) T) func(
 			method(&w, v)
 			require.ErrorIs(t, w.Err(), ErrOverflow)
 		}
-		// The same varint, for a type that may be narrower: the number itself, or malformed.
+		// The same varint for a narrower type gives the number itself, or an error.
 		var every dumb
 		every.varint(u)
 		r, q = NewReader(every.b), NewReader(every.b)
@@ -347,7 +347,7 @@ func TestPackedOfEachWidth(t *testing.T) {
 	})
 }
 
-// A value that a narrower int of the reader's platform cannot hold is malformed there.
+// A value that exceeds the reader's int is malformed.
 func TestUnpackedKnowsItsRange(t *testing.T) {
 	_, ok := unpacked[int32](Zigzag64(math.MinInt32 - 1))
 	require.False(t, ok)

@@ -5,23 +5,23 @@ import (
 	"math/bits"
 )
 
-// BitWriter writes numbers of any width into a byte slice, least significant bit first: the first bit
-// written is bit 0 of byte 0.
+// BitWriter writes numbers of any width into a byte slice, least significant bit first: the first bit is bit 0 of byte
+// 0.
 //
-// It is a value. A copy is a mark, and assigning the copy back rewinds the writer to it: bits written
-// since are overwritten by what follows. A writer never touches a byte past len(buf); once more was
-// written than fits it is overflowed, until it is rewound.
+// It is a value: a copy is a mark. Assigning the copy back rewinds the writer, and later bits overwrite those written
+// since. A writer never touches a byte beyond len(buf). Once it has written more than fits it is overflowed, until it
+// is rewound.
 type BitWriter struct {
 	buf  []byte
 	acc  uint64 // bits not yet in buf, from bit 0; zero above n
-	n    uint   // how many, 0..63
-	next int    // byte in buf that acc goes to
+	n    uint   // number of bits in acc, 0..63
+	next int    // offset in buf of acc
 }
 
 // NewBitWriter returns a writer into buf.
 func NewBitWriter(buf []byte) BitWriter { return BitWriter{buf: buf} }
 
-// Write appends the bits low bits of v, 0 to 64; higher bits of v are ignored. More than 64 panics.
+// Write appends the low bits of v, 0 to 64 of them; higher bits are ignored. More than 64 panics.
 func (w *BitWriter) Write(v uint64, bits uint) {
 	v &= 1<<bits - 1
 	w.acc |= v << (w.n & 63)
@@ -31,9 +31,8 @@ func (w *BitWriter) Write(v uint64, bits uint) {
 	}
 }
 
-// spill moves a full accumulator to the buffer; v and bits are what Write added last. When the eight
-// bytes do not fit, then what was written is certainly more than the buffer holds, so nothing is lost by
-// leaving them out.
+// spill moves the full accumulator to the buffer; v and bits are those of the last Write. If the eight bytes do not
+// fit, the writer is overflowed for certain, so they may be dropped.
 func (w *BitWriter) spill(v uint64, bits uint) {
 	if bits > 64 {
 		panic("wire: more than 64 bits at once")
@@ -55,10 +54,10 @@ func (w *BitWriter) Bool(b bool) {
 	w.Write(v, 1)
 }
 
-// Align appends zeros up to the next byte of the whole.
+// Align appends zeros up to the next byte boundary of the buffer.
 func (w *BitWriter) Align() { w.Write(0, -w.n&7) }
 
-// Patch writes a byte anew that was written, from the at-th byte of the whole on. On an overflowed writer it may do nothing.
+// Patch replaces the byte at offset at, which was written already. On an overflowed writer it may do nothing.
 func (w *BitWriter) Patch(at int, v byte) {
 	if at >= w.next {
 		shift := 8 * uint(at-w.next)
@@ -73,7 +72,7 @@ func (w *BitWriter) Patch(at int, v byte) {
 // varOrder is the number of payload bits in the shortest Var code.
 const varOrder = 2
 
-// varTop is the longest prefix of a Var code: that of the four largest numbers.
+// varTop is the length of the longest prefix of a Var code: that of the four largest numbers.
 const varTop = 64 - varOrder
 
 // Var appends v in an exponential Golomb code of order 2, short for small numbers:
@@ -97,8 +96,7 @@ func (w *BitWriter) Var(v uint64) {
 	w.Write(u, b+varOrder)
 }
 
-// Append appends the first count bits of src, in the order in which a BitWriter wrote them. It panics
-// if src is shorter.
+// Append appends the first count bits of src, in the order of a BitWriter. It panics if src is too short.
 func (w *BitWriter) Append(src []byte, count int) {
 	for ; count >= 64; count -= 64 {
 		w.Write(binary.LittleEndian.Uint64(src), 64)
@@ -113,13 +111,12 @@ func (w *BitWriter) Append(src []byte, count int) {
 	}
 }
 
-// Words appends the first count bits of words of 64, the first of them in bit 0: those that a Words holds.
-// It panics if they are fewer.
+// Words appends the first count bits of 64-bit words, bit 0 of the first word first. It panics if there are fewer.
 func (w *BitWriter) Words(words []uint64, count int) {
 	whole := count >> 6
 	if w.next >= 0 && 8*whole <= len(w.buf)-w.next { // else it overflows
 		acc, n, to := w.acc, w.n&63, w.buf[w.next:]
-		back, from := 63-n, words[:whole] // one bit before: of no bits when n is 0
+		back, from := 63-n, words[:whole] // a two-step shift: by 64 if n is 0
 		for ; len(from) >= 4 && len(to) >= 32; from, to = from[4:], to[32:] {
 			a, b, c, d := from[0], from[1], from[2], from[3]
 			binary.LittleEndian.PutUint64(to, acc|a<<(n&63))
@@ -140,7 +137,7 @@ func (w *BitWriter) Words(words []uint64, count int) {
 	}
 }
 
-// WordsFrom appends count bits of words of 64, from one on.
+// WordsFrom appends count bits of 64-bit words, from bit from on.
 func (w *BitWriter) WordsFrom(words []uint64, from, count int) {
 	words = words[from>>6:]
 	if skip := from & 63; skip > 0 && count > 0 {
@@ -151,14 +148,14 @@ func (w *BitWriter) WordsFrom(words []uint64, from, count int) {
 	w.Words(words, count)
 }
 
-// Bits returns how many bits were written, also past the buffer's end.
+// Bits returns the number of bits written, including those beyond the buffer's end.
 func (w *BitWriter) Bits() int { return w.next*8 + int(w.n) }
 
 // Overflowed reports whether more was written than the buffer holds.
 func (w *BitWriter) Overflowed() bool { return w.Bits() > len(w.buf)*8 }
 
-// Finish fills the last byte with zeros, brings everything into the buffer and returns the bytes used.
-// Writing may go on, at the next byte. An overflowed writer returns 0: its buffer is worth nothing.
+// Finish pads the last byte with zeros, flushes the accumulator and returns the number of bytes used. Writing may
+// continue at the next byte. An overflowed writer returns 0; the contents of its buffer are undefined.
 func (w *BitWriter) Finish() int {
 	if w.Overflowed() {
 		return 0
@@ -171,7 +168,7 @@ func (w *BitWriter) Finish() int {
 	return w.next + int(w.n/8)
 }
 
-// VarBits returns the length of a Var code.
+// VarBits returns the length of a Var code in bits.
 func VarBits(v uint64) int {
 	u := v + 1<<varOrder
 	if u < 1<<varOrder { // it wrapped around: one of the four largest
@@ -180,19 +177,19 @@ func VarBits(v uint64) int {
 	return 2*(bits.Len64(u)-varOrder-1) + varOrder + 1
 }
 
-// BitReader reads what a BitWriter wrote. Its error is sticky: a read past the end fails the reader, and
-// from then on every read returns zero and nothing remains. It is a value; a copy is a mark.
+// BitReader reads the bits of a BitWriter. Its error is sticky: after a read beyond the end every read returns zero and
+// nothing remains. It is a value: a copy is a mark.
 type BitReader struct {
 	buf    []byte // bytes not yet in acc
-	acc    uint64 // bits next to be read, from bit 0; zero above n
-	n      uint   // how many, 0..64
+	acc    uint64 // next bits, from bit 0; zero above n
+	n      uint   // number of bits in acc, 0..64
 	failed bool
 }
 
 // NewBitReader returns a reader of buf, which must not change while it is read.
 func NewBitReader(buf []byte) BitReader { return BitReader{buf: buf} }
 
-// Read returns the next bits bits, 0 to 64, the first of them in bit 0.
+// Read returns the next bits, 0 to 64 of them, the first in bit 0.
 func (r *BitReader) Read(bits uint) uint64 {
 	if bits > r.n {
 		return r.refill(bits)
@@ -203,7 +200,7 @@ func (r *BitReader) Read(bits uint) uint64 {
 	return v
 }
 
-// refill is Read where the accumulator holds too little.
+// refill is Read if the accumulator has too few bits.
 func (r *BitReader) refill(bits uint) uint64 {
 	var word uint64
 	have := uint(64)
@@ -234,11 +231,11 @@ func (r *BitReader) Fail() { *r = BitReader{failed: true} }
 // Bool returns the next bit.
 func (r *BitReader) Bool() bool { return r.Read(1) != 0 }
 
-// Var returns the next number written by BitWriter.Var. Codes of numbers above 64 bits fail the reader.
+// Var returns the next number of BitWriter.Var. A number beyond 64 bits fails the reader.
 func (r *BitReader) Var() uint64 {
 	b := uint(bits.TrailingZeros64(r.acc))
 	size := 2*b + varOrder + 1
-	if size > r.n { // or no one in the accumulator, which makes b 64
+	if size > r.n { // or the accumulator has no one bit, which makes b 64
 		return r.slowVar()
 	}
 	payload := r.acc >> (b + 1) & (1<<(b+varOrder) - 1)
@@ -247,7 +244,7 @@ func (r *BitReader) Var() uint64 {
 	return (1<<(b+varOrder) | payload) - 1<<varOrder
 }
 
-// slowVar is Var where the accumulator does not hold the whole code.
+// slowVar is Var if the accumulator has only a part of the code.
 func (r *BitReader) slowVar() uint64 {
 	b := r.zeros()
 	payload := r.Read(b + varOrder)
@@ -263,9 +260,9 @@ func (r *BitReader) slowVar() uint64 {
 	return payload - 1<<varOrder
 }
 
-// zeros reads a run of zeros and the one that ends it, and returns its length; a run above varTop fails.
+// zeros reads a run of zeros and the one bit after it, and returns the length of the run; more than varTop fails.
 func (r *BitReader) zeros() uint {
-	if r.acc != 0 { // the one is at hand
+	if r.acc != 0 { // the one bit is in the accumulator
 		b := uint(bits.TrailingZeros64(r.acc))
 		r.Read(b + 1)
 		if b > varTop {
@@ -287,7 +284,7 @@ func (r *BitReader) zeros() uint {
 	return b
 }
 
-// Align reads zeros up to the next byte of the whole, as BitWriter.Align wrote them. Anything else fails the reader.
+// Align reads the zeros of BitWriter.Align up to the next byte boundary. Other bits fail the reader.
 func (r *BitReader) Align() bool {
 	if r.Read(r.n&7) != 0 {
 		r.Fail()
@@ -295,7 +292,7 @@ func (r *BitReader) Align() bool {
 	return !r.failed
 }
 
-// Skip reads whole bytes and drops them. Bits that do not fill a byte must not be left in front of them: see Align.
+// Skip drops whole bytes. The reader must be at a byte boundary, see Align.
 func (r *BitReader) Skip(bytes int) {
 	if have := int(r.n / 8); bytes > have {
 		if bytes -= have; bytes > len(r.buf) {
@@ -308,23 +305,23 @@ func (r *BitReader) Skip(bytes int) {
 	r.Read(uint(8 * bytes))
 }
 
-// State returns what is left to read: bytes, and before them n bits of an accumulator.
+// State returns the unread bits: n bits of an accumulator, then bytes.
 func (r *BitReader) State() (buf []byte, acc uint64, n uint) { return r.buf, r.acc, r.n }
 
-// SetState puts the reader where State found it. The accumulator has n bits, 64 at most, and zeros above.
+// SetState sets the state returned by State. The accumulator has n bits, at most 64, and zeros above.
 func (r *BitReader) SetState(buf []byte, acc uint64, n uint) { r.buf, r.acc, r.n = buf, acc, n }
 
-// Failed reports whether a read went past the end or met an illegal code.
+// Failed reports whether a read went beyond the end or met an illegal code.
 func (r *BitReader) Failed() bool { return r.failed }
 
-// Remaining returns how many bits are left.
+// Remaining returns the number of unread bits.
 func (r *BitReader) Remaining() int { return int(r.n) + len(r.buf)*8 }
 
-// Done reports whether all was read: nothing failed and only the padding of the last byte is left, less
-// than 8 bits and all of them zero.
+// Done reports whether everything was read without failure. Only padding of the last byte may be left: less than 8
+// bits, all zero.
 func (r *BitReader) Done() bool { return !r.failed && r.Remaining() < 8 && r.acc == 0 }
 
-// Padded reports whether all was read: nothing failed and only zeros are left, however many.
+// Padded reports whether everything was read without failure. Any number of zeros may be left.
 func (r *BitReader) Padded() bool {
 	if r.failed || r.acc != 0 {
 		return false
@@ -337,7 +334,8 @@ func (r *BitReader) Padded() bool {
 	return true
 }
 
-// Peek returns the bits that come next without reading them: at least the bits asked for, 56 at most, or all that are left and zeros behind them.
+// Peek returns the next bits without reading them: at least the requested number (at most 56), or all remaining ones
+// followed by zeros.
 func (r *BitReader) Peek(bits uint) uint64 {
 	if r.n < bits {
 		r.fill()
@@ -345,7 +343,7 @@ func (r *BitReader) Peek(bits uint) uint64 {
 	return r.acc
 }
 
-// Drop reads bits that Peek returned, and reports whether there were so many; if not, it reads none.
+// Drop reads bits that Peek returned. It returns false, and reads none, if there are fewer.
 func (r *BitReader) Drop(bits uint) bool {
 	if bits > r.n {
 		return false
@@ -355,7 +353,7 @@ func (r *BitReader) Drop(bits uint) bool {
 	return true
 }
 
-// fill brings at least 56 bits into the accumulator, or all that are left.
+// fill loads at least 56 bits into the accumulator, or all remaining ones.
 func (r *BitReader) fill() {
 	if len(r.buf) >= 8 && r.n < 56 {
 		take := (63 - r.n) >> 3 // whole bytes that fit, 1..7
@@ -372,8 +370,8 @@ func (r *BitReader) fill() {
 	}
 }
 
-// ReadFloats reads numbers of 32 bits that are the bits of finite floats: lanes of float32 fields that are sent exactly. It returns false, with lanes worth
-// nothing and the reader failed, if the bits end or a float is not finite.
+// ReadFloats reads lanes of 32 bits that are finite float32. It returns false, with a failed reader and undefined
+// lanes, if the bits end or a float is not finite.
 func ReadFloats(r *BitReader, lanes []uint32) bool {
 	i, finite := r.floats(lanes)
 	for ; i < len(lanes); i++ { // near the end
@@ -386,8 +384,8 @@ func ReadFloats(r *BitReader, lanes []uint32) bool {
 	return !r.failed
 }
 
-// floats reads lanes of 32 bits, two at a time, if the reader has all the bytes that this takes, and returns how many. It returns false if one is not
-// finite: adding one to an exponent of all ones carries into the sign's place.
+// floats reads lanes of 32 bits, two at a time, while the reader has enough bytes, and returns their number. It returns
+// false if one is not finite: adding one to an exponent of all ones carries into the sign bit.
 func (r *BitReader) floats(lanes []uint32) (i int, finite bool) {
 	const (
 		exponents = 0x7F80_0000_7F80_0000
@@ -402,7 +400,7 @@ func (r *BitReader) floats(lanes []uint32) (i int, finite bool) {
 	r.buf = r.buf[8*words:]
 	for ; len(buf) >= 8 && len(lanes) >= 2; buf, lanes = buf[8:], lanes[2:] {
 		word := binary.LittleEndian.Uint64(buf)
-		both := acc | word<<n // n is 64 at most, for which there is nothing to shift in
+		both := acc | word<<n // n is at most 64; a shift by 64 gives zero
 		acc = word >> (64 - n)
 		carries |= both&exponents + ones
 		lanes[0], lanes[1] = uint32(both), uint32(both>>32)
@@ -411,9 +409,9 @@ func (r *BitReader) floats(lanes []uint32) (i int, finite bool) {
 	return 2 * words, carries&signs == 0
 }
 
-// Numbers appends numbers, each in its width of 0 to 63 bits, as Write would one after the other. There are as many widths as numbers.
+// Numbers appends numbers, each in its width of 0 to 63 bits. widths has an entry per number.
 func (w *BitWriter) Numbers(numbers []uint32, widths []uint8) {
-	acc, n := w.acc, w.n // here and not in w, to stay in registers
+	acc, n := w.acc, w.n // local variables stay in registers
 	numbers = numbers[:len(widths)]
 	for i := range widths {
 		width := uint(widths[i]) & 63
@@ -428,9 +426,9 @@ func (w *BitWriter) Numbers(numbers []uint32, widths []uint8) {
 	w.acc, w.n = acc, n
 }
 
-// Numbers reads what BitWriter.Numbers wrote with the same widths, and reports whether the bits did not end.
+// Numbers reads numbers with these widths. It returns false if the bits end.
 func (r *BitReader) Numbers(numbers []uint32, widths []uint8) bool {
-	acc, n := r.acc, r.n // here and not in r, to stay in registers
+	acc, n := r.acc, r.n // local variables stay in registers
 	numbers = numbers[:len(widths)]
 	for i := range widths {
 		if width := uint(widths[i]) & 63; width <= n {

@@ -10,7 +10,7 @@ import (
 	"github.com/arche-netcode/netcode/internal/alloctest"
 )
 
-// dumbBits is the model of a bit stream: one bool a bit.
+// dumbBits is a model of a bit stream: one bool per bit.
 type dumbBits []bool
 
 func (d *dumbBits) write(v uint64, bits uint) {
@@ -79,8 +79,8 @@ func TestBitsModel(t *testing.T) {
 	})
 }
 
-// TestBitWriterStaysWithin writes into every size of buffer: what fits is right, what does not says so,
-// and the byte behind the buffer is never touched.
+// TestBitWriterStaysWithin writes into buffers of every size. The contents are right if they fit, else the writer is
+// overflowed; the byte after the buffer is never touched.
 func TestBitWriterStaysWithin(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		values := drawValues(t)
@@ -181,7 +181,7 @@ func TestBitWriterAppend(t *testing.T) {
 	})
 }
 
-// varLength is the documented length of a Var code.
+// varLength returns the documented length of a Var code.
 func varLength(v uint64) int {
 	b := 0
 	for first := uint64(0); b < 62 && v-first >= 4<<b; b++ {
@@ -207,7 +207,7 @@ func TestVar(t *testing.T) {
 		require.Equal(t, v, r.Var())
 		require.Equal(t, uint64(0b101), r.Read(3))
 		require.True(t, r.Done())
-		// Cut anywhere before the end of the code, it cannot be read.
+		// A code that is cut anywhere cannot be read.
 		for cut := int(before) / 8; cut*8 < int(before)+varLength(v); cut++ {
 			r := NewBitReader(buf[:cut])
 			r.Read(before)
@@ -286,7 +286,7 @@ func TestBitsAllocateNothing(t *testing.T) {
 	})
 }
 
-// FuzzBits reads a stream by a script and writes what it read again: the bytes must be the same.
+// FuzzBits reads a stream by a script and writes the values again: the bytes must be equal.
 func FuzzBits(f *testing.F) {
 	buf := make([]byte, 64)
 	w := NewBitWriter(buf)
@@ -353,7 +353,7 @@ func BenchmarkBitWriter(b *testing.B) {
 	})
 }
 
-// Words are appended as bit by bit, where they fit and where they do not.
+// Words equals appending bit by bit, with room and without.
 func TestBitWriterWords(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		words := rapid.SliceOfN(rapid.Uint64(), 0, 9).Draw(t, "words")
@@ -363,7 +363,8 @@ func TestBitWriterWords(t *testing.T) {
 	})
 }
 
-// writesTheBits holds what writes count bits of words, behind begin others and into size bytes, against writing each of them.
+// writesTheBits compares appending count bits of words, after begin other bits and into size bytes, with writing each
+// bit.
 func writesTheBits(t require.TestingT, size int, begin uint, words []uint64, count int, write func(*BitWriter)) {
 	whole := make([]byte, size+16)
 	got, want := NewBitWriter(whole[:size:size]), NewBitWriter(make([]byte, size))
@@ -383,8 +384,8 @@ func writesTheBits(t require.TestingT, size int, begin uint, words []uint64, cou
 	require.Equal(t, make([]byte, 16), whole[size:], "past the buffer")
 }
 
-// TestAlign holds that padding is zeros up to the byte, that skipping bytes is reading them, and that a byte which was written
-// can be written anew.
+// TestAlign: padding is zeros up to the byte boundary; skipping bytes equals reading them; a written byte can be
+// replaced.
 func TestAlign(t *testing.T) {
 	for before := uint(0); before < 200; before++ {
 		w := NewBitWriter(make([]byte, 64))
@@ -428,7 +429,7 @@ func TestAlign(t *testing.T) {
 	}
 }
 
-// fill keeps what the other methods rely on: zero bits above n, and nothing lost, whatever was read before.
+// fill preserves the invariants: zero bits above n, and no bits lost.
 func TestFillKeepsTheReader(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		b := rapid.SliceOfN(rapid.Byte(), 0, 40).Draw(t, "bytes")

@@ -6,20 +6,20 @@ import (
 	"unicode/utf8"
 )
 
-// Writer writes whole bytes into a slice: fixed-width little-endian integers, varints, byte strings. It
-// never writes past the slice; the first value that does not fit, or is longer than its caller allows,
-// sets an error that stays, and nothing is written from then on. It is a value; a copy is a mark.
+// Writer writes whole bytes into a slice: fixed-width little-endian integers, varints, byte strings. It never writes
+// beyond the slice. Its error is sticky: after the first value that does not fit, or exceeds its limit, nothing is
+// written. It is a value: a copy is a mark.
 type Writer struct {
 	buf []byte
-	off int // where the next value goes
-	end int // bytes written, off or more after a Seek back
+	off int // offset of the next value
+	end int // bytes written; more than off after a Seek back
 	err error
 }
 
 // NewWriter returns a writer into buf.
 func NewWriter(buf []byte) Writer { return Writer{buf: buf} }
 
-// take returns the next n bytes to be written, nil when there is an error.
+// take returns the next n bytes to write, nil after an error.
 func (w *Writer) take(n int) []byte {
 	if w.err != nil {
 		return nil
@@ -34,10 +34,10 @@ func (w *Writer) take(n int) []byte {
 	return b
 }
 
-// Next appends n bytes and returns them for the caller to fill in; nil after an error.
+// Next appends n bytes and returns them for the caller to fill; nil after an error.
 func (w *Writer) Next(n int) []byte { return w.take(n) }
 
-// Fail makes an error the writer's, if it has none yet. A nil error changes nothing.
+// Fail sets the writer's error, if it has none yet. A nil error changes nothing.
 func (w *Writer) Fail(err error) {
 	if w.err == nil {
 		w.err = err
@@ -84,10 +84,10 @@ func (w *Writer) Int32(v int32) { w.Uint32(uint32(v)) }
 // Int64 appends 8 bytes, two's complement.
 func (w *Writer) Int64(v int64) { w.Uint64(uint64(v)) }
 
-// Float32 appends 4 bytes, IEEE 754. Any value is sent, also NaN: who applies it must judge it.
+// Float32 appends 4 bytes, IEEE 754. Any value is sent, also NaN: the receiver must check it.
 func (w *Writer) Float32(v float32) { w.Uint32(math.Float32bits(v)) }
 
-// Float64 appends 8 bytes, IEEE 754. Any value is sent, also NaN: who applies it must judge it.
+// Float64 appends 8 bytes, IEEE 754. Any value is sent, also NaN: the receiver must check it.
 func (w *Writer) Float64(v float64) { w.Uint64(math.Float64bits(v)) }
 
 // Bool appends one byte, 0 or 1.
@@ -118,8 +118,8 @@ func (w *Writer) Bytes(v []byte, limit int) {
 	copy(w.take(len(v)), v)
 }
 
-// String appends the length of v in bytes as a varint and then v. More than limit bytes is ErrTooLong;
-// what is not UTF-8 is ErrMalformed, because no reader would take it.
+// String appends the length of v in bytes as a varint and then v. More than limit bytes is ErrTooLong; invalid UTF-8 is
+// ErrMalformed, because a reader would refuse it.
 func (w *Writer) String(v string, limit int) {
 	if w.err == nil && len(v) > limit {
 		w.err = ErrTooLong
@@ -131,18 +131,18 @@ func (w *Writer) String(v string, limit int) {
 	copy(w.take(len(v)), v)
 }
 
-// Reserve appends n zero bytes, to be filled in later by Seek, and returns where they begin.
+// Reserve appends n zero bytes, to be overwritten later with Seek, and returns their offset.
 func (w *Writer) Reserve(n int) (offset int) {
 	offset = w.off
 	clear(w.take(n))
 	return offset
 }
 
-// Position returns where the next value goes, in bytes from the start.
+// Position returns the offset of the next value.
 func (w *Writer) Position() int { return w.off }
 
-// Seek moves to an offset that was written before, or to the end of what was. Any other panics: bytes
-// that nobody wrote must not be sent.
+// Seek moves to an offset within the written bytes, or to their end. Any other offset panics: bytes that were never
+// written must not be sent.
 func (w *Writer) Seek(offset int) {
 	if offset < 0 || offset > w.end {
 		panic("wire: seek past what was written")
@@ -150,14 +150,14 @@ func (w *Writer) Seek(offset int) {
 	w.off = offset
 }
 
-// Written returns all bytes written, up to the furthest.
+// Written returns all written bytes, up to the furthest offset.
 func (w *Writer) Written() []byte { return w.buf[:w.end] }
 
 // Err returns the first error: nil, ErrOverflow, ErrTooLong, ErrMalformed or ErrNotFinite.
 func (w *Writer) Err() error { return w.err }
 
-// Reader reads what a Writer wrote. Its error is sticky: after the first, every read returns zero and
-// nothing moves, so a parser checks once at its end, with Done. It is a value; a copy is a mark.
+// Reader reads the bytes of a Writer. Its error is sticky: after the first, every read returns zero and nothing moves,
+// so that a parser needs only one check at its end, with Done. It is a value: a copy is a mark.
 type Reader struct {
 	buf []byte
 	off int
@@ -167,7 +167,7 @@ type Reader struct {
 // NewReader returns a reader of buf, which must not change while it is read.
 func NewReader(buf []byte) Reader { return Reader{buf: buf} }
 
-// take returns the next n bytes, nil when there is an error or too few are left.
+// take returns the next n bytes, nil after an error or if there are fewer.
 func (r *Reader) take(n int) []byte {
 	if r.err != nil {
 		return nil
@@ -176,7 +176,7 @@ func (r *Reader) take(n int) []byte {
 		r.err = ErrTruncated
 		return nil
 	}
-	b := r.buf[r.off : r.off+n : r.off+n] // so that appending to it cannot reach what follows
+	b := r.buf[r.off : r.off+n : r.off+n] // an append by the caller cannot overwrite later bytes
 	r.off += n
 	return b
 }
@@ -184,7 +184,7 @@ func (r *Reader) take(n int) []byte {
 // Next reads n bytes and returns them, a part of the reader's buffer; nil after an error.
 func (r *Reader) Next(n int) []byte { return r.take(n) }
 
-// Fail makes an error the reader's, if it has none yet. A nil error changes nothing.
+// Fail sets the reader's error, if it has none yet. A nil error changes nothing.
 func (r *Reader) Fail(err error) {
 	if r.err == nil {
 		r.err = err
@@ -235,13 +235,13 @@ func (r *Reader) Int32() int32 { return int32(r.Uint32()) }
 // Int64 reads 8 bytes, two's complement.
 func (r *Reader) Int64() int64 { return int64(r.Uint64()) }
 
-// Float32 reads 4 bytes, IEEE 754. It may be NaN or infinite: the caller must judge it.
+// Float32 reads 4 bytes, IEEE 754. It may be NaN or infinite: the caller must check it.
 func (r *Reader) Float32() float32 { return math.Float32frombits(r.Uint32()) }
 
-// Float64 reads 8 bytes, IEEE 754. It may be NaN or infinite: the caller must judge it.
+// Float64 reads 8 bytes, IEEE 754. It may be NaN or infinite: the caller must check it.
 func (r *Reader) Float64() float64 { return math.Float64frombits(r.Uint64()) }
 
-// Bool reads one byte; other than 0 and 1 is ErrMalformed.
+// Bool reads one byte; a value other than 0 and 1 is ErrMalformed.
 func (r *Reader) Bool() bool {
 	v := r.Uint8()
 	if v > 1 {
@@ -264,8 +264,8 @@ func (r *Reader) Varint() uint64 {
 // Zigzag reads a varint in zigzag form.
 func (r *Reader) Zigzag() int64 { return Unzigzag64(r.Varint()) }
 
-// Bytes reads a length and that many bytes, which stay part of the reader's buffer: callers that keep
-// them copy them. A length above limit is ErrTooLong. It allocates nothing, whatever the length tells.
+// Bytes reads a length and that many bytes. The result refers to the reader's buffer: copy it to keep it. A length
+// above limit is ErrTooLong. It never allocates.
 func (r *Reader) Bytes(limit int) []byte {
 	n := r.Varint()
 	if r.err == nil && n > uint64(max(limit, 0)) {
@@ -280,8 +280,8 @@ func (r *Reader) Bytes(limit int) []byte {
 	return r.take(int(n))
 }
 
-// String reads a length and that many bytes as a string of its own. A length above limit is ErrTooLong,
-// what is not UTF-8 is ErrMalformed. It allocates at most the bytes that are really there.
+// String reads a length and that many bytes as a new string. A length above limit is ErrTooLong, invalid UTF-8 is
+// ErrMalformed. It allocates at most the bytes that exist.
 func (r *Reader) String(limit int) string {
 	b := r.Bytes(limit)
 	if !utf8.Valid(b) {
@@ -291,7 +291,7 @@ func (r *Reader) String(limit int) string {
 	return string(b)
 }
 
-// Position returns where the next value is read, in bytes from the start.
+// Position returns the offset of the next value.
 func (r *Reader) Position() int { return r.off }
 
 // Seek moves to an offset within the buffer; one outside is ErrTruncated.
@@ -304,7 +304,7 @@ func (r *Reader) Seek(offset int) {
 	}
 }
 
-// Remaining returns how many bytes are left; none after an error.
+// Remaining returns the number of unread bytes; 0 after an error.
 func (r *Reader) Remaining() int {
 	if r.err != nil {
 		return 0
@@ -315,5 +315,5 @@ func (r *Reader) Remaining() int {
 // Err returns the first error: nil, ErrTruncated, ErrMalformed or ErrTooLong.
 func (r *Reader) Err() error { return r.err }
 
-// Done reports whether everything was read and nothing was wrong.
+// Done reports whether everything was read without an error.
 func (r *Reader) Done() bool { return r.err == nil && r.off == len(r.buf) }

@@ -10,8 +10,8 @@ import (
 	"github.com/arche-netcode/netcode/internal/alloctest"
 )
 
-// script writes a value of every kind; readScript reads them. Both are used by the tests of Writer and
-// Reader, so that each kind is cut, fuzzed and compared.
+// script writes a value of every kind; readScript reads them. The tests of Writer and Reader use both, so that each
+// kind is cut, fuzzed and compared.
 func script(w *Writer, seed uint64, text string) {
 	w.Uint8(uint8(seed))
 	w.Uint16(uint16(seed >> 3))
@@ -30,7 +30,7 @@ func script(w *Writer, seed uint64, text string) {
 	w.String(text, 40)
 }
 
-// readScript reads what script wrote and writes it again to w.
+// readScript reads the values of script and writes them again to w.
 func readScript(r *Reader, w *Writer) {
 	w.Uint8(r.Uint8())
 	w.Uint16(r.Uint16())
@@ -63,7 +63,7 @@ func TestReaderReadsWrittenValues(t *testing.T) {
 		require.NoError(t, w2.Err())
 		require.Equal(t, w.Written(), w2.Written())
 
-		for cut := range w.Written() { // a reader that is cut says so and stays there
+		for cut := range w.Written() { // a cut reader fails and keeps its error
 			r := NewReader(w.Written()[:cut])
 			sink := NewWriter(again)
 			readScript(&r, &sink)
@@ -71,7 +71,7 @@ func TestReaderReadsWrittenValues(t *testing.T) {
 			require.False(t, r.Done())
 			require.Zero(t, r.Remaining())
 		}
-		for size := range w.Written() { // so does a writer without room, and what it wrote is right
+		for size := range w.Written() { // a full writer does too, and what it wrote is right
 			small := NewWriter(again[:size:size])
 			script(&small, seed, text)
 			require.ErrorIs(t, small.Err(), ErrOverflow)

@@ -2,7 +2,7 @@ package wire
 
 import "hash/crc32"
 
-// ChecksumSize is the checksum's length at the end of each packet, in bytes, little-endian.
+// ChecksumSize is the length of the checksum at the end of each packet, in bytes. It is little-endian.
 const ChecksumSize = 4
 
 // Checksum is the running CRC-32 (IEEE 802.3, reflected polynomial 0xEDB88320, as in zlib) after the
@@ -24,5 +24,5 @@ func NewChecksum(epoch uint32, protocol uint64) Checksum {
 	return Checksum(^crc)
 }
 
-// Sum returns the checksum of a packet's bytes: all that stand before the checksum itself.
+// Sum returns the checksum of a packet's bytes b, without the checksum itself.
 func (c Checksum) Sum(b []byte) uint32 { return crc32.Update(uint32(c), crc32.IEEETable, b) }

@@ -9,21 +9,21 @@ import (
 	"slices"
 )
 
-// ErrCompression means that compressed bytes are damaged, or not what was declared.
+// ErrCompression means that compressed bytes are damaged, or have another size than declared.
 var ErrCompression = errors.New("wire: damaged compressed data")
 
-// Flags of a compressed payload: its first byte.
+// Flags of a compressed payload, in its first byte.
 const (
 	flagRaw        byte = 0
 	flagCompressed byte = 1 // by DEFLATE
 )
 
-// deflateRatio is the most that a byte of DEFLATE can stand for: 258 bytes in two bits.
+// deflateRatio is the maximum compression ratio of DEFLATE: 258 bytes in two bits.
 const deflateRatio = 1032
 
-// Deflate compresses by DEFLATE of RFC 1951, with the standard library. The zero value is ready; it keeps its state, some hundred
-// kilobytes once it was used, for the next call, so one belongs to one goroutine. Its output may differ from one Go version to
-// another; all of them read it.
+// Deflate compresses with DEFLATE (RFC 1951) of the standard library. The zero value is ready. After its first use it
+// keeps some hundred kilobytes of state for the next call; it belongs to one goroutine. Its output may differ between
+// Go versions; all of them can read it.
 type Deflate struct {
 	writer *flate.Writer
 	reader io.ReadCloser
@@ -32,15 +32,15 @@ type Deflate struct {
 	tail   [1]byte
 }
 
-// AppendCompressed appends src in whichever form is shorter, behind a flag. For what is large and repetitive, such as
-// the world that a joining client gets: packets of deltas do not shrink. With a nil d it stays raw.
+// AppendCompressed appends src in the shorter form, after a flag. Use it for large and repetitive data, such as the
+// world sent to a joining client; packets of deltas do not shrink. With a nil d the form is raw.
 //
 //	+---+-------------+           +---+------------------+-----------------+
 //	| 0 | bytes       |           | 1 | varint size      | compressed      |
 //	+---+-------------+           +---+------------------+-----------------+
-//	 raw                           compressed, in all shorter than raw would be
+//	     raw                           compressed; in total shorter than raw
 //
-// It allocates only to grow dst. Src must not lie in dst's spare capacity.
+// It allocates only to grow dst. src must not overlap dst's spare capacity.
 func AppendCompressed(dst, src []byte, d *Deflate) []byte {
 	var form [MaxVarint]byte
 	size := AppendVarint(form[:0], uint64(len(src)))
@@ -54,9 +54,9 @@ func AppendCompressed(dst, src []byte, d *Deflate) []byte {
 	return append(append(dst, flagRaw), src...)
 }
 
-// AppendDecompressed appends what AppendCompressed was given. More than limit bytes are refused, from the declared size
-// and before anything is allocated. The errors are ErrTooLong, ErrTruncated, ErrMalformed and ErrCompression; dst is then
-// returned as it was. It allocates only to grow dst, besides what d needs.
+// AppendDecompressed is the inverse of AppendCompressed. It refuses a declared size above limit before it allocates
+// anything. The errors are ErrTooLong, ErrTruncated, ErrMalformed and ErrCompression; it then returns dst unchanged. It
+// allocates only to grow dst, besides the state of d.
 func AppendDecompressed(dst, payload []byte, limit int, d *Deflate) ([]byte, error) {
 	if len(payload) == 0 {
 		return dst, ErrTruncated
@@ -90,7 +90,7 @@ func AppendDecompressed(dst, payload []byte, limit int, d *Deflate) ([]byte, err
 	return dst, nil
 }
 
-// cappedWriter takes no more bytes than its slice holds.
+// cappedWriter accepts no more bytes than its slice has room for.
 type cappedWriter struct {
 	buf []byte
 	n   int
@@ -104,12 +104,12 @@ func (w *cappedWriter) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// compress writes src in fewer bytes to dst, and returns their number; false if they do not fit.
+// compress compresses src to dst and returns the number of bytes; false if they do not fit.
 func (d *Deflate) compress(dst, src []byte) (n int, ok bool) {
 	d.dst = cappedWriter{buf: dst}
 	defer func() { d.dst.buf = nil }()
 	if d.writer == nil {
-		d.writer, _ = flate.NewWriter(&d.dst, flate.DefaultCompression) // The level exists.
+		d.writer, _ = flate.NewWriter(&d.dst, flate.DefaultCompression) // the level exists, so there is no error
 	} else {
 		d.writer.Reset(&d.dst)
 	}
@@ -122,7 +122,7 @@ func (d *Deflate) compress(dst, src []byte) (n int, ok bool) {
 	return d.dst.n, true
 }
 
-// decompress fills dst from all of src, which comes from outside.
+// decompress fills dst from all of src, which is untrusted.
 func (d *Deflate) decompress(dst, src []byte) error {
 	d.src.Reset(src)
 	defer d.src.Reset(nil)

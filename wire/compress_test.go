@@ -17,7 +17,7 @@ import (
 	"github.com/arche-netcode/netcode/internal/alloctest"
 )
 
-// drawBytes returns bytes that compress more or less well.
+// drawBytes draws bytes with different compression ratios.
 func drawBytes(t *rapid.T) []byte {
 	part := rapid.SliceOfN(rapid.Byte(), 0, 50)
 	parts := rapid.SliceOfN(part, 1, 3).Draw(t, "parts")
@@ -49,16 +49,16 @@ func TestCompressionRoundTrip(t *testing.T) {
 			require.ErrorIs(t, err, ErrTooLong)
 			require.Equal(t, before, got)
 		}
-		var fresh Deflate // state does not matter
+		var fresh Deflate // state has no effect
 		require.Equal(t, payload, AppendCompressed(nil, src, &fresh))
 	})
-	if !testing.Short() { // then there are too few cases to say
+	if !testing.Short() { // short runs have too few cases
 		require.Positive(t, forms[flagRaw])
 		require.Positive(t, forms[flagCompressed])
 	}
 }
 
-// Cut anywhere, longer or changed, compressed bytes give an error or, where a bit has no meaning, the declared size.
+// Compressed bytes that are cut, longer or changed give an error or, for a bit without meaning, the declared size.
 func TestDecompressRefusesDamage(t *testing.T) {
 	var d Deflate
 	random := rand.New(rand.NewPCG(1, 1))
@@ -95,7 +95,7 @@ func TestDecompressRefusesDamage(t *testing.T) {
 	require.Equal(t, src, got)
 }
 
-// deflated returns a compressed payload that claims size.
+// deflated returns a compressed payload that declares size.
 func deflated(t testing.TB, src []byte, size uint64) []byte {
 	t.Helper()
 	var b bytes.Buffer
@@ -153,7 +153,7 @@ func TestWithoutACompressorAllIsRaw(t *testing.T) {
 	require.Equal(t, src, got)
 }
 
-// The bytes that are really there bound the memory that a declared size makes Decompress allocate.
+// A declared size cannot make AppendDecompressed allocate more than the existing bytes allow.
 func TestDecompressAllocatesNoMoreThanIsJustified(t *testing.T) {
 	var d Deflate
 	for n := range 40 {
@@ -171,7 +171,7 @@ func TestCompressionReusesItsState(t *testing.T) {
 	alloctest.Zero(t, 50, func() {
 		payload = AppendCompressed(payload[:0], src, &d)
 	})
-	alloctest.AtMost(t, 50*4, 50, func() { // the library makes tables for codes above 9 bits
+	alloctest.AtMost(t, 50*4, 50, func() { // the library builds tables for codes above 9 bits
 		var err error
 		if out, err = AppendDecompressed(out[:0], payload, len(src), &d); err != nil {
 			t.Fatal(err)
@@ -224,7 +224,7 @@ func BenchmarkCompression(b *testing.B) {
 	})
 }
 
-// largeMessages are contents that games send in one large reliable message, 30 to 36 kB each.
+// largeMessages returns contents of typical large reliable messages, 30 to 36 kB each.
 func largeMessages(random *rand.Rand) map[string][]byte {
 	words := strings.Fields("the gate is open push left now who has the flag go back to base medic here nice shot good game well played one more round wait for me behind the wall on my way need ammo")
 	var chat strings.Builder
@@ -235,7 +235,7 @@ func largeMessages(random *rand.Rand) map[string][]byte {
 		}
 		chat.WriteByte('\n')
 	}
-	tiles := make([]byte, 180*180) // regions of one tile with single others in them
+	tiles := make([]byte, 180*180) // regions of one tile with single others
 	kind := byte(0)
 	for i := range tiles {
 		if random.IntN(12) == 0 {
@@ -256,8 +256,8 @@ func largeMessages(random *rand.Rand) map[string][]byte {
 		things = append(things, thing{words[random.IntN(len(words))], [3]float32{random.Float32() * 512, 0, random.Float32() * 512}, random.Float32() * 6, random.IntN(101)})
 	}
 	level, _ := json.Marshal(things)
-	var packed []byte // positions in 16 bits each, a kind, a health: what a Serialize method makes of the same
-	var floats []byte // and as structs of floats
+	var packed []byte // positions in 16 bits, a kind, health: as a Serialize method packs them
+	var floats []byte // the same as structs of floats
 	for range 4000 {
 		packed = binary.LittleEndian.AppendUint64(packed, random.Uint64()&0x7F0F_FFFF_FFFF_FFFF)
 	}
@@ -269,8 +269,8 @@ func largeMessages(random *rand.Rand) map[string][]byte {
 	return map[string][]byte{"chat log": []byte(chat.String()), "tile map": tiles, "level as JSON": level, "packed structs": packed, "structs of floats": floats}
 }
 
-// Compression makes large messages smaller, for docs/adr/0029. Text and maps shrink to less than a half, a message that is packed
-// already by less than a tenth.
+// Compression ratios of large messages, for docs/adr/0029. Text and maps shrink to less than a half, an already packed
+// message by less than a tenth.
 func TestCompressionOfLargeMessages(t *testing.T) {
 	var d Deflate
 	most := map[string]float64{"chat log": 0.40, "tile map": 0.20, "level as JSON": 0.45, "packed structs": 1, "structs of floats": 0.75}

@@ -7,10 +7,10 @@
 //   - channel: a line of messages of one mode of delivery;
 //   - sequence: the number of a packet;
 //   - ack, ack bits: the sequences that arrived;
-//   - network id: the name of an entity on every machine;
+//   - network id: identifies an entity on every machine;
 //   - half, snorm8: a float in 16 bits, and one within [-1, 1] in 8 bits;
 //   - serializer: one function that writes, reads or measures a value;
-//   - value: a type without pointers that is sent whole;
+//   - value: a value of a type without pointers, sent as a whole;
 //   - text, list ([Text], [List]): a string and a slice of bounded length without a pointer; [TextArray] and [ListArray] are their memory.
 //
 // Writers trust their caller and panic on misuse, never on data. Readers trust nothing: they have one sticky error, never panic, and accept one encoding of
@@ -18,15 +18,15 @@
 //
 // # Files
 //
-//   - bytes.go, array.go, varint.go: Writer and Reader: numbers, arrays, strings
-//   - bits.go: streams of bits
-//   - float.go: half and snorm8: rounding, range
+//   - bytes.go, array.go, varint.go: Writer and Reader of numbers, arrays and strings
+//   - bits.go: BitWriter and BitReader
+//   - float.go: half and snorm8
 //   - header.go: packet, batch and message headers; channels and modes of delivery
 //   - text.go, list.go: texts and lists in components
 //   - ids.go: network ids, client ids, names
 //   - checksum.go: the checksum of a packet
-//   - serializer.go, value.go: one function for both directions; types that are sent whole
-//   - compress.go: compression of bodies
-//   - dump.go: a packet as text
-//   - formats.go, errors.go: constants and errors
+//   - serializer.go, value.go: one function to read, write and measure; types that are sent as a whole
+//   - compress.go: compresses payloads
+//   - dump.go: prints packets as text
+//   - formats.go, errors.go: the encodings of values; errors
 package wire

@@ -8,16 +8,16 @@ import (
 	"time"
 )
 
-// Dump prints packets for people: headers, messages and, by name, fields and their values. The zero value knows
-// no names but those of the types that netcode itself uses. It reads the packed and the debug encoding alike,
-// and tells of bytes from anywhere what is wrong with them; it never panics.
+// Dump prints packets as text: headers, messages, fields and their values. The zero value knows only the names of
+// netcode's own message types. It reads both the packed and the debug encoding, describes errors in untrusted bytes,
+// and never panics.
 type Dump struct {
 	// Name returns the name of a registered message type, "" for others.
 	Name func(t MessageType) string
-	// Payload appends a payload in lines; false if it does not know the type.
-	// Packages above this one print snapshots with it.
+	// Payload appends a payload in lines; it returns false if it does not know the type. Packages above this one print
+	// snapshots with it.
 	Payload func(dst []byte, h MessageHeader, payload []byte) ([]byte, bool)
-	// Check is the state from which the packet's checksum is judged; nil leaves it unjudged.
+	// Check is the state for verifying the packet's checksum; nil: it is not verified.
 	Check *Checksum
 }
 
@@ -82,7 +82,7 @@ func appendDelay(dst []byte, h PacketHeader) []byte {
 	return append(dst, '\n')
 }
 
-// batches appends a packet's batches, which are all of b.
+// batches appends the batches in b.
 func (d *Dump) batches(dst, b []byte) []byte {
 	for from := BatchHeaderSize; ; from = BatchHeaderSize + 1 {
 		h, err := ParseBatchHeader(b)
@@ -104,7 +104,7 @@ func (d *Dump) batches(dst, b []byte) []byte {
 	}
 }
 
-// messages appends the messages of a batch, which are all of b.
+// messages appends the messages of a batch.
 func (d *Dump) messages(dst, b []byte, ch Channel) []byte {
 	for len(b) > 0 {
 		h, err := ParseMessageHeader(b)
@@ -145,7 +145,7 @@ func (d *Dump) message(dst []byte, h MessageHeader, payload []byte, ch Channel) 
 	return AppendHex(dst, payload, 3)
 }
 
-// appendPrefix appends what stands before a message's body, and reads it.
+// appendPrefix reads and appends the fields that precede a message's body.
 func appendPrefix(dst []byte, h MessageHeader, r *Reader, ch Channel) []byte {
 	if ch.Delivery().Reliable() {
 		dst = fmt.Appendf(dst, ", number %d", r.Uint16())
@@ -170,7 +170,7 @@ func appendPrefix(dst []byte, h MessageHeader, r *Reader, ch Channel) []byte {
 	return dst
 }
 
-// handshakeName names a kind of handshake datagram, as PROTOCOL.md does.
+// handshakeName returns PROTOCOL.md's name of a kind of handshake datagram.
 func handshakeName(kind byte) string {
 	names := [...]string{"unknown", "Hello", "Challenge", "Accept", "Refuse", "Join", "Welcome", "Resume", "Reset"}
 	if int(kind) < len(names) {
@@ -179,7 +179,7 @@ func handshakeName(kind byte) string {
 	return names[0]
 }
 
-// messageName names netcode's own message types.
+// messageName returns the name of one of netcode's own message types.
 func messageName(t MessageType) string {
 	switch t {
 	case MessageSnapshot:
@@ -207,7 +207,7 @@ func messageName(t MessageType) string {
 	return "unknown"
 }
 
-// AppendHex appends bytes in lines of sixteen, each with its offset and indented by so many spaces.
+// AppendHex appends bytes as lines of sixteen, each with its offset and indented by indent spaces.
 func AppendHex(dst, b []byte, indent int) []byte {
 	for at := 0; at < len(b); at += 16 {
 		for range indent {

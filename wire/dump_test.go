@@ -6,7 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A dump prints a message of every legal header.
+// Dump prints a message of every legal header.
 func TestDumpPrintsEveryMessageHeader(t *testing.T) {
 	legal := 0
 	for kind := range 256 {

@@ -11,28 +11,28 @@ import (
 var (
 	// ErrTruncated means that the bytes end before the value does.
 	ErrTruncated = errors.New("wire: truncated")
-	// ErrMalformed means that the bytes are no legal encoding of anything.
+	// ErrMalformed means that the bytes are not a legal encoding.
 	ErrMalformed = errors.New("wire: malformed")
-	// ErrTooLong means that a length is above the limit that the caller gave.
+	// ErrTooLong means that a length exceeds the caller's limit.
 	ErrTooLong = errors.New("wire: longer than allowed")
 	// ErrOverflow means that a value does not fit the writer's buffer.
 	ErrOverflow = errors.New("wire: buffer full")
-	// ErrNotFinite means that a NaN or an infinity was to be written where none may be sent.
+	// ErrNotFinite means that a NaN or an infinity was written to a field that does not allow it.
 	ErrNotFinite = errors.New("wire: not finite")
 	// ErrTrailing means that bytes are left over after the value.
 	ErrTrailing = errors.New("wire: bytes left over")
-	// ErrTooDeep means that a value has more values within values than MaxDepth.
+	// ErrTooDeep means that values are nested deeper than MaxDepth.
 	ErrTooDeep = errors.New("wire: nested too deep")
 )
 
-// LengthError means that a text, a slice or a count is longer than its limit, so that it is not written. It wraps ErrTooLong. Bytes from
-// outside that are too long give ErrTooLong itself, which costs no memory.
+// LengthError means that a text, a slice or a count exceeds its limit and was not written. It wraps ErrTooLong.
+// Untrusted bytes that are too long give ErrTooLong itself, which needs no memory.
 type LengthError struct {
-	Field  string // Path of the field, such as "Lines[2]", once Find has found it; else empty.
-	Length int    // Bytes of a text or of bytes, elements of a slice; below 0 for a count that is.
-	Limit  int    // The most that may be sent.
+	Field  string // path of the field, such as "Lines[2]", if Find has found it
+	Length int    // bytes of a text or byte slice, elements of a slice; negative for a negative count
+	Limit  int    // maximum
 
-	at uintptr // Address of the value, to be compared only.
+	at uintptr // address of the value, only for comparison
 }
 
 // Error implements error.
@@ -47,15 +47,15 @@ func (e *LengthError) Error() string {
 // Unwrap returns ErrTooLong.
 func (e *LengthError) Unwrap() error { return ErrTooLong }
 
-// Find sets Field to the path of the value within what v points to. It is called while that still lies where it was serialized. A value
-// that was copied before it was handed to the serializer is not found.
+// Find sets Field to the path of the value within *v. Call it while the value is still at the address from which it was
+// serialized. A value that was copied before serialization is not found.
 func (e *LengthError) Find(v any) {
 	if p := reflect.ValueOf(v); p.Kind() == reflect.Pointer && !p.IsNil() {
 		e.Field = pathTo(p.Elem(), e.at, "", MaxDepth)
 	}
 }
 
-// pathTo returns the path from v to the text, slice or number at an address; empty where there is none.
+// pathTo returns the path from v to the text, slice or number at an address; "" if there is none.
 func pathTo(v reflect.Value, at uintptr, path string, depth int) string {
 	if depth == 0 {
 		return ""
@@ -98,7 +98,7 @@ func pathTo(v reflect.Value, at uintptr, path string, depth int) string {
 	return ""
 }
 
-// mayHold reports whether elements of a kind may have a text, a slice or a count in them.
+// mayHold reports whether elements of a kind may contain a text, a slice or a count.
 func mayHold(kind reflect.Kind) bool {
 	switch kind {
 	case reflect.Struct, reflect.Pointer, reflect.String, reflect.Slice, reflect.Array:
@@ -107,7 +107,7 @@ func mayHold(kind reflect.Kind) bool {
 	return false
 }
 
-// pathIf returns the path of a value if it lies at the address.
+// pathIf returns the path of a value if it is at the address.
 func pathIf(v reflect.Value, at uintptr, path string) string {
 	if !v.CanAddr() || v.UnsafeAddr() != at {
 		return ""

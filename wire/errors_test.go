@@ -6,7 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A length that is too large is found in values that lie within, behind pointers, and in slices.
+// Find finds a length that is too large in nested values, behind pointers, and in slices.
 func TestLengthErrorFindsItsField(t *testing.T) {
 	type inner struct{ Names []string }
 	type outer struct {

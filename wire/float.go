@@ -2,26 +2,26 @@ package wire
 
 import "math"
 
-// Float16 is a number of IEEE 754 binary16 as it is sent: 1 sign bit, 5 bits of exponent, 10 of fraction.
-// It holds 0, steps of 2^-24 up to 2^-14, and above that 11 significant bits up to MaxFloat16.
+// Float16 is an IEEE 754 binary16 number in its wire form: 1 sign bit, 5 exponent bits, 10 fraction bits. It has steps
+// of 2^-24 up to 2^-14, and above that 11 significant bits up to MaxFloat16.
 type Float16 uint16
 
-// MaxFloat16 is the largest magnitude of a Half.
+// MaxFloat16 is the largest finite magnitude of a Float16.
 const MaxFloat16 = 65504
 
 const (
 	halfSign     = 0x8000
-	halfInfinite = 0x7C00 // this magnitude and all above it are no finite numbers
+	halfInfinite = 0x7C00 // larger magnitudes are not finite either
 )
 
-// Float16Of returns the half nearest to f; of two equally near the one whose last bit is zero. NotFinite comes
-// with zero; OutOfRange, for what would round beyond MaxFloat16, with MaxFloat16 of the same sign. A float32
-// is best widened: that loses nothing, and the value is rounded only once.
+// Float16Of returns the half nearest to f, and of two equally near ones the even one. NotFinite comes with zero.
+// OutOfRange, for a value that would round beyond MaxFloat16, comes with MaxFloat16 of the same sign. Convert a float32
+// to float64 for this: the value is then rounded only once.
 func Float16Of(f float64) (Float16, FaultReason) {
 	const (
 		fraction = 52                    // bits of a float64's fraction
-		small    = (1023 - 14) << 52     // 2^-14, the least that has its full precision
-		beyond   = 0x40EF_FE00_0000_0000 // 65520, the least that rounds beyond MaxFloat16
+		small    = (1023 - 14) << 52     // 2^-14, the smallest value with full precision
+		beyond   = 0x40EF_FE00_0000_0000 // 65520, the smallest value that rounds beyond MaxFloat16
 		infinite = 0x7FF0_0000_0000_0000 // float64
 		shift    = fraction - 10         // from one fraction to the other
 		rebias   = (1023 - 15) << (52)   // from one exponent to the other
@@ -40,7 +40,7 @@ func Float16Of(f float64) (Float16, FaultReason) {
 	return sign | Float16(roundEven(v&(implied-1)|implied, 1023+fraction-24-uint(v>>fraction))), NoFault
 }
 
-// roundEven returns v / 2^shift, rounded to the nearest integer, of two equally near the even one.
+// roundEven returns v / 2^shift, rounded to the nearest integer, halves to even.
 func roundEven(v uint64, shift uint) uint64 {
 	if shift > 63 {
 		return 0
@@ -55,7 +55,7 @@ func roundEven(v uint64, shift uint) uint64 {
 // Finite reports whether h is a number: neither NaN nor infinite.
 func (h Float16) Finite() bool { return h&^halfSign < halfInfinite }
 
-// Float32 returns the value, exactly. Of a half that is not Finite, as only remote bytes can be, it is zero.
+// Float32 returns the exact value; zero if h is not Finite, as remote bytes may be.
 func (h Float16) Float32() float32 {
 	if !h.Finite() {
 		return 0
@@ -68,8 +68,8 @@ func (h Float16) Float32() float32 {
 	return math.Float32frombits(sign | (exponent+127-15)<<23 | fraction<<13)
 }
 
-// Float16 appends v as a half, 2 bytes. A value that would round beyond MaxFloat16 is clamped to it and reported.
-// A value that is not finite is ErrNotFinite, because no reader would take it, and nothing is written.
+// Half appends v as a half, 2 bytes. A value that would round beyond MaxFloat16 is clamped and reported. A value that
+// is not finite is ErrNotFinite, because a reader would refuse it, and nothing is written.
 func (w *Writer) Half(v float32) FaultReason {
 	h, reason := Float16Of(float64(v))
 	if w.refuse(reason); w.err == nil {
@@ -78,14 +78,14 @@ func (w *Writer) Half(v float32) FaultReason {
 	return reason
 }
 
-// refuse makes a value that is not finite the writer's error.
+// refuse sets the writer's error for a value that is not finite.
 func (w *Writer) refuse(reason FaultReason) {
 	if w.err == nil && reason == NotFinite {
 		w.err = ErrNotFinite
 	}
 }
 
-// Float16 reads a half. NaN and infinities are ErrMalformed.
+// Half reads a half. NaN and infinities are ErrMalformed.
 func (r *Reader) Half() float32 {
 	h := Float16(r.Uint16())
 	if !h.Finite() {
@@ -95,7 +95,7 @@ func (r *Reader) Half() float32 {
 	return h.Float32()
 }
 
-// Float16 serializes a half, 2 bytes; see Writer.Half for what it reports and refuses.
+// Half serializes a half, 2 bytes; see Writer.Half for faults and errors.
 func (s *Serializer) Half(v *float32) (reason FaultReason) {
 	switch s.direction {
 	case reading:
@@ -109,7 +109,7 @@ func (s *Serializer) Half(v *float32) (reason FaultReason) {
 	return reason
 }
 
-// measureNumber counts the bytes of a number.
+// measureNumber adds the size of a number.
 func (s *Serializer) measureNumber(size int, reason FaultReason) {
 	if s.err == nil && reason == NotFinite {
 		s.err = ErrNotFinite
@@ -117,15 +117,16 @@ func (s *Serializer) measureNumber(size int, reason FaultReason) {
 	s.size += size
 }
 
-// Snorm8 is a position within [-1, 1] as it is sent, such as that of a stick: -127 to 127, in steps of 1/127.
-// -128 is no axis.
+// Snorm8 is a number within [-1, 1] in its wire form, such as the position of a stick: -127 to 127, in steps of 1/127.
+// -128 is illegal.
 type Snorm8 int8
 
 // axisSteps is the number of steps from the middle to either end.
 const axisSteps = 127
 
-// Snorm8Of returns the axis nearest to f; of two equally near the one farther from zero, so that left and right
-// are alike. NotFinite comes with zero; OutOfRange, for what lies outside of [-1, 1], with the nearer end.
+// Snorm8Of returns the number nearest to f, and of two equally near ones the one farther from zero, so that both
+// directions are symmetric. NotFinite comes with zero; OutOfRange, for a value outside [-1, 1], comes with the nearer
+// end.
 func Snorm8Of(f float64) (Snorm8, FaultReason) {
 	switch {
 	case f-f != 0: // NaN, +Inf, -Inf
@@ -144,8 +145,8 @@ func (a Snorm8) Float32() float32 { return float32(a.Float64()) }
 // Float64 is Float32 in 64 bits.
 func (a Snorm8) Float64() float64 { return float64(max(a, -axisSteps)) / axisSteps }
 
-// Snorm8 appends v as an axis, 1 byte. A value outside of [-1, 1] is clamped and reported. A value that is not finite is
-// ErrNotFinite, because there is nothing to clamp it to, and nothing is written.
+// Axis appends v as a Snorm8, 1 byte. A value outside [-1, 1] is clamped and reported. A value that is not finite is
+// ErrNotFinite, and nothing is written.
 func (w *Writer) Axis(v float32) FaultReason {
 	a, reason := Snorm8Of(float64(v))
 	if w.refuse(reason); w.err == nil {
@@ -154,7 +155,7 @@ func (w *Writer) Axis(v float32) FaultReason {
 	return reason
 }
 
-// Snorm8 reads an axis. -128 is ErrMalformed.
+// Axis reads a Snorm8. -128 is ErrMalformed.
 func (r *Reader) Axis() float32 {
 	a := Snorm8(r.Int8())
 	if a < -axisSteps {
@@ -164,7 +165,7 @@ func (r *Reader) Axis() float32 {
 	return a.Float32()
 }
 
-// Snorm8 serializes an axis, 1 byte; see Writer.Axis for what it reports and refuses.
+// Axis serializes a Snorm8, 1 byte; see Writer.Axis for faults and errors.
 func (s *Serializer) Axis(v *float32) (reason FaultReason) {
 	switch s.direction {
 	case reading:
@@ -181,7 +182,7 @@ func (s *Serializer) Axis(v *float32) (reason FaultReason) {
 // FaultReason tells what was wrong with a field's value.
 type FaultReason uint8
 
-// Faults of a value that game code wrote.
+// Faults of a value written by game code.
 const (
 	NoFault    FaultReason = iota
 	NotFinite              // NaN or infinite: the field kept its last good value

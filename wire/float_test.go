@@ -9,7 +9,7 @@ import (
 	"github.com/arche-netcode/netcode/internal/alloctest"
 )
 
-// halfValue is the value of a finite half as the standard defines it: the plain twin of Half.Float32.
+// halfValue returns the value of a finite half by the standard's definition: the plain twin of Float16.Float32.
 func halfValue(h uint16) float64 {
 	sign, exponent, fraction := 1-2*float64(h>>15), int(h>>10&31), float64(h&1023)
 	if exponent == 0 {
@@ -18,7 +18,7 @@ func halfValue(h uint16) float64 {
 	return sign * math.Ldexp(1024+fraction, exponent-25)
 }
 
-// TestHalfEveryNumber: each finite half has the value that the standard gives it, and comes back from it.
+// TestHalfEveryNumber: each finite half has the standard's value, and converts back to itself.
 func TestHalfEveryNumber(t *testing.T) {
 	finite := 0
 	for n := 0; n <= math.MaxUint16; n++ {
@@ -36,8 +36,8 @@ func TestHalfEveryNumber(t *testing.T) {
 	require.Equal(t, 2*halfInfinite, finite)
 }
 
-// TestHalfRoundsToNearestEven goes through every two neighbours: what lies between them goes to the nearer, the
-// middle to the even one, and a float64 next to the middle is not rounded twice.
+// TestHalfRoundsToNearestEven tests all pairs of neighbours: values between them round to the nearer one, the middle to
+// the even one, and a float64 close to the middle is not rounded twice.
 func TestHalfRoundsToNearestEven(t *testing.T) {
 	check := func(f float64, want uint16) {
 		t.Helper()
@@ -65,7 +65,7 @@ func TestHalfRoundsToNearestEven(t *testing.T) {
 	check(math.Nextafter(65520, 0), halfInfinite-1)
 }
 
-// floats that no half can hold, and what becomes of them.
+// Floats without a half, and their results.
 func TestHalfReports(t *testing.T) {
 	for _, c := range []struct {
 		f      float64
@@ -94,7 +94,7 @@ func TestHalfReports(t *testing.T) {
 	}
 }
 
-// TestReaderHalfIsAlwaysFinite reads every pair of bytes.
+// TestReaderHalfIsAlwaysFinite decodes every pair of bytes.
 func TestReaderHalfIsAlwaysFinite(t *testing.T) {
 	refused := 0
 	for n := 0; n <= math.MaxUint16; n++ {
@@ -136,7 +136,7 @@ func TestHalfAndAxisAllocateNothing(t *testing.T) {
 	})
 }
 
-// FuzzHalf: against the standard's own words, on any float64.
+// FuzzHalf compares with the standard's definition, for any float64.
 func FuzzHalf(f *testing.F) {
 	for _, n := range []uint16{0, 1, 0x8001, 1023, 1024, 0x3C00, 0xC500, halfInfinite - 1} {
 		f.Add(math.Float64bits(halfValue(n)))
@@ -164,7 +164,7 @@ func FuzzHalf(f *testing.F) {
 	})
 }
 
-// TestAxisEveryNumber: every legal byte is a value within [-1, 1] that comes back; -128 is none.
+// TestAxisEveryNumber: every legal byte is a value within [-1, 1] that converts back; -128 is illegal.
 func TestAxisEveryNumber(t *testing.T) {
 	for n := -128; n <= 127; n++ {
 		r := NewReader([]byte{byte(n)})
@@ -194,7 +194,7 @@ func TestAxisEveryNumber(t *testing.T) {
 	require.ErrorIs(t, w.Err(), ErrOverflow)
 }
 
-// TestAxisRounds: to the nearest, never towards zero as a plain conversion would.
+// TestAxisRounds: rounding is to the nearest, not towards zero like a conversion.
 func TestAxisRounds(t *testing.T) {
 	for n := range 127 {
 		low, high := float64(n)/127, float64(n+1)/127
@@ -234,7 +234,7 @@ func TestAxisReports(t *testing.T) {
 	}
 }
 
-// stick is a type of a user's that is sent by both.
+// stick is a user's type with both.
 type stick struct{ X, Reach float32 }
 
 func (s *stick) Serialize(w *Serializer) {

@@ -31,7 +31,7 @@ func goldenList(t *testing.T, kind, text string) (list []uint64) {
 	return list
 }
 
-// goldenCall holds one call of a serializer against the bytes: measured, written and read.
+// goldenCall compares one call of a serializer with the bytes: measured, written and read.
 func goldenCall(t *testing.T, b []byte, call either) {
 	t.Helper()
 	var s Serializer
@@ -45,7 +45,7 @@ func goldenCall(t *testing.T, b []byte, call either) {
 	require.NoError(t, s.Read(b, call))
 }
 
-// goldenMany is goldenCall for numbers in a list.
+// goldenMany is goldenCall for a list of numbers.
 func goldenMany[T any](from func(uint64) T, to func(T) uint64, serialize func(*Serializer, *[]T)) func(*testing.T, []uint64, []byte) {
 	return func(t *testing.T, list []uint64, b []byte) {
 		t.Helper()
@@ -99,7 +99,7 @@ func goldenPackeds(slice bool) map[string]func(*testing.T, []uint64, []byte) {
 	}
 }
 
-// goldenTexts holds strings and byte slices against the bytes.
+// goldenTexts compares strings and byte slices with the bytes.
 func goldenTexts(t *testing.T, kind, text string, b []byte) {
 	var texts []string
 	var blobs [][]byte
@@ -148,13 +148,13 @@ func goldenRefused(t *testing.T, call string, b []byte) {
 	require.Error(t, s.Read(b, calls[call]))
 }
 
-// one is a byte that serializes itself.
+// one is a byte with a Serialize method.
 type one struct{ U uint8 }
 
 func (o *one) Serialize(s *Serializer) { s.Uint8(&o.U) }
 
-// TestGoldenSerializer holds the serializer against vectors that another program wrote from the
-// description of the format.
+// TestGoldenSerializer compares the serializer with vectors that another program wrote from the description of the
+// format.
 func TestGoldenSerializer(t *testing.T) {
 	seen := map[string]int{}
 	for i, line := range rowtest.Vectors(os.ReadFile("testdata/golden_serializer.txt")) {

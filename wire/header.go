@@ -21,25 +21,25 @@ import (
 //	| H | 0 | delay | a3 | a2 | a1 | a0 | ack |    H: 1 = handshake datagram, 0 = data packet
 //	+---+---+-------+----+----+----+----+-----+    ak: byte k of the ack bits is not 0xFF and follows
 //
-// Ack is the newest sequence received; bit i of the ack bits tells that sequence Ack-1-i arrived too.
-// Where all arrives every ack-bits byte is 0xFF and none is sent.
+// Ack is the newest sequence received; bit i of the ack bits tells that sequence Ack-1-i arrived too. Without loss
+// every ack-bits byte is 0xFF and none is sent.
 type PacketHeader struct {
 	Sequence Sequence // this packet's number
-	HasAck   bool     // anything was received yet: Ack and AckBits count
-	Ack      Sequence // newest packet received
+	HasAck   bool     // Ack and AckBits are set: a packet was received
+	Ack      Sequence // newest received packet
 	AckBits  uint32   // bit i: Ack-1-i was received
-	HasDelay bool     // Delay counts; only with HasAck
-	Delay    uint16   // how long Ack's packet waited before this one left, in AckDelayUnit
+	HasDelay bool     // Delay is set; only with HasAck
+	Delay    uint16   // time between the arrival of packet Ack and the sending of this packet, in AckDelayUnit
 }
 
-// AckDelayUnit is the unit of PacketHeader.Delay: that of RFC 9000, section 18.2, by default.
+// AckDelayUnit is the unit of PacketHeader.Delay. It is the default of RFC 9000, section 18.2.
 const AckDelayUnit = 8 * time.Microsecond
 
 // Sizes of the headers in bytes.
 const (
-	MaxPacketHeader   = 9 // the longest packet header without an ack delay
-	MinPacketHeader   = 3 // the shortest
-	AckDelaySize      = 2 // what an ack delay adds
+	MaxPacketHeader   = 9 // longest packet header without an ack delay
+	MinPacketHeader   = 3 // shortest packet header
+	AckDelaySize      = 2 // length of an ack delay
 	BatchHeaderSize   = 2
 	MessageHeaderSize = 4
 )
@@ -76,8 +76,8 @@ func AppendPacketHeader(b []byte, h PacketHeader) []byte {
 	return b
 }
 
-// InsertAckDelay puts an ack delay behind the header of a packet, which begins at b[at], has n bytes, an ack and no ack delay. What is behind
-// it moves.
+// InsertAckDelay inserts an ack delay after the packet header of n bytes at b[at]. The header has an ack and no ack
+// delay. Later bytes move.
 func InsertAckDelay(b []byte, at, n int, delay uint16) []byte {
 	b[at] |= flagDelay
 	b = append(b, 0, 0)
@@ -86,8 +86,8 @@ func InsertAckDelay(b []byte, at, n int, delay uint16) []byte {
 	return b
 }
 
-// ParsePacketHeader reads the header at the start of b and returns how many bytes it took. Errors are
-// ErrTruncated and ErrMalformed (a handshake datagram, an unused flag, an ack-bits byte of 0xFF).
+// ParsePacketHeader parses the header at the start of b and returns its length. Errors are ErrTruncated and
+// ErrMalformed (a handshake datagram, an unused flag, an ack-bits byte of 0xFF).
 func ParsePacketHeader(b []byte) (h PacketHeader, n int, err error) {
 	if len(b) < MinPacketHeader {
 		return h, 0, ErrTruncated
@@ -128,15 +128,15 @@ func ParsePacketHeader(b []byte) (h PacketHeader, n int, err error) {
 	return h, n, nil
 }
 
-// BatchHeader opens a batch, messages of one channel in one packet.
+// BatchHeader starts a batch: the messages of one channel in one packet.
 //
-//	 byte 0    1
+//	byte 0    1
 //	+----+----+
 //	| size LE |   bytes of the batch, these two included
 //	+----+----+
 //
-// A packet's first batch is of channel 0 of Unreliable. In each further batch the channel follows as one byte, which the
-// size covers too.
+// The first batch of a packet belongs to channel 0 of Unreliable. Each later batch has the channel as one byte after
+// the size; the size includes it.
 type BatchHeader struct {
 	Size uint16 // bytes, header included: at least 2
 }
@@ -149,8 +149,8 @@ func (h BatchHeader) Put(b []byte) {
 	binary.LittleEndian.PutUint16(b, h.Size)
 }
 
-// ParseBatchHeader reads the header at the start of b. The size it returns is at least 2 and not above
-// len(b); else the error is ErrMalformed or ErrTruncated.
+// ParseBatchHeader parses the header at the start of b. Size is from 2 to len(b); otherwise the error is ErrMalformed
+// or ErrTruncated.
 func ParseBatchHeader(b []byte) (BatchHeader, error) {
 	if len(b) < BatchHeaderSize {
 		return BatchHeader{}, ErrTruncated
@@ -165,27 +165,28 @@ func ParseBatchHeader(b []byte) (BatchHeader, error) {
 	return BatchHeader{Size: size}, nil
 }
 
-// MessageFlags tells what stands in front of a message's body. It is sent in the high bits of the stage's byte.
+// MessageFlags are the optional fields that precede a message's body. They are sent in the high bits of the stage's
+// byte.
 type MessageFlags uint8
 
-// The flags, and what each puts into the payload, in this order, before the body. The other bits are never set.
+// The flags, in the order of their fields in the payload, before the body. The other bits are never set.
 const (
-	// FlagTick: the message is not to be handled before a tick. 2 bytes little-endian, the tick's low bits.
+	// FlagTick: do not handle the message before a tick. 2 bytes little-endian, the tick's low bits.
 	FlagTick MessageFlags = 0x08
-	// FlagEntity: it speaks of an entity and is not handled before that exists at the receiver. Index and generation of
-	// the entity as varints.
+	// FlagEntity: the message is about an entity; do not handle it before the entity exists at the receiver. Index and
+	// generation of the entity as varints.
 	FlagEntity MessageFlags = 0x10
-	// FlagCall: it is a question or the answer to one. 2 bytes little-endian, the number of the call.
+	// FlagCall: the message is a question or its answer. 2 bytes little-endian, the number of the call.
 	FlagCall MessageFlags = 0x20
-	// FlagState: it is not handled before the receiver has its sender's state of the entity as of a tick. Only with
-	// FlagEntity. 2 bytes little-endian, the tick's low bits.
+	// FlagState: do not handle the message before the receiver has the sender's state of the entity as of a tick. Only
+	// with FlagEntity. 2 bytes little-endian, the tick's low bits.
 	FlagState MessageFlags = 0x40
 
 	allFlags  = FlagTick | FlagEntity | FlagCall | FlagState
 	stageBits = 0x07
 )
 
-// Valid reports whether no bit but those of the flags is set.
+// Valid reports whether only bits of known flags are set.
 func (f MessageFlags) Valid() bool { return f&^allFlags == 0 }
 
 // MessageHeader opens a message within a batch. It is written and read as one 32-bit value.
@@ -204,13 +205,12 @@ func (f MessageFlags) Valid() bool { return f&^allFlags == 0 }
 // which has FlagCall and no other.
 type MessageHeader struct {
 	Type  MessageType  // 1..254
-	Stage tick.Stage   // where in the frame the receiver handles it
-	Flags MessageFlags // what stands in front of the body
+	Stage tick.Stage   // stage of the receiver's frame that handles it
+	Flags MessageFlags // optional fields before the body
 	Size  uint16       // payload bytes that follow
 }
 
-// Put writes h to the first 4 bytes of b. It panics on a type or stage that does not exist, and on flags that the type
-// does not have.
+// Put writes h to the first 4 bytes of b. It panics on an invalid type, stage or combination of type and flags.
 func (h MessageHeader) Put(b []byte) {
 	v := uint32(h.Type) | uint32(h.Stage|tick.Stage(h.Flags))<<8
 	if h.Stage > stageBits || h.Flags&stageBits != 0 || !legalHeader(v) {
@@ -219,7 +219,7 @@ func (h MessageHeader) Put(b []byte) {
 	binary.LittleEndian.PutUint32(b, v|uint32(h.Size)<<16)
 }
 
-// legalHeader reports whether a header whose bytes are v, the least first, has a type, stage and flags that go together.
+// legalHeader reports whether a header, as a little-endian number, has a valid combination of type, stage and flags.
 func legalHeader(v uint32) bool {
 	kind, stage := v&0xFF, v>>8&0xFF
 	if kind-uint32(FirstUserMessage) <= uint32(MaxMessageType-FirstUserMessage) {
@@ -232,9 +232,9 @@ func legalHeader(v uint32) bool {
 	return kind-1 < uint32(FirstUserMessage)-1 && stage&stageBits < tick.NumStages && stage&^stageBits == flags
 }
 
-// ParseMessageHeader reads the header at the start of b. Type, stage and flags are valid and the payload lies within b;
-// else the error is ErrMalformed or ErrTruncated. Whether the type is known, and what the flags announce is there, is for
-// the caller.
+// ParseMessageHeader parses the header at the start of b. Type, stage and flags are valid and the payload is within b;
+// otherwise the error is ErrMalformed or ErrTruncated. The caller checks that the type is registered, and that the
+// fields of the flags exist.
 func ParseMessageHeader(b []byte) (MessageHeader, error) {
 	if len(b) < MessageHeaderSize {
 		return MessageHeader{}, ErrTruncated
@@ -250,14 +250,14 @@ func ParseMessageHeader(b []byte) (MessageHeader, error) {
 	return h, nil
 }
 
-// UnpackMessageHeader is ParseMessageHeader for loops: v is the header's 4 bytes, the least significant first, and what it
-// says of the payload's size is not judged. Without ok the header is not legal.
+// UnpackMessageHeader is ParseMessageHeader for loops: v is the header as a little-endian number, and the payload size
+// is not checked. ok is false for an illegal header.
 func UnpackMessageHeader(v uint32) (h MessageHeader, ok bool) {
 	return MessageHeader{Type: MessageType(v), Stage: tick.Stage(v>>8) & stageBits, Flags: MessageFlags(v>>8) &^ stageBits,
 		Size: uint16(v >> 16)}, legalHeader(v)
 }
 
-// Delivery tells what is promised of a message.
+// Delivery is a mode of delivery: the guarantees for a message.
 type Delivery uint8
 
 // The modes of delivery.
@@ -271,7 +271,7 @@ const (
 // Valid reports whether d is one of the four modes.
 func (d Delivery) Valid() bool { return d <= ReliableOrdered }
 
-// Reliable reports whether what is lost is sent again.
+// Reliable reports whether lost messages are sent again.
 func (d Delivery) Reliable() bool { return d >= Reliable }
 
 // String returns the mode's name.
@@ -292,12 +292,11 @@ func (d Delivery) String() string {
 // MaxChannels is the number of channels of each mode of delivery.
 const MaxChannels = 64
 
-// Channel is a line of messages of one mode of delivery. Order and loss are a channel's own: those of two channels have
-// nothing to do with each other. It is one byte on the wire: the mode in the two high bits, the number below. The zero value
-// is channel 0 of Unreliable.
+// Channel is a line of messages of one mode of delivery. Order and loss affect one channel only. It is one byte on the
+// wire: the mode in the two high bits, the number below. The zero value is channel 0 of Unreliable.
 type Channel uint8
 
-// NewChannel returns channel number of a mode. Both are taken modulo their ranges, 4 and MaxChannels.
+// NewChannel returns a channel of a mode. d is taken modulo 4, number modulo MaxChannels.
 func NewChannel(d Delivery, number int) Channel {
 	return Channel(d)<<6 | Channel(number)&(MaxChannels-1)
 }
@@ -305,15 +304,15 @@ func NewChannel(d Delivery, number int) Channel {
 // Delivery returns the channel's mode.
 func (c Channel) Delivery() Delivery { return Delivery(c >> 6) }
 
-// Number returns the channel's number among those of its mode, 0 to MaxChannels-1.
+// Number returns the channel's number within its mode, 0 to MaxChannels-1.
 func (c Channel) Number() int { return int(c & (MaxChannels - 1)) }
 
 // String returns mode and number, such as "Reliable 3".
 func (c Channel) String() string { return c.Delivery().String() + " " + strconv.Itoa(c.Number()) }
 
-// Sequence is a packet's number as it is sent: the 16 low bits of a 64-bit number.
+// Sequence is a packet's number on the wire: the low 16 bits of a 64-bit number.
 type Sequence uint16
 
-// Before reports whether s comes before other, taking the shorter way around. Two numbers exactly half
-// the circle apart are each after the other: neither is before.
+// Before reports whether s precedes other, in wrap-around order. Of two numbers at a distance of exactly half the
+// range, neither precedes the other.
 func (s Sequence) Before(other Sequence) bool { return int16(s-other) < 0 && s-other != 1<<15 }

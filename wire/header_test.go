@@ -15,7 +15,7 @@ func drawPacketHeader(t *rapid.T) PacketHeader {
 	if h.HasAck {
 		h.Ack = Sequence(rapid.Uint16().Draw(t, "ack"))
 		h.AckBits = rapid.Uint32().Draw(t, "bits")
-		for k := range 4 { // headers are made for 0xFF, and random numbers avoid it
+		for k := range 4 { // the usual 0xFF, which random numbers rarely are
 			if rapid.Bool().Draw(t, "all arrived") {
 				h.AckBits |= 0xFF << (8 * k)
 			}
@@ -234,7 +234,7 @@ func TestSequenceBefore(t *testing.T) {
 		{65535, 0, true},
 		{0, 65535, false},
 		{0, 32767, true},
-		{0, 32768, false}, // half the circle: neither
+		{0, 32768, false}, // half the range apart: neither
 		{32768, 0, false},
 		{0, 32769, false},
 		{32769, 0, true},

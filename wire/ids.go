@@ -2,14 +2,14 @@ package wire
 
 import "strconv"
 
-// NetworkID names an entity on every machine of a session. An index is used again after its entity is
-// gone, with a higher generation; the zero value names nothing.
+// NetworkID identifies an entity on every machine of a session. After an entity's end its index is reused with a higher
+// generation. The zero value means no entity.
 type NetworkID struct {
-	Index      uint32 // place in the server's tables
-	Generation uint32 // which entity of that place, from 1
+	Index      uint32 // index in the server's tables
+	Generation uint32 // number of the entity at this index, from 1
 }
 
-// IsZero reports whether id names nothing.
+// IsZero reports whether id names no entity.
 func (id NetworkID) IsZero() bool { return id == NetworkID{} }
 
 // Less orders ids by index and then by generation.
@@ -25,33 +25,34 @@ func (id NetworkID) String() string {
 	return strconv.FormatUint(uint64(id.Index), 10) + "v" + strconv.FormatUint(uint64(id.Generation), 10)
 }
 
-// ClientID names a client within a server's life: 0 is the server itself, clients count from 1, each
-// session takes a fresh number and none is used twice.
+// ClientID identifies a client during a server's life. 0 is the server itself. Clients count from 1; each session gets
+// a new number.
 type ClientID uint32
 
-// MessageType tells what a message's payload is. It is one byte on the wire.
+// MessageType is the type of a message's payload. It is one byte on the wire.
 type MessageType uint8
 
-// Message types. 0 is never sent and 255 is kept as an escape to wider numbers.
+// Message types. 0 is never sent, and 255 is reserved for wider numbers.
 const (
-	MessageSnapshot  MessageType = 1 // state that a client lacks
-	MessageKeepAlive MessageType = 2 // nothing to say, still here
-	MessageClose     MessageType = 3 // the connection ends, with a reason
-	MessageResync    MessageType = 4 // a client lost its baselines
-	MessageCredit    MessageType = 5 // how much the receiver takes of reliable messages by now
-	MessageFragment  MessageType = 6 // a piece of a reliable message that is larger than a packet
-	MessageRefusal   MessageType = 7 // a call was answered with an error
-	MessageFeedback  MessageType = 8 // when a client's input came to the server
+	MessageSnapshot  MessageType = 1 // changes of the state for a client
+	MessageKeepAlive MessageType = 2 // sign of life
+	MessageClose     MessageType = 3 // end of the connection, with a reason
+	MessageResync    MessageType = 4 // request for the full state: a client lost its baselines
+	MessageCredit    MessageType = 5 // the receiver's credit for reliable messages
+	MessageFragment  MessageType = 6 // part of a reliable message that is larger than a packet
+	MessageRefusal   MessageType = 7 // answer to a call: an error
+	MessageFeedback  MessageType = 8 // how early a client's input arrived at the server
 	MessageInput     MessageType = 9 // a client's inputs of the newest ticks
 
-	FirstUserMessage MessageType = 16  // lowest type that a protocol registers
+	FirstUserMessage MessageType = 16  // lowest type of a registered message
 	MaxMessageType   MessageType = 254 // highest
 )
 
-// Valid reports whether t may stand in a message header.
+// Valid reports whether t is allowed in a message header.
 func (t MessageType) Valid() bool { return t >= 1 && t <= MaxMessageType }
 
-// IsName reports whether a name consists of 1 to 64 letters, digits, dots, dashes and underscores, as those of tables and of extrapolation functions do.
+// IsName reports whether a name is 1 to 64 letters, digits, dots, dashes and underscores, as names of tables and of
+// extrapolation functions are.
 func IsName(name string) bool {
 	legal := len(name) > 0 && len(name) <= 64
 	for _, b := range []byte(name) {

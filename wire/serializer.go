@@ -5,11 +5,11 @@ import (
 	"unicode/utf8"
 )
 
-// MaxDepth is the deepest nesting of values. A deeper one is ErrTooDeep, on both ends.
+// MaxDepth is the maximum nesting of values. Deeper nesting is ErrTooDeep, on both ends.
 const MaxDepth = 64
 
-// Serializable is a type that is sent: its one method reads, writes and measures it, by handing its fields
-// to the serializer in an order that is the same for all three:
+// Serializable is a type with a Serialize method, which reads, writes and measures its values. The method passes its
+// fields to the serializer in one order for all three:
 //
 //	func (m *Move) Serialize(s *wire.Serializer) {
 //		s.Nested(&m.Position)
@@ -19,14 +19,14 @@ const MaxDepth = 64
 //		}
 //	}
 //
-// It has the receiver *T, and it must write at least one byte to be an element of SerializeEach. A struct
-// that embeds a Serializable type has that type's method and sends nothing else: name such a field instead.
+// It has the receiver *T. An element of SerializeEach must write at least one byte. A struct that embeds a Serializable
+// type inherits its method and would send nothing else: use a named field instead.
 type Serializable interface {
-	// Serialize reads, writes or measures the value, as the serializer tells.
+	// Serialize reads, writes or measures the value, depending on the serializer.
 	Serialize(s *Serializer)
 }
 
-// direction tells whether a serializer reads, writes or measures.
+// direction is the mode of a serializer: read, write or measure.
 type direction uint8
 
 const (
@@ -35,15 +35,14 @@ const (
 	writing
 )
 
-// Serializer reads, writes or measures values, by the same calls. Each call takes a pointer: reading sets
-// the value, writing and measuring leave it alone.
+// Serializer reads, writes or measures values, with the same calls. Each call takes a pointer: reading sets the value;
+// writing and measuring do not change it.
 //
-// Its error is sticky. After the first, nothing is written, and every read of a number gives zero, of a
-// bool false, of a string or slice an empty one, so that loops over what was read come to their end.
-// Do not use a value that could not be read whole.
+// Its error is sticky. After the first, nothing is written, and every read gives zero, false or an empty string or
+// slice, so that loops over read counts end. Do not use a partly read value.
 //
-// Read, Write and Measure do it for a whole value, and are the ones to use; a Serializer is made for many
-// of them, one after the other, and then allocates nothing. The zero value measures.
+// Read, Write and Measure process one whole value. Reuse a Serializer for many values: it then allocates nothing. The
+// zero value measures.
 type Serializer struct {
 	reader    Reader
 	writer    Writer
@@ -67,9 +66,9 @@ func NewWritingSerializer(buf []byte) Serializer {
 // NewMeasuringSerializer returns a serializer that counts the bytes that writing would take.
 func NewMeasuringSerializer() Serializer { return Serializer{direction: measuring} }
 
-// Read reads v from the whole of b: bytes that are left over are ErrTrailing. The strings and byte slices
-// of v are copies. v should be zero: fields that its Serialize skips, such as the fields behind a false condition,
-// stays as it is. Slices with capacity are reused, so who keeps one that was read before copies it.
+// Read reads v from all of b; remaining bytes are ErrTrailing. The strings and byte slices of v are copies. v should be
+// zero: fields that Serialize skips, such as those behind a false condition, keep their values. Slices with capacity
+// are reused: copy a slice that you keep beyond the next Read into v.
 func (s *Serializer) Read(b []byte, v Serializable) error {
 	s.start(NewReadingSerializer(b))
 	s.Nested(v)
@@ -79,7 +78,7 @@ func (s *Serializer) Read(b []byte, v Serializable) error {
 	return s.reader.err
 }
 
-// Write writes v into buf and returns how many bytes it took. A value of exactly len(buf) bytes fits.
+// Write writes v into buf and returns the number of bytes. A value of exactly len(buf) bytes fits.
 func (s *Serializer) Write(buf []byte, v Serializable) (n int, err error) {
 	s.start(NewWritingSerializer(buf))
 	s.Nested(v)
@@ -89,7 +88,7 @@ func (s *Serializer) Write(buf []byte, v Serializable) (n int, err error) {
 	return s.writer.Position(), nil
 }
 
-// Measure returns how many bytes Write would take for v.
+// Measure returns the number of bytes that Write needs for v.
 func (s *Serializer) Measure(v Serializable) (n int, err error) {
 	s.start(NewMeasuringSerializer())
 	s.Nested(v)
@@ -99,36 +98,35 @@ func (s *Serializer) Measure(v Serializable) (n int, err error) {
 	return s.size, nil
 }
 
-// DebugText stands in a protocol's description if the packing of its serializers is off.
+// DebugText is in a protocol's description if its serializers are not packed.
 const DebugText = "serializers{unpacked}"
 
-// start makes s a fresh serializer, of the same encoding.
+// start resets s to fresh, and keeps the encoding.
 func (s *Serializer) start(fresh Serializer) {
 	fresh.debug = s.debug
 	*s = fresh
 }
 
-// Debug turns packing off, also for what is read, written and measured later: packed integers travel in
-// their fixed form, so that a message can be read in a dump of bytes, and shown by ViewValue where its
-// fields are those of a type. Counts, strings and everything else stay as they are.
+// Debug turns packing off, for all later values: packed integers have their fixed form, so that a message is readable
+// in a dump of bytes, and by ViewValue. Counts, strings and everything else do not change.
 //
-// Nothing on the wire says so. Both ends must do it, and a protocol that does must have DebugText in what
-// its hash is made of, as Plan.Describe has its own word for rows.
+// The bytes do not tell which encoding was used. Both ends must call Debug, and their protocol hash must include
+// DebugText, as Plan.Describe does for rows.
 func (s *Serializer) Debug() { s.debug = true }
 
 // Debugging reports whether packing is off.
 func (s *Serializer) Debugging() bool { return s.debug }
 
-// IsReading reports whether values are set.
+// IsReading reports whether s reads.
 func (s *Serializer) IsReading() bool { return s.direction == reading }
 
-// IsWriting reports whether values are written.
+// IsWriting reports whether s writes.
 func (s *Serializer) IsWriting() bool { return s.direction == writing }
 
-// IsMeasuring reports whether the bytes of values are counted.
+// IsMeasuring reports whether s measures.
 func (s *Serializer) IsMeasuring() bool { return s.direction == measuring }
 
-// Position returns how many bytes were read, written or counted.
+// Position returns the number of bytes read, written or measured.
 func (s *Serializer) Position() int {
 	switch s.direction {
 	case reading:
@@ -139,8 +137,7 @@ func (s *Serializer) Position() int {
 	return s.size
 }
 
-// Remaining returns how many bytes are left to read, or to be written; none after an error. Measuring has
-// no end.
+// Remaining returns the number of bytes left to read or to write; 0 after an error. Measuring has no limit.
 func (s *Serializer) Remaining() int {
 	switch s.direction {
 	case reading:
@@ -154,8 +151,8 @@ func (s *Serializer) Remaining() int {
 	return math.MaxInt
 }
 
-// Raw returns the bytes at the position, for debuggers and logs: those not read yet or, writing, those
-// written so far. Measuring has none. ViewValue shows them as a type.
+// Raw returns bytes for debuggers and logs: the unread ones or, when writing, the written ones. Measuring has none.
+// ViewValue shows them as a type.
 func (s *Serializer) Raw() []byte {
 	switch s.direction {
 	case reading:
@@ -177,13 +174,13 @@ func (s *Serializer) Err() error {
 	return s.err
 }
 
-// Done reports whether nothing was wrong and, reading, whether everything was read.
+// Done reports whether there is no error and, when reading, everything was read.
 func (s *Serializer) Done() bool {
 	return s.Err() == nil && (s.direction != reading || s.reader.Done())
 }
 
-// Fail makes err the serializer's error unless it has one: for a Serialize that finds a value it cannot
-// accept. A nil err panics.
+// Fail sets the serializer's error, if it has none yet: for a Serialize method that finds an unacceptable value. A nil
+// err panics.
 func (s *Serializer) Fail(err error) {
 	if err == nil {
 		panic("wire: fail without an error")
@@ -200,9 +197,8 @@ func (s *Serializer) Fail(err error) {
 	}
 }
 
-// Nested hands s to v, one level deeper. Values within values go through here, not by calling their
-// Serialize, so that no bytes from outside and no circle of pointers can nest without end. After an error
-// it does nothing.
+// Nested serializes v one level deeper. Use it for nested values instead of calling their Serialize: it bounds the
+// depth for untrusted bytes and for cycles of pointers. After an error it does nothing.
 func (s *Serializer) Nested(v Serializable) {
 	switch {
 	case s.Err() != nil:
@@ -215,8 +211,8 @@ func (s *Serializer) Nested(v Serializable) {
 	}
 }
 
-// Count serializes how many elements follow, each of which takes at least size bytes, or one where size is
-// less than that. Reading, it is safe to allocate what *n then says: see Reader.Count.
+// Count serializes the number of elements that follow. size is the minimum size of an element in bytes; less than 1
+// counts as 1. After reading, *n elements may be allocated: see Reader.Count.
 func (s *Serializer) Count(n *int, limit, size int) { s.count(n, limit, size, addressOf(n)) }
 
 // count is Count for the elements of the value at an address.
@@ -232,7 +228,8 @@ func (s *Serializer) count(n *int, limit, size int, at uintptr) {
 	}
 }
 
-// checkLength fails with a *LengthError if n is more than limit, or less than none. at is the address of the value, see LengthError.Find.
+// checkLength fails with a *LengthError if n is above limit or negative. at is the address of the value, see
+// LengthError.Find.
 func (s *Serializer) checkLength(n, limit int, at uintptr) bool {
 	if n >= 0 && n <= limit {
 		return true
@@ -241,14 +238,14 @@ func (s *Serializer) checkLength(n, limit int, at uintptr) bool {
 	return false
 }
 
-// measureCount counts the bytes of a count, that of the value at an address.
+// measureCount adds the size of the count of the value at an address.
 func (s *Serializer) measureCount(n, limit int, at uintptr) {
 	if s.checkLength(n, limit, at) {
 		s.size += VarintSize(uint64(n))
 	}
 }
 
-// Bytes serializes a byte slice of at most limit bytes. Reading copies it, into *v where there is room.
+// Bytes serializes a byte slice of at most limit bytes. Reading copies it, into *v if there is room.
 func (s *Serializer) Bytes(v *[]byte, limit int) {
 	switch s.direction {
 	case reading:
@@ -262,7 +259,7 @@ func (s *Serializer) Bytes(v *[]byte, limit int) {
 	}
 }
 
-// String serializes a string of at most limit bytes. Bytes that are not UTF-8 are ErrMalformed.
+// String serializes a string of at most limit bytes. Invalid UTF-8 is ErrMalformed.
 func (s *Serializer) String(v *string, limit int) {
 	switch s.direction {
 	case reading:
@@ -275,7 +272,7 @@ func (s *Serializer) String(v *string, limit int) {
 	}
 }
 
-// measureString counts the bytes of the string at an address.
+// measureString adds the size of the string at an address.
 func (s *Serializer) measureString(v string, limit int, at uintptr) {
 	s.measureCount(len(v), limit, at)
 	if s.err == nil && !utf8.ValidString(v) {
@@ -284,7 +281,7 @@ func (s *Serializer) measureString(v string, limit int, at uintptr) {
 	s.size += len(v)
 }
 
-// Bool serializes one byte, 0 or 1; another is ErrMalformed.
+// Bool serializes one byte, 0 or 1; other values are ErrMalformed.
 func (s *Serializer) Bool(v *bool) {
 	switch s.direction {
 	case reading:
@@ -392,7 +389,7 @@ func (s *Serializer) Uint64(v *uint64) {
 	}
 }
 
-// Float32 serializes 4 bytes. Any value is sent, also NaN: who applies it must judge it.
+// Float32 serializes 4 bytes. Any value is sent, also NaN: the receiver must check it.
 func (s *Serializer) Float32(v *float32) {
 	switch s.direction {
 	case reading:
@@ -404,7 +401,7 @@ func (s *Serializer) Float32(v *float32) {
 	}
 }
 
-// Float64 serializes 8 bytes. Any value is sent, also NaN: who applies it must judge it.
+// Float64 serializes 8 bytes. Any value is sent, also NaN: the receiver must check it.
 func (s *Serializer) Float64(v *float64) {
 	switch s.direction {
 	case reading:
@@ -416,8 +413,8 @@ func (s *Serializer) Float64(v *float64) {
 	}
 }
 
-// FiniteFloat32 serializes 4 bytes. A NaN or an infinity is ErrNotFinite when it is to be written, and
-// ErrMalformed when it is read: it can never come out of a read.
+// FiniteFloat32 serializes 4 bytes. A NaN or an infinity is ErrNotFinite when written and ErrMalformed when read; a
+// read never returns it.
 func (s *Serializer) FiniteFloat32(v *float32) {
 	if s.direction != reading && !isFinite(math.Float32bits(*v)) {
 		s.Fail(ErrNotFinite)
@@ -441,7 +438,7 @@ func (s *Serializer) FiniteFloat64(v *float64) {
 	}
 }
 
-// Rune serializes 4 bytes. A number that is no Unicode character, such as half a surrogate pair, is ErrMalformed.
+// Rune serializes 4 bytes. A number other than a Unicode character, such as half a surrogate pair, is ErrMalformed.
 func (s *Serializer) Rune(v *rune) {
 	switch s.direction {
 	case reading:
@@ -453,7 +450,7 @@ func (s *Serializer) Rune(v *rune) {
 	}
 }
 
-// measureRune counts the bytes of a rune.
+// measureRune adds the size of a rune.
 func (s *Serializer) measureRune(v rune) {
 	if s.err == nil && !utf8.ValidRune(v) {
 		s.err = ErrMalformed
@@ -461,32 +458,32 @@ func (s *Serializer) measureRune(v rune) {
 	s.size += 4
 }
 
-// PackedInt16 serializes 1 to 3 bytes, few for small magnitudes; 2 where packing is off.
+// PackedInt16 serializes 1 to 3 bytes, few for small magnitudes; 2 if packing is off.
 func (s *Serializer) PackedInt16(v *int16) { SerializePacked(s, v) }
 
-// PackedInt32 serializes 1 to 5 bytes, few for small magnitudes; 4 where packing is off.
+// PackedInt32 serializes 1 to 5 bytes, few for small magnitudes; 4 if packing is off.
 func (s *Serializer) PackedInt32(v *int32) { SerializePacked(s, v) }
 
-// PackedInt64 serializes 1 to 9 bytes, few for small magnitudes; 8 where packing is off.
+// PackedInt64 serializes 1 to 9 bytes, few for small magnitudes; 8 if packing is off.
 func (s *Serializer) PackedInt64(v *int64) { SerializePacked(s, v) }
 
-// PackedUint16 serializes 1 to 3 bytes, few for small magnitudes; 2 where packing is off.
+// PackedUint16 serializes 1 to 3 bytes, few for small magnitudes; 2 if packing is off.
 func (s *Serializer) PackedUint16(v *uint16) { SerializePacked(s, v) }
 
-// PackedUint32 serializes 1 to 5 bytes, few for small magnitudes; 4 where packing is off.
+// PackedUint32 serializes 1 to 5 bytes, few for small magnitudes; 4 if packing is off.
 func (s *Serializer) PackedUint32(v *uint32) { SerializePacked(s, v) }
 
-// PackedUint64 serializes 1 to 9 bytes, few for small magnitudes; 8 where packing is off.
+// PackedUint64 serializes 1 to 9 bytes, few for small magnitudes; 8 if packing is off.
 func (s *Serializer) PackedUint64(v *uint64) { SerializePacked(s, v) }
 
-// These are functions and not methods because methods have no type parameters.
+// Functions, not methods: methods have no type parameters.
 
-// SerializeEnum serializes an integer of any type, such as an enumeration, in the bytes of its underlying
-// type. Reading gives any number of that type: use SerializeEnumWithin where others would do harm.
+// SerializeEnum serializes an integer of any type, such as an enumeration, in the size of its underlying type. Reading
+// accepts any number of that type; use SerializeEnumWithin to check a range.
 func SerializeEnum[T Integer](s *Serializer, v *T) { SerializeArray(s, only(v)) }
 
-// SerializeEnumWithin is SerializeEnum for values from low to high. Others are ErrMalformed, and reading
-// them gives low.
+// SerializeEnumWithin is SerializeEnum for values from low to high. Other values are ErrMalformed, and reading them
+// gives low.
 func SerializeEnumWithin[T Integer](s *Serializer, v *T, low, high T) {
 	if s.direction == reading {
 		ReadArray(&s.reader, only(v))
@@ -502,8 +499,8 @@ func SerializeEnumWithin[T Integer](s *Serializer, v *T, low, high T) {
 	}
 }
 
-// SerializePacked serializes an integer of any type as a varint, 1 to 9 bytes; as SerializeEnum does where
-// packing is off.
+// SerializePacked serializes an integer of any type as a varint, 1 to 9 bytes; if packing is off, as SerializeEnum
+// does.
 func SerializePacked[T Packable](s *Serializer, v *T) {
 	if s.debug {
 		SerializeEnum(s, v)
@@ -519,7 +516,7 @@ func SerializePacked[T Packable](s *Serializer, v *T) {
 	}
 }
 
-// SerializeArray serializes the elements of v, whose number both ends know: array[:] for an array.
+// SerializeArray serializes the elements of v; both ends know their number. Use array[:] for an array.
 func SerializeArray[T Fixed](s *Serializer, v []T) {
 	switch s.direction {
 	case reading:
@@ -531,8 +528,8 @@ func SerializeArray[T Fixed](s *Serializer, v []T) {
 	}
 }
 
-// SerializeSlice serializes at most limit elements. Reading reuses *v where there is room, and allocates
-// only once the bytes are known to be there.
+// SerializeSlice serializes at most limit elements. Reading reuses *v if there is room, and allocates only after it has
+// checked that the bytes exist.
 func SerializeSlice[T Fixed](s *Serializer, v *[]T, limit int) {
 	switch s.direction {
 	case reading:
@@ -546,8 +543,7 @@ func SerializeSlice[T Fixed](s *Serializer, v *[]T, limit int) {
 	}
 }
 
-// SerializePackedSlice serializes at most limit integers, each as a varint; as SerializeSlice does where
-// packing is off.
+// SerializePackedSlice serializes at most limit integers, each as a varint; if packing is off, as SerializeSlice does.
 func SerializePackedSlice[T Packable](s *Serializer, v *[]T, limit int) {
 	if s.debug {
 		SerializeSlice(s, v, limit)
@@ -567,7 +563,7 @@ func SerializePackedSlice[T Packable](s *Serializer, v *[]T, limit int) {
 	}
 }
 
-// SerializeValue serializes the whole of *v by its codec.
+// SerializeValue serializes all of *v with its codec.
 func SerializeValue[T any](s *Serializer, c *Value[T], v *T) {
 	switch s.direction {
 	case reading:
@@ -586,9 +582,9 @@ type Pointer[T any] interface {
 	Serializable
 }
 
-// SerializeEach serializes at most limit elements that serialize themselves. Each must take at least one
-// byte, or it is ErrMalformed: a count that costs nothing could not be believed. Reading sets each element
-// to zero first, and grows *v with the elements that are really there, whatever the count is.
+// SerializeEach serializes at most limit Serializable elements. An element of no bytes is ErrMalformed: its count could
+// not be checked. Reading zeroes each element first, and grows *v with the elements that exist, whatever the count
+// claims.
 func SerializeEach[T any, P Pointer[T]](s *Serializer, v *[]T, limit int) {
 	n := len(*v)
 	s.count(&n, limit, 1, addressOf(v))
@@ -611,8 +607,8 @@ func SerializeEach[T any, P Pointer[T]](s *Serializer, v *[]T, limit int) {
 	}
 }
 
-// SerializeOptional serializes whether *v is nil and, if it is not, what it points to: the way to serialize
-// types that contain themselves. Reading allocates it new.
+// SerializeOptional serializes whether *v is nil and, if not, the value it points to. Use it for types that contain
+// themselves. Reading allocates a new value.
 func SerializeOptional[T any, P Pointer[T]](s *Serializer, v *P) {
 	present := *v != nil
 	s.Bool(&present)
@@ -662,8 +658,8 @@ func (s *Serializer) Strings(v *[]string, limit, each int) {
 	}
 }
 
-// ByteSlices serializes at most limit byte slices of at most each bytes. Reading copies each, into those of
-// *v where there is room.
+// ByteSlices serializes at most limit byte slices of at most each bytes. Reading copies each, into those of *v if there
+// is room.
 func (s *Serializer) ByteSlices(v *[][]byte, limit, each int) {
 	n := len(*v)
 	s.count(&n, limit, 1, addressOf(v))

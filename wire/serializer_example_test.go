@@ -31,7 +31,7 @@ func (m *shot) Serialize(s *wire.Serializer) {
 }
 
 func ExampleSerializer() {
-	var s wire.Serializer // made once, used for every message
+	var s wire.Serializer // one for all messages
 	size, _ := s.Measure(&shot{Weapon: sling, Targets: []uint32{7, 300}, Charged: true, Charge: 90})
 	packet := make([]byte, size)
 	n, err := s.Write(packet, &shot{Weapon: sling, Targets: []uint32{7, 300}, Charged: true, Charge: 90})

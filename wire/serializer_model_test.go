@@ -7,8 +7,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// dumb is the simplest encoder that could be right: it knows the format from its description, and shares
-// no code with the package.
+// dumb is the simplest possible encoder: written from the description of the format, without code of the package.
 type dumb struct{ b []byte }
 
 func (d *dumb) fixed(v uint64, size int) {
@@ -48,7 +47,7 @@ func (d *dumb) text(s string) {
 	d.b = append(d.b, s...)
 }
 
-// word is an enumeration of Go's own int; byteEnum one of a byte; negative one with a sign.
+// word is an enumeration of int, byteEnum of a byte, negative of a signed type.
 type (
 	wordEnum     int
 	byteEnum     uint8
@@ -56,7 +55,7 @@ type (
 	flag         bool
 )
 
-// mixed is a type that may be sent whole.
+// mixed is a type that can be sent as a whole value.
 type mixed struct {
 	F    float64
 	I    int32
@@ -65,8 +64,8 @@ type mixed struct {
 	Last [1]uint8
 }
 
-// step is one call of a serializer: which, and the value that it carries. script is a type that makes
-// whatever calls a test wants, and may hold itself in three ways.
+// step is one call of a serializer: its kind and its value. script is a type that makes any sequence of calls, and can
+// contain itself in three ways.
 type step struct {
 	kind  string
 	u     uint64
@@ -88,7 +87,7 @@ func mixedValue() *Value[mixed] {
 }
 
 func (c *scripted) Serialize(s *Serializer) {
-	n := uint8(len(c.steps)) // so that each takes a byte at least, and children say what they are
+	n := uint8(len(c.steps)) // each takes at least a byte, and children identify themselves
 	s.Uint8(&n)
 	for i := 0; i < int(n) && s.Err() == nil; i++ {
 		if s.IsReading() && i == len(c.steps) {
@@ -98,7 +97,7 @@ func (c *scripted) Serialize(s *Serializer) {
 	}
 }
 
-// kinds are the kinds of step in the order of their numbers on the wire of the tests.
+// kinds lists the kinds of step by number on the test's wire.
 func kinds() []string {
 	return []string{"bool", "i8", "i16", "i32", "i64", "u8", "u16", "u32", "u64", "f32", "f64", "finite32", "finite64", "rune",
 		"pi16", "pi32", "pi64", "pu16", "pu32", "pu64", "pint", "word", "byte", "within", "string", "bytes",
@@ -106,7 +105,7 @@ func kinds() []string {
 		"nested", "each", "optional"}
 }
 
-// call makes one call on a number held as 64 bits.
+// call makes one call with a number stored in 64 bits.
 func call[T Fixed](v *uint64, from func(uint64) T, to func(T) uint64, serialize func(*T)) {
 	x := from(*v)
 	serialize(&x)
@@ -121,7 +120,7 @@ func back[T Integer](v T) uint64 { return uint64(v) }
 func f32of(u uint64) float32 { return math.Float32frombits(uint32(u)) }
 func of32(f float32) uint64  { return uint64(math.Float32bits(f)) }
 
-// casts and backs go between a list of numbers of 64 bits and one of T.
+// casts and backs convert lists of 64-bit numbers to lists of T and back.
 func casts[T any](list []uint64, from func(uint64) T) (v []T) {
 	for _, u := range list {
 		v = append(v, from(u))
@@ -136,7 +135,7 @@ func mixedOf(u uint64) mixed {
 	return mixed{F: math.Float64frombits(u), I: int32(u), S: int16(u >> 7), On: u>>9&1 == 1, Last: [1]uint8{uint8(u >> 11)}}
 }
 
-// checkMixed refuses what mixedOf would not have made, which a list of numbers could not hold.
+// checkMixed refuses values that mixedOf does not produce, and that a list of numbers cannot represent.
 func checkMixed(s *Serializer, v ...mixed) {
 	for _, m := range v {
 		want := mixedOf(ofMixed(m))
@@ -276,7 +275,7 @@ func (c *scripted) many(s *Serializer, st *step) {
 	}
 }
 
-// lists makes one call on a list of numbers.
+// lists makes one call with a list of numbers.
 func lists[T any](s *Serializer, st *step, from func(uint64) T, to func(T) uint64, serialize func(*Serializer, *[]T, int)) {
 	v := casts(st.list, from)
 	serialize(s, &v, 9)
@@ -290,7 +289,7 @@ func casts2[T any](v []T, to func(T) uint64) (list []uint64) {
 	return list
 }
 
-// model encodes a scripted the dumb way.
+// model encodes a script with dumb.
 func (c *scripted) model(d *dumb) {
 	d.fixed(uint64(len(c.steps)), 1)
 	for i := range c.steps {
@@ -368,7 +367,7 @@ func isList(kind string) bool {
 	return false
 }
 
-// drawScript draws a script of values that each kind can have.
+// drawScript draws a script with legal values of each kind.
 func drawScript(t *rapid.T, depth int) scripted {
 	c := scripted{}
 	names := kinds()
@@ -414,7 +413,7 @@ func (st *step) draw(t *rapid.T, depth int) {
 	}
 }
 
-// legal makes a number one that the kind can have, as 64 bits with its sign extended.
+// legal reduces a number to the range of the kind, sign-extended to 64 bits.
 func (st *step) legal(u uint64) uint64 {
 	switch st.kind {
 	case "bool", "flags":

@@ -14,15 +14,14 @@ import (
 	"github.com/arche-netcode/netcode/internal/alloctest"
 )
 
-// guarded returns a buffer of n bytes with others behind it, and what tells whether those were touched.
+// guarded returns a buffer of n bytes followed by guard bytes, and a function that tells whether those were touched.
 func guarded(n int) (buf []byte, intact func() bool) {
 	whole := bytes.Repeat([]byte{0xA5}, n+32)
 	return whole[:n], func() bool { return bytes.Equal(whole[n:], bytes.Repeat([]byte{0xA5}, 32)) }
 }
 
-// Every call there is, in any order and nesting, gives the bytes that the dumb encoder gives, measures to
-// their number, fits a buffer of exactly that many, and reads back. Cut anywhere it fails, and so it does
-// with a tail; shifted it never panics.
+// All calls, in any order and nesting, give the bytes of the plain encoder, measure their number, fit a buffer of
+// exactly that size, and are read back. A cut or a tail fails; a shift never panics.
 func TestSerializerAgainstTheDumbModel(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		c := drawScript(t, 3)
@@ -62,7 +61,7 @@ func TestSerializerAgainstTheDumbModel(t *testing.T) {
 	})
 }
 
-// shifted reads bytes that are most likely nothing: it fails, or what it read is what the bytes say.
+// shifted reads bytes that are probably illegal: it fails, or the value encodes to the same bytes.
 func shifted(t require.TestingT, b []byte) {
 	var s Serializer
 	var c scripted
@@ -158,7 +157,7 @@ func TestSerializerDirections(t *testing.T) {
 	require.Zero(t, full.Remaining())
 }
 
-// The first error stays, nothing moves after it, and every read is zero, so that loops end.
+// The first error stays, nothing moves after it, and every read gives zero, so that loops end.
 func TestSerializerErrorIsSticky(t *testing.T) {
 	s := NewReadingSerializer([]byte{2, 9, 9, 9, 9, 9, 9, 9, 9, 9})
 	on := true
@@ -195,14 +194,14 @@ func TestSerializerErrorIsSticky(t *testing.T) {
 	require.Panics(t, func() { s.Fail(nil) })
 }
 
-// link is a type that holds itself.
+// link is a type that contains itself.
 type link struct {
 	Next *link
 }
 
 func (l *link) Serialize(s *Serializer) { SerializeOptional(s, &l.Next) }
 
-// pair holds itself twice, so that a circle of it has 2^64 paths.
+// pair contains itself twice, so that a cycle has 2^64 paths.
 type pair struct{ a, b *pair }
 
 func (p *pair) Serialize(s *Serializer) {
@@ -243,7 +242,7 @@ func TestSerializerDepthIsCapped(t *testing.T) {
 	require.ErrorIs(t, err, ErrTooDeep, "after the error nothing is walked")
 }
 
-// With packing off, packed integers have the size that they have in memory.
+// With packing off, packed integers have their size in memory.
 func TestSerializerDebugTurnsPackingOff(t *testing.T) {
 	type numbers struct {
 		A int16
@@ -283,7 +282,7 @@ func TestSerializerDebugTurnsPackingOff(t *testing.T) {
 	require.Equal(t, []uint32{6}, list)
 }
 
-// sample has one of everything that repeats each tick.
+// sample has a field of each kind that is repeated each tick.
 type sample struct {
 	Number int32
 	Small  uint16
@@ -351,7 +350,7 @@ func BenchmarkSerializer(b *testing.B) {
 	})
 }
 
-// A value that no reader would take is refused on its way out, and when it is measured.
+// A value that a reader would refuse is refused when it is written or measured.
 func TestSerializerRefusesToWrite(t *testing.T) {
 	long, words, nan := strings.Repeat("x", 9), []uint16{1, 2, 3, 4}, math.NaN()
 	odd, surrogate, inf := "\xff", rune(0xD800), float32(math.Inf(1))
@@ -396,7 +395,7 @@ type nothing struct{}
 
 func (*nothing) Serialize(*Serializer) {}
 
-// Bytes that are no legal encoding are refused, whatever they claim.
+// Illegal bytes are refused, whatever they claim.
 func TestSerializerRefusesToRead(t *testing.T) {
 	many := AppendVarint(nil, math.MaxUint64)
 	for name, c := range map[string]struct {
@@ -426,7 +425,7 @@ func TestSerializerRefusesToRead(t *testing.T) {
 	} {
 		var s Serializer
 		err := s.Read(c.b, c.call)
-		if len(c.b) == len(many) && c.b[0] == 255 { // above a cap of the largest int, or more than there is
+		if len(c.b) == len(many) && c.b[0] == 255 { // exceeds the largest int, or the existing bytes
 			require.Error(t, err, name)
 			continue
 		}
@@ -434,8 +433,8 @@ func TestSerializerRefusesToRead(t *testing.T) {
 	}
 }
 
-// A small message cannot make the reader allocate much: not by a count, not by elements that are large in
-// memory and small on the wire, not by depth.
+// A small message cannot make the reader allocate much memory: not by a count, by elements that are large in memory and
+// small on the wire, or by depth.
 func TestSerializerAllocatesNoMoreThanTheBytesJustify(t *testing.T) {
 	type large struct {
 		scripted
@@ -444,7 +443,7 @@ func TestSerializerAllocatesNoMoreThanTheBytesJustify(t *testing.T) {
 	allocated := func(b []byte, v Serializable) uint64 {
 		var before, after runtime.MemStats
 		var s Serializer
-		least := uint64(math.MaxUint64) // others allocate too
+		least := uint64(math.MaxUint64) // minimum of several runs: others allocate too
 		for range 5 {
 			runtime.ReadMemStats(&before)
 			err := s.Read(b, v)

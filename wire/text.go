@@ -5,19 +5,19 @@ import (
 	"unicode/utf8"
 )
 
-// TextArray is the arrays that a Text keeps its bytes in.
+// TextArray is the array types in which a Text stores its bytes.
 type TextArray interface {
 	[4]byte | [8]byte | [12]byte | [16]byte | [20]byte | [24]byte | [28]byte | [32]byte | [40]byte | [48]byte | [56]byte | [64]byte |
 		[80]byte | [96]byte | [112]byte | [128]byte | [160]byte | [192]byte | [224]byte | [256]byte
 }
 
-// Text is a text of bounded length that lies in memory without a pointer, so that it can be a field of a component, an input,
-// a message or an element of a collection: Text[[32]byte], or Text32, has room for 32 bytes of UTF-8. The zero value is empty.
+// Text is a text of bounded length, stored without a pointer. It can be a field of a component, an input, a message or
+// an element of a collection: Text[[32]byte], or Text32, has room for 32 bytes of UTF-8. The zero value is empty.
 //
-// In a row it takes as many bytes as it is long. In a change it takes those behind the first byte that differs. Two texts are equal
-// (==) if and only if they read the same.
+// A row has the bytes in use. A delta has the bytes from the first difference on. Two texts are equal (==) if and only
+// if their strings are.
 type Text[A TextArray] struct {
-	n uint16 // Bytes in use. Those behind are 0.
+	n uint16 // bytes in use; the others are 0
 	b A
 }
 
@@ -33,20 +33,20 @@ type (
 	Text128 = Text[[128]byte]
 )
 
-// NewText returns a text: NewText[[32]byte]("Ann") is a Text32. What has no room is cut off, as by Set.
+// NewText returns a text with the contents s: NewText[[32]byte]("Ann") is a Text32. It truncates s as Set does.
 func NewText[A TextArray](s string) (t Text[A]) {
 	t.Set(s)
 	return t
 }
 
-// Set makes the text read s and reports whether all of it has room. Else it keeps the first characters, whole ones only. Bytes
-// that are no UTF-8 become U+FFFD.
+// Set sets the text to s and reports whether it fits. Otherwise it keeps as many whole characters as fit. Invalid UTF-8
+// becomes U+FFFD.
 func (t *Text[A]) Set(s string) (all bool) {
 	t.n, t.b = 0, *new(A)
 	return t.Append(s)
 }
 
-// Append puts s behind the text, by the rules of Set.
+// Append appends s, by the rules of Set.
 func (t *Text[A]) Append(s string) (all bool) {
 	if !utf8.ValidString(s) {
 		s = strings.ToValidUTF8(s, "\uFFFD")
@@ -65,7 +65,7 @@ func (t *Text[A]) Append(s string) (all bool) {
 	return all
 }
 
-// Truncate keeps the first n bytes at most, and whole characters only.
+// Truncate shortens the text to at most n bytes, without splitting a character.
 func (t *Text[A]) Truncate(n int) {
 	end := t.Len()
 	if n = max(n, 0); n >= end {
@@ -91,7 +91,7 @@ func (t *Text[A]) AppendTo(dst []byte) []byte {
 	return dst
 }
 
-// Is reports whether the text reads s.
+// Is reports whether the text equals s.
 func (t *Text[A]) Is(s string) bool {
 	if len(s) != t.Len() {
 		return false
@@ -107,10 +107,10 @@ func (t *Text[A]) Is(s string) bool {
 // Len returns the length in bytes.
 func (t *Text[A]) Len() int { return min(int(t.n), len(t.b)) }
 
-// Cap returns the largest length in bytes.
+// Cap returns the maximum length in bytes.
 func (t *Text[A]) Cap() int { return len(t.b) }
 
-// At returns byte i. It panics where Len is not larger.
+// At returns byte i. It panics unless i < Len.
 func (t *Text[A]) At(i int) byte {
 	mustLie(i, t.Len())
 	return t.b[i]

@@ -12,7 +12,7 @@ import (
 	"github.com/arche-netcode/netcode/internal/alloctest"
 )
 
-// TestTextAgainstString holds Text against a string that is cut at whole characters.
+// TestTextAgainstString compares Text with a string that is cut at whole characters.
 func TestTextAgainstString(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var text Text16
@@ -53,7 +53,7 @@ func TestTextAgainstString(t *testing.T) {
 	})
 }
 
-// TestTextOfBadUTF8 holds that bytes that are no text do not get in.
+// TestTextOfBadUTF8 checks that invalid UTF-8 is replaced.
 func TestTextOfBadUTF8(t *testing.T) {
 	var text Text16
 	require.True(t, text.Set("a\xffb"))
@@ -64,7 +64,7 @@ func TestTextOfBadUTF8(t *testing.T) {
 	require.Panics(t, func() { text.At(16) })
 }
 
-// TestListAgainstSlice holds List against a slice.
+// TestListAgainstSlice compares List with a slice.
 func TestListAgainstSlice(t *testing.T) {
 	type slot struct {
 		Item  uint16

@@ -21,19 +21,20 @@ func memoryOf[T any](v []T) []byte {
 	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(v))), len(v)*sizeOf[T]())
 }
 
-// only returns the slice whose single element is *v.
+// only returns a slice whose single element is *v.
 func only[T any](v *T) []T {
 	// SAFETY: v points to one T.
 	return unsafe.Slice(v, 1)
 }
 
-// addressOf returns the address of a value, to be compared with others while the value stays where it is.
+// addressOf returns the address of a value, only for comparison while the value does not move.
 func addressOf[T any](v *T) uintptr {
 	// SAFETY: the number is compared and never becomes a pointer again, so nothing is reached by it.
 	return uintptr(unsafe.Pointer(v))
 }
 
-// copyShort copies src to dst, which has as many bytes. For most structs a call of memmove costs more than the copy.
+// copyShort copies src to dst, which has the same length. For most structs a call of memmove would cost more than the
+// copy.
 func copyShort(dst, src []byte) {
 	if n := len(src); n >= 32 && n <= 64 && len(dst) == n {
 		// SAFETY: both have n bytes, of which the first 32 and the last 32 are copied; [16]byte needs no alignment.

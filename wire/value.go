@@ -6,35 +6,35 @@ import (
 	"strconv"
 )
 
-// maxRuns bounds the codec of a value; 4096 runs of numbers are far more than a message has.
+// maxRuns bounds the number of runs of a value; 4096 are far more than a message has.
 const maxRuns = 4096
 
-// Value is the codec of whole values of T, which are sent as one run of bytes: its numbers one after another, without the
-// padding that memory has between them. On most machines it copies what lies between two paddings. Only types without
-// pointers have one. NewValue checks that, once; after it a Value does not change and may be used by any number of goroutines.
+// Value is the codec of whole values of T. It sends the numbers of T one after another, without padding; on most
+// machines it copies whole ranges of memory. NewValue checks that T contains no pointers. After that a Value does not
+// change; any number of goroutines may use it.
 type Value[T any] struct {
 	size  int // bytes on the wire
 	runs  []run
-	bools []run // those of the runs that have to be 0 or 1
-	one   int   // offset in memory of the only run of bytes, if any are legal, and 1; 0 if there are several
+	bools []run // the runs of booleans, which must be 0 or 1
+	one   int   // 1 + offset in memory of the only run, if it may have any bytes; 0 if there are several
 	text  string
 }
 
-// run is numbers of one size, one after another, on the wire and in memory.
+// run is adjacent numbers of one size, on the wire and in memory.
 type run struct {
 	at    int // offset on the wire in bytes
 	from  int // offset in memory in bytes
-	size  int // of one number; 1 also for any numbers that memory keeps as they are sent
+	size  int // of one number; 1 for numbers of any size that need no conversion
 	count int
 	bool  bool
 }
 
-// bytes returns how many bytes the run has.
+// bytes returns the length of the run in bytes.
 func (r *run) bytes() int { return r.size * r.count }
 
-// NewValue returns the codec of T. T is made of booleans, sized integers, floats, arrays and structs, also
-// in unexported fields; net tags mean nothing here, since all of it is sent but for padding. The error names the field
-// that cannot, and why.
+// NewValue returns the codec of T. T consists of booleans, sized integers, floats, arrays and structs, also in
+// unexported fields. Net tags have no effect: everything but padding is sent. The error names the field that cannot be
+// sent, and why.
 func NewValue[T any]() (*Value[T], error) {
 	t := reflect.TypeFor[T]()
 	l := valueLayout{root: t.Name()}
@@ -60,7 +60,7 @@ func NewValue[T any]() (*Value[T], error) {
 	return v, nil
 }
 
-// asBytes joins the runs that lie one after the other in memory, for a machine that keeps numbers as they are sent.
+// asBytes merges runs that are adjacent in memory, on a machine with the byte order of the wire.
 func asBytes(runs []run) (joined []run) {
 	for _, r := range runs {
 		if n := len(joined); n > 0 && joined[n-1].from+joined[n-1].count == r.from {
@@ -72,21 +72,21 @@ func asBytes(runs []run) (joined []run) {
 	return joined
 }
 
-// Size returns how many bytes a T is on the wire: the sum of its numbers, without padding.
+// Size returns the size of a T on the wire in bytes: the sum of its numbers, without padding.
 func (c *Value[T]) Size() int { return c.size }
 
-// Describe appends the layout of T, such as {X:f32;On:bool;Tags:[4]u8}: two ends must agree on it.
+// Describe appends the layout of T, such as {X:f32;On:bool;Tags:[4]u8}. Two ends must agree on it.
 func (c *Value[T]) Describe(dst []byte) []byte { return append(dst, c.text...) }
 
-// check panics for a Value that NewValue did not make.
+// check panics if NewValue did not create c.
 func (c *Value[T]) check() {
 	if c.size == 0 {
 		panic("wire: a Value comes from NewValue")
 	}
 }
 
-// move copies the numbers of a run to the start of dst from the start of src. Numbers of several bytes are those of a machine that
-// keeps the most significant byte first: each is turned around.
+// move copies the numbers of a run from the start of src to the start of dst. On a big-endian machine it reverses the
+// bytes of each number.
 func (r *run) move(dst, src []byte) {
 	if r.size == 1 {
 		copy(dst[:r.count], src)
@@ -99,7 +99,7 @@ func (r *run) move(dst, src []byte) {
 	}
 }
 
-// Put writes the whole of *v to the first Size bytes of dst. ErrOverflow means that dst is shorter, and nothing is written.
+// Put writes all of *v to the first Size bytes of dst. If dst is shorter it writes nothing and returns ErrOverflow.
 func (c *Value[T]) Put(dst []byte, v *T) error {
 	if len(dst) < c.size {
 		return ErrOverflow
@@ -116,8 +116,8 @@ func (c *Value[T]) Put(dst []byte, v *T) error {
 	return nil
 }
 
-// Get reads what Put wrote. ErrTruncated means that src is shorter than Size, ErrMalformed that a boolean is neither 0 nor 1; then
-// *v is as before. Floats may be NaN or infinite, and the caller must judge them.
+// Get reads a value of Put. ErrTruncated means that src is shorter than Size, ErrMalformed that a boolean is neither 0
+// nor 1; *v is then unchanged. Floats may be NaN or infinite: the caller must check them.
 func (c *Value[T]) Get(src []byte, v *T) error {
 	if len(src) < c.size {
 		return ErrTruncated
@@ -139,15 +139,15 @@ func (c *Value[T]) Get(src []byte, v *T) error {
 	return nil
 }
 
-// WriteValue appends the whole of *v, in its size in bytes.
+// WriteValue appends all of *v.
 func WriteValue[T any](w *Writer, c *Value[T], v *T) {
 	c.check()
 	if b := w.take(c.size); b != nil {
-		_ = c.Put(b, v) // It fits.
+		_ = c.Put(b, v) // cannot fail: the size fits
 	}
 }
 
-// ReadValue reads a whole T into *v, by the rules of Get, but when it fails, *v is zero.
+// ReadValue reads a T into *v, as Get does. If it fails, *v is zero.
 func ReadValue[T any](r *Reader, c *Value[T], v *T) {
 	c.check()
 	if b := r.take(c.size); b != nil {
@@ -159,9 +159,8 @@ func ReadValue[T any](r *Reader, c *Value[T], v *T) {
 	}
 }
 
-// ViewValue shows the bytes at the start of b as a T, for debuggers and logs: what Reader.Rest returns, or
-// what a Writer has written from some position. It moves nothing and fails nothing; ok is false when b is
-// too short or can be no T.
+// ViewValue decodes a T at the start of b, for debuggers and logs: of Reader.Rest, or of a part of Writer.Written. It
+// has no effect on either. ok is false if b is too short or not a legal T.
 func ViewValue[T any](b []byte, c *Value[T]) (v T, ok bool) {
 	c.check()
 	err := c.Get(b, &v)
@@ -184,7 +183,7 @@ func (l *valueLayout) fail(path, format string, args ...any) error {
 	return fmt.Errorf("wire: %s%s: %s", where, path, fmt.Sprintf(format, args...))
 }
 
-// add lays out what lies at an offset on the wire and in memory, and returns its size on the wire in bytes.
+// add lays out the value at these offsets on the wire and in memory, and returns its size on the wire in bytes.
 func (l *valueLayout) add(t reflect.Type, path string, at, from int) (size int, err error) {
 	if t.PkgPath() == "github.com/mlange-42/arche/ecs" && t.Name() == "Entity" {
 		return 0, l.fail(path, "entity handles are local to a world")
@@ -209,7 +208,7 @@ func (l *valueLayout) add(t reflect.Type, path string, at, from int) (size int, 
 	return size, l.append(path, run{at: at, from: from, size: size, count: 1, bool: t.Kind() == reflect.Bool})
 }
 
-// append adds a run, to the one before it where it is of the same kind and follows it in memory too.
+// append adds a run. It extends the previous run if that has the same kind and is adjacent in memory.
 func (l *valueLayout) append(path string, r run) error {
 	if n := len(l.runs); n > 0 {
 		last := &l.runs[n-1]
@@ -265,7 +264,7 @@ func (l *valueLayout) array(t reflect.Type, path string, at, from int) (size int
 		return 0, err
 	}
 	stride := int(t.Elem().Size())
-	if last := &l.runs[len(l.runs)-1]; last.at <= at && size == stride { // all of the element is in it, so all of the array is
+	if last := &l.runs[len(l.runs)-1]; last.at <= at && size == stride { // the last run contains the whole element, so it can contain the whole array
 		last.count += size / last.size * (t.Len() - 1)
 		return size * t.Len(), nil
 	}
@@ -274,12 +273,12 @@ func (l *valueLayout) array(t reflect.Type, path string, at, from int) (size int
 		if _, err := l.add(t.Elem(), path+"[]", at+i*size, from+i*stride); err != nil {
 			return 0, err
 		}
-		l.text = l.text[:text] // that of one element is enough
+		l.text = l.text[:text] // the text of one element is enough
 	}
 	return size * t.Len(), nil
 }
 
-// NotPlain tells why a type is not plain data: the end of an error's text.
+// NotPlain returns why a type is not plain data, as the end of an error text.
 func NotPlain(t reflect.Type) string {
 	switch t.Kind() {
 	case reflect.Int, reflect.Uint, reflect.Uintptr:

@@ -12,7 +12,7 @@ import (
 	"github.com/arche-netcode/netcode/internal/alloctest"
 )
 
-// embedded and hybrid are the sample of seed A, 6: a part that is sent whole, and a packed tail.
+// embedded and hybrid are the sample of seed A, 6: a part that is sent as a whole value, and a packed tail.
 type embedded struct {
 	A, B uint8
 	C    int16
@@ -44,7 +44,7 @@ func TestValueOfTheHybridSample(t *testing.T) {
 	require.Equal(t, hybrid{embedded{1, 2, -3}, 1.5, -300}, v)
 }
 
-// wholesome has each kind of number, in arrays and structs and without names.
+// wholesome has each kind of number, in arrays and structs and in unexported fields.
 type wholesome struct {
 	D [2]float64
 	mixed
@@ -113,7 +113,7 @@ func of[T any]() error {
 	return err
 }
 
-// A whole value gives the bytes of its numbers, fits exactly, is cut and shifted like anything else.
+// A whole value gives the bytes of its numbers, fits exactly, and fails when cut or shifted.
 func TestValueAgainstTheDumbModel(t *testing.T) {
 	c := mixedValue()
 	rapid.Check(t, func(t *rapid.T) {
@@ -170,7 +170,7 @@ func TestValueRefusesBadBools(t *testing.T) {
 	require.False(t, ok)
 }
 
-// Machines that keep the most significant byte first turn each number over.
+// Big-endian machines reverse the bytes of each number.
 func TestSwapRuns(t *testing.T) {
 	var layout valueLayout
 	_, err := layout.add(reflect.TypeFor[mixed](), "", 0, 0)

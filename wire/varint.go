@@ -5,7 +5,7 @@ import (
 	"math/bits"
 )
 
-// MaxVarint is the longest varint in bytes.
+// MaxVarint is the maximum length of a varint in bytes.
 const MaxVarint = 9
 
 // Bounds of the SQLite4 varint: the first number of each longer form. See the file format notes of
@@ -42,8 +42,8 @@ func AppendVarint(b []byte, v uint64) []byte {
 	return b
 }
 
-// ReadVarint reads the varint at the start of b and returns how many bytes it took. It accepts the
-// shortest form of a number and no other: errors are ErrTruncated and ErrMalformed.
+// ReadVarint parses the varint at the start of b and returns its length. It accepts only the shortest form of a number:
+// errors are ErrTruncated and ErrMalformed.
 func ReadVarint(b []byte) (v uint64, n int, err error) {
 	if len(b) == 0 {
 		return 0, 0, ErrTruncated
@@ -79,8 +79,8 @@ func ReadVarint(b []byte) (v uint64, n int, err error) {
 	return v, 1 + n, nil
 }
 
-// Zigzag32 maps signed to unsigned numbers so that small magnitudes become small numbers:
-// 0, -1, 1, -2, 2 become 0, 1, 2, 3, 4.
+// Zigzag32 maps signed to unsigned numbers so that small magnitudes give small numbers: 0, -1, 1, -2, 2 become 0, 1, 2,
+// 3, 4.
 func Zigzag32(v int32) uint32 { return uint32(v)<<1 ^ uint32(v>>31) }
 
 // Unzigzag32 is the inverse of Zigzag32.

@@ -15,15 +15,15 @@ import (
 	"github.com/arche-netcode/netcode/internal/usage"
 )
 
-// defaultGame is the game that runs unless another is given.
+// defaultGame is the game to run by default.
 const defaultGame = "./examples/arena"
 
-// deterministicGame is the game of verify unless another is given.
+// deterministicGame is the game of verify by default.
 const deterministicGame = "./examples/shooter"
 
-// runGame runs a command of a game's own program, which alone knows the game's components. The program is built first: go run
-// passes no signal on, and an interrupted run would not report. A program that ignores its arguments ends with status 0 too: verify
-// must print that there is no difference.
+// runGame runs a command of a game's own program, which has the game's components. It builds the program first instead
+// of calling go run, which passes no signals on: an interrupted run would not report. A program that ignores its
+// arguments exits with status 0, so verify must also print that there is no difference.
 func runGame(ctx context.Context, command string, args []string, out, progress io.Writer) (err error) {
 	usual := defaultGame
 	if command == "verify" {
@@ -38,7 +38,7 @@ func runGame(ctx context.Context, command string, args []string, out, progress i
 		return err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
-	program := filepath.Join(dir, "game.exe") // the name that Windows needs
+	program := filepath.Join(dir, "game.exe") // Windows needs the suffix
 	if err := build(ctx, game, program, progress); err != nil {
 		return fmt.Errorf("netcode %s -game PACKAGE names your game; go build %s: %w: the reason stands above%s", command, game, err, wayOut(game, command))
 	}
@@ -53,7 +53,7 @@ func runGame(ctx context.Context, command string, args []string, out, progress i
 	if err := run.Run(); errors.As(err, &exit) {
 		err = fmt.Errorf("%s of %s ended with status %d: the reason stands above", command, game, exit.ExitCode())
 		if exit.ExitCode() == 2 {
-			err = usage.Errorf("%w", err) // So that the status is the game's.
+			err = usage.Errorf("%w", err) // so that the exit status is the game's
 		}
 		return err
 	} else if err != nil && !errors.Is(err, context.Canceled) {
@@ -65,7 +65,7 @@ func runGame(ctx context.Context, command string, args []string, out, progress i
 	return nil
 }
 
-// build builds a game. A folder is built in its own module; go looks for any other package in that of this folder.
+// build builds a game. A folder is built in its own module, any other package in the module of the current folder.
 func build(ctx context.Context, game, program string, progress io.Writer) error {
 	args := []string{"build", "-o", program, game}
 	if isFolder(game) {
@@ -76,7 +76,7 @@ func build(ctx context.Context, game, program string, progress io.Writer) error 
 	return b.Run()
 }
 
-// wayOut tells where a package that is no folder can be built.
+// wayOut returns a hint where a package other than a folder can be built.
 func wayOut(game, command string) string {
 	if isFolder(game) {
 		return ""
@@ -89,7 +89,7 @@ func isFolder(name string) bool {
 	return err == nil && info.IsDir()
 }
 
-// takeGame takes the flag -game out of the arguments, wherever it stands before a --; the others are the game's.
+// takeGame removes the flag -game from the arguments, anywhere before a --. The others belong to the game.
 func takeGame(args []string, usual string) (game string, others []string, err error) {
 	game = usual
 	for i := 0; i < len(args); i++ {

@@ -11,7 +11,8 @@ import (
 	"github.com/arche-netcode/netcode/transport/secure"
 )
 
-// runKey makes a key file that its owner alone can read, and prints the public key. A file that is there stays as it is.
+// runKey writes a new key to a file readable only by its owner, and prints the public key. It does not change an
+// existing file.
 func runKey(args []string, out io.Writer) error {
 	if len(args) != 1 {
 		return usage.Errorf("key wants one file, as in netcode key server.key")
@@ -27,7 +28,7 @@ func runKey(args []string, out io.Writer) error {
 	return nil
 }
 
-// makeKey writes a new key. It never writes over a file.
+// makeKey writes a new key. It never overwrites a file.
 func makeKey(name string) (key secure.Key, err error) {
 	if key, err = secure.NewKey(); err != nil {
 		return key, err

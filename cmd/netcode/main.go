@@ -1,4 +1,4 @@
-// Command netcode makes tables of prefix codes from recordings of a game, looks at recordings, plays, cuts and compares them, makes keys for
+// Command netcode trains tables of prefix codes on recordings of a game, inspects recordings, plays, cuts and compares them, makes keys for
 // transport/secure, compares lock files of protocols, and lets bots play.
 //
 //	netcode train -o game.tables recording...
@@ -58,7 +58,7 @@ func main() {
 	}
 }
 
-// run is main with its surroundings as arguments.
+// run is main with its environment as arguments.
 func run(args []string, out, progress io.Writer) error {
 	if len(args) == 0 {
 		return usage.Errorf("no command: train, info, play, verify, cut, diff, tap, ship, key, schema or bots; netcode help says what they do")
@@ -82,7 +82,7 @@ func run(args []string, out, progress io.Writer) error {
 		return runKey(args[1:], out)
 	case "schema":
 		return runSchema(args[1:], os.Stdin, out)
-	case "bots", "play", "verify", "tap": // of the game's own program
+	case "bots", "play", "verify", "tap": // commands of the game's own program
 		ctx, stop := systems.Interrupt(context.Background())
 		defer stop()
 		return runGame(ctx, args[0], args[1:], out, progress)
@@ -90,12 +90,12 @@ func run(args []string, out, progress io.Writer) error {
 	return usage.Errorf("no command %q: there are train, info, play, verify, cut, diff, tap, ship, key, schema and bots; netcode help says what they do", args[0])
 }
 
-// isHelp reports whether an argument asks for the usage; that of some commands is their flags'.
+// isHelp reports whether an argument asks for help.
 func isHelp(arg string) bool {
 	return arg == "help" || arg == "-h" || arg == "-help" || arg == "--help"
 }
 
-// runShip writes the shipped tables. The build must happen once more before they are used.
+// runShip writes the shipped tables. They take effect with the next build.
 func runShip(args []string, out io.Writer) error {
 	if len(args) != 1 {
 		return usage.Errorf("ship wants one file, as in netcode ship FILE")
@@ -112,7 +112,7 @@ func runShip(args []string, out io.Writer) error {
 	return replace(args[0], text)
 }
 
-// runInfo tells what is in recordings. A recording that is damaged is an error, after all of them were looked at.
+// runInfo prints a summary of recordings. A damaged recording is an error, after all of them were inspected.
 func runInfo(args []string, out io.Writer) error {
 	if len(args) == 0 {
 		return usage.Errorf("info wants recordings, as in netcode info FILE...")
@@ -148,21 +148,21 @@ func inspect(name string) (*record.Info, error) {
 	return record.Inspect(f)
 }
 
-// heldOut is the part of a recording, its last, on which what was learned from the rest is measured.
+// heldOut is the fraction of a recording, at its end, that is used to measure tables trained on the rest.
 const heldOut = 0.2
 
-// source is one recording and where its last part begins.
+// source is a recording and the tick at which its held-out part starts.
 type source struct {
 	name        string
 	first, last tick.Tick
 	measured    tick.Tick
-	ticks       int // that its heads tell of
-	learned     int // ticks
+	ticks       int // number of ticks by its heads
+	learned     int // number of ticks trained on
 	damaged     bool
 	components  []string
 }
 
-// sourceOf looks at a recording. Of a damaged one it warns: what is whole of it is learned from.
+// sourceOf inspects a recording. It warns if the recording is damaged; the undamaged parts are used.
 func sourceOf(name string, progress io.Writer) (source, error) {
 	info, err := inspect(name)
 	if err != nil {
@@ -186,10 +186,10 @@ func sourceOf(name string, progress io.Writer) (source, error) {
 	return s, nil
 }
 
-// without tells what was not learned from.
+// without describes the parts that were not trained on.
 func (s *source) without() string {
 	switch {
-	case s.learned < s.ticks: // with sums that are right: no recorder wrote them
+	case s.learned < s.ticks: // valid checksums: no recorder wrote these ticks
 		return fmt.Sprintf(", without %d that make no sense and what is damaged", s.ticks-s.learned)
 	case s.damaged:
 		return ", without what is damaged"
@@ -197,8 +197,8 @@ func (s *source) without() string {
 	return ""
 }
 
-// alike refuses recordings of two protocols: tables go by the names of components, and those of two games would be mixed. Only
-// components count, as nothing else is learned from.
+// alike returns an error for recordings of different protocols: tables are named after components, and those of two
+// games would be mixed. It compares components only, since nothing else is trained.
 func alike(a, b *source) error {
 	for i := range max(len(a.components), len(b.components)) {
 		of := func(s *source) string {
@@ -214,7 +214,7 @@ func alike(a, b *source) error {
 	return nil
 }
 
-// parseTrain reads the command line of train. Flags may stand before the recordings, between them and behind.
+// parseTrain parses the command line of train. Flags may be anywhere among the recordings.
 func parseTrain(args []string, progress io.Writer) (to, measured string, names []string, err error) {
 	flags := flag.NewFlagSet("train", flag.ContinueOnError)
 	flags.SetOutput(progress)
@@ -246,7 +246,7 @@ func parseTrain(args []string, progress io.Writer) (to, measured string, names [
 	return "", "", nil, err
 }
 
-// sourcesOf looks at the recordings, and at the other one that is measured if there is one.
+// sourcesOf inspects the recordings, and the one to measure if there is one.
 func sourcesOf(to, measured string, names []string, progress io.Writer) (sources, other []source, err error) {
 	all := names
 	if measured != "" {
@@ -279,8 +279,8 @@ func sourcesOf(to, measured string, names []string, progress io.Writer) (sources
 	return sources[:len(names)], other, nil
 }
 
-// runTrain learns from the first part of each recording, says what that gains on the last, then learns from all. With another
-// recording to measure, it learns from all and tells what that gains there.
+// runTrain trains on the first part of each recording, prints the gain on the last part, then trains on all. With
+// another recording to measure, it trains on all and prints the gain there.
 func runTrain(args []string, out, progress io.Writer) error {
 	to, measured, names, err := parseTrain(args, progress)
 	if err != nil {
@@ -324,7 +324,7 @@ func runTrain(args []string, out, progress io.Writer) error {
 	return replace(to, text)
 }
 
-// tellLeftOut names the first of the tables for which there was no room.
+// tellLeftOut prints the first of the tables that did not fit.
 func tellLeftOut(names []string, progress io.Writer) {
 	const shown = 5
 	if len(names) == 0 {
@@ -338,7 +338,7 @@ func tellLeftOut(names []string, progress io.Writer) {
 		strings.Join(names[:min(len(names), shown)], ", "), more)
 }
 
-// gain tells what rows of the parts that are measured take, with the tables that ship and with what was learned.
+// gain prints the size of rows in the measured parts, with the shipped tables and with the trained ones.
 func gain(where string, sources []source, part *delta.Trainer, out, progress io.Writer) error {
 	learned, err := part.BuildKnown(record.LeastCounted)
 	if err != nil {
@@ -368,7 +368,7 @@ func gain(where string, sources []source, part *delta.Trainer, out, progress io.
 	return nil
 }
 
-// open opens the recording and reports progress as it is read.
+// open opens the recording and reports the progress of reading.
 func (s *source) open(what string, progress io.Writer) (*os.File, func(tick.Tick), error) {
 	f, err := os.Open(s.name)
 	said := -1
@@ -380,7 +380,7 @@ func (s *source) open(what string, progress io.Writer) (*os.File, func(tick.Tick
 	}, err
 }
 
-// learn learns from all but the last part.
+// learn trains on all but the held-out part.
 func (s *source) learn(counting *delta.Counting, progress io.Writer) error {
 	return s.learnFrom("learning", s.first, s.measured, counting, progress)
 }

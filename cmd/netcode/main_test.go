@@ -33,7 +33,7 @@ type boat struct {
 	Oars uint8
 }
 
-// recorded writes a recording of boats on waves: motion that the shipped tables do not know well.
+// recorded writes a recording of boats on waves, a motion that the shipped tables do not fit well.
 func recorded(t *testing.T, ticks int) string {
 	t.Helper()
 	p, err := quantize.Compile(reflect.TypeFor[boat](), "boat")
@@ -115,7 +115,7 @@ func TestInfoListsTheRecording(t *testing.T) {
 	require.Contains(t, out.String(), "cut off")
 }
 
-// damaged is a copy of a recording with one byte of its second chunk that is another.
+// damaged returns a copy of a recording with one changed byte in its second chunk.
 func damaged(t *testing.T, name string) string {
 	t.Helper()
 	text, err := os.ReadFile(name)
@@ -156,7 +156,7 @@ func TestTrainPassesOverDamage(t *testing.T) {
 	require.NoError(t, err)
 }
 
-// Another recording is measured whole, and nothing of it is learned.
+// Another recording is measured completely, and not used for training.
 func TestTrainMeasuresOnAnotherRecording(t *testing.T) {
 	name, other, folder := recorded(t, 300), recorded(t, 90), t.TempDir()
 	alone, with := filepath.Join(folder, "alone"), filepath.Join(folder, "with")
@@ -176,7 +176,7 @@ func TestTrainMeasuresOnAnotherRecording(t *testing.T) {
 	require.ErrorContains(t, run([]string{"train", "-o", other, "-measure", other, name}, &out, &progress), "a recording to read")
 }
 
-// The command names the tables that there was no room for.
+// The command names the tables that did not fit.
 func TestTrainNamesLeftOutComponents(t *testing.T) {
 	p, err := quantize.Compile(reflect.TypeFor[struct{ A [90]uint16 }](), "many")
 	require.NoError(t, err)
@@ -214,7 +214,7 @@ func TestTrainNamesLeftOutComponents(t *testing.T) {
 	require.Empty(t, said.String())
 }
 
-// Flags may stand behind the recordings, and what is missing is said.
+// Flags may follow the recordings, and missing arguments are reported.
 func TestTrainTakesFlagsAnywhere(t *testing.T) {
 	name := recorded(t, 60)
 	for _, args := range [][]string{{name, "-o", "to"}, {"-o", "to", name}, {name, "-o=to", name}, {"-o", "to", "--", name}} {
@@ -241,7 +241,7 @@ func TestTrainTakesFlagsAnywhere(t *testing.T) {
 	}
 }
 
-// Recordings of two games are not learned from together: neither's tables would be right.
+// Recordings of two games are not trained together: the tables would fit neither.
 func TestTrainRefusesRecordingsOfTwoProtocols(t *testing.T) {
 	one := recorded(t, 60)
 	text, err := os.ReadFile(one)
@@ -312,7 +312,7 @@ func TestHelp(t *testing.T) {
 	require.Error(t, run([]string{"dance"}, &out, &progress))
 }
 
-// The command bots starts the program of a game, and what is wrong there is its error.
+// The command bots starts a game's program, and returns its error.
 func TestBotsStartTheProgramOfAGame(t *testing.T) {
 	var out, progress bytes.Buffer
 	err := run([]string{"bots", "-game", "../../examples/arena"}, &out, &progress)
@@ -320,12 +320,12 @@ func TestBotsStartTheProgramOfAGame(t *testing.T) {
 	require.Equal(t, 2, usage.Status(err), "as the game's")
 	require.Contains(t, progress.String(), "-addr is missing")
 	require.ErrorContains(t, run([]string{"bots", "-game"}, &out, &progress), "-game needs a value")
-	for _, command := range []string{"bots", "tap"} { // There is no examples/arena in this folder.
+	for _, command := range []string{"bots", "tap"} { // there is no examples/arena in this folder
 		require.Regexp(t, "^netcode "+command+" -game PACKAGE names your game", run([]string{command, "-n", "2"}, &out, &progress).Error())
 	}
 }
 
-// echo is a folder with a game in a module of its own that ignores its command and prints its other arguments.
+// echo creates a folder with a game in its own module, which ignores its command and prints its other arguments.
 func echo(t *testing.T) string {
 	t.Helper()
 	folder := filepath.Join(t.TempDir(), "start")
@@ -336,7 +336,7 @@ func echo(t *testing.T) string {
 	return folder
 }
 
-// A folder outside this module is built in its own. Of other packages the error says where to build them.
+// A folder outside this module is built in its own module. For other packages the error says where to build them.
 func TestAGameOfAnotherModule(t *testing.T) {
 	folder := echo(t)
 	elsewhere := filepath.Join(filepath.Dir(folder), "elsewhere")
@@ -354,7 +354,7 @@ func TestAGameOfAnotherModule(t *testing.T) {
 	require.Equal(t, "FILE\n", out.String())
 }
 
-// A game that ignores the command verify has not found that there is no difference.
+// A game that ignores the command verify does not count as free of differences.
 func TestVerifyNeedsAnAnswer(t *testing.T) {
 	folder := echo(t)
 	for answer, fine := range map[string]bool{"": false, "FILE": false, "there is no difference": false, "no difference": true, "FILE\nno difference\nbye": true, "-help": true} {
@@ -371,7 +371,7 @@ func TestVerifyNeedsAnAnswer(t *testing.T) {
 	}
 }
 
-// The game may stand anywhere before a --; all else is its own.
+// The flag -game may be anywhere before a --; all else belongs to the game.
 func TestTheGameStandsAnywhere(t *testing.T) {
 	for given, want := range map[string][2]string{
 		"":                              {defaultGame, ""},
@@ -391,7 +391,7 @@ func TestTheGameStandsAnywhere(t *testing.T) {
 	}
 }
 
-// untilLine ends a context when a line of the table of bots has come.
+// untilLine ends a context after the first line of the table of bots.
 type untilLine struct {
 	text bytes.Buffer
 	end  func()
@@ -405,7 +405,8 @@ func (u *untilLine) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// An interrupted run reports: the game's program is told, which go run would not tell. Nobody serves the bots, which is why it fails.
+// An interrupted run still reports: the signal reaches the game's program, which go run would prevent. It fails because
+// there is no server.
 func TestInterruptedBotsReport(t *testing.T) {
 	ctx, end := context.WithCancel(t.Context())
 	out, progress := untilLine{end: end}, bytes.Buffer{}

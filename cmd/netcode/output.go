@@ -11,7 +11,8 @@ import (
 	"github.com/arche-netcode/netcode/record"
 )
 
-// mayWrite refuses to write over a recording: over one that is read, under whatever name, and over any other that begins as one of this version does.
+// mayWrite refuses to overwrite a recording: one of the inputs, under any name, or any other file that starts like a
+// recording of this version.
 func mayWrite(to string, inputs ...string) error {
 	there, err := os.Stat(to)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -38,11 +39,11 @@ func mayWrite(to string, inputs ...string) error {
 	return nil
 }
 
-// usualMode is that of a new file, from which the umask takes.
+// usualMode is the mode of a new file, before the umask.
 const usualMode = fs.FileMode(0o644)
 
-// replace writes a file in one go: who reads it meanwhile, or after a failure, finds what was there before. Where that cannot be done, with a
-// device, a link to nothing, or in a folder that takes no new file, it is written to.
+// replace writes a file atomically: a concurrent reader, or one after a failure, sees the old contents. If that is
+// impossible (a device, a dangling link, a folder without write permission) it writes to the file itself.
 func replace(to string, text []byte) error {
 	return replaceBy(to, func(out io.Writer) error {
 		_, err := out.Write(text)
@@ -50,7 +51,7 @@ func replace(to string, text []byte) error {
 	})
 }
 
-// replaceBy is replace with a function that writes. Where that fails, all is as before.
+// replaceBy is replace with a function that writes. If the function fails, nothing changes.
 func replaceBy(to string, write func(out io.Writer) error) error {
 	there, err := os.Stat(to)
 	if link, lerr := os.Lstat(to); err != nil && lerr == nil && link.Mode()&fs.ModeSymlink != 0 || err == nil && !there.Mode().IsRegular() {
@@ -81,7 +82,7 @@ func replaceBy(to string, write func(out io.Writer) error) error {
 	return nil
 }
 
-// writeTo writes to a file as it is.
+// writeTo writes to an existing file in place.
 func writeTo(name string, write func(out io.Writer) error) error {
 	file, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, usualMode)
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// No recording is lost to a name that was mistaken.
+// A mistaken file name never overwrites a recording.
 func TestTrainWritesOverNoRecording(t *testing.T) {
 	name, other := recorded(t, 60), recorded(t, 30)
 	link := filepath.Join(t.TempDir(), "link")
@@ -30,7 +30,7 @@ func TestTrainWritesOverNoRecording(t *testing.T) {
 	}
 }
 
-// Tables that were there are replaced, with no other file left behind, and keep who may read them.
+// Existing tables are replaced without leaving other files, and keep their permissions.
 func TestTrainReplacesTables(t *testing.T) {
 	name, folder := recorded(t, 60), t.TempDir()
 	to := filepath.Join(folder, "game.tables")
@@ -49,7 +49,7 @@ func TestTrainReplacesTables(t *testing.T) {
 	require.NoError(t, run([]string{"train", "-o", os.DevNull, name}, io.Discard, io.Discard))
 }
 
-// A new file is what the umask leaves of it, one that was there keeps its mode, and a link to nothing becomes one to a file.
+// A new file has the umask's mode, an existing one keeps its mode, and a dangling link becomes a link to a file.
 func TestReplaceIsLikeWriting(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("modes and links are others there")

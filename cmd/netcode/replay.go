@@ -49,13 +49,13 @@ func runCut(args []string, out, progress io.Writer) error {
 	return nil
 }
 
-// noDifference is the line that diff, and a game's command verify, print when there is none.
+// noDifference is the line that diff, and a game's command verify, print if there is none.
 const noDifference = "no difference"
 
-// errDiffer is the error of diff for recordings that differ.
+// errDiffer is diff's error for recordings that differ.
 var errDiffer = errors.New("the recordings differ")
 
-// runDiff names the first difference of two recordings.
+// runDiff prints the first difference between two recordings.
 func runDiff(args []string, out io.Writer) error {
 	if len(args) != 2 {
 		return usage.Errorf("diff wants two recordings, as in netcode diff A B")

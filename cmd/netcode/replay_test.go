@@ -51,7 +51,7 @@ func TestCutAndDiffRefuse(t *testing.T) {
 	}
 }
 
-// A cut that fails leaves the file that was there before. It does not remove a device.
+// A failed cut leaves the existing file unchanged. It does not remove a device.
 func TestACutThatFailsLeavesWhatWasThere(t *testing.T) {
 	name := recorded(t, 40)
 	to := filepath.Join(t.TempDir(), "notes.txt")

@@ -9,7 +9,7 @@ import (
 	"github.com/arche-netcode/netcode/schema"
 )
 
-// errBreaks is the error of locks whose builds do not play together: its status is 1.
+// errBreaks is the error for locks whose builds cannot play together; the exit status is 1.
 var errBreaks = errors.New("the change breaks players: see the ways out above")
 
 // runSchema compares two lock files.

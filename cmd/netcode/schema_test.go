@@ -30,7 +30,7 @@ func lockOf(t *testing.T, register func(p *netcode.Protocol)) string {
 	return name
 }
 
-// A script tells by the status if a release breaks players, and people by the text.
+// The exit status tells a script whether a release breaks players; the text tells people.
 func TestSchemaCheck(t *testing.T) {
 	old := lockOf(t, func(p *netcode.Protocol) { netcode.Replicate[hull](p) })
 	same := lockOf(t, func(p *netcode.Protocol) { netcode.Replicate[hull](p, netcode.Every(2)) })

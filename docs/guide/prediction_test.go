@@ -3,6 +3,8 @@ package guide_test
 import (
 	"fmt"
 	"math"
+	"os"
+	"strings"
 	"testing"
 	"time"
 
@@ -56,6 +58,18 @@ func move(s *predict.Step) { // the game's rules, on both sides
 		}
 		at.X, at.Y = at.X+float32(pace.X*dt), at.Y+float32(pace.Y*dt)
 	}
+}
+
+func admit(group *systems.ServerSystems, world *ecs.World, rules ...predict.System) {
+	predict.Simulate(group, predict.Config{}, rules...)
+	build, tanks := generic.NewMap4[components.Replicated, components.Owner, Body, Pace](world), map[netcode.ClientID]ecs.Entity{}
+	group.Server.OnConnect(func(id netcode.ClientID) {
+		tanks[id] = build.NewWith(&components.Replicated{}, &components.Owner{Client: id}, &Body{}, &Pace{})
+	})
+	group.Server.OnDisconnect(func(id netcode.ClientID, _ *netcode.CloseError) {
+		world.RemoveEntity(tanks[id])
+		delete(tanks, id)
+	})
 }
 
 func join(group *systems.ClientSystems, stick func() Stick, rules ...predict.System) *predict.Simulation {
@@ -138,15 +152,6 @@ func relayed(p *netcode.Protocol) { // on both sides
 
 const bang = 1
 
-// driven is the server of the page: each client gets a tank, as it got its avatar on the page start.md.
-func driven(group *systems.ServerSystems, world *ecs.World) {
-	predict.Simulate(group, predict.Config{}, predict.Func(move), &gun{})
-	tanks := generic.NewMap4[components.Replicated, components.Owner, Body, Pace](world)
-	group.Server.OnConnect(func(id netcode.ClientID) {
-		tanks.NewWith(&components.Replicated{}, &components.Owner{Client: id}, &Body{}, &Pace{})
-	})
-}
-
 func explain(sim *predict.Simulation, play, stop func(predict.Effect), drop func(ecs.Entity), log func(string)) {
 	// begin guide
 	sim.OnEffect(play)  // a sound: once, however often the tick is replayed
@@ -176,7 +181,7 @@ func TestGuidePrediction(t *testing.T) {
 	heard, wrong, unspawned := 0, []string(nil), 0
 	n := nettest.New(t, nettest.Config{
 		Protocol: p, Clients: 1, Seed: 4, Link: transport.Link{Delay: 100 * time.Millisecond, Loss: .05},
-		Setup: driven,
+		Setup: func(s *systems.ServerSystems, w *ecs.World) { admit(s, w, predict.Func(move), &gun{}) },
 		SetupClient: func(_ int, c *systems.ClientSystems, _ *ecs.World) {
 			sim = join(c, func() Stick { return stick }, predict.Func(move), &gun{})
 			explain(sim, func(predict.Effect) { heard++ }, func(predict.Effect) { heard-- }, func(ecs.Entity) { unspawned++ }, func(s string) { wrong = append(wrong, s) })
@@ -211,6 +216,13 @@ func TestGuidePrediction(t *testing.T) {
 	require.EqualValues(t, 0, sim.Stats().Mispredictions)
 	n.Heal()
 	n.AssertConverge()
+	n.Clients[0].Close()
+	n.Run(time.Second)
+	require.Zero(t, n.Server.Store().Len())
+
+	page, err := os.ReadFile("prediction.md")
+	require.NoError(t, err)
+	require.LessOrEqual(t, strings.Count(shown("prediction.md", string(page))[0].code, "\n"), 60, "lines to a predicted player")
 }
 
 // Two players of the page predict each other with relayed inputs.
@@ -224,7 +236,7 @@ func TestGuideRelayedInputs(t *testing.T) {
 	n := nettest.New(t, nettest.Config{
 		Protocol: p, Clients: 2, Seed: 5, Link: transport.Link{Delay: 50 * time.Millisecond, Loss: .1},
 		Setup: func(s *systems.ServerSystems, w *ecs.World) {
-			driven(s, w)
+			admit(s, w, predict.Func(move), &gun{})
 			tanks := generic.NewFilter1[Body]().Without(generic.T[components.Predicted]())
 			s.Add(netcode.StagePreUpdate, systems.Func(func(w *ecs.World) { w.Batch().Add(tanks.Filter(w), ecs.ComponentID[components.Predicted](w)) }))
 		},

@@ -27,6 +27,7 @@ func TestAWorldThatSeveralPlayersPushIsPredicted(t *testing.T) {
 		require.True(t, relayed.Relayed)
 		require.False(t, unknown.Relayed)
 		require.True(t, relayed.Converged && unknown.Converged)
+		require.Zero(t, relayed.Doubled+relayed.Lost+unknown.Doubled+unknown.Lost)
 		require.Less(t, relayed.Mispredictions, .7*unknown.Mispredictions)
 		require.Less(t, relayed.Others.Mean, .9*unknown.Others.Mean)
 	}

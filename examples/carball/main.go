@@ -3,14 +3,15 @@
 // with the same links and the same bots, on a virtual clock.
 //
 // A row tells the ticks from an input to its effect on the screen, how often the server's state was not the predicted one, how often an
-// input of another player was not as it was guessed, how many ticks were replayed, and how far what was shown was from the
-// server's truth of the same tick. At the end all stand still, and every client's world must come to equal the server's.
+// input of another player was not as it was guessed, how many ticks were replayed, how far what was shown was from the server's truth of
+// the same tick, and how many boosts players heard that the server did not make, or did not hear. At the end all stand still, and every
+// client's world must come to equal the server's.
 //
 //	go run .                                  all links, with and without relayed inputs: 24 rows in some seconds
 //	go run . -rtt 150ms -loss 5 -delay 0,2,4,8   input delays on one link
 //	go run . -rtt 150ms -loss 5 -inspect 127.0.0.1:6060   in real time, with the server of each row in a browser
 //
-// The exit status is 0 if every world converged and every input had its effect in its tick, InputDelay later.
+// The exit status is 0 if every world converged, every input had its effect in its tick, InputDelay later, and each boost was heard once.
 package main
 
 import (

@@ -41,6 +41,7 @@ type match struct {
 	loops   []*systems.Runner
 	players []*player
 	truth   map[netcode.NetworkID]map[netcode.Tick]Place
+	boosts  boosts // That the server made.
 	places  *generic.Filter2[components.Replicated, Place]
 }
 
@@ -80,7 +81,7 @@ func (m *match) config(stream int) netcode.Config {
 
 func newMatch(s setting, players int, seed uint64) (*match, error) {
 	m := &match{
-		setting: s, seed: seed, network: memory.NewNetwork(), truth: map[netcode.NetworkID]map[netcode.Tick]Place{},
+		setting: s, seed: seed, network: memory.NewNetwork(), truth: map[netcode.NetworkID]map[netcode.Tick]Place{}, boosts: boosts{},
 		places: generic.NewFilter2[components.Replicated, Place](),
 	}
 	p := protocol(s.relayed)
@@ -94,7 +95,10 @@ func newMatch(s setting, players int, seed uint64) (*match, error) {
 	world := ecs.NewWorld()
 	m.world = &world
 	group := systems.NewServer(m.server, socket, m.clock)
-	predict.Simulate(group, predict.Config{}, predict.Func(m.note), newPhysics())
+	owner := ecs.ComponentID[components.Owner](&world)
+	predict.Simulate(group, predict.Config{}, predict.Func(m.note), newPhysics()).OnEffect(func(e predict.Effect) {
+		m.boosts[boost{(*components.Owner)(world.Get(e.Entity, owner)).Client, e.Tick}]++
+	})
 	m.loops = append(m.loops, systems.NewRunner(&world, group, frameRate))
 	ball := generic.NewMap4[components.Replicated, components.Predicted, Place, Motion](&world)
 	ball.NewWith(&components.Replicated{}, &components.Predicted{}, &Place{}, &Motion{})
@@ -125,13 +129,14 @@ func (m *match) join(p *netcode.Protocol, server transport.Addr) error {
 	}
 	world := ecs.NewWorld()
 	one := &player{
-		client: client, world: &world, random: rand.New(rand.NewPCG(m.seed, uint64(n))),
+		client: client, world: &world, boosts: boosts{}, random: rand.New(rand.NewPCG(m.seed, uint64(n))),
 		shown: generic.NewFilter2[components.Replicated, components.Smooth[Place]](), owner: ecs.ComponentID[components.Owner](&world),
 	}
 	group := systems.NewClient(client, socket, m.clock)
 	group.Add(netcode.StagePreUpdate, systems.Func(one.act))
 	one.sim = predict.Simulate(group, predict.Config{InputDelay: m.setting.delay}, newPhysics())
 	one.sim.OnEffect(one.countBoost)
+	one.sim.OnCancel(one.cancelBoost)
 	group.Add(netcode.StagePostLateUpdate, systems.Func(one.look))
 	m.players = append(m.players, one)
 	m.loops = append(m.loops, systems.NewRunner(&world, group, frameRate))
@@ -176,6 +181,7 @@ func (m *match) play(seconds int) row {
 	m.run(7 * frameRate)
 	r.Converged = true
 	for _, p := range m.players {
+		m.addBoosts(&r, p)
 		_, differs := netecs.FirstDifference(m.server.Store(), nil, p.world, m.server.Protocol().Schema())
 		r.Converged = r.Converged && p.client.State() == netcode.Connected && !differs
 	}

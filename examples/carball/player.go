@@ -35,7 +35,8 @@ type player struct {
 	drive   Drive // Its last action.
 	whim    float64
 	samples []sample
-	heard   int          // Boosts, in the tick of the press or later.
+	heard   int          // Boosts, in the tick of the press.
+	boosts  boosts       // Those of the own car that were heard and not cancelled.
 	delay   netcode.Tick // From the tick of the press until it was heard, of all together.
 }
 
@@ -92,13 +93,25 @@ func (p *player) chase() {
 
 // countBoost counts boosts of the own car.
 func (p *player) countBoost(e predict.Effect) {
-	if e.Age > 0 || !p.world.Alive(e.Entity) || !p.world.Has(e.Entity, p.owner) {
-		return // The press came too late to the server, and another tick has it.
+	if !p.isOwn(e) {
+		return
 	}
-	if (*components.Owner)(p.world.Get(e.Entity, p.owner)).Client == p.client.ID() {
+	p.boosts[boost{p.client.ID(), e.Tick}]++
+	if e.Age == 0 { // Else the press came too late to the server, and another tick has it.
 		p.heard++
 		p.delay += p.client.Time().Tick - e.Tick
 	}
+}
+
+// cancelBoost takes a boost of the own car back.
+func (p *player) cancelBoost(e predict.Effect) {
+	if p.isOwn(e) {
+		p.boosts[boost{p.client.ID(), e.Tick}]--
+	}
+}
+
+func (p *player) isOwn(e predict.Effect) bool {
+	return p.world.Alive(e.Entity) && p.world.Has(e.Entity, p.owner) && (*components.Owner)(p.world.Get(e.Entity, p.owner)).Client == p.client.ID()
 }
 
 // look is a system: at the end of each frame the player looks where everything is shown.

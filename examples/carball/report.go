@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"io"
 	"math"
+
+	"github.com/arche-netcode/netcode"
 )
 
 // row is the outcome of one match. Counters are of one player.
@@ -20,6 +22,8 @@ type row struct {
 	Replayed       float64   `json:"replayed_ticks_per_second"`
 	Own            distances `json:"own_car"` // As shown, against the server's of that tick.
 	Others         distances `json:"others"`  // Other cars and the ball.
+	Doubled        int       `json:"doubled"` // Boosts of own cars that were heard, not cancelled, and are none of the server, of all players.
+	Lost           int       `json:"lost"`    // Boosts of the server that their players did not hear.
 	Received       float64   `json:"bytes_received_per_second"`
 	Converged      bool      `json:"converged"`
 
@@ -77,10 +81,31 @@ func (m *match) addErrors(r *row, p *player) {
 	}
 }
 
+// boosts counts boosts.
+type boosts map[boost]int
+
+// boost is the tick of a boost, and its player.
+type boost struct {
+	player netcode.ClientID
+	tick   netcode.Tick
+}
+
+// addBoosts compares the boosts that a player heard with the server's.
+func (m *match) addBoosts(r *row, p *player) {
+	for of, n := range p.boosts {
+		r.Doubled += max(n-m.boosts[of], 0)
+	}
+	for of, n := range m.boosts {
+		if of.player == p.client.ID() {
+			r.Lost += max(n-p.boosts[of], 0)
+		}
+	}
+}
+
 // fine tells if all went as it should.
 func fine(rows []row) bool {
 	for _, r := range rows {
-		if !r.Converged || r.heard == 0 || r.DelayTicks != float64(r.InputDelay) {
+		if !r.Converged || r.heard == 0 || r.DelayTicks != float64(r.InputDelay) || r.Doubled+r.Lost > 0 {
 			return false
 		}
 	}
@@ -89,8 +114,8 @@ func fine(rows []row) bool {
 
 // table is for people.
 func table(w io.Writer, rows []row) error {
-	fmt.Fprintln(w, "            input  inputs of  delay mispredicted wrong guesses corrected replayed   own car, mm  others, ball, mm  received")
-	fmt.Fprintln(w, "   rtt loss delay  others     ticks         /min          /min      /min  ticks/s   mean    max     mean    max    bytes/s  worlds")
+	fmt.Fprintln(w, "            input  inputs of  delay mispredicted wrong guesses corrected replayed   own car, mm  others, ball, mm     boosts     received")
+	fmt.Fprintln(w, "   rtt loss delay  others     ticks         /min          /min      /min  ticks/s   mean    max     mean    max  doubled lost  bytes/s  worlds")
 	for _, r := range rows {
 		relayed, worlds := "unknown", "differ"
 		if r.Relayed {
@@ -99,8 +124,8 @@ func table(w io.Writer, rows []row) error {
 		if r.Converged {
 			worlds = "equal"
 		}
-		_, err := fmt.Fprintf(w, "%4.0fms %3.0f%% %5d  %-9s %6.2f %12.0f %13.0f %9.0f %8.0f %6.0f %6.0f   %6.0f %6.0f %10.0f  %s\n", r.RTT, 100*r.Loss, r.InputDelay, relayed,
-			r.DelayTicks, r.Mispredictions, r.Guessed, r.Corrected, r.Replayed, r.Own.Mean, r.Own.Max, r.Others.Mean, r.Others.Max, r.Received, worlds)
+		_, err := fmt.Fprintf(w, "%4.0fms %3.0f%% %5d  %-9s %6.2f %12.0f %13.0f %9.0f %8.0f %6.0f %6.0f   %6.0f %6.0f %8d %4d %8.0f  %s\n", r.RTT, 100*r.Loss, r.InputDelay, relayed,
+			r.DelayTicks, r.Mispredictions, r.Guessed, r.Corrected, r.Replayed, r.Own.Mean, r.Own.Max, r.Others.Mean, r.Others.Max, r.Doubled, r.Lost, r.Received, worlds)
 		if err != nil {
 			return err
 		}

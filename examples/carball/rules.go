@@ -23,7 +23,7 @@ const (
 	thrust                = 25. // m/s²
 	grip                  = .8  // Share of its sideways speed that a car loses in a tick.
 	turning               = 3.  // rad/s at full lock
-	boost                 = 6.  // m/s, at once
+	boostSpeed            = 6.  // m/s, at once
 	rolling               = .95 // Share of the speed that is left after a tick.
 	rest                  = .06 // m/s and rad/s: what is slower stands still.
 )
@@ -166,7 +166,7 @@ func (b *body) drive(d Drive, seconds float64) {
 	along, across := v.Dot(ahead), v.Dot(ahead.Perp())
 	along += float64(d.Throttle) * thrust * seconds
 	if d.Boost {
-		along += boost
+		along += boostSpeed
 	}
 	v = ahead.Mult(along).Add(ahead.Perp().Mult(across * (1 - grip)))
 	b.cp.SetVelocity(v.X, v.Y)

@@ -42,6 +42,29 @@ func TestEveryPressIsSeenInItsTick(t *testing.T) {
 	require.Less(t, r.Links[0].ErrorMax, 1., "without a network in between there is no error at all")
 }
 
+// Ten minutes at the worst link.
+func TestNothingIsMispredictedInTenMinutes(t *testing.T) {
+	s := play(t, "-json -seconds 600 -rtt 300ms -loss 20").Links[0]
+	require.Zero(t, s.Mispredictions, "%+v", s)
+	require.Zero(t, s.DelayTicks, "%+v", s)
+	require.Zero(t, s.Doubled+s.Lost, "%+v", s)
+	require.Greater(t, s.Shots, 600, "%+v", s)
+}
+
+// Each misprediction that is provoked is explained by the system that blows on the server alone. All worlds are equal in the end.
+func TestAProvokedMispredictionNamesItsSystem(t *testing.T) {
+	r := play(t, "-json -seconds 30 -rtt 100ms,300ms -loss 5,20 -provoke")
+	require.True(t, r.Converged)
+	require.GreaterOrEqual(t, len(r.Explained), 4*6)
+	for _, e := range r.Explained {
+		require.Contains(t, e, "system 3, *main.gust")
+	}
+	for _, s := range r.Links {
+		require.Positive(t, s.Mispredictions, "%+v", s)
+		require.Zero(t, s.Doubled+s.Lost, "%+v", s)
+	}
+}
+
 // A press that comes too late is in another tick at the server: its flash is cancelled and heard there, and is neither doubled nor
 // lost.
 func TestAFlashIsHeardOnceThoughInputsComeLate(t *testing.T) {

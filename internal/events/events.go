@@ -17,9 +17,9 @@ type Queue struct {
 	Gone         func(wire.ClientID)                                   // Called after the functions of Left: the end's own cleanup.
 	Contain      func(name string, with wire.ClientID, f func())       // Calls a function of the game. A panic ends the connection to the client with.
 	OfClient     bool                                                  // The queue of a client: functions get the client's own id, and a panic is blamed on end 0, the server.
-	Waiting      []Event                                               // In order.
 
-	firing bool
+	waiting []Event // In order.
+	firing  bool
 }
 
 // Event is the begin, the end or the move of a connection, or a client that left for good.
@@ -31,20 +31,23 @@ type Event struct {
 }
 
 // Add queues an event.
-func (q *Queue) Add(e Event) { q.Waiting = append(q.Waiting, e) }
+func (q *Queue) Add(e Event) { q.waiting = append(q.waiting, e) }
 
-// Fire handles all queued events, also those that the called functions add.
+// Fire handles all queued events, also those that the called functions add. It is inlined: most frames have none.
 func (q *Queue) Fire() {
-	if len(q.Waiting) == 0 || q.firing {
-		return
+	if len(q.waiting) > 0 && !q.firing {
+		q.tellAll()
 	}
+}
+
+func (q *Queue) tellAll() {
 	q.firing = true
 	defer func() { q.firing = false }()
-	for i := 0; i < len(q.Waiting); i++ {
-		q.tell(q.Waiting[i])
+	for i := 0; i < len(q.waiting); i++ {
+		q.tell(q.waiting[i])
 	}
-	clear(q.Waiting)
-	q.Waiting = q.Waiting[:0]
+	clear(q.waiting)
+	q.waiting = q.waiting[:0]
 }
 
 // tell calls the functions for one event. After a panic of one, the others are still called.

@@ -3,9 +3,9 @@
 #include "go_asm.h"
 #include "textflag.h"
 
-// Of eight bodies: in which order their bytes are spread to numbers of 32 bits, so that the lower ones of each 64 are the first four and the
-// upper ones the others. Then which of four lanes there are, for VPMASKMOVD; the code of a short token; 63; 64; half of each byte; where four
-// strands begin, and by how much four others are further on.
+// Of eight entities: a permutation that spreads their bytes to 32-bit numbers, with the first four in the lower half of each 64 bits and the
+// other four in the upper half. Then: masks of up to four lanes, for VPMASKMOVD; the code of a short token; 63; 64; half of each byte; the
+// offsets of four streams, and the distance to the other four.
 DATA wideConst<>+0(SB)/8, $0x0703060205010400
 DATA wideConst<>+8(SB)/8, $0x0000000100000000
 DATA wideConst<>+16(SB)/8, $0x0000000300000002
@@ -20,9 +20,9 @@ DATA wideConst<>+80(SB)/8, $(3*const_StreamBytes)
 DATA wideConst<>+88(SB)/8, $(4*const_StreamBytes)
 GLOBL wideConst<>(SB), RODATA|NOPTR, $96
 
-// LANE appends the tokens of a lane to the codes of eight bodies, of which Y15 says which have any. TOKENS is where in the lane's table they
-// are; Y14 is the smallest entry yet, 0 where one is not known. Y13 are the bits and Y11 how many those are, of the first four bodies; Y12
-// and Y10 of the others.
+// LANE appends the tokens of a lane to the codes of eight entities. Y15 masks the entities with such a token. TOKENS is the address of their
+// indexes in the lane's table. Y14 is the minimum of the entries so far, 0 if one is not cached. Y13 has the bits and Y11 their number for the
+// first four entities; Y12 and Y10 for the others.
 #define LANE(i, TABLE, TOKENS, skip) \
 	TESTB $(1<<i), any+48(FP); \
 	JEQ   skip; \
@@ -47,8 +47,7 @@ GLOBL wideConst<>(SB), RODATA|NOPTR, $96
 
 // func take(c *Column, k, to int, indexes *uint32, h *RowSlice) int
 //
-// A row is three or four numbers, which are read and written as four; a fourth that is none of it is neither read, by VPMASKMOVD, nor other
-// than 0.
+// A row is three or four words, which are read and written as four. In a row of three the fourth word is not read (VPMASKMOVD), and is 0.
 TEXT ·take(SB), NOSPLIT, $0-48
 	MOVQ c+0(FP), DI
 	MOVQ k+8(FP), R8
@@ -57,13 +56,13 @@ TEXT ·take(SB), NOSPLIT, $0-48
 	MOVQ RowSlice_InBase(DX), R12
 	MOVQ RowSlice_InBefore(DX), R13
 	MOVQ R12, R14
-	ANDQ R13, R14 // who is held in both
+	ANDQ R13, R14 // entities in both sets
 	VPBROADCASTD Column_Lanes(DI), X0
-	VPCMPGTD wideConst<>+8(SB), X0, X7 // lanes that a row has
+	VPCMPGTD wideConst<>+8(SB), X0, X7 // lanes of a row
 	MOVQ Column_Lanes(DI), R9
 	MOVQ RowSlice_Gap(DX), BX
 	LEAQ (R9)(BX*1), R11
-	SHLQ $2, R9  // from one row to the next, now
+	SHLQ $2, R9  // distance of rows now, in bytes
 	SHLQ $2, R11 // and at T and at T'
 	SHLQ $2, BX
 	MOVQ BX, CX
@@ -72,7 +71,7 @@ TEXT ·take(SB), NOSPLIT, $0-48
 	ADDQ RowSlice_Before(DX), CX
 	MOVL RowSlice_First(DX), DX
 	NEGL DX
-	VPXOR X6, X6, X6 // in which lanes any differ
+	VPXOR X6, X6, X6 // lanes that differ in any row
 	JMP  more
 
 row:
@@ -83,7 +82,7 @@ row:
 	BTQ  AX, R14
 	JCC  done
 
-	// Behind how many rows that of T is, and that of T'.
+	// The index of the row as of T, and of the row as of T'.
 	BZHIQ   AX, R12, R15
 	POPCNTQ R15, R15
 	IMULQ   R11, R15
@@ -101,7 +100,7 @@ row:
 	VMOVDQU X1, Column_Base(DI)(R15*1)
 	VMOVDQU X2, Column_Before(DI)(R15*1)
 
-	// A byte of four bits for which lanes are the same at T as now, and four for T' and T; what differs is the others.
+	// Mask of the lanes that are equal at T and now (four bits), and at T' and T (four bits). Its inverse has the differing lanes.
 	VPCMPEQD  X0, X1, X0
 	VPCMPEQD  X1, X2, X1
 	VPACKSSDW X1, X0, X0
@@ -126,7 +125,7 @@ done:
 
 // func touch(c *Column, k, to int, indexes *uint32, h *RowSlice)
 //
-// It goes over the rows as take does, and asks for the memory of each.
+// It visits the rows as take does, and prefetches each.
 TEXT ·touch(SB), NOSPLIT, $0-40
 	MOVQ c+0(FP), DI
 	MOVQ k+8(FP), R8
@@ -174,8 +173,8 @@ next:
 
 // func Write(s *Batch, c *Column, t *TokenTables, lanes, context, known, any uint64) (left uint64)
 //
-// Eight bodies at a time. What a row comes to is put together first, and only where all of it is known and 64 bits hold it do its strand's
-// bits change.
+// Eight entities at a time. The code of a row is built first. It is appended to the stream only if all its codes are cached and it fits
+// 64 bits.
 TEXT ·Write(SB), NOSPLIT, $0-64
 	MOVQ s+0(FP), DI
 	MOVQ c+8(FP), SI
@@ -186,11 +185,11 @@ TEXT ·Write(SB), NOSPLIT, $0-64
 	MOVQ (TokenTables_Short+16)(R9), R12
 	MOVQ (TokenTables_Short+24)(R9), R13
 	VPBROADCASTQ wideConst<>+24(SB), Y9
-	XORL BX, BX // the first of the eight
-	XORL DX, DX // left
+	XORL BX, BX // index of the first of the eight
+	XORL DX, DX // rows not written
 
 eight:
-	// Which of a row's lanes differ is a symbol, in the context of which did before.
+	// The symbol of the differing lanes, in the context of the lanes that moved.
 	VMOVQ wideConst<>+0(SB), X2
 	VMOVQ Batch_Usual(DI)(BX*1), X0
 	VMOVQ Column_Differ(SI)(BX*1), X1
@@ -207,7 +206,7 @@ eight:
 	VPSLLD X2, Y1, Y1
 	VPCMPEQD Y3, Y3, Y3
 	VPSLLD X2, Y3, Y2
-	VPANDN Y0, Y2, Y0 // no more lanes than there are
+	VPANDN Y0, Y2, Y0 // only lanes that exist
 	VPADDD Y0, Y1, Y1
 	VPXOR  Y14, Y14, Y14
 	VPCMPGTD Y14, Y0, Y15
@@ -221,7 +220,7 @@ eight:
 	VPSRLQ $48, Y12, Y12
 	VPSRLQ $48, Y14, Y10
 
-	// The tokens of a lane from those of a body: Y0 to Y3 are those of the four lanes.
+	// From the tokens of each entity to the tokens of each lane, in Y0 to Y3.
 	MOVQ BX, AX
 	SHLQ $4, AX
 	LEAQ Batch_Token(DI)(AX*1), AX
@@ -253,7 +252,7 @@ lane3:
 	LANE(3, R13, Y3, whole)
 
 whole:
-	// Y4 is who has a token that is not known, Y5 and Y6 whose bits are more than 64.
+	// Y4 masks entities with a token that is not cached, Y5 and Y6 those with more than 64 bits.
 	VPXOR    Y7, Y7, Y7
 	VPCMPEQD Y7, Y14, Y4
 	VPAND    Y15, Y4, Y4
@@ -266,7 +265,7 @@ whole:
 	JNE   leave
 
 append:
-	// The bits as they were, with those that come to them, and how many.
+	// Append the new bits to the old ones, and add their numbers.
 	VMOVDQU Batch_Acc(DI)(BX*8), Y0
 	VMOVDQU Batch_Have(DI)(BX*8), Y1
 	VMOVDQU (Batch_Acc+32)(DI)(BX*8), Y2
@@ -297,7 +296,7 @@ counted:
 	RET
 
 leave:
-	// Nothing comes to these.
+	// Nothing is appended to these.
 	VPSHUFD $0xA0, Y4, Y7
 	VPOR    Y7, Y5, Y5
 	VPSHUFD $0xF5, Y4, Y7
@@ -315,7 +314,7 @@ leave:
 	JMP  append
 
 spill:
-	// Full ones, of Y5 and Y6, go to the bytes; what they had no room for begins the next.
+	// Full accumulators, in Y5 and Y6, go to the bytes; the bits that did not fit start the next one.
 	VPSUBQ  Y1, Y8, Y1
 	VPSRLVQ Y1, Y13, Y1
 	VPSUBQ  Y3, Y8, Y3
@@ -348,7 +347,7 @@ full:
 
 // func Begin(s *Batch, columns *Column, count int, flat *atomic.Uint32, context, known uint64) (done int)
 //
-// Eight bodies at a time, up to those of which one has a symbol that is not known.
+// Eight entities at a time. It stops before eight entities if a symbol of one is not cached.
 TEXT ·Begin(SB), NOSPLIT, $0-56
 	MOVQ s+0(FP), DI
 	MOVQ count+16(FP), R9
@@ -359,13 +358,13 @@ TEXT ·Begin(SB), NOSPLIT, $0-56
 	VPBROADCASTD context+32(FP), Y12
 	VPBROADCASTD known+40(FP), Y11
 	VMOVQ count+16(FP), X10
-	VMOVDQU wideConst<>+56(SB), Y9 // where strands begin
+	VMOVDQU wideConst<>+56(SB), Y9 // offsets of streams
 	VPCMPEQD Y8, Y8, Y8
 	VPSRLQ $48, Y8, Y8 // a code
-	XORL BX, BX        // the first of the eight
+	XORL BX, BX        // index of the first of the eight
 
 eight:
-	// A byte for each of which rows differ, in X0, and which did before, in X1, from the last column on.
+	// Bytes with the masks of differing rows in X0, and of moved rows in X1, from the last column on.
 	VPXOR X0, X0, X0
 	VPXOR X1, X1, X1
 	MOVQ  R9, CX
@@ -389,7 +388,7 @@ column:
 	JNE  column
 	VMOVQ X0, R10
 
-	// The symbol of which differ, in the context of which did: of the first four in the lower half of 64 bits each, of the others above.
+	// The symbol of the differing rows, in the context of the moved ones: the first four in the lower half of each 64 bits, the others above.
 	VPSHUFB X15, X0, X0
 	VPSHUFB X15, X1, X1
 	VPMOVZXBD X0, Y0

@@ -2,28 +2,28 @@ package kernel
 
 import "math/bits"
 
-// Column is one row of each entity of a batch: now, at T and at T', or at T twice if T' is not used, and in which lanes these differ. Lanes beyond those of the
-// row are undefined.
+// Column has one row of each entity of a batch: now, at T and at T', with masks of the lanes that differ. Without T'
+// its rows are those at T. Lanes beyond those of the row are undefined.
 type Column struct {
 	Now, Base, Before Rows              // now, at T and at T'
-	Differ            [MaxStreams]uint8 // by stream: bit i that lane i differs from T, bit i+4 that it did at T from T'
-	Any               uint8             // in which lanes any row differs from T
-	Lanes             int               // of a row
-	Wide              bool              // the processor is
+	Differ            [MaxStreams]uint8 // by stream: bit i: lane i differs between now and T; bit i+4: between T and T'
+	Any               uint8             // lanes in which any row differs from T
+	Lanes             int               // number of lanes of a row
+	Wide              bool              // the assembly is available
 
-	// Of floats, by stream and lane: the token, as FloatTokens makes it, and the raw bits behind its code.
+	// For float rows, by stream and lane: the token as made by FloatTokens, and the raw bits after its code.
 	Token, Raw [MaxStreams * Lanes]uint32
 
 	offsets [MaxStreams]offsets
 }
 
-// offsets are the places of the three versions of a row, in bytes.
+// offsets are the byte offsets of the three versions of a row.
 type offsets struct{ now, base, before uintptr }
 
-// Begin empties the column for rows of so many lanes.
+// Begin empties the column for rows with this number of lanes.
 func (c *Column) Begin(lanes int, wide bool) { c.Lanes, c.Wide, c.Any = lanes, wide, 0 }
 
-// Put fills in the row of the k-th entity.
+// Put sets the row of the k-th entity.
 func (c *Column) Put(k int, now, base, before []uint32) {
 	n, differ := min(c.Lanes, Lanes), uint32(0)
 	now, base, before = now[:n], base[:n], before[:n]
@@ -44,23 +44,23 @@ func bit(b bool) (v uint32) {
 	return v
 }
 
-// Changed returns the lanes in which the k-th row differs from its version at T.
+// Changed returns the mask of the lanes in which the k-th row differs between now and T.
 func (c *Column) Changed(k int) uint8 { return c.Differ[k] & (1<<Lanes - 1) }
 
-// Moved returns the lanes in which the k-th row at T differs from that at T'.
+// Moved returns the mask of the lanes in which the k-th row differs between T and T'.
 func (c *Column) Moved(k int) uint8 { return c.Differ[k] >> Lanes }
 
-// RowSlice is rows of up to 64 entities in memory, one behind the other in the order of their indexes.
+// RowSlice has the rows of up to 64 entities in memory, in the order of their indexes.
 type RowSlice struct {
-	First            uint32   // the index of the first entity
-	Now              []uint32 // all of them, from the first on
-	Base, Before     []uint32 // those that are in the sets of the same name
-	InBase, InBefore uint64   // bit i for the entity of index First+i
-	Gap              int      // so many numbers are before each row of Base and Before
+	First            uint32   // index of the first entity
+	Now              []uint32 // rows of all entities, from First on
+	Base, Before     []uint32 // rows of the entities in InBase and InBefore
+	InBase, InBefore uint64   // bit i: entity First+i
+	Gap              int      // words before each row of Base and Before
 }
 
-// Take puts the rows of the entities of some indexes, from the k-th on, up to the first that is not in all three versions; it returns which that is. Rows have
-// three lanes or four.
+// Take copies the rows of the entities with these indexes to the column, from the k-th on. It stops at the first entity
+// that lacks a version, and returns its position. Rows have three or four lanes.
 func (c *Column) Take(k int, indexes []uint32, h *RowSlice) int {
 	n, stride := uintptr(c.Lanes), uintptr(c.Lanes+h.Gap)
 	both := h.InBase & h.InBefore
@@ -72,7 +72,7 @@ func (c *Column) Take(k int, indexes []uint32, h *RowSlice) int {
 		return take(c, k, len(indexes), &indexes[0], h)
 	}
 	to, now, base, before := k, firstByte(&h.Now[0]), firstByte(&h.Base[0]), firstByte(&h.Before[0])
-	if both&(both+1) == 0 { // no entity is missing before the last: the i-th row is that of index First+i
+	if both&(both+1) == 0 { // no entity is missing before the last: the i-th row has index First+i
 		to = c.takeDense(k, indexes, h.First, bits.Len64(both), uintptr(h.Gap), now, base, before)
 		c.compare(k, to)
 		return to
@@ -91,14 +91,14 @@ func (c *Column) Take(k int, indexes []uint32, h *RowSlice) int {
 	return to
 }
 
-// Touch asks for the memory of rows that Take is to take: of some indexes, all of them of the RowSlice. It reads nothing.
+// Touch prefetches the rows that Take will read. All indexes are in the RowSlice.
 func (c *Column) Touch(indexes []uint32, h *RowSlice) {
 	if c.Wide && h.InBase&h.InBefore != 0 && len(indexes) > 0 {
 		touch(c, 0, len(indexes), &indexes[0], h)
 	}
 }
 
-// takeDense is Take if the first entities, and no others, are there.
+// takeDense is Take for a RowSlice that has exactly its first entities.
 func (c *Column) takeDense(k int, indexes []uint32, first uint32, some int, gap uintptr, now, base, before *byte) int {
 	n, last, drop := uintptr(c.Lanes), uintptr(4*c.Lanes-8), uint(4-c.Lanes)*32&63
 	for at := k * Lanes; k < len(indexes); k, at = k+1, at+Lanes {
@@ -114,8 +114,8 @@ func (c *Column) takeDense(k int, indexes []uint32, first uint32, some int, gap 
 	return k
 }
 
-// takeAt is Take of the rows from the k-th on, whose offsets are known. It copies lanes two at a time: the first two, and the last two, which overlap in a row of
-// three. It calls nothing, so that the waits of different rows overlap.
+// takeAt copies rows from the k-th on whose offsets are known. It copies two lanes at a time: the first two and the
+// last two, which overlap in a row of three. It makes no call, so that the latencies of rows overlap.
 func (c *Column) takeAt(k, to int, now, base, before *byte) {
 	last, drop := uintptr(4*c.Lanes-8), uint(4-c.Lanes)*32&63
 	list, at := c.offsets[:to], k*Lanes
@@ -127,14 +127,14 @@ func (c *Column) takeAt(k, to int, now, base, before *byte) {
 	}
 }
 
-// put4 writes four lanes, two of them in each word.
+// put4 stores four lanes, two in each word.
 func put4(to *[4]uint32, a, b uint64) {
 	to[0], to[1], to[2], to[3] = uint32(a), uint32(a>>32), uint32(b), uint32(b>>32)
 }
 
-// compare finds in which lanes rows differ.
+// compare computes the masks of differing lanes for rows k..to-1.
 func (c *Column) compare(k, to int) {
-	const top = 1<<63 | 1<<31 // of two lanes
+	const top = 1<<63 | 1<<31 // top bits of two lanes
 	lanes, any, at := uint8(1)<<(uint(c.Lanes)&7)-1, uint8(0), k*Lanes
 	lanes |= lanes << Lanes
 	for i := range c.Differ[k:to] {

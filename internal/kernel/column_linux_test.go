@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// lastLanes returns lanes behind which no memory may be read.
+// lastLanes returns lanes at the end of accessible memory.
 func lastLanes(t *testing.T, n int) []uint32 {
 	page := syscall.Getpagesize()
 	memory, err := syscall.Mmap(-1, 0, 2*page, syscall.PROT_READ|syscall.PROT_WRITE, syscall.MAP_ANON|syscall.MAP_PRIVATE)
@@ -18,7 +18,7 @@ func lastLanes(t *testing.T, n int) []uint32 {
 	return unsafe.Slice((*uint32)(unsafe.Pointer(&memory[page-4*n])), n)
 }
 
-// Rows are taken from where memory ends.
+// Rows at the end of memory are taken without access beyond it.
 func TestTakeReadsNothingBehind(t *testing.T) {
 	for lanes := 3; lanes <= 4; lanes++ {
 		h := RowSlice{Now: lastLanes(t, 64*lanes), Base: lastLanes(t, 2*(lanes+2)), Before: lastLanes(t, lanes+2), InBase: 1<<63 | 1, InBefore: 1 << 63, Gap: 2}

@@ -10,7 +10,7 @@ import (
 	"github.com/arche-netcode/netcode/internal/rowtest"
 )
 
-// Rows that are taken together are those that are put one by one, up to the first that is not held in all versions.
+// Take gives the same rows as Put one by one, up to the first entity that lacks a version.
 func TestTakeIsPut(t *testing.T) {
 	taken := 0
 	rapid.Check(t, takes(&taken))
@@ -47,7 +47,7 @@ func takes(taken *int) func(*rapid.T) {
 		var got, want Column
 		got.Begin(n, Wide() && rapid.Bool().Draw(t, "several at a time"))
 		want.Begin(n, false)
-		got.Touch(indexes[k:], &h) // wherever they lead
+		got.Touch(indexes[k:], &h) // may be beyond the rows
 		to, end := got.Take(k, indexes, &h), k
 		for ; end < len(indexes); end++ {
 			in := indexes[end] - h.First
@@ -76,7 +76,7 @@ func takes(taken *int) func(*rapid.T) {
 	}
 }
 
-// Take takes nothing from a RowSlice that is shorter than its sets say. None of ours is.
+// Take copies nothing from a RowSlice that is shorter than its sets.
 func TestTakeStaysInside(t *testing.T) {
 	for _, cut := range []func(*RowSlice){
 		func(h *RowSlice) { h.Now = h.Now[1:] }, func(h *RowSlice) { h.Base = h.Base[1:] }, func(h *RowSlice) { h.Before = h.Before[1:] },

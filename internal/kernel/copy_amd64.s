@@ -4,20 +4,20 @@
 
 // func CopyFloats(dst *uint32, src *byte, size uintptr) bool
 //
-// In all of it Y0 holds, in each lane, the bits of the exponent of a float32, and Y1 the largest exponent that was met in that lane: where all its bits are set,
-// something is not finite.
+// Y0 has the exponent bits of a float32 in each lane, and Y1 the largest exponent so far in that lane: if all its bits are set,
+// a float is not finite.
 TEXT ·CopyFloats(SB), NOSPLIT, $0-25
 	MOVQ     dst+0(FP), DI
 	VPCMPEQD Y0, Y0, Y0
 	VPSRLD   $24, Y0, Y0
 	VPSLLD   $23, Y0, Y0
 	VPXOR    Y1, Y1, Y1
-	// 128 bytes at a time and the last 128 of them together, or, where there are fewer, 32: Y4 to Y7 hold what lies one behind the other.
+	// 128 bytes at a time and the last 128 together; below 128 bytes, 32 at a time. Y4 to Y7 have consecutive bytes.
 	MOVQ src+8(FP), SI
 	MOVQ size+16(FP), CX
 	XORL AX, AX
 	LEAQ -32(CX), DX
-	SUBQ $128, CX // where the last four are
+	SUBQ $128, CX // offset of the last four registers
 	JLT  few
 	VMOVDQU (SI), Y4
 	VMOVDQU Y4, (DI)

@@ -1,16 +1,16 @@
-// Package kernel contains the loops in assembly, and what they share with plain Go: the memory that they work on.
+// Package kernel contains the assembly (SIMD) loops and the data structures that they share with plain Go.
 //
-// Every loop equals a loop in plain Go of package quantize or delta, to the bit, and tests of these packages compare the two. Callers ask Wide first. The
-// build tags purego and netcode_plain leave the assembly out.
+// Every loop gives the same bits as a plain Go loop of package quantize or delta; tests of these packages compare the two.
+// Callers check Wide first. The build tags purego and netcode_plain omit the assembly.
 //
 // Words owned here:
-//   - batch: up to MaxStreams rows of one component that are encoded side by side, each into a stream of bits of its own;
+//   - batch: up to MaxStreams rows of one component that are encoded side by side, each into its own stream of bits;
 //   - column: the rows of a batch, with their baselines;
-//   - token: the code of how far a lane is from its extrapolation.
+//   - token: the code of a lane's distance from its extrapolation.
 //
 // # Files
 //
-//   - kernel.go, column.go: the memory that loops share with plain Go
-//   - kernel_amd64.go, kernel_none.go: the loops in assembly, or none
+//   - kernel.go, column.go: the shared data structures
+//   - kernel_amd64.go, kernel_none.go: declarations of the loops, or stubs
 //   - endian_little.go, endian_other.go: the byte order of the machine
 package kernel

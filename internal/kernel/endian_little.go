@@ -2,6 +2,6 @@
 
 package kernel
 
-// HostLittle tells that this machine stores numbers in the byte order of the wire, so that runs of fields may be copied whole. Machines that are not in the list
-// above move field by field, whatever their order.
+// HostLittle tells that this machine has the byte order of the wire, so that ranges of fields may be copied whole.
+// Machines that are not in the list above copy field by field, whatever their order.
 const HostLittle = true

@@ -3,7 +3,7 @@
 #include "go_asm.h"
 #include "textflag.h"
 
-// Numbers of four lanes: 1<<(movementSteps-1); the exponent of 1/2; misses times entries, of the contexts of a movement; Down of an ExpectedLane.
+// Constants, four times each: 1<<(movementSteps-1); the exponent of 1/2; misses times entries, for the contexts of a movement; Down of an ExpectedLane.
 DATA expectLargest<>+0(SB)/8, $0x0000080000000800
 DATA expectLargest<>+8(SB)/8, $0x0000080000000800
 GLOBL expectLargest<>(SB), RODATA|NOPTR, $16
@@ -17,7 +17,7 @@ DATA expectDown<>+0(SB)/8, $0x1000000010000000
 DATA expectDown<>+8(SB)/8, $0x1000000010000000
 GLOBL expectDown<>(SB), RODATA|NOPTR, $16
 
-// The largest movement in 32 bits, and a sign.
+// The largest movement in 32 bits, and a sign bit.
 DATA expectFar<>+0(SB)/8, $2147483647.0
 GLOBL expectFar<>(SB), RODATA|NOPTR, $8
 DATA expectSign<>+0(SB)/8, $0x8000000000000000
@@ -25,7 +25,7 @@ GLOBL expectSign<>(SB), RODATA|NOPTR, $8
 
 // func Expect(e *Expected, m *Movement, base, before *uint32, stride, n int)
 //
-// A movement times age, and half of span, is 2^47 and a little more at most: see PART (quats_amd64.s) for why a factor divides it.
+// A movement times age, plus half of span, is little more than 2^47: see PART (quats_amd64.s) for why multiplying by 1/span is exact.
 TEXT ·Expect(SB), NOSPLIT, $0-48
 	MOVQ e+0(FP), DI
 	MOVQ m+8(FP), AX
@@ -65,14 +65,14 @@ row:
 	VADDPD     Y13, Y2, Y2
 	VMULPD     Y12, Y2, Y2
 	VROUNDPD   $3, Y2, Y2
-	VMINPD     Y10, Y2, Y2                // further than any bound is as far as that
+	VMINPD     Y10, Y2, Y2                // clamp: the bounds are nearer anyway
 	VORPD      Y3, Y2, Y2
 	VCVTTPD2DQY Y2, X2
 
 whole:
-	VMOVDQA    X2, X1                     // the movement to where it is expected
-	VPSUBD     X0, X9, X3                 // how far down there is room
-	VPSUBD     X0, X8, X4                 // and how far up
+	VMOVDQA    X2, X1                     // the extrapolated movement
+	VPSUBD     X0, X9, X3                 // room downwards
+	VPSUBD     X0, X8, X4                 // room upwards
 	VPMAXSD    X3, X1, X3
 	VPMINSD    X4, X3, X3
 	VPADDD     X0, X3, X3                 // At

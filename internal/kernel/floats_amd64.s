@@ -3,10 +3,10 @@
 #include "go_asm.h"
 #include "textflag.h"
 
-// Numbers that all lanes of a register share.
-DATA floatMagic<>+0(SB)/8, $0x4330000000000000 // 2^52: a number below that, or-ed to it, is the fraction of the sum
+// Constants for all lanes of a register.
+DATA floatMagic<>+0(SB)/8, $0x4330000000000000 // 2^52: OR with a smaller integer gives 2^52 plus that integer
 GLOBL floatMagic<>(SB), RODATA|NOPTR, $8
-DATA floatExponent<>+0(SB)/8, $1022 // the exponent of a number of no bits
+DATA floatExponent<>+0(SB)/8, $1022 // subtracted from the exponent to give the bit length
 GLOBL floatExponent<>(SB), RODATA|NOPTR, $8
 DATA floatOne<>+0(SB)/8, $1
 GLOBL floatOne<>(SB), RODATA|NOPTR, $8
@@ -27,14 +27,14 @@ GLOBL floatInfinite<>(SB), RODATA|NOPTR, $4
 DATA floatSign<>+0(SB)/4, $0x80000000
 GLOBL floatSign<>(SB), RODATA|NOPTR, $4
 
-// ORDERED makes four lanes of floats the numbers of orderedFloat. X14 is the sign.
+// ORDERED applies orderedFloat to four lanes of floats. X14 is the sign bit.
 #define ORDERED(lanes, x) \
 	VPSRAD  $31, lanes, x       \
 	VPANDN  lanes, X14, lanes   \
 	VPXOR   x, lanes, lanes     \
 	VPSUBD  x, lanes, lanes
 
-// LENGTH makes four numbers their bit lengths. Y12 is the magic number and Y11 the exponent.
+// LENGTH replaces four numbers by their bit lengths. Y12 is the magic number and Y11 the exponent.
 #define LENGTH(y) \
 	VPOR     Y12, y, y  \
 	VSUBPD   Y12, y, y  \
@@ -70,11 +70,11 @@ row:
 	VMULPD    Y9, Y2, Y2
 	VDIVPD    Y8, Y2, Y2
 	VADDPD    Y2, Y1, Y1
-	VCVTPD2PSY Y1, X1                     // where it goes
+	VCVTPD2PSY Y1, X1                     // the extrapolation
 	VPBROADCASTD floatInfinite<>(SB), X3
 	VPAND     X3, X1, X2
 	VPCMPEQD  X3, X2, X2
-	VPBLENDVB X2, X0, X1, X1              // what is not finite stays
+	VPBLENDVB X2, X0, X1, X1              // if it is not finite, the value at T
 	VMOVDQU   (SI), X2                    // now
 	VPCMPEQD  X14, X2, X3                 // the negative zero
 	ORDERED(X0, X4)
@@ -91,7 +91,7 @@ row:
 	VPCMPGTQ  Y0, Y13, Y2
 	VPXOR     Y2, Y0, Y0
 	VPSUBQ    Y2, Y0, Y0
-	VPXOR     Y2, Y1, Y1                  // folded by the movement's sign
+	VPXOR     Y2, Y1, Y1                  // XOR with the sign of the movement
 	VPSUBQ    Y2, Y1, Y1
 	VPCMPGTQ  Y1, Y13, Y2
 	VPXOR     Y2, Y1, Y1                  // the magnitude
@@ -111,7 +111,7 @@ row:
 	VPSRLVQ   Y2, Y3, Y3
 	VPAND     Y10, Y3, Y3
 	VPADDD    Y3, Y3, Y3
-	VPADDD    Y3, Y0, Y0                  // the bit behind the first
+	VPADDD    Y3, Y0, Y0                  // the bit after the leading one
 	VPSLLQ    $2, Y2, Y3
 	VPBROADCASTQ floatFive<>(SB), Y4
 	VPSUBD    Y4, Y3, Y3
@@ -148,8 +148,8 @@ row:
 	VZEROUPPER
 	RET
 
-// PUT appends the CX bits of AX: R9 has R10 bits that are not among the R14 words at R8. There is no branch on whether a word is full, which nobody could
-// foresee.
+// PUT appends the CX bits of AX. R9 has R10 pending bits, after R14 words at R8. A branch on a full word would be unpredictable,
+// so there is none.
 #define PUT \
 	SHLXQ   R10, AX, DX     \
 	ORQ     DX, R9          \
@@ -173,7 +173,7 @@ TEXT ·WriteFloats(SB), NOSPLIT, $0-80
 	XORL R14, R14
 	MOVL FloatCodes_Count(DI), R12
 
-	// Which rows differ, and which did at T from T'.
+	// The masks of rows that differ now from T, and at T from T'.
 	XORL R11, R11
 	XORL R13, R13
 	XORL CX, CX
@@ -211,7 +211,7 @@ rows:
 
 	MOVQ columns+8(FP), SI
 	ADDQ $FloatCodes_Columns, DI
-	XORL R11, R11 // the miss of the lane before, as a distance among its codes
+	XORL R11, R11 // the previous lane's miss, as an offset in the codes
 
 column:
 	MOVBLZX Column_Differ(SI)(BX*1), R13

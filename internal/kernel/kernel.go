@@ -6,188 +6,188 @@ import (
 )
 
 const (
-	// Lanes is the largest number of lanes of a row of a batch.
+	// Lanes is the maximum number of lanes of a row in a batch.
 	Lanes = 4
-	// MaxStreams is the largest number of rows of a batch.
+	// MaxStreams is the maximum number of rows in a batch.
 	MaxStreams = 32
-	// StreamBytes is more than a stream takes: a symbol for the rows, and for each row one for its lanes and a token of a symbol and 31 raw bits for each of
-	// these; and 8 bytes behind it.
+	// StreamBytes bounds the length of a stream, with 8 bytes to spare. A stream has a symbol for the rows and, per
+	// row, a symbol for its lanes; per lane it has a token of a symbol and 31 raw bits.
 	StreamBytes = 128
 )
 
-// Short tokens are those of distances below ShortTokens, counted 0 -1 1 -2 2 and so on. An entry has the code with its raw bits, a bit that it is known, and
-// from ShortSize on the number of bits.
+// Short tokens encode distances below ShortTokens, counted 0 -1 1 -2 2 and so on. A table entry has the code with its
+// raw bits, a bit for "known", and from ShortSize on the number of bits.
 const (
 	ShortTokens = 256
-	ShortCode   = 1<<23 - 1 // a code and five raw bits are 20 at most
+	ShortCode   = 1<<23 - 1 // a code and five raw bits have at most 20
 	ShortKnown  = 1 << 23
 	ShortSize   = 24
 )
 
 type (
-	// Rows are one version of a column's rows, one behind the other.
+	// Rows are one version of a column's rows.
 	Rows [MaxStreams * Lanes]uint32
-	// Tops is the largest number of each lane, twice.
+	// Tops has the largest value of each lane, twice.
 	Tops [2 * Lanes]uint32
 )
 
 // Batch is the state of rows that are encoded side by side.
 type Batch struct {
-	N      int                            // streams
-	Acc    [MaxStreams]uint64             // by stream: bits not yet among the bytes
-	Have   [MaxStreams]uint64             // how many these are, up to 63
-	At     [MaxStreams]int                // the byte that they go to
+	N      int                            // number of streams
+	Acc    [MaxStreams]uint64             // by stream: bits not yet in Bytes
+	Have   [MaxStreams]uint64             // by stream: number of bits in Acc, at most 63
+	At     [MaxStreams]int                // by stream: offset in Bytes of the next word
 	Miss   [MaxStreams]uint64             // Versions.Miss, times ShortTokens
-	Differ [MaxStreams]uint8              // which rows of the entity differ
+	Differ [MaxStreams]uint8              // by stream: mask of the entity's rows that differ
 	Bytes  [MaxStreams * StreamBytes]byte // the streams
 
-	// Of the column that is encoded:
+	// Of the present column:
 
-	Token  [MaxStreams * Lanes]uint32    // by stream and lane: where in the lane's short tokens its token is
-	Far    [MaxStreams * Lanes]LongToken // tokens that are not short
-	Odd    [MaxStreams]uint8             // the differing lanes of rows that are encoded one by one
-	Usual  [MaxStreams]uint8             // the differing lanes of all other rows
-	Aim    [Lanes][MaxStreams]float64    // of rotations: the extrapolated components, in lane 3 the square of their length
-	Origin Rows                          // where rows would come from, a tick before T, if they moved on as extrapolated
+	Token  [MaxStreams * Lanes]uint32    // by stream and lane: index of the lane's token in its short tokens
+	Far    [MaxStreams * Lanes]LongToken // long tokens
+	Odd    [MaxStreams]uint8             // by stream: differing lanes, if the row is encoded on its own
+	Usual  [MaxStreams]uint8             // by stream: differing lanes, if it is not
+	Aim    [Lanes][MaxStreams]float64    // of rotations: the extrapolated components; lane 3: the square of their length
+	Origin Rows                          // rows a tick before T that give the extrapolation by a straight line
 }
 
-// LongToken is a token that is not short: the distance, counted as for short ones, and the context.
+// LongToken is the distance of a long token, counted as for short ones, and its context.
 type LongToken struct {
 	Distance uint64 // as of Token
 	Context  uint64 // of the lane's table
 }
 
-// TokenTables are the addresses of the codes of a row's lanes.
+// TokenTables has the addresses of the codes of a row's lanes.
 type TokenTables struct {
-	Flat  *atomic.Uint32        // which lanes differ
-	Short [Lanes]*atomic.Uint32 // short tokens
-	Last  [Lanes]uint32         // the last of them
+	Flat  *atomic.Uint32        // codes that tell which lanes differ
+	Short [Lanes]*atomic.Uint32 // short tokens of each lane
+	Last  [Lanes]uint32         // index of the last one
 }
 
-// FloatCodes has the codes of bodies of nothing but floats.
+// FloatCodes has the codes for entities with only float rows.
 type FloatCodes struct {
-	Rows           *atomic.Uint32 // codes of which rows differ
-	Context, Known uint32         // of these: the first context; which rows tell more of it
-	Shift          uint32         // codes of a context, as a power of two
-	Count          uint32         // columns
+	Rows           *atomic.Uint32 // codes that tell which rows differ
+	Context, Known uint32         // first context of Rows; mask of rows that extends the context
+	Shift          uint32         // log2 of the codes per context
+	Count          uint32         // number of columns
 	Columns        [4]FloatColumn // by row
 }
 
 // FloatColumn has the codes of a column of floats.
 type FloatColumn struct {
-	Lanes          *atomic.Uint32        // codes of which lanes differ, nil in rows of one lane
-	Context, Known uint32                // of these, as of FloatCodes
-	Shift          uint32                // as of FloatCodes
+	Lanes          *atomic.Uint32        // codes that tell which lanes differ; nil in rows of one lane
+	Context, Known uint32                // as in FloatCodes
+	Shift          uint32                // as in FloatCodes
 	Tokens         [Lanes]*atomic.Uint32 // codes of the tokens of each lane
 }
 
-// Quats are the numbers that the rotations of a column are extrapolated with.
+// Quats has the constants for extrapolating the rotations of a column.
 type Quats struct {
-	M               int64   // the largest number of a lane
+	M               int64   // largest value of a lane
 	Straight        int64   // 1 if age and span are 1
-	Age, Half, Part float64 // the age; half of the span, rounded down, and 1/2; 1 divided by the span
-	Limit           float64 // how far a component moves at most
-	Whole           float64 // the square of the length of quaternions
+	Age, Half, Part float64 // age; half of the span, rounded down, plus 1/2; 1/span
+	Limit           float64 // maximum movement of a component
+	Whole           float64 // square of the length of quaternions
 	Length          float64 // that length times 256
 }
 
-// MaxExpected is the number of rows that are expected together.
+// MaxExpected is the maximum number of rows that are extrapolated together.
 const MaxExpected = 16
 
-// Expected is the lanes of rows of a column before their tokens are read.
+// Expected has the extrapolated lanes of a column, before their tokens are read.
 type Expected struct {
 	Lanes [MaxExpected * Lanes]ExpectedLane // by row and lane
-	Moved [MaxExpected]uint8                // by row: bit i that lane i moved from T' to T
+	Moved [MaxExpected]uint8                // by row: bit i: lane i moved from T' to T
 }
 
 // ExpectedLane is a lane before its token is read.
 type ExpectedLane struct {
-	At    uint32 // where it is expected
-	Place uint16 // where the entries of its token begin, if the lane before was not far off
-	Down  uint16 // the bit of the sign in an entry, if the lane is expected to move down
+	At    uint32 // extrapolated value
+	Place uint16 // first entry of its token, if the previous lane's miss is 0
+	Down  uint16 // sign bit in an entry, if the lane is extrapolated downwards
 }
 
-// Movement has the numbers that Expect extrapolates by. Lanes are up to 31 bits wide.
+// Movement has the constants of Expect. Lanes have up to 31 bits.
 type Movement struct {
-	Lanes           [Lanes]uint32 // the upmost bit of each tells that a row has the lane
-	Top             [Lanes]uint32 // the largest number of each lane
-	First           uint32        // Place of a lane that does not move
-	Whole           int32         // the age, if the span is 1 and a movement times the age is within 32 bits; else 0
-	Age, Half, Part float64       // the age; half of the span, rounded down, and 1/2; 1 divided by the span
+	Lanes           [Lanes]uint32 // top bit set if the row has the lane
+	Top             [Lanes]uint32 // largest value of each lane
+	First           uint32        // Place of a lane without movement
+	Whole           int32         // the age, if the span is 1 and movement × age fits 32 bits; else 0
+	Age, Half, Part float64       // age; half of the span, rounded down, plus 1/2; 1/span
 }
 
-// Unread tells ReadRows that the symbol which tells the rows is not read yet.
+// Unread tells ReadRows that the symbol for the changed rows is still to be read.
 const Unread = 1 << Lanes
 
-// Bits is the state of a reader of rows.
+// Bits is the state of a RowReader.
 type Bits struct {
-	Buf  []byte // the bytes that it began with
-	At   int    // the next byte of Buf that is not in Acc
-	Acc  uint64 // bits next to be read; above N some that come after them
-	N    uint   // how many
+	Buf  []byte // the bytes from its start
+	At   int    // offset in Buf of the next byte that is not in Acc
+	Acc  uint64 // next bits; above N undefined bits of later bytes
+	N    uint   // number of bits in Acc
 	Miss uint   // Versions.Miss, times 256
 }
 
-// ReadGroup is a group of components. One symbol of a record tells which of them changed.
+// ReadGroup is a group of components. One symbol per entity tells which of them changed.
 type ReadGroup struct {
-	Rows    [Lanes]*ReadRow     // nil: ReadRows does not read it
+	Rows    [Lanes]*ReadRow     // nil: ReadRows does not support the component
 	Which   *uint16             // entries of the symbol that tells which components changed
-	Context [MaxExpected]uint16 // by entity: where its entries begin
+	Context [MaxExpected]uint16 // by entity: index of its first entry
 }
 
-// ReadRow is one component of the entities that are read together. The pointers are to entries of package delta, by context and the next eight bits, and of
-// longer codes to those by the next seven.
+// ReadRow is one component of the entities that are read together. The pointers are to entries of package delta, by
+// context and the next eight bits. Entries of longer codes are by the next seven bits.
 type ReadRow struct {
 	Expected
-	Context [MaxExpected]uint16 // by entity: where the entries of the symbol begin that tells which lanes changed
+	Context [MaxExpected]uint16 // by entity: first entry of the symbol that tells which lanes changed
 	Which   *uint16             // entries of that symbol
 	Tokens  [Lanes]*uint16      // entries of each lane's tokens
-	More    [Lanes]*uint16      // and those of longer codes
-	Most    [Lanes]uint32       // the largest legal number of each lane
-	At      int                 // its first lane, of those of an entity
-	Odd     uint                // in which lanes a row changes that ReadRows does not read
-	Turn    int64               // of a rotation the largest number of a lane, else 0
+	More    [Lanes]*uint16      // entries of longer codes
+	Most    [Lanes]uint32       // largest legal value of each lane
+	At      int                 // index of its first lane in the entity's row
+	Odd     uint                // lanes whose change ReadRows does not support
+	Turn    int64               // rotations: largest value of a lane; else 0
 }
 
-// FixedRun is two to four float32 fields with bounds, one behind the other in memory. Those that it has not are zero and have zero as their bounds.
+// FixedRun is two to four adjacent bounded float32 fields. Unused fields are zero, with zero bounds.
 type FixedRun struct {
 	Least, Most [4]float64 // the bounds
-	Scale       [4]float64 // steps to a unit
-	Step        [4]float64 // units to a step
-	Half        [4]float64 // 1/2, added before numbers are rounded down
-	Mask        [4]uint32  // the upmost bit of each tells that there is such a field
-	Fields      uint64     // how many there are
+	Scale       [4]float64 // steps per unit
+	Step        [4]float64 // units per step
+	Half        [4]float64 // 1/2, added before truncation
+	Mask        [4]uint32  // top bit set if the field exists
+	Fields      uint64     // number of fields
 }
 
-// BlockFloats is the number of floats of a FixedBlock: rows of one to four fields, and of six, fill it.
+// BlockFloats is the number of floats of a FixedBlock; it is a multiple of 1, 2, 3, 4 and 6 fields.
 const BlockFloats = 12
 
-// QuatBlock is the number of rotations that SnapQuats goes over at a time.
+// QuatBlock is the number of rotations that SnapQuats processes at a time.
 const QuatBlock = 8
 
-// OddQuat returns which rotation of a block the lowest bit of SnapQuats' odd is of.
+// OddQuat returns the index in its block of the rotation of the lowest bit of odd, the result of SnapQuats.
 func OddQuat(odd uint64) int {
 	bit := bits.TrailingZeros64(odd)
 	return bit%4*2 + bit/4
 }
 
-// FixedBlock is float32 fields with bounds that lie one behind the other, row behind row, with nothing between them.
+// FixedBlock is the constants of consecutive rows of bounded float32 fields without gaps.
 type FixedBlock struct {
 	Least, Most [BlockFloats]float64 // the bounds
-	Scale       [BlockFloats]float64 // steps to a unit
-	Step        [BlockFloats]float64 // units to a step
-	Half        float64              // 1/2, added before numbers are rounded down
+	Scale       [BlockFloats]float64 // steps per unit
+	Step        [BlockFloats]float64 // units per step
+	Half        float64              // 1/2, added before truncation
 }
 
-// QuatNumbers are the numbers that rotations are quantised by, and back, each as often as a register has room for it.
+// QuatNumbers has the constants for quantising rotations and back, each repeated to fill a register.
 type QuatNumbers struct {
 	One         [4]float64 // 1
-	Slack, Less [4]float64 // how far from 1 the square of a length may be, and the negative of that
-	Near        [4]float64 // how much smaller than the largest component all others have to be
-	Scale, Mid  [4]float64 // steps to a unit; half of the largest number, and 1/2
+	Slack, Less [4]float64 // how far a squared length may differ from 1, and its negative
+	Near        [4]float64 // minimum distance of the largest component to all others
+	Scale, Mid  [4]float64 // steps per unit; half of the largest lane value, plus 1/2
 	Last        [4]uint32  // 3
-	Step, Edge  [4]float64 // units to a step; the largest magnitude of a component that is not left out
+	Step, Edge  [4]float64 // units per step; maximum magnitude of a component that is not left out
 	Unit        float32    // 1
-	UnitSlack   float32    // of SnapQuats: less than Slack
-	UnitNear    float32    // and more than Near
+	UnitSlack   float32    // SnapQuats: less than Slack
+	UnitNear    float32    // SnapQuats: more than Near
 }

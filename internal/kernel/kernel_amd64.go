@@ -4,22 +4,24 @@ package kernel
 
 import "sync/atomic"
 
-// Wide reports whether the processor has AVX2, FMA, BMI1, BMI2 and POPCNT. It takes a microsecond in a virtual machine: callers ask when a protocol is compiled,
-// not in each tick. No function below may be called if it is false.
+// Wide reports whether the processor has AVX2, FMA, BMI1, BMI2 and POPCNT. It takes a microsecond in a virtual machine:
+// call it when a protocol is compiled, not each tick. If it is false no function below may be called.
 func Wide() bool
 
-// CopyFloats copies lanes from the wire: size bytes, 32 at least. It is false if one is not a finite float.
+// CopyFloats copies size bytes, at least 32, from the wire to lanes. It returns false if a float is not finite.
 //
 //go:noescape
 func CopyFloats(dst *uint32, src *byte, size uintptr) bool
 
-// DifferingRows compares n rows of 8, 12 or 16 bytes, n being a multiple of 8 and not 0, and returns a bit for each row that differs.
+// DifferingRows compares n rows of 8, 12 or 16 bytes and returns a bitmask of the rows that differ. n is a positive
+// multiple of 8.
 //
 //go:noescape
 func DifferingRows(a, b *byte, size, n int) (rows uint64)
 
-// Overlay3 writes n rows of three words to two copies of them, n being a multiple of eight and not 0. The lanes of the next row are step bytes on. It ends
-// before eight rows of which one differs between the copies or has its new value already, and returns how many it wrote. It accesses nothing but those rows.
+// Overlay3 writes n rows of three words to two copies. n is a positive multiple of eight. Consecutive rows of lanes are
+// step bytes apart. It stops before a group of eight rows if the copies differ in it, or have one of the new values
+// already. It returns the number of rows written, and accesses only these rows.
 //
 //go:noescape
 func Overlay3(live, kept *byte, lanes *uint32, step, n uintptr) uintptr
@@ -29,113 +31,120 @@ func Overlay3(live, kept *byte, lanes *uint32, step, n uintptr) uintptr
 //go:noescape
 func Overlay4(live, kept *byte, lanes *uint32, step, n uintptr) uintptr
 
-// FixedRows quantises the first of n rows of a column, as long as all fields of the run are within their bounds, and returns how many. The column begins with the
-// first of the fields.
+// FixedRows quantises the first rows of a column while all fields of the run are within bounds, and returns their
+// number. The column starts with the first field.
 //
 //go:noescape
 func FixedRows(r *FixedRun, column *byte, size int, rows *int32, n int, lanes *uint32, stride int) (done int)
 
-// QuatRows quantises the first of n rows of a column of rotations, four at a time, as long as the fast path of quantize is for all four, and returns how many.
-// The column begins with the rotation.
+// QuatRows quantises the first rows of a column of rotations, four at a time, while all four take the fast path of
+// quantize. It returns their number. The column starts with the rotation.
 //
 //go:noescape
 func QuatRows(q *QuatNumbers, column *byte, size int, rows *int32, n int, lanes *uint32, stride int) (done int)
 
-// FixedValues is the inverse of FixedRows: it writes the fields of n rows, n being 1 at least, into components of size bytes each. It accesses nothing but
-// these fields and their lanes.
+// FixedValues is the inverse of FixedRows: it writes the fields of n rows, n >= 1, into components of size bytes each.
+// It accesses only these fields and their lanes.
 //
 //go:noescape
 func FixedValues(r *FixedRun, column *byte, size int, lanes *uint32, stride, n int)
 
-// SnapBlocks quantises the first of n blocks of floats, as long as all of a block are within their bounds, and writes them back as their lanes tell. It returns
-// how many.
+// SnapBlocks quantises blocks of floats and writes them back as their lanes tell. It stops before a block with a float
+// out of bounds, and returns the number of blocks done.
 //
 //go:noescape
 func SnapBlocks(b *FixedBlock, floats *byte, lanes *uint32, n int) (done int)
 
-// SnapQuats quantises n blocks of QuatBlock rotations that lie one behind the other, and writes them back as their lanes tell. It ends behind the first block
-// with rotations that it leaves alone, which plain code has to do: odd has a bit for each, see OddQuat. It returns how many blocks it went over.
+// SnapQuats quantises n consecutive blocks of QuatBlock rotations, and writes them back as their lanes tell. It stops
+// after the first block with rotations that need plain code: odd has a bit for each, see OddQuat. It returns the number
+// of blocks processed.
 //
 //go:noescape
 func SnapQuats(q *QuatNumbers, rotations *byte, lanes *uint32, n int) (done int, odd uint64)
 
-// QuatValues is the inverse of QuatRows: it writes the first of n rotations, four at a time, as long as all numbers of the four are an int32, and returns how
-// many.
+// QuatValues is the inverse of QuatRows. It writes the first of n rotations, four at a time, while all lanes of the
+// four fit int32, and returns their number.
 //
 //go:noescape
 func QuatValues(q *QuatNumbers, column *byte, size int, lanes *uint32, stride, n int) (done int)
 
-// DifferingLanes compares n rows of three or four words, 1 at least, that lie one behind the other with lanes that are stride apart. It returns a bit for each
-// row that differs; 1 if any does of more than 64.
+// DifferingLanes compares n >= 1 consecutive rows of three or four words with rows that are stride lanes apart. It
+// returns a bitmask of the rows that differ. For more than 64 rows it returns 1 if any differs.
 //
 //go:noescape
 func DifferingLanes(words, lanes *uint32, row, stride, n int) (rows uint64)
 
-// FloatTokens finds the tokens of the first rows of a column of floats, four lanes at a time. Contexts is the place of the first code of the first context.
+// FloatTokens finds the tokens of the first rows of a column of floats, four lanes at a time. contexts is the index of
+// the first code of the first context.
 //
 //go:noescape
 func FloatTokens(c *Column, rows int, contexts uint32, age, span float64)
 
-// WriteFloats writes the k-th of bodies whose columns have their tokens, to out and behind have bits in acc. It returns how many words it filled, the bits
-// behind these, and which rows differ; -1 if a code is not known. Out has room for StreamBytes and one word.
+// WriteFloats writes the k-th entity of columns that have their tokens, to out, after the have bits of acc. It returns
+// the number of words written, the remaining bits, and the mask of differing rows; -1 if a code is not cached. out has
+// room for StreamBytes and one word.
 //
 //go:noescape
 func WriteFloats(t *FloatCodes, columns *Column, k int, out *uint64, acc, have uint64) (words int, rest, left uint64, rows int)
 
-// take is Column.Take from the k-th to the to-th index, after the checks of Take. It returns where it stopped.
+// take is Column.Take for the indexes k..to-1, after the checks of Take. It returns where it stopped.
 //
 //go:noescape
 func take(c *Column, k, to int, indexes *uint32, h *RowSlice) int
 
-// touch is Column.Touch from the k-th up to the to-th index, after the checks of Take.
+// touch is Column.Touch for the indexes k..to-1, after the checks of Take.
 //
 //go:noescape
 func touch(c *Column, k, to int, indexes *uint32, h *RowSlice)
 
-// Write appends the symbol and the tokens of the rows of a column, of all lanes that are in any, if t has them. It returns the rows that it did not write: bit k
-// for the k-th. No row from s.N up to the next multiple of eight has usual lanes.
+// Write appends the symbols and the tokens of a column's rows, for the lanes in any, if all their codes are in t. It
+// returns the mask of the rows that it did not write. Usual is 0 for the rows from s.N up to the next multiple of
+// eight.
 //
 //go:noescape
 func Write(s *Batch, c *Column, t *TokenTables, lanes, context, known, any uint64) (left uint64)
 
-// Begin begins the streams for count columns, up to the first eight of which one has a symbol that is not known. It returns where it stopped.
+// Begin starts the streams of count columns, eight at a time. It stops before eight streams if a symbol of one is not
+// cached, and returns where it stopped.
 //
 //go:noescape
 func Begin(s *Batch, columns *Column, count int, flat *atomic.Uint32, context, known uint64) (done int)
 
-// Tokens fills in s.Token, s.Far and s.Miss of the first s.N rows of a column, and up to three more, from s.Usual: the tokens of usual lanes that moved from
-// before to base, and the token of nothing for others. Lanes are below 2^31 and no larger than top; base less before is within 32 bits, their sum may be out of
-// bounds.
+// Tokens computes s.Token, s.Far and s.Miss of the first s.N rows of a column, and of up to three more. Lanes in
+// s.Usual get the token for a movement from before to base, other lanes the empty token. Lanes are below 2^31 and at
+// most top. base - before fits 32 bits; base plus this movement may be out of bounds.
 //
 //go:noescape
 func Tokens(s *Batch, now, base, before *Rows, top *Tops, contexts, nothing uint16)
 
-// Retrace fills in where rows would have been a tick before base if they moved on by their movement from before, times age through span, rounded to the nearest:
-// base less that, up to 2^31-1. Half is half of span, rounded down, and 1/2; part is 1 through span.
+// Retrace computes base - (base - before) × age / span, rounded to the nearest and at most 2^31-1: the rows a tick
+// before base on a straight line with the extrapolated movement. half is half of span, rounded down, plus 1/2; part is
+// 1/span.
 //
 //go:noescape
 func Retrace(to, base, before *Rows, rows int, age, half, part float64)
 
-// AimQuats fills in s.Usual, s.Odd and s.Aim of the first s.N rows of a column of rotations, and up to three more.
+// AimQuats computes s.Usual, s.Odd and s.Aim of the first s.N rows of a column of rotations, and of up to three more.
 //
 //go:noescape
 func AimQuats(s *Batch, c *Column, t *Quats)
 
-// QuatParts fills in s.Origin of the rows that AimQuats found usual.
+// QuatParts computes s.Origin of the rows in s.Usual.
 //
 //go:noescape
 func QuatParts(s *Batch, c *Column, t *Quats)
 
-// Expect fills in e for the first n rows of a column: base has those as of T, before those as of T', each stride lanes behind the one before it. Lanes that
-// a row has not are read nowhere.
+// Expect computes e for the first n rows of a column. base has the rows as of T, before those as of T'; consecutive
+// rows are stride lanes apart. It does not access lanes that the row lacks.
 //
 //go:noescape
 func Expect(e *Expected, m *Movement, base, before *uint32, stride, n int)
 
-// ReadRows reads the rows of the entities from the k-th up to end, of the first of them only those of left, lowest first. If left is Unread, it reads first
-// which rows these are. It stops before a row that is nil, has no usual code, is illegal, or whose bits end in less than 8 bytes, and returns the rows of that
-// entity that it did not read, and which entity that is; 0 and the last one if it read all. lanes are those of the k-th entity, each stride behind those of the
-// one before it, and begin as the rows as of T; of the row where it stops they are undefined.
+// ReadRows reads the rows of the entities k..end-1; of the first entity only those in left, lowest first. If left is
+// Unread it reads the mask first. It stops before a row that is nil, has a rare code, is illegal, or comes within the
+// last 8 bytes. It returns the unread rows of that entity and its number; 0 and the last entity if it read all. lanes
+// starts at the k-th entity, with consecutive entities stride lanes apart, and has the rows as of T on entry. The lanes
+// of the row where it stops are undefined.
 //
 //go:noescape
 func ReadRows(q *Bits, group *ReadGroup, left uint, k, end int, lanes *uint32, stride int) (rows uint, at int)

@@ -4,7 +4,7 @@ package kernel
 
 import "sync/atomic"
 
-// Wide is false: there are no loops in assembly, and no function below is called.
+// Wide returns false: there is no assembly, and no function below is called.
 func Wide() bool { return false }
 
 const noKernel = "kernel: no assembly here: see Wide"
@@ -21,22 +21,22 @@ func Overlay3(*byte, *byte, *uint32, uintptr, uintptr) uintptr { panic(noKernel)
 // Overlay4 panics: see Wide.
 func Overlay4(*byte, *byte, *uint32, uintptr, uintptr) uintptr { panic(noKernel) }
 
-// FixedRows does nothing: plain code continues where it stopped.
+// FixedRows does nothing; plain code does all rows.
 func FixedRows(*FixedRun, *byte, int, *int32, int, *uint32, int) int { return 0 }
 
-// QuatRows does nothing: plain code continues where it stopped.
+// QuatRows does nothing; plain code does all rows.
 func QuatRows(*QuatNumbers, *byte, int, *int32, int, *uint32, int) int { return 0 }
 
 // FixedValues panics: see Wide.
 func FixedValues(*FixedRun, *byte, int, *uint32, int, int) { panic(noKernel) }
 
-// SnapBlocks does nothing: plain code continues where it stopped.
+// SnapBlocks does nothing; plain code does all blocks.
 func SnapBlocks(*FixedBlock, *byte, *uint32, int) int { return 0 }
 
 // SnapQuats panics: see Wide.
 func SnapQuats(*QuatNumbers, *byte, *uint32, int) (int, uint64) { panic(noKernel) }
 
-// QuatValues does nothing: plain code continues where it stopped.
+// QuatValues does nothing; plain code does all rows.
 func QuatValues(*QuatNumbers, *byte, int, *uint32, int, int) int { return 0 }
 
 // DifferingLanes panics: see Wide.

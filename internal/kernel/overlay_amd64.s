@@ -2,19 +2,19 @@
 
 #include "textflag.h"
 
-// Eight rows at a time. DI is the one copy and SI the other, DX the lanes, R8 the bytes from one row's lanes to the next's, CX how many rows are left, AX how many are done.
-// New values are packed as the copies have them, and nothing is written before all eight were looked at.
+// Eight rows at a time. DI and SI are the copies, DX the lanes, R8 the distance of rows in the lanes in bytes, CX the rows left, AX the rows done.
+// New values are packed like the copies. Nothing is written before all eight rows were compared.
 
-// PACK3 packs four rows of three words, which are R8 apart from base on; R9 is 3*R8: a0 b0 c0 a1, b1 c1 a2 b2, c2 a3 b3 c3.
+// PACK3 packs four rows of three words at base, R8 apart: a0 b0 c0 a1, b1 c1 a2 b2, c2 a3 b3 c3. R9 is 3*R8.
 #define PACK3(base, x, y, z) \
-	VMOVDQU (base), x                  \ // the word behind is the next row's or lies before it
+	VMOVDQU (base), x                  \ // the fourth word belongs to the next row or precedes it
 	VPINSRD $3, (base)(R8*1), x, x     \
 	VMOVQ   4(base)(R8*1), y           \
 	VMOVHPS (base)(R8*2), y, y         \
-	VMOVDQU -4(base)(R9*1), z          \ // and the word in front the row's before, or lies behind it
+	VMOVDQU -4(base)(R9*1), z          \ // the word before belongs to the previous row or follows it
 	VPINSRD $0, 8(base)(R8*2), z, z
 
-// WRITE3 looks at eight rows of three words, new in Y0, Y2 and Y4, and writes them.
+// WRITE3 compares eight rows of three words with the new ones in Y0, Y2 and Y4, and writes them.
 #define WRITE3 \
 	VMOVDQU   (SI), Y6            \
 	VMOVDQU   32(SI), Y7          \
@@ -27,7 +27,7 @@
 	VMOVMSKPS Y9, R13             \
 	CMPL      R13, $255           \
 	JNE       done                \
-	VPCMPEQD  Y0, Y6, Y6          \ // a bit for each word that is what it was, row by row
+	VPCMPEQD  Y0, Y6, Y6          \ // a bit per unchanged word, row by row
 	VPCMPEQD  Y2, Y7, Y7          \
 	VPCMPEQD  Y4, Y8, Y8          \
 	VMOVMSKPS Y6, R13             \
@@ -43,7 +43,7 @@
 	SHRL      $2, R15             \
 	ANDL      R14, R13            \
 	ANDL      R15, R13            \
-	TESTL     $0x249249, R13      \ // the first of three
+	TESTL     $0x249249, R13      \ // the first of each three
 	JNE       done                \
 	VMOVDQU   Y0, (SI)            \
 	VMOVDQU   Y2, 32(SI)          \
@@ -55,7 +55,7 @@
 	ADDQ      $96, DI             \
 	ADDQ      $8, AX
 
-// WRITE4 looks at eight rows of four words, new in Y0 to Y3, and writes them. Y15 is all ones.
+// WRITE4 compares eight rows of four words with the new ones in Y0 to Y3, and writes them. Y15 is all ones.
 #define WRITE4 \
 	VMOVDQU   (SI), Y4            \
 	VMOVDQU   32(SI), Y5          \
@@ -75,7 +75,7 @@
 	VPCMPEQD  Y1, Y5, Y5          \
 	VPCMPEQD  Y2, Y6, Y6          \
 	VPCMPEQD  Y3, Y7, Y7          \
-	VPACKSSDW Y5, Y4, Y4          \ // a byte for each word, four together for each row
+	VPACKSSDW Y5, Y4, Y4          \ // a byte per word, four together per row
 	VPACKSSDW Y7, Y6, Y6          \
 	VPACKSSWB Y6, Y4, Y4          \
 	VPCMPEQD  Y15, Y4, Y4         \

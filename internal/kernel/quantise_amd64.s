@@ -5,7 +5,7 @@
 
 // func FixedRows(r *FixedRun, column *byte, size int, rows *int32, n int, lanes *uint32, stride int) (done int)
 //
-// One row at a time, its two to four fields side by side as float64: from the comparison to the store nothing waits for the row before.
+// One row at a time, with its two to four fields in one register as float64. No row waits for the previous one.
 TEXT ·FixedRows(SB), NOSPLIT, $0-64
 	MOVQ    r+0(FP), AX
 	MOVQ    column+8(FP), SI
@@ -27,13 +27,13 @@ row:
 	CMPQ R10, CX
 	JGE  done
 
-	// The fields of the row as float64, 0 where there is none: what is behind the last is not read.
+	// The fields of the row as float64, 0 for missing ones; nothing after the last field is read.
 	MOVLQSX    (DI)(R10*4), R11
 	IMULQ      R8, R11
 	VMASKMOVPS (SI)(R11*1), X3, X5
 	VCVTPS2PD  X5, Y5
 
-	// All within bounds, which no NaN is.
+	// Check that all are within bounds; NaN is not.
 	VCMPPD    $0x1D, Y0, Y5, Y6
 	VCMPPD    $0x12, Y1, Y5, Y7
 	VANDPD    Y6, Y7, Y6
@@ -41,13 +41,13 @@ row:
 	CMPL      R12, $15
 	JNE       done
 
-	// Each step is rounded as it is in Go. Below 2^31 an int32 is what the uint32 is.
+	// Each operation is rounded as in Go. Below 2^31, int32 and uint32 are the same.
 	VSUBPD      Y0, Y5, Y5
 	VMULPD      Y2, Y5, Y5
 	VADDPD      Y4, Y5, Y5
 	VCVTTPD2DQY Y5, X5
 
-	// As many lanes as there are fields, and none behind them.
+	// Store as many lanes as there are fields.
 	INCQ    R10
 	CMPQ    BX, $3
 	JGT     four
@@ -71,7 +71,7 @@ done:
 
 // func QuatRows(q *QuatNumbers, column *byte, size int, rows *int32, n int, lanes *uint32, stride int) (done int)
 //
-// Four rotations at a time, each of x, y, z and w of the four in a register.
+// Four rotations at a time, with x, y, z and w of all four in one register each.
 TEXT ·QuatRows(SB), NOSPLIT, $0-64
 	MOVQ     q+0(FP), AX
 	MOVQ     column+8(FP), SI
@@ -84,7 +84,7 @@ TEXT ·QuatRows(SB), NOSPLIT, $0-64
 	LEAQ     (R9)(R9*2), BX
 	XORL     R10, R10
 	VPCMPEQD Y9, Y9, Y9
-	VPSRLD   $1, Y9, Y9 // all bits of a float32 but its sign
+	VPSRLD   $1, Y9, Y9 // mask of a float32 without its sign
 
 fours:
 	LEAQ 4(R10), R11
@@ -115,7 +115,7 @@ fours:
 	VMOVAPS   X5, X1
 	VMOVAPS   X7, X3
 
-	// Y8: which are of length 1, but for the slack. The squares are added in the order in which Go does it.
+	// Y8: mask of those with length 1 within the slack. Squares are added in the same order as in Go.
 	VCVTPS2PD X0, Y4
 	VCVTPS2PD X1, Y5
 	VCVTPS2PD X2, Y6
@@ -132,7 +132,7 @@ fours:
 	VCMPPD    $0x1E, QuatNumbers_Less(AX), Y4, Y5
 	VANDPD    Y5, Y8, Y8
 
-	// X14: the largest magnitude, X11 the second.
+	// X14: the largest magnitude; X11: the second largest.
 	VANDPS X9, X0, X4
 	VANDPS X9, X1, X5
 	VANDPS X9, X2, X6
@@ -146,14 +146,14 @@ fours:
 	VMAXPS X13, X11, X11
 	VMAXPS X15, X11, X11
 
-	// X4, X5, X6: the largest is x, is x or y, is x, y or z; of equal ones it is the first.
+	// X4, X5, X6: the largest is x; x or y; x, y or z. Of equal ones the first counts.
 	VCMPPS $0, X14, X4, X4
 	VCMPPS $0, X14, X5, X5
 	VCMPPS $0, X14, X6, X6
 	VORPS  X4, X5, X5
 	VORPS  X5, X6, X6
 
-	// All of length 1, and the second largest near the largest of none.
+	// Check that all have length 1, and that no second largest is near the largest.
 	VCVTPS2PD X11, Y11
 	VCVTPS2PD X14, Y14
 	VSUBPD    QuatNumbers_Near(AX), Y14, Y14
@@ -163,7 +163,7 @@ fours:
 	CMPL      R12, $15
 	JNE       done
 
-	// X7, X8, X10: the three others, in order, with the sign of the largest, X11, taken off. X4: which it is.
+	// X7, X8, X10: the three others, in order, times the sign of the largest (X11). X4: the index of the largest.
 	VBLENDVPS X4, X1, X0, X7
 	VBLENDVPS X5, X2, X1, X8
 	VBLENDVPS X6, X3, X2, X10
@@ -178,7 +178,7 @@ fours:
 	VPADDD    X6, X4, X4
 	VPADDD    QuatNumbers_Last(AX), X4, X4
 
-	// Their numbers. A product has the same bits with either sign.
+	// Their lanes. The sign of a factor does not change the magnitude bits of a product.
 	VCVTPS2PD   X7, Y7
 	VCVTPS2PD   X8, Y8
 	VCVTPS2PD   X10, Y10
@@ -192,7 +192,7 @@ fours:
 	VCVTTPD2DQY Y8, X8
 	VCVTTPD2DQY Y10, X10
 
-	// Four lanes of each row.
+	// Store four lanes per row.
 	VPUNPCKLDQ  X7, X4, X0
 	VPUNPCKHDQ  X7, X4, X1
 	VPUNPCKLDQ  X10, X8, X2

@@ -14,7 +14,7 @@ GLOBL turn256<>(SB), RODATA|NOPTR, $8
 DATA turn65536<>+0(SB)/8, $65536.0
 GLOBL turn65536<>(SB), RODATA|NOPTR, $8
 
-// AHEAD makes of steps what delta.Delta.far makes of them; of -0 it makes 0. It divides as PART does, what has less than 2^36.
+// AHEAD applies delta.Delta.far to steps; -0 becomes 0. It divides as PART does; the values are below 2^36.
 #define AHEAD(step) \
 	VBROADCASTSD turnSign<>(SB), Y10         \
 	VANDPD       Y10, step, Y9               \
@@ -49,7 +49,7 @@ TEXT ·AimQuats(SB), NOSPLIT, $0-24
 	MOVL $0x01010101, R12
 
 four:
-	// Four rows at T and, in the upper halves, at T': lanes 1 to 3 of all four in a register each, as 2n-m.
+	// Four rows at T and, in the upper halves, at T': lanes 1 to 3 of all four in one register each, as 2n-m.
 	VMOVDQU     (DX), X0
 	VMOVDQU     16(DX), X1
 	VMOVDQU     32(DX), X2
@@ -72,7 +72,7 @@ four:
 	VPSUBD      Y15, Y1, Y1
 	VPSUBD      Y15, Y2, Y2
 
-	// From here on Y0, Y1, Y2 and Y6 are the components at T, Y3, Y4, Y5 and Y7 those at T', the ones left out last.
+	// From here on Y0, Y1, Y2 and Y6 are the components at T; Y3, Y4, Y5 and Y7 those at T'. The left-out component is last.
 	VEXTRACTI128 $1, Y0, X3
 	VEXTRACTI128 $1, Y1, X4
 	VEXTRACTI128 $1, Y2, X5
@@ -96,7 +96,7 @@ four:
 	VSQRTPD      Y7, Y7
 	VROUNDPD     $3, Y6, Y6
 	VROUNDPD     $3, Y7, Y7
-	VMULPD       Y3, Y0, Y8               // the product of both rotations
+	VMULPD       Y3, Y0, Y8               // dot product of both rotations
 	VFMADD231PD  Y4, Y1, Y8
 	VFMADD231PD  Y5, Y2, Y8
 	VFMADD231PD  Y7, Y6, Y8
@@ -111,29 +111,29 @@ go:
 	VORPD     Y3, Y4, Y9
 	VORPD     Y5, Y9, Y9
 	VORPD     Y7, Y9, Y9
-	VPCMPEQQ  Y13, Y9, Y9                 // nothing moved
-	VADDPD    Y3, Y0, Y0                  // where it goes
+	VPCMPEQQ  Y13, Y9, Y9                 // no movement
+	VADDPD    Y3, Y0, Y0                  // the extrapolation
 	VADDPD    Y4, Y1, Y1
 	VADDPD    Y5, Y2, Y2
 	VADDPD    Y7, Y6, Y6
-	VMULPD    Y0, Y0, Y10                 // the square of how long that is,
+	VMULPD    Y0, Y0, Y10                 // its squared length,
 	VFMADD231PD Y1, Y1, Y10
 	VFMADD231PD Y2, Y2, Y10
 	VFMADD231PD Y6, Y6, Y10
-	VBLENDVPD Y9, Y14, Y10, Y10           // as long as it was where nothing moved
+	VBLENDVPD Y9, Y14, Y10, Y10           // unchanged without a movement
 	VMOVUPD   Y0, (DI)
-	VMOVUPD   Y1, 256(DI)                 // a component of MaxStrands rows takes 256 bytes
+	VMOVUPD   Y1, 256(DI)                 // 256 bytes per component of MaxStreams rows
 	VMOVUPD   Y2, 512(DI)
 	VMOVUPD   Y10, 768(DI)
 
-	// Rows of which the product and what is left out are not negative, and the length is not 0: a bit each.
+	// A bit for each row whose dot product and left-out component are not negative, and whose length is not 0.
 	VMINPD    Y6, Y8, Y8
 	VCMPPD    $2, Y8, Y13, Y8
 	VCMPPD    $1, Y10, Y13, Y10
 	VANDPD    Y10, Y8, Y8
 	VMOVMSKPD Y8, AX
 
-	// A byte each, and no bit of those where another component is left out than at T, or was than at T'.
+	// To bytes; clear the rows that leave out another component than at T, or than at T'.
 	PDEPL R12, AX, AX
 	MOVL  Column_Differ(R10), R11
 	MOVL  R11, R9
@@ -167,11 +167,11 @@ ahead:
 	AHEAD(Y7)
 	JMP go
 
-// PART is what a lane of four rows is expected to be: the component times d.length through how long it is, rounded to the nearest. Y1 is 1 through that length,
-// Y2 half of it, rounded down, and 1/2 more, Y0 signs, Y15 d.length, Y14 m, Y13 m+1, Y12 zeros.
+// PART computes the extrapolated lane of four rows: component × d.length / length, rounded to the nearest. Y1 is 1/length, Y2 half of length,
+// rounded down, plus 1/2, Y0 signs, Y15 d.length, Y14 m, Y13 m+1, Y12 zeros.
 //
-// It divides by multiplying, and is exact: of whole numbers n = q*l+r, (n+1/2)/l is 1/(2l) and more away from q and from q+1. The factor and the product are
-// rounded, by 2^-53 of themselves each, together by less than n/l * 2^-51, which is below 1/(2l) for n below 2^50; here it is below 2^44.
+// It divides by multiplication, which is exact: for integers n = q*l+r, (n+1/2)/l is at least 1/(2l) away from q and from q+1. Factor and product are
+// rounded by a relative 2^-53 each, together less than n/l * 2^-51. That is below 1/(2l) for n below 2^50; here n is below 2^44.
 #define PART(at, to, lane) \
 	VMOVUPD     at(SI), to   \
 	VANDPD      Y0, to, Y3   \
@@ -200,7 +200,7 @@ TEXT ·QuatParts(SB), NOSPLIT, $0-24
 	LEAQ Column_Base(DX), DX
 
 four:
-	// How long it is (Y1), times 256, rounded down. The root may have been rounded up to a whole number: then its square is above.
+	// The length (Y1) times 256, rounded down. If the root was rounded up to an integer, its square is too large: then subtract 1.
 	VMOVUPD      768(SI), Y0
 	VSQRTPD      Y0, Y1
 	VBROADCASTSD turn65536<>(SB), Y2
@@ -223,7 +223,7 @@ four:
 	PART(256, Y5, X5)
 	PART(512, Y6, X6)
 
-	// Rows again, and where each would come from if it went there in a straight line.
+	// Back to rows, and the row a tick before T from which a straight line gives the extrapolation.
 	VPUNPCKLDQ  X4, X4, X7
 	VPUNPCKLDQ  X6, X5, X8
 	VPUNPCKHDQ  X4, X4, X9

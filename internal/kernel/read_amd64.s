@@ -5,7 +5,7 @@
 
 // func ReadRows(q *Bits, group *ReadGroup, left uint, k, end int, lanes *uint32, stride int) (rows uint, at int)
 //
-// What q has is not changed before a whole row is read, so that a row which is left is read again from its first bit. Until then the next byte is in at.
+// q does not change before a whole row was read, so that an unsupported row is read again from its first bit. Until then, at has the next byte.
 TEXT ·ReadRows(SB), NOSPLIT, $0-72
 	MOVQ q+0(FP), AX
 	MOVQ left+16(FP), BX
@@ -23,7 +23,7 @@ row:
 	TESTQ  R8, R8
 	JEQ    stop
 
-	// 56 bits, if so many bytes are left.
+	// Load 56 bits, if that many bytes are left.
 	MOVQ  Bits_At(AX), R13
 	LEAQ  8(R13), R15
 	CMPQ  R15, (Bits_Buf+8)(AX)
@@ -43,7 +43,7 @@ row:
 full:
 	MOVQ R13, at+64(FP)
 
-	// Which lanes changed.
+	// The symbol of the changed lanes.
 	MOVQ    k+24(FP), CX
 	MOVWLZX ReadRow_Context(R8)(CX*2), R12
 	MOVBQZX DX, R13
@@ -80,12 +80,12 @@ lane:
 
 token:
 	MOVQ    R12, R13
-	ANDQ    $63, R13                      // bits
+	ANDQ    $63, R13                      // number of bits
 	SUBQ    R13, SI
 	JCS     stop
 	MOVQ    R12, BX
 	SHRQ    $6, BX
-	ANDQ    $15, BX                       // of them the code
+	ANDQ    $15, BX                       // of these the code
 	SUBQ    BX, R13                       // and the raw ones
 	SHRXQ   BX, DX, BX
 	BZHIQ   R13, BX, BX
@@ -115,7 +115,7 @@ token:
 	BLSRQ   R11, R11
 	JNE     lane
 
-	// A rotation has to be legal; far from a tie whole numbers tell.
+	// A rotation must be legal; far from a tie, integers decide.
 	MOVQ  ReadRow_Turn(R8), R13
 	TESTQ R13, R13
 	JEQ   legal
@@ -175,9 +175,9 @@ done:
 	RET
 
 which:
-	// Which rows changed.
+	// The symbol of the changed rows.
 	MOVQ    BX, left+16(FP)
-	// 56 bits, if so many bytes are left.
+	// Load 56 bits, if that many bytes are left.
 	MOVQ  Bits_At(AX), R13
 	LEAQ  8(R13), R15
 	CMPQ  R15, (Bits_Buf+8)(AX)
@@ -219,7 +219,7 @@ ready:
 	JMP     next
 
 long:
-	// Of a code of more than eight bits the entry names a part of the further ones.
+	// For a code of more than eight bits, the entry names a table for the further bits.
 	MOVQ    ReadRow_More(R8)(CX*8), R15
 	ANDQ    $~63, R12
 	JEQ     stop

@@ -4,20 +4,20 @@
 
 // func DifferingRows(a, b *byte, size, n int) (rows uint64)
 //
-// Eight rows at a time: what is not the same of them is R8, a bit for each in the end.
+// Eight rows at a time: R8 is the mask of those that differ, in the end a bit per row.
 TEXT ·DifferingRows(SB), NOSPLIT, $0-40
 	MOVQ a+0(FP), SI
 	MOVQ b+8(FP), DI
 	MOVQ size+16(FP), BX
 	MOVQ n+24(FP), DX
-	XORL R10, R10 // the rows; each eight push on those before
+	XORL R10, R10 // the mask; each eight bits shift the earlier ones
 	MOVQ DX, R11
 	CMPQ BX, $12
 	JEQ  twelve
 	JGT  sixteen
 
 eight:
-	// A bit for each row.
+	// A bit per row.
 	VMOVDQU   (SI), Y0
 	VMOVDQU   32(SI), Y1
 	VPCMPEQQ  (DI), Y0, Y0
@@ -37,7 +37,7 @@ eight:
 	JMP       done
 
 twelve:
-	// Three bits for each row, one a word.
+	// Three bits per row, one per word.
 	VMOVDQU   (SI), Y0
 	VMOVDQU   32(SI), Y1
 	VMOVDQU   64(SI), Y2
@@ -68,7 +68,7 @@ twelve:
 	JMP       done
 
 sixteen:
-	// Two bits for each row, one for 8 bytes.
+	// Two bits per row, one per 8 bytes.
 	VMOVDQU   (SI), Y0
 	VMOVDQU   32(SI), Y1
 	VMOVDQU   64(SI), Y2

@@ -3,7 +3,7 @@
 #include "go_asm.h"
 #include "textflag.h"
 
-// One of the three components of eight rotations, four in lo and four in hi: its lanes replace it, and its values are then in lo and hi as float64.
+// One of the three components of eight rotations, four in lo and four in hi: it is replaced by its lanes, and its values are then in lo and hi as float64.
 #define SNAPPED(part, xpart, lo, hi, xhi, more, xmore) \
 	VEXTRACTF128 $1, part, xhi                    \
 	VCVTPS2PD    xpart, lo                        \
@@ -22,7 +22,7 @@
 	VSUBPD       QuatNumbers_Edge(AX), lo, lo     \
 	VSUBPD       QuatNumbers_Edge(AX), hi, hi
 
-// Eight float64 become float32, all of them in lo.
+// Converts eight float64 to float32, all in lo.
 #define NARROW(lo, xlo, hi, xhi) \
 	VCVTPD2PSY  lo, xlo          \
 	VCVTPD2PSY  hi, xhi          \
@@ -30,8 +30,8 @@
 
 // func SnapQuats(q *QuatNumbers, rotations *byte, lanes *uint32, n int) (done int, odd uint64)
 //
-// QuatRows and QuatValues in one, eight rotations at a time: those of even rows in the lower half of each register, those of odd rows in the upper half.
-// Tests are of float32, and stricter than those of quantiseQuat by more than these are rounded.
+// QuatRows and QuatValues in one, for eight rotations: even rows in the lower half of each register, odd rows in the upper half.
+// The tests use float32. They are stricter than those of quantiseQuat by more than the rounding errors.
 TEXT ·SnapQuats(SB), NOSPLIT, $0-48
 	MOVQ         q+0(FP), AX
 	MOVQ         rotations+8(FP), SI
@@ -40,7 +40,7 @@ TEXT ·SnapQuats(SB), NOSPLIT, $0-48
 	XORL         R10, R10
 	XORL         R12, R12
 	VPCMPEQD     Y15, Y15, Y15
-	VPSRLD       $1, Y15, Y15 // all bits of a float32 but its sign
+	VPSRLD       $1, Y15, Y15 // mask of a float32 without its sign
 
 block:
 	CMPQ R10, CX
@@ -64,7 +64,7 @@ block:
 	VMOVAPS   Y5, Y1
 	VMOVAPS   Y7, Y3
 
-	// Y4: which are not of length 1, but for the slack.
+	// Y4: mask of those with another length than 1 within the slack.
 	VBROADCASTSS QuatNumbers_Unit(AX), Y4
 	VFNMADD231PS Y0, Y0, Y4
 	VFNMADD231PS Y1, Y1, Y4
@@ -74,7 +74,7 @@ block:
 	VBROADCASTSS QuatNumbers_UnitSlack(AX), Y8
 	VCMPPS       $0x15, Y8, Y4, Y4
 
-	// Y14: the largest magnitude, Y11 the second. Y4: also those that are near each other.
+	// Y14: the largest magnitude; Y11: the second largest. Add to Y4 those with both near each other.
 	VANDPS       Y15, Y0, Y5
 	VANDPS       Y15, Y1, Y6
 	VANDPS       Y15, Y2, Y7
@@ -92,14 +92,14 @@ block:
 	VCMPPS       $0x16, Y8, Y11, Y11
 	VORPS        Y11, Y4, Y4
 
-	// Y5, Y6, Y7: the largest is x, is x or y, is x, y or z.
+	// Y5, Y6, Y7: the largest is x; x or y; x, y or z.
 	VCMPPS $0, Y14, Y5, Y5
 	VCMPPS $0, Y14, Y6, Y6
 	VCMPPS $0, Y14, Y7, Y7
 	VORPS  Y5, Y6, Y6
 	VORPS  Y6, Y7, Y7
 
-	// Y0, Y1, Y2: the three others, in order, with the sign of the largest taken off. Y3: which that is.
+	// Y0, Y1, Y2: the three others, in order, times the sign of the largest. Y3: the index of the largest.
 	VBLENDVPS      Y7, Y2, Y3, Y8
 	VBLENDVPS      Y6, Y1, Y8, Y8
 	VBLENDVPS      Y5, Y0, Y8, Y8
@@ -115,7 +115,7 @@ block:
 	VPADDD         Y6, Y3, Y3
 	VPADDD         Y7, Y3, Y3
 
-	// Y0, Y1, Y2: their lanes, Y8, Y9, Y10 their values, and Y11 and Y12 the sums of the squares, in the order in which Go adds them.
+	// Y0, Y1, Y2: their lanes; Y8, Y9, Y10: their values; Y11 and Y12: the sums of squares, added in the same order as in Go.
 	SNAPPED(Y0, X0, Y8, Y9, X9, Y10, X10)
 	VMULPD Y8, Y8, Y11
 	VMULPD Y9, Y9, Y12
@@ -160,7 +160,7 @@ block:
 	VUNPCKLPD Y12, Y9, Y7
 	VUNPCKHPD Y12, Y9, Y8
 
-	// The lanes of two rows in each of Y0 to Y3.
+	// The lanes, two rows in each of Y0 to Y3.
 	VPUNPCKLDQ  Y0, Y3, Y9
 	VPUNPCKHDQ  Y0, Y3, Y10
 	VPUNPCKLDQ  Y2, Y1, Y11
@@ -194,7 +194,7 @@ done:
 	VZEROUPPER
 	RET
 
-	// Rotations that quantiseQuat might treat otherwise stay as they are, and their lanes.
+	// Rotations in Y4 are not changed, nor are their lanes: quantiseQuat might give another result.
 odd:
 	VPSHUFD   $0x00, Y4, Y9
 	VPSHUFD   $0x55, Y4, Y10

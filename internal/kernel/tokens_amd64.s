@@ -3,7 +3,7 @@
 #include "go_asm.h"
 #include "textflag.h"
 
-// Numbers that all lanes of a register share.
+// Constants for all lanes of a register.
 DATA wideOnes<>+0(SB)/4, $1
 GLOBL wideOnes<>(SB), RODATA|NOPTR, $4
 DATA wideShort<>+0(SB)/4, $256 // shortTokens
@@ -11,13 +11,13 @@ GLOBL wideShort<>(SB), RODATA|NOPTR, $4
 DATA wideLargest<>+0(SB)/4, $2048 // 1<<(movementSteps-1)
 GLOBL wideLargest<>(SB), RODATA|NOPTR, $4
 
-// The largest movement in 32 bits, and a sign.
+// The largest movement in 32 bits, and a sign bit.
 DATA wideFar<>+0(SB)/8, $2147483647.0
 GLOBL wideFar<>(SB), RODATA|NOPTR, $8
 DATA wideSign<>+0(SB)/8, $0x8000000000000000
 GLOBL wideSign<>(SB), RODATA|NOPTR, $8
 
-// Words: bounds of what a token is to the one behind it; the exponent of 1/2; contexts of a movement; the bits of lanes, for four rows.
+// Words: limits of a token's miss; the exponent of 1/2; contexts of a movement; the bits of lanes, for four rows.
 DATA wideMisses<>+0(SB)/8, $0x0002000200020002
 DATA wideMisses<>+8(SB)/8, $0x0002000200020002
 DATA wideMisses<>+16(SB)/8, $0x0002000200020002
@@ -43,7 +43,7 @@ DATA wideLanes<>+16(SB)/8, $0x0008000400020001
 DATA wideLanes<>+24(SB)/8, $0x0008000400020001
 GLOBL wideLanes<>(SB), RODATA|NOPTR, $32
 
-// Four times the number of a lane, from 1: what stands behind is larger whatever its lowest two bits are.
+// Four times the number of a lane, from 1: later lanes have larger numbers, whatever the lowest two bits.
 DATA wideOrder<>+0(SB)/8, $0x0010000C00080004
 DATA wideOrder<>+8(SB)/8, $0x0010000C00080004
 DATA wideOrder<>+16(SB)/8, $0x0010000C00080004
@@ -55,27 +55,27 @@ DATA wideLow<>+16(SB)/8, $0x0003000300030003
 DATA wideLow<>+24(SB)/8, $0x0003000300030003
 GLOBL wideLow<>(SB), RODATA|NOPTR, $32
 
-// A byte of each of four rows to all words of that row: rows are in the order 0, 2, 1, 3, as packing two and two leaves them.
+// Copies a byte of each of four rows to all words of that row. Rows are in the order 0, 2, 1, 3, the result of packing pairs.
 DATA wideRows<>+0(SB)/8, $0x8000800080008000
 DATA wideRows<>+8(SB)/8, $0x8002800280028002
 DATA wideRows<>+16(SB)/8, $0x8001800180018001
 DATA wideRows<>+24(SB)/8, $0x8003800380038003
 GLOBL wideRows<>(SB), RODATA|NOPTR, $32
 
-// TWO finds, of two rows, a double word a lane: how far each lane is off (count), counted as for short tokens, and the movement's
-// bit length plus 126, or 0 of no movement (size). Y11 to Y15 are as Tokens sets them.
+// TWO computes a double word per lane for two rows: the distance, counted as for short tokens (count), and the bit length of the movement
+// plus 126, or 0 without a movement (size). Tokens sets Y11 to Y15.
 #define TWO(at, count, size) \
 	VMOVDQU   at(DX), Y0         \ // at T
 	VMOVDQU   at(SI), count      \ // now
 	VPSUBD    at(DI), Y0, size   \ // the movement, within 32 bits
 	VPSUBD    Y0, count, count   \ // now - T
-	VPSUBD    Y0, Y12, Y3        \ // how far down there is room
-	VPSUBD    Y0, Y15, Y0        \ // and how far up
+	VPSUBD    Y0, Y12, Y3        \ // room downwards
+	VPSUBD    Y0, Y15, Y0        \ // room upwards
 	VPMAXSD   Y3, size, Y3       \
-	VPMINSD   Y0, Y3, Y3         \ // the movement up to the bounds
+	VPMINSD   Y0, Y3, Y3         \ // the movement, clamped to the bounds
 	VPSUBD    Y3, count, count   \ // the distance
 	VPOR      Y11, size, Y3      \
-	VPSIGND   Y3, count, count   \ // folded by the movement's sign
+	VPSIGND   Y3, count, count   \ // with the sign of the movement
 	VPADDD    count, count, Y3   \
 	VPSRAD    $31, count, count  \
 	VPXOR     Y3, count, count   \ // 0 -1 1 -2 2
@@ -84,7 +84,7 @@ GLOBL wideRows<>(SB), RODATA|NOPTR, $32
 	VCVTDQ2PS size, size         \ // exact: 2048 at most
 	VPSRLD    $23, size, size
 
-// FAR writes the farTokens of two rows: counts and contexts are interleaved to two words of 8 bytes each, lane by lane.
+// FAR stores the LongTokens of two rows: counts and contexts, interleaved lane by lane as two words of 8 bytes each.
 #define FAR(at, count, context) \
 	VPUNPCKLDQ   Y12, count, Y0    \
 	VPUNPCKLDQ   Y12, context, Y3  \
@@ -110,9 +110,9 @@ TEXT ·Tokens(SB), NOSPLIT, $0-44
 	MOVQ base+16(FP), DX
 	MOVQ before+24(FP), DI
 	MOVQ top+32(FP), BX
-	VMOVDQU      (BX), Y15                 // the largest number of each lane
-	VPBROADCASTW contexts+40(FP), Y14      // words: the token of no distance in the first context
-	VPBROADCASTW nothing+42(FP), Y13       // words: the token without a bit
+	VMOVDQU      (BX), Y15                 // the largest value of each lane
+	VPBROADCASTW contexts+40(FP), Y14      // words: the token of distance 0 in the first context
+	VPBROADCASTW nothing+42(FP), Y13       // words: the empty token
 	VPXOR        Y12, Y12, Y12
 	VPBROADCASTD wideOnes<>(SB), Y11
 	VPBROADCASTD wideShort<>(SB), Y10
@@ -127,7 +127,7 @@ four:
 	TWO(0, Y1, Y2)
 	TWO(32, Y5, Y6)
 
-	// Words of four rows: counts up to 256 (Y3), which lanes go no usual way (Y4), and tokens but for what comes of the lane before (Y2).
+	// Words of four rows: counts up to 256 (Y3), lanes not in Usual (Y4), and tokens without the miss of the previous lane (Y2).
 	VPMINUD      Y10, Y1, Y3
 	VPMINUD      Y10, Y5, Y4
 	VPACKSSDW    Y4, Y3, Y3
@@ -141,14 +141,14 @@ four:
 	VPADDW       Y14, Y2, Y2
 	VPADDW       Y3, Y2, Y2
 
-	// What each lane is to those behind it, 0 to 2, and its place above that (Y7): the largest before a lane is the nearest that goes the usual way.
+	// The miss of each lane for later ones, 0 to 2, with its position above (Y7): the maximum over earlier lanes is that of the previous lane in Usual.
 	VPCMPGTW wideMisses<>(SB), Y3, Y7
 	VPCMPGTW wideMisses<>+32(SB), Y3, Y8
 	VPADDW   Y8, Y7, Y7
 	VMOVDQU  wideOrder<>(SB), Y8
 	VPSUBW   Y7, Y8, Y7
 	VPANDN   Y7, Y4, Y7
-	VMOVDQU  (R9), Y8                     // what came before the first lane
+	VMOVDQU  (R9), Y8                     // the miss before the first lane
 	VPERMQ   $0xD8, Y8, Y8
 	VPSRLQ   $8, Y8, Y8
 	VPSLLQ   $16, Y7, Y0
@@ -157,7 +157,7 @@ four:
 	VPMAXSW  Y8, Y0, Y0
 	VPSLLQ   $32, Y0, Y8
 	VPMAXSW  Y8, Y0, Y0                   // before each lane
-	VPMAXSW  Y0, Y7, Y7                   // and behind the last
+	VPMAXSW  Y0, Y7, Y7                   // and after the last
 	VPAND    wideLow<>(SB), Y0, Y0
 	VPSLLW   $8, Y0, Y0
 	VPADDW   Y0, Y2, Y2
@@ -167,14 +167,14 @@ four:
 	VPERMQ   $0xD8, Y7, Y7
 	VMOVDQU  Y7, (R9)
 
-	// Those that are no short ones, and nothing.
+	// The tokens that are not short, and the empty ones.
 	VPSRLW   $8, Y3, Y8                   // 1 of 256
 	VPANDN   Y8, Y4, Y8
 	VPTEST   Y8, Y8
 	JNE      far
 
 write:
-	VPADDW     Y8, Y13, Y0                // the token of nothing, and of what is far
+	VPADDW     Y8, Y13, Y0                // the empty token, or the one for long tokens
 	VPCMPEQW   Y12, Y8, Y8
 	VPANDN     Y8, Y4, Y4                 // short
 	VPBLENDVB  Y4, Y2, Y0, Y2
@@ -196,7 +196,7 @@ write:
 	RET
 
 far:
-	// Seldom: the distances themselves, and their contexts.
+	// Rare: store the distances and their contexts.
 	VPSUBW       Y3, Y2, Y6
 	VPSRLW       $8, Y6, Y6
 	VPUNPCKLWD   Y12, Y6, Y7
@@ -208,7 +208,7 @@ far:
 
 // func Retrace(to, base, before *Rows, rows int, age, half, part float64)
 //
-// A movement times age, and half of span, is 2^47 and a little more at most: see PART (wide_turns_amd64.s) for why a factor divides it.
+// A movement times age, plus half of span, is little more than 2^47: see PART (quats_amd64.s) for why multiplying by 1/span is exact.
 TEXT ·Retrace(SB), NOSPLIT, $0-56
 	MOVQ to+0(FP), DI
 	MOVQ base+8(FP), DX
@@ -230,10 +230,10 @@ row:
 	VADDPD      Y13, Y1, Y1
 	VMULPD      Y14, Y1, Y1
 	VROUNDPD    $3, Y1, Y1
-	VMINPD      Y12, Y1, Y1               // further than any bound is as far as that
+	VMINPD      Y12, Y1, Y1               // clamp: the bounds are nearer anyway
 	VORPD       Y2, Y1, Y1
 	VCVTTPD2DQY Y1, X1
-	VPSUBD      X1, X0, X0                // where it would come from within a tick
+	VPSUBD      X1, X0, X0                // the row a tick before
 	VMOVDQU     X0, (DI)
 	ADDQ        $16, DX
 	ADDQ        $16, SI

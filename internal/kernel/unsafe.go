@@ -5,7 +5,7 @@ import (
 	"unsafe"
 )
 
-// firstByte returns the address of a slice's memory.
+// firstByte returns the address of a lane as that of a byte.
 func firstByte(first *uint32) *byte {
 	// SAFETY: any number may be read as bytes.
 	return (*byte)(unsafe.Pointer(first))

@@ -20,7 +20,7 @@ TEXT ·FixedValues(SB), NOSPLIT, $0-48
 	VMOVUPD  FixedRun_Step(AX), Y2
 	VMOVDQU  FixedRun_Mask(AX), X3
 	VPCMPEQD X4, X4, X4
-	VPSRLD   $1, X4, X4 // the largest int32: more than all steps of a field, so that the value is cut to Most
+	VPSRLD   $1, X4, X4 // the largest int32: above all lanes of a field, so that the value is clamped to Most
 
 row:
 	VPMASKMOVD (SI), X3, X5
@@ -31,7 +31,7 @@ row:
 	VMINPD     Y1, Y5, Y5
 	VCVTPD2PSY Y5, X5
 
-	// As many fields as there are, and nothing behind them.
+	// Store as many fields as there are.
 	CMPQ     BX, $3
 	JGT      four
 	VMOVQ    X5, (DI)
@@ -50,7 +50,7 @@ four:
 	VMOVDQU X5, (DI)
 	JMP     next
 
-// Four floats of a block: their lanes, and what these tell. Y15 has all bits where all floats were within bounds.
+// Four floats of a block: computes their lanes, and the values of these. Y15 stays all ones if all floats are within bounds.
 #define SNAP(at, lanes, values) \
 	VCVTPS2PD   (at/2)(SI), Y5                    \
 	VMOVUPD     (FixedBlock_Least+at)(AX), Y6     \
@@ -70,7 +70,7 @@ four:
 
 // func SnapBlocks(b *FixedBlock, floats *byte, lanes *uint32, n int) (done int)
 //
-// FixedRows and FixedValues in one, whatever the fields of a row are.
+// FixedRows and FixedValues in one, for any number of fields per row.
 TEXT ·SnapBlocks(SB), NOSPLIT, $0-40
 	MOVQ         b+0(FP), AX
 	MOVQ         floats+8(FP), SI
@@ -108,7 +108,7 @@ done:
 
 // func QuatValues(q *QuatNumbers, column *byte, size int, lanes *uint32, stride, n int) (done int)
 //
-// Four rotations at a time, each lane of the four in a register.
+// Four rotations at a time, with each lane of all four in one register.
 TEXT ·QuatValues(SB), NOSPLIT, $0-56
 	MOVQ     q+0(FP), AX
 	MOVQ     column+8(FP), DI
@@ -130,7 +130,7 @@ fours:
 	CMPQ R11, CX
 	JGT  done
 
-	// X0: which component is left out. X5, X2 and X7: the three others, in order.
+	// X0: the index of the left-out component. X5, X2 and X7: the three others, in order.
 	VMOVDQU     (SI), X4
 	VMOVDQU     (SI)(R9*1), X5
 	VMOVDQU     (SI)(R9*2), X6
@@ -144,14 +144,14 @@ fours:
 	VPUNPCKHQDQ X3, X2, X7
 	VPUNPCKLQDQ X3, X2, X2
 
-	// Numbers that an int32 holds.
+	// Check that all lanes fit int32.
 	VPOR   X2, X5, X8
 	VPOR   X7, X8, X8
 	VPSRLD $31, X8, X8
 	VPTEST X8, X8
 	JNZ    done
 
-	// X8: the one that is left out. Products and sums are rounded one by one, in the order in which Go does it.
+	// X8: the left-out component. Products and sums are rounded one by one, in the same order as in Go.
 	VCVTDQ2PD  X5, Y5
 	VCVTDQ2PD  X2, Y2
 	VCVTDQ2PD  X7, Y7
@@ -189,7 +189,7 @@ fours:
 	VBLENDVPS X10, X2, X4, X4
 	VBLENDVPS X0, X8, X7, X6
 
-	// The four of each row.
+	// Store the four components of each row.
 	VUNPCKLPS X3, X1, X8
 	VUNPCKHPS X3, X1, X9
 	VUNPCKLPS X6, X4, X10
@@ -214,7 +214,7 @@ done:
 
 // func DifferingLanes(words, lanes *uint32, row, stride, n int) (rows uint64)
 //
-// All differences together first: mostly there are none. Else each row pushes on the bits of those before it.
+// All differences are combined first: usually there are none. Otherwise each row shifts the bits of earlier ones.
 TEXT ·DifferingLanes(SB), NOSPLIT, $0-48
 	MOVQ     words+0(FP), SI
 	MOVQ     lanes+8(FP), DI
@@ -242,7 +242,7 @@ all:
 	JLT   few
 
 fours:
-	// The words are of a tick a round trip ago, and in no near cache.
+	// Prefetch: the words were written a round trip ago and are in no near cache.
 	PREFETCHT0 1024(R11)
 	VMOVDQU    (R11), X0
 	VMOVDQU    (R11)(R8*1), X1
@@ -267,7 +267,7 @@ few:
 	JZ   last
 
 any:
-	VMOVDQU (R11), X0 // a fourth word is of the next row
+	VMOVDQU (R11), X0 // the fourth word belongs to the next row
 	VPXOR   (R12), X0, X0
 	VPOR    X0, X6, X6
 	ADDQ    R8, R11
@@ -299,13 +299,13 @@ rows:
 	VPCMPEQD   X1, X0, X0
 	ADDQ       R8, SI
 	ADDQ       R9, DI
-	VPTEST     X4, X0      // carry: all words are the same
+	VPTEST     X4, X0      // carry: all words are equal
 	RCRQ       $1, R10
 	DECQ       DX
 	JNZ        rows
 	NOTQ       R10
 	NEGQ       CX
-	SHRQ       CX, R10     // as many bits as there are rows
+	SHRQ       CX, R10     // one bit per row
 	MOVQ       R10, rows+40(FP)
 	VZEROUPPER
 	RET

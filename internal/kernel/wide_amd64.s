@@ -4,7 +4,7 @@
 
 // func Wide() bool
 //
-// CPUID says what the processor has, XGETBV whether the system keeps the wide registers.
+// CPUID tells the features of the processor, XGETBV whether the operating system saves the wide registers.
 TEXT ·Wide(SB), NOSPLIT, $0-1
 	MOVB $0, ret+0(FP)
 	XORL AX, AX

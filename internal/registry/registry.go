@@ -95,8 +95,8 @@ func (o *Options) MustFit(call string, t reflect.Type) {
 	}{
 		{o.Extrapolate != nil, "ExtrapolatedBy is for components: of messages nothing is extrapolated"},
 		{o.Component != "", o.Component + " is for components"},
-		{o.Bands != nil, "Bands is for components: a message travels as it is"},
-		{o.Rows != (snapshot.RowOptions{}), "Every, Once, Marked and Importance are for components: a message travels when it is sent"},
+		{o.Bands != nil, "Bands is for components: a message is sent as it is"},
+		{o.Rows != (snapshot.RowOptions{}), "Every, Once, Marked and Importance are for components: a message is sent when Send is called"},
 	} {
 		if of.given && call != "Replicate" {
 			fail(call, t, "%s", of.text)
@@ -158,7 +158,7 @@ func (r *Registry) AddComponent(t reflect.Type, o *Options) *quantize.Plan {
 	case o.Last != "":
 		fail(call, t, "%s is an option of messages, for Handle and Answer: a component is sent as state, without it", o.Last)
 	case o.Rows.Once && o.Rows.Every > 0:
-		fail(call, t, "Once and Every(%d) contradict each other: what travels once has no next turn", o.Rows.Every)
+		fail(call, t, "Once and Every(%d) contradict each other: what is sent once has no next turn", o.Rows.Every)
 	case t == reflect.TypeFor[components.Replicated]():
 		panic("netcode: Replicate[components.Replicated]: netcode writes this component itself and never sends it")
 	case len(r.components) == snapshot.MaxRows:

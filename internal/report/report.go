@@ -70,7 +70,8 @@ func (r *Reporter) Panicked(err error, stack string, details ...any) {
 	if r.injected {
 		r.Log(Error, "a handler panicked", append(details, "stack", stack)...)
 	} else {
-		r.Log(Error, err.Error()+"\n\n"+stack) // Without details: a handler may put private data into them.
+		// Without details: a handler may put private data into them.
+		r.Log(Error, err.Error()+"\n\n"+stack)
 	}
 	for _, f := range r.OnError {
 		f(err)

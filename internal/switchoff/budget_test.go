@@ -13,6 +13,8 @@ func budgets() []mutation {
 			"snapshot/priority.go", "if v.store.schema.Weighed {", "if false {"),
 		change("budget", "what is larger than a share keeps others waiting", "TestLargeRecordDelaysNoOthers",
 			"snapshot/atomic.go", "if !p.short || !p.v.plan.active || !p.refused(index) {", "if p.v != nil {"),
+		change("budget", "a time without a bound is paid for", "TestABoundAfterATimeWithoutOne",
+			"peer/budget.go", "\tif b.bound.rate >= 0 {\n\t\tb.bound.refill", "\tif true {\n\t\tb.bound.refill"),
 		change("budget", "a loan is paid back with all that comes in", "TestABudgetPaysBackWithHalfOfItsIncome",
 			"peer/budget.go", "min(b.debt, income/2)", "min(b.debt, income)"),
 		change("budget", "messages have the packet whenever they wait", "TestMessagesAndStateShareAShortBudget",

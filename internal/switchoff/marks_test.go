@@ -11,7 +11,7 @@ func marks() []mutation {
 		change("marks", "a marked entity is where the last scan found it", "TestMarkedIsFoundWhereItIs",
 			"ecs/capture_marks.go", "slot >= count || w.query.EntityAt(int(slot)) != w.byIndex[id.Index].entity", "slot >= count"),
 		change("marks", "what waits for a rate goes before the rate is known", "TestTheFirstRateIsObeyedAtOnce",
-			"ecs/capture_marks.go", "\tm.captureSingles() // first: a control component may be among them, which counts for the others\n", ""),
+			"ecs/capture_marks.go", "\tm.captureSingles() // first: a control component among them affects the other rows\n", ""),
 		change("marks", "what was marked of one is captured of all", "TestMarkedRowsAreSentAndNoOthers",
 			"ecs/capture_marks.go", "	if !marked.all.Has(col.row) {", "	if false {"),
 	}

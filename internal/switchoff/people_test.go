@@ -40,7 +40,7 @@ func people() []mutation {
 		change("players", "two connections of a player live side by side", "TestSecondConnectionTakesOver",
 			"handshake.go", "(*Server)(s).end(s.byID[client], &peer.Error{Reason: peer.ReasonTakenOver}, closeTold)", "_ = closeTold"),
 		change("players", "the old connection ends with the new one there", "TestSecondConnectionTakesOver",
-			"handshake.go", "s.events.Fire() // OnDisconnect is called before", "// OnDisconnect is called before"),
+			"handshake.go", "s.events.Fire() // OnDisconnect is", "// OnDisconnect is"),
 		change("players", "the end of an old connection takes the new one out of the tables", "TestSecondConnectionTakesOver",
 			"server.go", "if s.byID[c.id] == c { //", "if true { //"),
 		change("players", "who leaves in order stands in the way of who comes", "TestPlayerThatLeavesAndComesAgainIsNew",
