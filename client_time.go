@@ -117,10 +117,10 @@ func (c *Client) noteServerTick(in *peer.Incoming, content *packetContents) {
 	}
 	n, newest := c.time.Hear(in.Sequence, server, c.back.newest != nil && !content.idle), c.Newest()
 	if n.Doubt != tick.None {
-		newest.Doubt(n.Doubt)
+		newest.ClearComplete(n.Doubt)
 	}
-	if newest.Whole(n.From, n.To); content.idle {
-		newest.Whole(server, server+1) // The server had nothing to send in it.
+	if newest.MarkComplete(n.From, n.To); content.idle {
+		newest.MarkComplete(server, server+1) // The server had nothing to send in it.
 	}
 }
 

@@ -256,7 +256,7 @@ func TestAPulseDoesNotHideStateThatWaits(t *testing.T) {
 	r.run(time.Second)
 	complete := map[tick.Tick]bool{}
 	check := func() {
-		for at := c.Replica().Heard(); at > c.Replica().Heard()-tick.Tick(32); at-- {
+		for at := c.Replica().NewestKnown(); at > c.Replica().NewestKnown()-tick.Tick(32); at-- {
 			if c.Replica().Complete(at, at) {
 				v, ok := c.Replica().AsOf(id, at)
 				require.True(t, ok)

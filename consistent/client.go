@@ -261,7 +261,7 @@ func (c *client) beginFrame() {
 		return
 	}
 	if len(c.held) == 0 && c.floor == tick.None { // All received state is shown.
-		c.end.ShownUpTo(c.end.Newest().Heard(), false)
+		c.end.ShownUpTo(c.end.Newest().NewestKnown(), false)
 	}
 	c.stats.Behind = 0
 	if newest := c.end.Newest().Tick(); len(c.held) > 0 || c.floor != tick.None {

@@ -88,21 +88,21 @@ type Apply struct {
 
 // appliedEntity is the state that Apply stores about the entity at a network index.
 type appliedEntity struct {
-	mask         snapshot.Mask // rows of the server's entity when it was last applied
-	gone         snapshot.Mask // of mask: rows that this entity lacks, since game code removed them or because of out
-	out          snapshot.Mask // of gone: relations that were not added because the entity has another one
-	changed      snapshot.Mask // rows that changed in this run before writeAll
-	structChange int32         // 1 + index in writer.structChanges; 0: no such change in the last run
-	listed       uint32        // the last run that listed the entity for writing
-	left         bool          // game code removed the entity, or its Replicated
-	restored     bool          // LocalWriteRestored was reported
-	authored     snapshot.Mask // rows that the client has written since it got the right
-	loaded       bool          // the entity was in this world before the server showed it: see scene
-	aside        snapshot.Mask // rows that Apply leaves alone: see SetAside
-	back         snapshot.Mask // of aside: rows that Apply writes again from the next run on
-	faulty       bool          // a fault of a written value was reported
-	circle       bool          // its relation is part of a cycle
-	told         bool          // RelationCycle was reported
+	mask           snapshot.Mask // rows of the server's entity when it was last applied
+	gone           snapshot.Mask // of mask: rows that this entity lacks, since game code removed them or because of secondRelation
+	secondRelation snapshot.Mask // of gone: relations that were not added because the entity has another one
+	changed        snapshot.Mask // rows that changed in this run before writeAll
+	structChange   int32         // 1 + index in writer.structChanges; 0: no such change in the last run
+	listed         uint32        // the last run that listed the entity for writing
+	left           bool          // game code removed the entity, or its Replicated
+	restored       bool          // LocalWriteRestored was reported
+	authored       snapshot.Mask // rows that the client has written since it got the right
+	loaded         bool          // the entity was in this world before the server showed it: see scene
+	setAside       snapshot.Mask // rows that Apply leaves alone: see SetAside
+	takeBackRows   snapshot.Mask // of setAside: rows that Apply writes again from the next run on
+	faulty         bool          // a fault of a written value was reported
+	circle         bool          // its relation is part of a cycle
+	told           bool          // RelationCycle was reported
 }
 
 // NewApply prepares to write what a replica receives to a world. It registers the schema's components with the world,
@@ -140,8 +140,8 @@ func (a *Apply) Run() {
 	a.local.noticeLost()
 	a.tracker.cutOff()
 	a.update()
-	if len(a.delayed.names) > 0 {
-		a.delayed.clearNames()
+	if len(a.delayed.delayedRefs) > 0 {
+		a.delayed.clearRefs()
 	}
 	if a.unsettled {
 		a.settle()
@@ -198,7 +198,7 @@ func (a *Apply) settle() {
 	a.tracker.settle()
 	for _, id := range a.tracker.evicted {
 		if at := a.tracker.entry(id); at != nil && at.table == nowhere && !a.applied[id.Index].left {
-			a.local.lose(id, at)
+			a.local.noteRemoved(id, at)
 		}
 	}
 }
@@ -340,8 +340,8 @@ func (a *Apply) Changes(yield func(Change) bool) {
 	}
 	r := &a.writer.ranges
 	for i := 0; i < len(r.list); i++ {
-		for k := range r.list[i].stretch.Count {
-			if c, ok := a.changed(r.list[i].stretch.Index+k, r.changed(&r.list[i], k)); ok && !yield(c) {
+		for k := range r.list[i].entities.Count {
+			if c, ok := a.changed(r.list[i].entities.Index+k, r.changed(&r.list[i], k)); ok && !yield(c) {
 				return
 			}
 		}
@@ -355,13 +355,13 @@ func (a *Apply) Changes(yield func(Change) bool) {
 
 // changed returns the change of an entity. It returns false if the entity was removed or did not change.
 func (a *Apply) changed(index uint32, rows snapshot.Mask) (c Change, ok bool) {
-	at, tw := &a.tracker.byIndex[index], &a.applied[index]
-	if rows.IsZero() && tw.structChange == 0 || at.generation == 0 || tw.left || !a.alive(at.entity) {
+	at, applied := &a.tracker.byIndex[index], &a.applied[index]
+	if rows.IsZero() && applied.structChange == 0 || at.generation == 0 || applied.left || !a.alive(at.entity) {
 		return Change{}, false
 	}
 	c = Change{Entity: at.entity, ID: wire.NetworkID{Index: index, Generation: at.generation}, Rows: rows}
-	if tw.structChange != 0 {
-		f := &a.writer.structChanges[tw.structChange-1]
+	if applied.structChange != 0 {
+		f := &a.writer.structChanges[applied.structChange-1]
 		c.Added, c.Removed, c.Spawned = f.added, f.removed, f.spawned
 	}
 	return c, true
@@ -432,16 +432,16 @@ func (a *Apply) Read(id wire.NetworkID, row int, lanes []uint32) bool {
 	}
 	fault := c.plan.Quantise(c.at(0), lanes)
 	c.unbind()
-	if tw := &a.applied[id.Index]; fault.Reason != wire.NoFault && !tw.faulty {
-		tw.faulty = true
+	if applied := &a.applied[id.Index]; fault.Reason != wire.NoFault && !applied.faulty {
+		applied.faulty = true
 		a.tracker.note(Problem{Kind: kindOf(fault.Reason), Entity: id, Local: e, Component: c.plan.Name(), Field: fault.Field()})
 		a.tracker.flush()
 	}
-	if tw := &a.applied[id.Index]; !tw.authored.Has(row) {
+	if applied := &a.applied[id.Index]; !applied.authored.Has(row) {
 		if slices.Equal(lanes, a.replica.Row(id.Index, row)) {
 			return false
 		}
-		tw.authored = tw.authored.With(row)
+		applied.authored = applied.authored.With(row)
 	}
 	return true
 }
@@ -475,9 +475,9 @@ type structChange struct {
 }
 
 // noteStructChange stores a structural change.
-func (w *valueWriter) noteStructChange(tw *appliedEntity, f structChange) {
+func (w *valueWriter) noteStructChange(applied *appliedEntity, f structChange) {
 	w.structChanges = append(w.structChanges, f)
-	tw.structChange = int32(len(w.structChanges))
+	applied.structChange = int32(len(w.structChanges))
 }
 
 // clearLists empties the lists. Their memory stays.
@@ -491,28 +491,28 @@ func (w *valueWriter) clearLists() {
 }
 
 // list adds an entity to the list of its table, or to unplaced. Within a run it adds each entity once.
-func (w *valueWriter) list(index uint32, at *entityEntry, tw *appliedEntity) {
-	if tw.listed == w.run {
+func (w *valueWriter) list(index uint32, at *entityEntry, applied *appliedEntity) {
+	if applied.listed == w.run {
 		return
 	}
-	tw.listed = w.run
-	if tw.mask.Overlaps(w.targets.rows) {
+	applied.listed = w.run
+	if applied.mask.Overlaps(w.targets.rows) {
 		w.targets.list = append(w.targets.list, index)
 	}
 	if at.table == nowhere || w.unsettled {
 		w.unplaced = append(w.unplaced, index)
 		return
 	}
-	w.listInTable(index, at, tw)
+	w.listInTable(index, at, applied)
 }
 
 // listInTable adds an entity to the list of its table.
-func (w *valueWriter) listInTable(index uint32, at *entityEntry, tw *appliedEntity) {
+func (w *valueWriter) listInTable(index uint32, at *entityEntry, applied *appliedEntity) {
 	if int(at.table) >= len(w.byTable) {
 		w.byTable = grown(w.byTable, len(w.tracker.tables)-1)
 	}
-	d := writeItem{index: index, slot: at.slot, has: tw.mask.Minus(tw.aside)}
-	if !tw.authored.IsZero() {
+	d := writeItem{index: index, slot: at.slot, has: applied.mask.Minus(applied.setAside)}
+	if !applied.authored.IsZero() {
 		d.has = d.has.Minus(w.owned(wire.NetworkID{Index: index, Generation: at.generation}))
 	}
 	w.byTable[at.table] = append(w.byTable[at.table], d)
@@ -543,13 +543,13 @@ func (w *valueWriter) settleLists() {
 	w.unplaced = w.ranges.dissolve(w.unplaced)
 	w.settle()
 	for _, index := range w.unplaced {
-		at, tw := &w.tracker.byIndex[index], &w.applied[index]
+		at, applied := &w.tracker.byIndex[index], &w.applied[index]
 		if at.table != nowhere {
-			w.listInTable(index, at, tw)
+			w.listInTable(index, at, applied)
 			continue
 		}
-		if !tw.left && at.generation != 0 { // a listener of the game removed the new entity
-			w.local.lose(wire.NetworkID{Index: index, Generation: at.generation}, at)
+		if !applied.left && at.generation != 0 { // a listener of the game removed the new entity
+			w.local.noteRemoved(wire.NetworkID{Index: index, Generation: at.generation}, at)
 		}
 	}
 	w.unplaced = w.unplaced[:0]
@@ -574,8 +574,8 @@ func (w *valueWriter) writeAll() {
 			continue
 		}
 		for i := range list { // rows that fillEntity or setTarget changed
-			tw := &w.applied[list[i].index]
-			list[i].rows, tw.changed = tw.changed, snapshot.Mask{}
+			applied := &w.applied[list[i].index]
+			list[i].rows, applied.changed = applied.changed, snapshot.Mask{}
 			w.touched = w.touched.Union(list[i].rows)
 		}
 		if t := w.tracker.tables[n]; t.scattered {

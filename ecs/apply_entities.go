@@ -94,67 +94,67 @@ func (a *Apply) entity(id wire.NetworkID, at *entityEntry) (ecs.Entity, bool) {
 
 // change applies the components of an existing entity.
 func (a *Apply) change(now replica.Entity, at *entityEntry) {
-	tw := &a.applied[now.ID.Index]
-	if tw.left {
+	applied := &a.applied[now.ID.Index]
+	if applied.left {
 		if now.Mask.Overlaps(a.targets.rows) { // it may complete a cycle of relations
 			a.targets.list = append(a.targets.list, now.ID.Index)
 		}
 		return
 	}
-	if !tw.back.IsZero() {
-		a.takeBack(at.entity, tw)
+	if !applied.takeBackRows.IsZero() {
+		a.takeBack(at.entity, applied)
 	}
-	if now.Mask != tw.mask || !tw.out.IsZero() {
-		a.exchange(now, at, tw)
+	if now.Mask != applied.mask || !applied.secondRelation.IsZero() {
+		a.exchange(now, at, applied)
 	}
-	a.writer.list(now.ID.Index, at, tw)
+	a.writer.list(now.ID.Index, at, applied)
 }
 
 // exchange adds and removes components of an entity, so that it has the components of the server's entity.
-func (a *Apply) exchange(now replica.Entity, at *entityEntry, tw *appliedEntity) {
+func (a *Apply) exchange(now replica.Entity, at *entityEntry, applied *appliedEntity) {
 	e, ok := a.entity(now.ID, at)
 	if !ok {
 		return
 	}
 	a.add, a.rem = a.add[:0], a.rem[:0]
-	own := a.owned(now.ID).Intersect(tw.mask).Union(tw.aside)
-	removed := tw.mask.Minus(now.Mask).Minus(tw.gone).Minus(tw.aside)
-	a.removals(e, tw, tw.mask.Minus(now.Mask).Minus(tw.aside))
-	if late := tw.out.Intersect(now.Mask); !late.IsZero() && !a.related(e) {
+	own := a.owned(now.ID).Intersect(applied.mask).Union(applied.setAside)
+	removed := applied.mask.Minus(now.Mask).Minus(applied.gone).Minus(applied.setAside)
+	a.removals(e, applied, applied.mask.Minus(now.Mask).Minus(applied.setAside))
+	if late := applied.secondRelation.Intersect(now.Mask); !late.IsZero() && !a.related(e) {
 		late = snapshot.Mask{}.With(late.Lowest()) // Arche allows one relation
-		tw.mask, tw.gone, tw.out = tw.mask.Minus(late), tw.gone.Minus(late), tw.out.Minus(late)
-	} else if !late.IsZero() && now.Mask == tw.mask {
+		applied.mask, applied.gone, applied.secondRelation = applied.mask.Minus(late), applied.gone.Minus(late), applied.secondRelation.Minus(late)
+	} else if !late.IsZero() && now.Mask == applied.mask {
 		return
 	}
-	added := a.additions(e, tw, now, now.Mask.Minus(tw.mask).Minus(tw.aside))
+	added := a.additions(e, applied, now, now.Mask.Minus(applied.mask).Minus(applied.setAside))
 	if !added.Union(removed).IsZero() {
-		a.writer.noteStructChange(tw, structChange{index: now.ID.Index, added: added, removed: removed})
+		a.writer.noteStructChange(applied, structChange{index: now.ID.Index, added: added, removed: removed})
 	}
-	tw.changed = tw.changed.Union(added)
-	a.refs.cut(now.ID.Index, tw.mask.Minus(now.Mask))
-	tw.mask = now.Mask
+	applied.changed = applied.changed.Union(added)
+	a.refs.cut(now.ID.Index, applied.mask.Minus(now.Mask))
+	applied.mask = now.Mask
 	if len(a.add)+len(a.rem) == 0 {
 		return
 	}
 	a.unsettled = true
-	a.filling = fillMode{id: now.ID, rows: now.Mask.Minus(tw.gone).Minus(own), added: added}
+	a.filling = fillMode{id: now.ID, rows: now.Mask.Minus(applied.gone).Minus(own), added: added}
 	a.tracker.world.ExchangeFn(e, a.add, a.rem, a.fill)
 }
 
 // removals lists the components to remove, except components that game code has already removed.
-func (a *Apply) removals(e ecs.Entity, tw *appliedEntity, rows snapshot.Mask) {
+func (a *Apply) removals(e ecs.Entity, applied *appliedEntity, rows snapshot.Mask) {
 	for ; !rows.IsZero(); rows = rows.Rest() {
 		row := rows.Lowest()
 		if id := a.tracker.ids[row]; a.tracker.world.Has(e, id) {
 			a.rem = append(a.rem, id)
 		}
-		tw.gone, tw.out = tw.gone.Without(row), tw.out.Without(row)
+		applied.gone, applied.secondRelation = applied.gone.Without(row), applied.secondRelation.Without(row)
 	}
 }
 
 // additions lists the components to add and returns the rows that the entity will have. Components that game code has
 // already added are not listed.
-func (a *Apply) additions(e ecs.Entity, tw *appliedEntity, now replica.Entity, rows snapshot.Mask) (added snapshot.Mask) {
+func (a *Apply) additions(e ecs.Entity, applied *appliedEntity, now replica.Entity, rows snapshot.Mask) (added snapshot.Mask) {
 	added = rows
 	for ; !rows.IsZero(); rows = rows.Rest() {
 		row := rows.Lowest()
@@ -162,7 +162,7 @@ func (a *Apply) additions(e ecs.Entity, tw *appliedEntity, now replica.Entity, r
 		switch {
 		case a.tracker.world.Has(e, id): // noteAdded has reported it
 		case a.tracker.relations.Has(row) && a.related(e):
-			a.leaveOut(now.ID, tw, snapshot.Mask{}.With(row))
+			a.skipSecondRelation(now.ID, applied, snapshot.Mask{}.With(row))
 			added = added.Without(row)
 		default:
 			a.add = append(a.add, id)
@@ -192,7 +192,7 @@ func (a *Apply) fillEntity(e ecs.Entity) {
 		*replicatedOf(a.tracker.world, e, a.tracker.replicated) = components.Replicated{ID: f.id, World: a.tracker.tag}
 		a.refs.requeueReferrers(f.id)
 	}
-	at, tw := a.tracker.entry(f.id), &a.applied[f.id.Index]
+	at, applied := a.tracker.entry(f.id), &a.applied[f.id.Index]
 	for m := f.rows; !m.IsZero(); m = m.Rest() {
 		row := m.Lowest()
 		if a.refs.rows.Has(row) && !f.born && !f.added.Has(row) {
@@ -214,7 +214,7 @@ func (a *Apply) fillEntity(e ecs.Entity) {
 		}
 		c.write(0, lanes)
 		if before != nil && !bytes.Equal(before, c.bytes(0, 1)) {
-			tw.changed = tw.changed.With(row)
+			applied.changed = applied.changed.With(row)
 		}
 		c.unbind()
 	}
@@ -253,7 +253,7 @@ func (b *spawnBatches) add(id wire.NetworkID, mask snapshot.Mask) {
 // spawnAll creates the entities of all batches.
 func (a *Apply) spawnAll() {
 	a.unsettled = true
-	batched := unheard(a.tracker.world)
+	batched := hasNoListener(a.tracker.world)
 	for i := range a.births.batches {
 		k := &a.births.batches[i]
 		rows := a.spawning(k.mask)
@@ -268,7 +268,7 @@ func (a *Apply) spawnAll() {
 		}
 		if lacks := k.mask.Minus(rows); !lacks.IsZero() {
 			for _, id := range k.ids {
-				a.leaveOut(id, &a.applied[id.Index], lacks)
+				a.skipSecondRelation(id, &a.applied[id.Index], lacks)
 			}
 		}
 	}
@@ -333,35 +333,35 @@ func (a *Apply) spawnBatch(k *spawnBatch, rows snapshot.Mask) {
 
 // expect sets the state of an entity that is about to be created.
 func (a *Apply) expect(id wire.NetworkID, mask, rows snapshot.Mask) {
-	tw := &a.applied[id.Index]
-	*tw = appliedEntity{mask: mask, listed: a.run}
+	applied := &a.applied[id.Index]
+	*applied = appliedEntity{mask: mask, listed: a.run}
 	a.stats.Spawned++
 	a.born = append(a.born, id)
-	a.writer.noteStructChange(tw, structChange{index: id.Index, added: rows, spawned: true})
+	a.writer.noteStructChange(applied, structChange{index: id.Index, added: rows, spawned: true})
 	if rows.Overlaps(a.targets.rows) {
 		a.targets.list = append(a.targets.list, id.Index)
 	}
 	if rows.Overlaps(a.refs.rows.Union(a.targets.rows)) {
-		tw.changed = rows // entity fields are written when all entities exist
+		applied.changed = rows // entity fields are written when all entities exist
 		a.writer.unplaced = append(a.writer.unplaced, id.Index)
 	} else {
 		a.writer.created = append(a.writer.created, writeItem{index: id.Index, rows: rows})
 	}
 }
 
-// leaveOut notes and reports relations that cannot be added while the entity has another relation.
-func (a *Apply) leaveOut(id wire.NetworkID, tw *appliedEntity, rows snapshot.Mask) {
-	tw.gone = tw.gone.Union(rows)
-	tw.out = tw.out.Union(rows)
+// skipSecondRelation notes and reports relations that cannot be added while the entity has another relation.
+func (a *Apply) skipSecondRelation(id wire.NetworkID, applied *appliedEntity, rows snapshot.Mask) {
+	applied.gone = applied.gone.Union(rows)
+	applied.secondRelation = applied.secondRelation.Union(rows)
 	for ; !rows.IsZero(); rows = rows.Rest() {
 		a.tracker.note(Problem{Kind: SecondRelation, Entity: id, Component: a.tracker.schema.Plan(rows.Lowest()).Name()})
 	}
 }
 
-// unheard reports whether a world certainly has no listener. Arche has no method for it, so unheard reads the field by
+// hasNoListener reports whether a world certainly has no listener. Arche has no method for it, so hasNoListener reads the field by
 // reflection. A listener that changes the new entities would break a batch: Arche would continue with rows that have
 // moved.
-func unheard(w *ecs.World) bool {
+func hasNoListener(w *ecs.World) bool {
 	listener := reflect.ValueOf(w).Elem().FieldByName("listener")
 	return listener.IsValid() && listener.Kind() == reflect.Interface && listener.IsNil()
 }
@@ -488,13 +488,13 @@ func (a *Apply) SetAside(id wire.NetworkID, rows snapshot.Mask) {
 	if a.tracker.entry(id) == nil || a.applied[id.Index].left {
 		return
 	}
-	tw := &a.applied[id.Index]
-	if back := tw.aside.Minus(rows); back != tw.back {
-		tw.back = back
+	applied := &a.applied[id.Index]
+	if back := applied.setAside.Minus(rows); back != applied.takeBackRows {
+		applied.takeBackRows = back
 		a.again = append(a.again, id.Index)
 	}
-	tw.aside = tw.aside.Union(rows)
-	tw.gone = tw.gone.Minus(rows)
+	applied.setAside = applied.setAside.Union(rows)
+	applied.gone = applied.gone.Minus(rows)
 }
 
 // setAside returns the rows of an entity that are set aside.
@@ -502,19 +502,19 @@ func (a *Apply) setAside(id wire.NetworkID, e ecs.Entity) snapshot.Mask {
 	if place := a.tracker.entry(id); place == nil || place.entity != e {
 		return snapshot.Mask{}
 	}
-	return a.applied[id.Index].aside
+	return a.applied[id.Index].setAside
 }
 
-// takeBack makes Apply manage the rows in back again. The entity may have gained or lost them meanwhile.
-func (a *Apply) takeBack(e ecs.Entity, tw *appliedEntity) {
-	for m := tw.back; !m.IsZero(); m = m.Rest() {
+// takeBack makes Apply manage the rows in takeBackRows again. The entity may have gained or lost them meanwhile.
+func (a *Apply) takeBack(e ecs.Entity, applied *appliedEntity) {
+	for m := applied.takeBackRows; !m.IsZero(); m = m.Rest() {
 		row := m.Lowest()
-		tw.mask = tw.mask.Without(row)
+		applied.mask = applied.mask.Without(row)
 		if a.alive(e) && a.tracker.world.Has(e, a.tracker.ids[row]) {
-			tw.mask = tw.mask.With(row)
+			applied.mask = applied.mask.With(row)
 		}
 	}
-	tw.aside, tw.back = tw.aside.Minus(tw.back), snapshot.Mask{}
+	applied.setAside, applied.takeBackRows = applied.setAside.Minus(applied.takeBackRows), snapshot.Mask{}
 }
 
 // Adopt sets a function that Run calls for each new entity of the server. If it returns an entity of this world, Run

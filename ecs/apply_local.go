@@ -20,19 +20,19 @@ func (l *localChanges) rowsDiffer(*table, *column, []int32) bool { return false 
 
 // restore compares a row with the applied value in a slot of a shadow. If a sent field differs, it writes the server's
 // value. A row that the client may write is only noted as written.
-func (l *localChanges) restore(id wire.NetworkID, c *column, row int, applied *column, slot int) {
-	tw := &l.applied[id.Index]
-	if c.row < 0 || !tw.mask.Has(c.row) || tw.aside.Has(c.row) {
+func (l *localChanges) restore(id wire.NetworkID, c *column, row int, shadow *column, slot int) {
+	applied := &l.applied[id.Index]
+	if c.row < 0 || !applied.mask.Has(c.row) || applied.setAside.Has(c.row) {
 		return // a component of game code
 	}
 	if l.may(id, c.row) {
-		if _, equal := c.plan.Compare(applied.kept(slot), c.at(row)); !equal {
-			tw.authored = tw.authored.With(c.row)
+		if _, equal := c.plan.Compare(shadow.kept(slot), c.at(row)); !equal {
+			applied.authored = applied.authored.With(c.row)
 		}
 		return
 	}
-	field, equal := c.plan.Compare(applied.kept(slot), c.at(row))
-	strayed := c.relation && applied.relation && c.target != applied.targets[slot]
+	field, equal := c.plan.Compare(shadow.kept(slot), c.at(row))
+	strayed := c.relation && shadow.relation && c.target != shadow.targets[slot]
 	if equal && !strayed || l.replica.Entity(id.Index).ID != id {
 		return
 	}
@@ -41,15 +41,15 @@ func (l *localChanges) restore(id wire.NetworkID, c *column, row int, applied *c
 		return
 	}
 	if l.refs.rows.Has(c.row) { // the entities that it refers to may appear or be removed in this run
-		c.takeBack(row, applied, slot, l.refs.lanes)
+		c.takeBack(row, shadow, slot, l.refs.lanes)
 	} else {
 		c.write(row, lanes)
 	}
-	if _, old := c.plan.Compare(applied.kept(slot), c.at(row)); !old {
-		tw.changed = tw.changed.With(c.row) // the server has a new value by now
+	if _, old := c.plan.Compare(shadow.kept(slot), c.at(row)); !old {
+		applied.changed = applied.changed.With(c.row) // the server has a new value by now
 	}
 	if strayed { // setTarget restores it when the world is unlocked; the shadow keeps the applied target
-		c.target = applied.targets[slot]
+		c.target = shadow.targets[slot]
 		l.again = append(l.again, id.Index)
 		if equal {
 			field = "target"
@@ -61,8 +61,8 @@ func (l *localChanges) restore(id wire.NetworkID, c *column, row int, applied *c
 // restored counts a restored component, and reports the first one of an entity.
 func (l *localChanges) restored(id wire.NetworkID, c *column, field string) {
 	l.stats.Restored++
-	if tw := &l.applied[id.Index]; !tw.restored {
-		tw.restored = true
+	if applied := &l.applied[id.Index]; !applied.restored {
+		applied.restored = true
 		l.tracker.note(Problem{
 			Kind: LocalWriteRestored, Entity: id, Local: l.tracker.entry(id).entity,
 			Component: c.plan.Name(), Field: field,
@@ -76,7 +76,7 @@ func (l *localChanges) appears(t *table, row, _ int) {
 	e := l.tracker.entityAt(t, row)
 	r := t.replicas.replicated(row)
 	if l.delayed.has(e) {
-		l.delayed.keepMark(r, e)
+		l.delayed.restoreReplicated(r, e)
 		return
 	}
 	id, ours := l.tracker.idOf(e)
@@ -112,39 +112,39 @@ func (l *localChanges) appears(t *table, row, _ int) {
 // moved handles an entity of this apply whose row moved. Game code added or removed components, or removed another
 // entity of the table.
 func (l *localChanges) moved(id wire.NetworkID, t *table, row int) {
-	at, tw := l.tracker.entry(id), &l.applied[id.Index]
+	at, applied := l.tracker.entry(id), &l.applied[id.Index]
 	at.stamp = l.tracker.run
 	l.tracker.noteMoved(id, at)
-	if tw.left { // game code removed its Replicated and added it again
-		tw.left = false
+	if applied.left { // game code removed its Replicated and added it again
+		applied.left = false
 		l.again = append(l.again, id.Index)
 		l.refs.requeueReferrers(id)
 	}
-	for m := tw.mask.Minus(tw.gone).Minus(tw.aside).Minus(t.rows); !m.IsZero(); m = m.Rest() {
-		tw.gone = tw.gone.With(m.Lowest())
+	for m := applied.mask.Minus(applied.gone).Minus(applied.setAside).Minus(t.rows); !m.IsZero(); m = m.Rest() {
+		applied.gone = applied.gone.With(m.Lowest())
 		l.tracker.note(Problem{
 			Kind: LocallyRemovedComponent, Entity: id, Local: at.entity,
 			Component: l.tracker.schema.Plan(m.Lowest()).Name(),
 		})
 	}
-	if back := tw.gone.Intersect(t.rows); !back.IsZero() {
-		tw.gone = tw.gone.Minus(back)
-		tw.out = tw.out.Minus(back)
+	if back := applied.gone.Intersect(t.rows); !back.IsZero() {
+		applied.gone = applied.gone.Minus(back)
+		applied.secondRelation = applied.secondRelation.Minus(back)
 		l.again = append(l.again, id.Index)
 	}
-	if !tw.out.IsZero() && !t.scattered { // game code may have removed the relation that blocked the server's
+	if !applied.secondRelation.IsZero() && !t.scattered { // game code may have removed the relation that blocked the server's
 		l.again = append(l.again, id.Index)
 	}
 	if at.table == nowhere {
-		l.noteAdded(id, at, t.rows.Minus(tw.mask).Minus(tw.aside))
+		l.noteAdded(id, at, t.rows.Minus(applied.mask).Minus(applied.setAside))
 		return
 	}
 	before := l.tracker.tables[at.table]
-	l.noteAdded(id, at, t.rows.Minus(tw.mask).Minus(tw.aside).Minus(before.rows))
+	l.noteAdded(id, at, t.rows.Minus(applied.mask).Minus(applied.setAside).Minus(before.rows))
 	for i := range t.columns {
 		c := &t.columns[i]
-		if applied := before.column(c.row); applied != nil {
-			l.restore(id, c, row, applied, int(at.slot))
+		if shadow := before.column(c.row); shadow != nil {
+			l.restore(id, c, row, shadow, int(at.slot))
 		}
 	}
 }
@@ -165,13 +165,13 @@ func (l *localChanges) noticeLost() {
 		if at := l.tracker.entry(id); at != nil && at.stamp != l.tracker.run {
 			at.table = nowhere
 			l.unsettled = true
-			l.lose(id, at)
+			l.noteRemoved(id, at)
 		}
 	}
 }
 
-// lose notes and reports that game code removed an entity or its Replicated.
-func (l *localChanges) lose(id wire.NetworkID, at *entityEntry) {
+// noteRemoved notes and reports that game code removed an entity or its Replicated.
+func (l *localChanges) noteRemoved(id wire.NetworkID, at *entityEntry) {
 	l.applied[id.Index].left = true
 	l.refs.requeueReferrers(id)
 	p := Problem{Kind: LocallyRemovedEntity, Entity: id}

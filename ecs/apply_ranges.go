@@ -11,11 +11,11 @@ import (
 // tableRange is a range of entities of one table. They have consecutive indexes, the same generation and the same rows.
 // Their lanes are of the same tick and lie one after the other.
 type tableRange struct {
-	stretch replica.EntityRange
-	table   int32
-	slot    int32         // slot of the first entity, if the slots are consecutive; -1: see tableRanges.slots
-	rows    snapshot.Mask // rows with a new value
-	detail  int32         // 1 + index in tableRanges.details: changed rows of each entity; 0: rows is valid for all
+	entities replica.EntityRange
+	table    int32
+	slot     int32         // slot of the first entity, if the slots are consecutive; -1: see tableRanges.slots
+	rows     snapshot.Mask // rows with a new value
+	detail   int32         // 1 + index in tableRanges.details: changed rows of each entity; 0: rows is valid for all
 }
 
 // tableRanges lists the ranges of a run. If rows may have moved since, dissolve turns the ranges into single entities.
@@ -29,8 +29,8 @@ type tableRanges struct {
 // dissolve empties the list and appends the indexes of its entities.
 func (r *tableRanges) dissolve(indexes []uint32) []uint32 {
 	for i := range r.list {
-		for k := range r.list[i].stretch.Count {
-			indexes = append(indexes, r.list[i].stretch.Index+k)
+		for k := range r.list[i].entities.Count {
+			indexes = append(indexes, r.list[i].entities.Index+k)
 		}
 	}
 	r.list, r.details = r.list[:0], r.details[:0]
@@ -45,10 +45,10 @@ const leastStraight = 4
 // returns 0 if the first entity needs updateEntity.
 func (w *valueWriter) listRange(index, count uint32) uint32 {
 	places := w.tracker.byIndex
-	if w.apart || w.unsettled || int(index) >= len(places) || !w.applied[index].aside.IsZero() {
+	if w.apart || w.unsettled || int(index) >= len(places) || !w.applied[index].setAside.IsZero() {
 		return 0
 	}
-	s, ok := w.replica.Stretch(index, count)
+	s, ok := w.replica.RangeAt(index, count)
 	if !ok || s.Mask.Overlaps(w.targets.rows) {
 		return 0
 	}
@@ -60,8 +60,8 @@ func (w *valueWriter) listRange(index, count uint32) uint32 {
 	r.slots = grown(r.slots, len(places)-1)
 	slot, n := first.slot, uint32(0)
 	for i := index; n < s.Count && int(i) < len(places); i, n = i+1, n+1 {
-		at, tw := &places[i], &w.applied[i]
-		if at.generation != s.Generation || at.table != first.table || !tw.calm(s.Mask) || tw.listed == w.run {
+		at, applied := &places[i], &w.applied[i]
+		if at.generation != s.Generation || at.table != first.table || !applied.onlyValuesChanged(s.Mask) || applied.listed == w.run {
 			break
 		}
 		if slot >= 0 && at.slot != slot+int32(n) {
@@ -70,19 +70,19 @@ func (w *valueWriter) listRange(index, count uint32) uint32 {
 			}
 			slot = -1
 		}
-		tw.listed = w.run
+		applied.listed = w.run
 		r.slots[i] = at.slot
 	}
 	if n > 0 {
 		s.Count = n
-		r.list = append(r.list, tableRange{stretch: s, table: first.table, slot: slot})
+		r.list = append(r.list, tableRange{entities: s, table: first.table, slot: slot})
 	}
 	return n
 }
 
-// calm reports whether an entity has exactly these rows and only their values can have changed.
-func (tw *appliedEntity) calm(rows snapshot.Mask) bool {
-	return tw.mask == rows && tw.changed.Union(tw.authored).Union(tw.out).Union(tw.aside).IsZero() && !tw.left
+// onlyValuesChanged reports whether an entity has exactly these rows and only their values can have changed.
+func (applied *appliedEntity) onlyValuesChanged(rows snapshot.Mask) bool {
+	return applied.mask == rows && applied.changed.Union(applied.authored).Union(applied.secondRelation).Union(applied.setAside).IsZero() && !applied.left
 }
 
 // writeRanges writes the entities of the ranges.
@@ -96,7 +96,7 @@ func (w *valueWriter) writeRanges() {
 		t.bindColumns(query, 0)
 		for ; i < len(list) && list[i].table == t.number; i++ {
 			for k := range t.columns {
-				if c := &t.columns[k]; c.row >= 0 && list[i].stretch.Mask.Has(c.row) {
+				if c := &t.columns[k]; c.row >= 0 && list[i].entities.Mask.Has(c.row) {
 					w.writeRange(c, &list[i])
 				}
 			}
@@ -108,7 +108,7 @@ func (w *valueWriter) writeRanges() {
 
 // writeRange writes one component of the entities of a range.
 func (w *valueWriter) writeRange(c *column, d *tableRange) {
-	r, s, n := &w.ranges, &d.stretch, int(d.stretch.Count)
+	r, s, n := &w.ranges, &d.entities, int(d.entities.Count)
 	w.stats.Rows += uint64(n)
 	r.same = r.same[:0]
 	lanes := w.replica.Lanes(s.Tick)
@@ -153,13 +153,13 @@ func (r *tableRanges) slot(d *tableRange, k uint32) int {
 	if d.slot >= 0 {
 		return int(d.slot) + int(k)
 	}
-	return int(r.slots[d.stretch.Index+k])
+	return int(r.slots[d.entities.Index+k])
 }
 
 // change notes a row as changed for all entities of a range, except the ones in same, which is in ascending order. It
 // returns the row as a mask, or the empty mask if no entity changed.
 func (r *tableRanges) change(d *tableRange, row int) (any snapshot.Mask) {
-	same, n := r.same, int(d.stretch.Count)
+	same, n := r.same, int(d.entities.Count)
 	switch {
 	case len(same) == n:
 		return snapshot.Mask{}

@@ -82,15 +82,15 @@ func (r *backRefs) set(index uint32, row, lane int, target wire.NetworkID) {
 		n = r.take()
 		r.links[n-1] = backRef{target: target, index: index, row: int32(row), lane: int32(lane), sibling: r.from[index]}
 		r.from[index] = n
-		r.join(n)
+		r.link(n)
 	case r.links[n-1].target == target:
 	case target.IsZero():
-		r.part(n)
+		r.unlink(n)
 		r.links[n-1].target = target
 	default:
-		r.part(n)
+		r.unlink(n)
 		r.links[n-1].target = target
-		r.join(n)
+		r.link(n)
 	}
 }
 
@@ -104,8 +104,8 @@ func (r *backRefs) take() int32 {
 	return int32(len(r.links))
 }
 
-// join adds a backRef to the list of its target.
-func (r *backRefs) join(n int32) {
+// link adds a backRef to the list of its target.
+func (r *backRefs) link(n int32) {
 	l := &r.links[n-1]
 	r.to = grown(r.to, int(l.target.Index))
 	l.prev, l.next = 0, r.to[l.target.Index]
@@ -115,8 +115,8 @@ func (r *backRefs) join(n int32) {
 	r.to[l.target.Index] = n
 }
 
-// part removes a backRef from the list of its target, if it has one.
-func (r *backRefs) part(n int32) {
+// unlink removes a backRef from the list of its target, if it has one.
+func (r *backRefs) unlink(n int32) {
 	l := &r.links[n-1]
 	if l.target.IsZero() {
 		return
@@ -144,7 +144,7 @@ func (r *backRefs) cut(index uint32, rows snapshot.Mask) {
 			at = &l.sibling
 			continue
 		}
-		r.part(n)
+		r.unlink(n)
 		*at = l.sibling
 		*l = backRef{sibling: r.free}
 		r.free = n
@@ -305,27 +305,27 @@ func (s *relationTargets) relation(mask snapshot.Mask) (row int, ok bool) {
 // since game code may have set another one meanwhile.
 func (s *relationTargets) setTarget(index uint32) {
 	now := s.replica.Entity(index)
-	at, tw := s.tracker.entry(now.ID), &s.applied[index]
-	row, ok := s.relation(now.Mask.Minus(tw.gone))
-	if !ok || at == nil || tw.left || !s.alive(at.entity) || !s.tracker.world.Has(at.entity, s.tracker.ids[row]) {
+	at, applied := s.tracker.entry(now.ID), &s.applied[index]
+	row, ok := s.relation(now.Mask.Minus(applied.gone))
+	if !ok || at == nil || applied.left || !s.alive(at.entity) || !s.tracker.world.Has(at.entity, s.tracker.ids[row]) {
 		return
 	}
 	lane, _ := s.tracker.schema.Plan(row).Target()
 	id := s.goal(index, row)
 	s.refs.refer(index, row, lane, id)
 	target := s.refs.local(id)
-	if tw.circle {
+	if applied.circle {
 		target = ecs.Entity{}
 	}
-	tw.told = tw.told && tw.circle
+	applied.told = applied.told && applied.circle
 	relations := s.tracker.world.Relations()
 	present := relations.Get(at.entity, s.tracker.ids[row])
-	applied, known := s.tracker.keptTarget(at, row)
+	kept, known := s.tracker.keptTarget(at, row)
 	if !known { // the entity is new or returned: all its rows count as changed
-		applied = present
+		kept = present
 	}
-	if applied != target {
-		tw.changed = tw.changed.With(row)
+	if kept != target {
+		applied.changed = applied.changed.With(row)
 	}
 	if present != target {
 		s.unsettled = true
@@ -352,7 +352,7 @@ func (s *relationTargets) addCycle(n uint32) {
 	c := cycle{from: len(s.inCycles)}
 	for x := n; ; {
 		row, _ := s.relation(s.replica.Entity(x).Mask)
-		r := cycleEntity{index: x, up: s.goal(x, row), since: s.replica.Heard()}
+		r := cycleEntity{index: x, up: s.goal(x, row), since: s.replica.NewestKnown()}
 		if int(x) < len(s.places) && s.places[x] > 0 {
 			if old := s.before[s.places[x]-1]; old.up == r.up {
 				r.since = old.since
@@ -374,18 +374,18 @@ func (s *relationTargets) addCycle(n uint32) {
 func (s *relationTargets) reportCycles() {
 	for n := range s.cycles {
 		c := &s.cycles[n]
-		if c.told || !s.atOnce(s.inCycles[c.from:c.to]) && s.replica.Heard()-c.since <= s.replica.Window() {
+		if c.told || !s.atOnce(s.inCycles[c.from:c.to]) && s.replica.NewestKnown()-c.since <= s.replica.Window() {
 			continue
 		}
 		c.told = true
 		for _, r := range s.inCycles[c.from:c.to] {
 			now := s.replica.Entity(r.index)
-			at, tw := s.tracker.entry(now.ID), &s.applied[r.index]
-			row, ok := s.relation(now.Mask.Minus(tw.gone))
-			if !ok || at == nil || tw.told || tw.left || !s.alive(at.entity) {
+			at, applied := s.tracker.entry(now.ID), &s.applied[r.index]
+			row, ok := s.relation(now.Mask.Minus(applied.gone))
+			if !ok || at == nil || applied.told || applied.left || !s.alive(at.entity) {
 				continue
 			}
-			tw.told = true
+			applied.told = true
 			s.tracker.note(Problem{Kind: RelationCycle, Entity: now.ID, Local: at.entity, Component: s.tracker.schema.Plan(row).Name()})
 		}
 	}

@@ -158,9 +158,9 @@ func (c *Capture) Run(t tick.Tick) (reset bool) {
 	if c.scene.row >= 0 {
 		c.scene.checkBirths(c)
 	}
-	if u := &c.unreplicated; u.told < unreplicatedSets {
+	if u := &c.unreplicated; u.reported < unreplicatedSets {
 		if u.wait--; u.wait <= 0 {
-			u.look(w)
+			u.check(w)
 		}
 	}
 	if len(w.problems) > 0 {

@@ -172,7 +172,7 @@ func (g *rowBatch) captureBatch(col *column, rows []int32, ids []wire.NetworkID)
 
 // noteFaults reports the rows of a batch with faults, and quantises them again over their last values.
 func (g *rowBatch) noteFaults(col *column, rows []int32, ids []wire.NetworkID) {
-	g, n := &g.batch, len(g.blank[col.row])
+	n := len(g.blank[col.row])
 	slices.Sort(g.bad)
 	for _, k := range slices.Compact(g.bad) {
 		lanes := g.lanes[int(k)*n : (int(k)+1)*n]

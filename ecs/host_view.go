@@ -20,16 +20,16 @@ import (
 // HostView does not change the world, except for the twins of interpolated components. They move from the second newest
 // capture to the newest.
 type HostView struct {
-	world   *ecs.World
-	capture *Capture
-	store   *snapshot.Store
-	hooks   Hooks
-	rows    []smoothRow
-	ways    []quantize.BlendInput // scratch: input of the blend for each of rows
-	kind    int                   // row of components.Kind in the schema, or -1
-	states  []hostState           // by network index
-	changes []Change
-	gone    []Change // entities that disappear in this run
+	world       *ecs.World
+	capture     *Capture
+	store       *snapshot.Store
+	hooks       Hooks
+	rows        []smoothRow
+	blendInputs []quantize.BlendInput // scratch: input of the blend for each of rows
+	kind        int                   // row of components.Kind in the schema, or -1
+	states      []hostState           // by network index
+	changes     []Change
+	gone        []Change // entities that disappear in this run
 
 	view   *snapshot.View
 	tick   tick.Tick
@@ -51,7 +51,7 @@ type hostState struct {
 // world, which must not be locked.
 func NewHostView(c *Capture, list []replica.Interpolation, hooks Hooks) *HostView {
 	h := &HostView{
-		world: c.tracker.world, capture: c, store: c.store, hooks: hooks, ways: make([]quantize.BlendInput, len(list)),
+		world: c.tracker.world, capture: c, store: c.store, hooks: hooks, blendInputs: make([]quantize.BlendInput, len(list)),
 		kind: c.tracker.schema.RowOf(reflect.TypeFor[components.Kind]()),
 	}
 	for _, in := range list {
@@ -74,7 +74,7 @@ func (h *HostView) Run(view *snapshot.View, part float64) (looked bool) {
 	if looked = h.view != view || h.tick != h.store.Tick() || h.sights != sights; looked {
 		fresh := h.tick != h.store.Tick()
 		h.view, h.tick, h.sights = view, h.store.Tick(), sights
-		h.look(fresh)
+		h.update(fresh)
 	}
 	if len(h.rows) > 0 {
 		h.show(part)
@@ -82,8 +82,8 @@ func (h *HostView) Run(view *snapshot.View, part float64) (looked bool) {
 	return looked
 }
 
-// look finds the entities that appeared, disappeared or changed. fresh is true for a new capture.
-func (h *HostView) look(fresh bool) {
+// update finds the entities that appeared, disappeared or changed. fresh is true for a new capture.
+func (h *HostView) update(fresh bool) {
 	h.changes, h.gone = h.changes[:0], h.gone[:0]
 	for index := range h.states {
 		st := &h.states[index]
@@ -94,7 +94,7 @@ func (h *HostView) look(fresh bool) {
 	}
 	if h.view != nil {
 		for id := range h.store.All {
-			h.meet(id)
+			h.addVisible(id)
 		}
 		if fresh {
 			for id := range h.store.Changes {
@@ -102,14 +102,14 @@ func (h *HostView) look(fresh bool) {
 			}
 		}
 	}
-	h.tell()
+	h.callHooks()
 }
 
 // sees reports whether the player may see an entity.
 func (h *HostView) sees(id wire.NetworkID) bool { return h.view != nil && h.view.Visible(id) }
 
-// meet adds an entity that the player sees for the first time.
-func (h *HostView) meet(id wire.NetworkID) {
+// addVisible adds an entity that the player sees for the first time.
+func (h *HostView) addVisible(id wire.NetworkID) {
 	if uint(id.Index) < uint(len(h.states)) && h.states[id.Index].seen || !h.sees(id) {
 		return
 	}
@@ -163,8 +163,8 @@ func (h *HostView) drop(st *hostState) {
 	*st = hostState{}
 }
 
-// tell calls the hooks.
-func (h *HostView) tell() {
+// callHooks calls the hooks.
+func (h *HostView) callHooks() {
 	for i := range h.gone {
 		if h.hooks.Despawned != nil {
 			h.hooks.Despawned(h.gone[i].Entity, h.gone[i].ID)
@@ -186,7 +186,7 @@ func (h *HostView) show(part float64) {
 		}
 		has := uint64(0)
 		for n := range h.rows {
-			if h.way(st.id, n, part) {
+			if h.blendInput(st.id, n, part) {
 				has |= 1 << n
 			}
 		}
@@ -195,25 +195,25 @@ func (h *HostView) show(part float64) {
 		}
 		for n := range h.rows {
 			if has>>n&1 != 0 {
-				mixTwin(h.world, st.entity, h.rows[n].id, h.rows[n].blend, &h.ways[n])
+				mixTwin(h.world, st.entity, h.rows[n].id, h.rows[n].blend, &h.blendInputs[n])
 			}
 		}
 	}
 }
 
-// way sets the blend input of a row. It returns false if the entity lacks the row or the player may not see it.
-func (h *HostView) way(id wire.NetworkID, n int, part float64) bool {
+// blendInput sets the blend input of a row. It returns false if the entity lacks the row or the player may not see it.
+func (h *HostView) blendInput(id wire.NetworkID, n int, part float64) bool {
 	in := &h.rows[n].Interpolation
 	if !h.store.Alive(id) || !h.store.Mask(id).Intersect(h.view.Rows(id)).Has(in.Row) {
 		return false
 	}
 	to := h.store.Row(id, in.Row)
-	h.ways[n] = quantize.BlendInput{From: to, To: to}
+	h.blendInputs[n] = quantize.BlendInput{From: to, To: to}
 	from, err := h.store.RowAt(id, in.Row, h.tick-1)
 	if err != nil || from == nil || in.Teleport >= 0 && h.store.Since(id, in.Teleport) == h.tick {
 		return true
 	}
-	h.ways[n].From, h.ways[n].Part = from, part
+	h.blendInputs[n].From, h.blendInputs[n].Part = from, part
 	return true
 }
 

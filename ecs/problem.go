@@ -196,8 +196,8 @@ func (r *reports) note(p Problem) {
 // noteStrange queues a problem of an entity without an id, once per entity.
 func (r *reports) noteStrange(kind ProblemKind, e ecs.Entity) {
 	r.strange = grown(r.strange, int(e.ID()))
-	if told := &r.strange[e.ID()]; *told != e.Generation()+1 {
-		*told = e.Generation() + 1
+	if reported := &r.strange[e.ID()]; *reported != e.Generation()+1 {
+		*reported = e.Generation() + 1
 		r.note(Problem{Kind: kind, Local: e})
 	}
 }
@@ -223,7 +223,7 @@ type unreplicated struct {
 	replicated ecs.ID
 	wait       int               // captures until the next check
 	known      map[ecs.Mask]bool // component sets that were handled; looked up only
-	told       int               // number of sets reported
+	reported   int               // number of sets reported
 	seen       []unreplicatedSet // sets that an earlier check found
 	query      ecs.Query         // a field, since the address of a local variable would escape
 }
@@ -245,8 +245,8 @@ func (u *unreplicated) Matches(mask *ecs.Mask) bool {
 	return mask.ContainsAny(&u.rows) && !mask.Get(u.replicated) && !u.known[*mask]
 }
 
-// look checks the world, in each 32nd capture.
-func (u *unreplicated) look(w *tracker) {
+// check checks the world, in each 32nd capture.
+func (u *unreplicated) check(w *tracker) {
 	u.wait = unreplicatedEach
 	u.query = w.world.Query(u)
 	if u.query.Count() == 0 {
@@ -275,24 +275,24 @@ func (u *unreplicated) find(w *tracker, mask ecs.Mask, e ecs.Entity) {
 			s.entity = e
 		} else if !u.known[mask] {
 			u.known[mask] = true
-			u.tell(w, s)
+			u.reportSet(w, s)
 		}
 		return
 	}
 	u.seen = append(u.seen, unreplicatedSet{mask, e})
 }
 
-// tell reports a component set, unless it contains a LocalOnly.
-func (u *unreplicated) tell(w *tracker, s *unreplicatedSet) {
+// reportSet reports a component set, unless it contains a LocalOnly.
+func (u *unreplicated) reportSet(w *tracker, s *unreplicatedSet) {
 	for _, id := range ecs.ComponentIDs(w.world) { // LocalOnly need not be registered with the world
 		if info, ok := ecs.ComponentInfo(w.world, id); ok && s.mask.Get(id) && info.Type == reflect.TypeFor[components.LocalOnly]() {
 			return
 		}
 	}
-	if u.told == unreplicatedSets {
+	if u.reported == unreplicatedSets {
 		return
 	}
-	u.told++
+	u.reported++
 	var names []string
 	for row, id := range w.ids {
 		if s.mask.Get(id) {

@@ -177,7 +177,7 @@ func TestACircleIsReportedWhenItIsOne(t *testing.T) {
 
 	p.feed(func() { p.hang(one, wire.NetworkID{}) })
 	p.feed(func() { p.hang(one, two) })
-	p.replica.Whole(p.tick, p.tick+p.replica.Window()+2) // the server has nothing to say
+	p.replica.MarkComplete(p.tick, p.tick+p.replica.Window()+2) // the server has nothing to say
 	p.apply.Run()
 	require.Len(t, p.client.kinds(), 2, "though nothing comes at all")
 }

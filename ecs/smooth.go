@@ -25,17 +25,17 @@ type SmoothStats struct {
 // network id, its Replicated has only the tag, and its twins move to the last values. Smooth leaves alone entities that
 // game code removed or took over, and twins that game code removed.
 type Smooth struct {
-	apply   *Apply
-	rate    int
-	rows    []smoothRow
-	states  []smoothState // by network index
-	replica *replica.Replica
-	lives   uint32
-	add     []ecs.ID
-	rem     []ecs.ID
-	ways    []quantize.BlendInput // scratch: input of the blend for each of rows
-	has     uint64                // scratch: bit n: the entity has the component of rows[n] at the presented moment
-	stats   SmoothStats
+	apply       *Apply
+	rate        int
+	rows        []smoothRow
+	states      []smoothState // by network index
+	replica     *replica.Replica
+	lives       uint32
+	add         []ecs.ID
+	rem         []ecs.ID
+	blendInputs []quantize.BlendInput // scratch: input of the blend for each of rows
+	has         uint64                // scratch: bit n: the entity has the component of rows[n] at the presented moment
+	stats       SmoothStats
 
 	// Presented is called by Run for each entity that is shown for the first time, with its twins. All entities are
 	// written by then, and the world is unlocked.
@@ -65,7 +65,7 @@ type smoothState struct {
 // they are presented. NewSmooth registers the twins with the world, which must not be locked. rate is in ticks per
 // second.
 func NewSmooth(a *Apply, list []replica.Interpolation, rate int) *Smooth {
-	s := &Smooth{apply: a, rate: rate, ways: make([]quantize.BlendInput, len(list))}
+	s := &Smooth{apply: a, rate: rate, blendInputs: make([]quantize.BlendInput, len(list))}
 	for _, in := range list {
 		s.rows = append(s.rows, smoothRow{in, ecs.TypeID(a.tracker.world, in.Twin), in.Blend()})
 	}
@@ -139,7 +139,7 @@ func (s *Smooth) show(id wire.NetworkID, st *smoothState, at tick.Time) {
 	for n := range s.rows {
 		if aside.Has(s.rows[n].Row) {
 			s.has |= st.twins & (1 << n)
-		} else if there && s.rows[n].Way(&sample, at, s.rate, &s.ways[n]) {
+		} else if there && s.rows[n].Way(&sample, at, s.rate, &s.blendInputs[n]) {
 			s.has |= 1 << n
 		}
 	}
@@ -183,17 +183,17 @@ func (s *Smooth) exchange(st *smoothState) {
 // Their Replicated has the tag and no id, so that no capture or apply takes them for new entities.
 type delayedDespawns struct {
 	*Apply
-	on    bool
-	shown tick.Time
-	lives uint32 // counts resets of the world, since handles may repeat after a reset
-	list  []delayedDespawn
-	stays []uint32 // by entity number: 1 + generation of the last delayed entity
-	names []lateName
+	on          bool
+	shown       tick.Time
+	lives       uint32 // counts resets of the world, since handles may repeat after a reset
+	list        []delayedDespawn
+	stays       []uint32 // by entity number: 1 + generation of the last delayed entity
+	delayedRefs []delayedRef
 }
 
-// lateName is an entity field or a target of a delayed entity. It is cleared when the entity that it refers to is
+// delayedRef is an entity field or a target of a delayed entity. It is cleared when the entity that it refers to is
 // removed, as the backRefs of other entities are.
-type lateName struct {
+type delayedRef struct {
 	holder, target ecs.Entity
 	id             wire.NetworkID // of target
 	row, lane      int
@@ -210,7 +210,7 @@ type delayedDespawn struct {
 // delay keeps a despawned entity until its end is presented. It returns false if the end is already presented, if
 // nothing is presented, or if rows of the entity are set aside.
 func (l *delayedDespawns) delay(id wire.NetworkID, e ecs.Entity) bool {
-	if !l.on || l.replica == nil || !l.alive(e) || !l.applied[id.Index].aside.IsZero() {
+	if !l.on || l.replica == nil || !l.alive(e) || !l.applied[id.Index].setAside.IsZero() {
 		return false
 	}
 	_, ends := l.replica.Latest(id)
@@ -222,7 +222,7 @@ func (l *delayedDespawns) delay(id wire.NetworkID, e ecs.Entity) bool {
 	}
 	l.stays = grown(l.stays, int(e.ID()))
 	l.stays[e.ID()] = e.Generation() + 1
-	l.trackNames(id.Index, e)
+	l.trackRefs(id.Index, e)
 	l.list = append(l.list, delayedDespawn{id: id, entity: e, ends: ends, state: smoothState{entity: e}})
 	l.unsettled = true
 	return true
@@ -240,49 +240,49 @@ func (l *delayedDespawns) has(e ecs.Entity) bool {
 
 // forgetDelayed drops all delayed entities from the lists.
 func (l *delayedDespawns) forgetDelayed() {
-	l.list, l.names = l.list[:0], l.names[:0]
+	l.list, l.delayedRefs = l.list[:0], l.delayedRefs[:0]
 	clear(l.stays)
 }
 
-// keepMark restores the Replicated of a delayed entity if game code wrote it.
-func (l *delayedDespawns) keepMark(r *components.Replicated, e ecs.Entity) {
+// restoreReplicated restores the Replicated of a delayed entity if game code wrote it.
+func (l *delayedDespawns) restoreReplicated(r *components.Replicated, e ecs.Entity) {
 	if *r != l.gone() {
 		l.tracker.note(Problem{Kind: OverwrittenReplicated, Local: e})
 		*r, l.unsettled = l.gone(), true
 	}
 }
 
-// trackNames stores the references in the rows of an entity, before the entity loses its id.
-func (l *delayedDespawns) trackNames(index uint32, e ecs.Entity) {
+// trackRefs stores the references in the rows of an entity, before the entity loses its id.
+func (l *delayedDespawns) trackRefs(index uint32, e ecs.Entity) {
 	if int(index) >= len(l.refs.from) {
 		return
 	}
 	for n := l.refs.from[index]; n != 0; n = l.refs.links[n-1].sibling {
 		if k := &l.refs.links[n-1]; !k.target.IsZero() {
-			l.names = append(l.names, lateName{
+			l.delayedRefs = append(l.delayedRefs, delayedRef{
 				holder: e, target: l.refs.local(k.target), id: k.target, row: int(k.row), lane: int(k.lane),
 			})
 		}
 	}
 }
 
-// clearNames clears the fields of delayed entities that refer to entities which no longer exist.
-func (l *delayedDespawns) clearNames() {
-	kept := l.names[:0]
-	for _, n := range l.names {
+// clearRefs clears the fields of delayed entities that refer to entities which no longer exist.
+func (l *delayedDespawns) clearRefs() {
+	kept := l.delayedRefs[:0]
+	for _, n := range l.delayedRefs {
 		switch {
 		case !l.alive(n.holder):
 		case n.target.IsZero() || l.refs.local(n.id) != n.target:
-			l.clearName(n)
+			l.clearRef(n)
 		default:
 			kept = append(kept, n)
 		}
 	}
-	l.names = kept
+	l.delayedRefs = kept
 }
 
-// clearName clears one field.
-func (l *delayedDespawns) clearName(n lateName) {
+// clearRef clears one field.
+func (l *delayedDespawns) clearRef(n delayedRef) {
 	w, plan := l.tracker.world, l.tracker.schema.Plan(n.row)
 	c := column{id: l.tracker.ids[n.row], plan: plan, size: int(plan.Size())}
 	if !w.Has(n.holder, c.id) {

@@ -90,7 +90,7 @@ func TestSmoothShowsTheWorldOfItsMoment(t *testing.T) {
 		order = kept
 		past = append(past, now)
 		s.step()
-		s.replica.Whole(s.tick, s.tick+1)
+		s.replica.MarkComplete(s.tick, s.tick+1)
 		for _, part := range []tick.Span{0, tick.OneTick / 4, tick.OneTick / 2} {
 			at := s.at().Add(part)
 			s.smooth.Run(at)
@@ -128,7 +128,7 @@ func TestSmoothAllocatesNothing(t *testing.T) {
 		move(p, all, 1)
 		p.send()
 		p.apply.Run()
-		p.replica.Whole(p.tick, p.tick+1)
+		p.replica.MarkComplete(p.tick, p.tick+1)
 	}
 	for range 64 {
 		turn()
@@ -144,7 +144,7 @@ func TestSmoothAllocatesNothing(t *testing.T) {
 	before := s.smooth.Stats()
 	for range 64 { // at rest
 		p.step()
-		p.replica.Whole(p.tick, p.tick+1)
+		p.replica.MarkComplete(p.tick, p.tick+1)
 		s.smooth.Run(s.at())
 	}
 	after := s.smooth.Stats()
@@ -172,7 +172,7 @@ func newPeered(t testing.TB) *peered {
 // frame is a tick of all that is in the client's world.
 func (p *peered) frame() {
 	p.step()
-	p.replica.Whole(p.tick, p.tick+1)
+	p.replica.MarkComplete(p.tick, p.tick+1)
 	p.smooth.Run(p.at())
 	p.own.Run(p.tick)
 }

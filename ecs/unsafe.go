@@ -237,8 +237,8 @@ func (c *column) quantiseRows(rows []int32, lanes []uint32, bad []int32) []int32
 // with their lanes. It appends the positions of the entities that already had the value to r.same.
 func copyRange[T [3]uint32 | [4]uint32](c *column, r *tableRanges, d *tableRange, k int, all []uint32) {
 	const word = 4
-	size, n, step := int(unsafe.Sizeof(*new(T))), int(d.stretch.Count), int(d.stretch.Width)*word
-	_ = all[(n-1)*int(d.stretch.Width)+size/word-1]
+	size, n, step := int(unsafe.Sizeof(*new(T))), int(d.entities.Count), int(d.entities.Width)*word
+	_ = all[(n-1)*int(d.entities.Width)+size/word-1]
 	from, same := unsafe.Pointer(unsafe.SliceData(all)), r.same
 	if d.slot >= 0 {
 		shadow := c.shadow[int(d.slot)*size:][:n*size]
@@ -257,7 +257,7 @@ func copyRange[T [3]uint32 | [4]uint32](c *column, r *tableRanges, d *tableRange
 		r.same = same
 		return
 	}
-	for k, slot := range r.slots[d.stretch.Index:][:n] {
+	for k, slot := range r.slots[d.entities.Index:][:n] {
 		at := int(slot) * size
 		_ = c.shadow[at+size-1]
 		// SAFETY: as before; the slot is a row of this archetype, as for at.
@@ -293,7 +293,7 @@ func (s *Smooth) write(n int, e ecs.Entity) bool {
 	// before anything could move it.
 	at := s.apply.tracker.world.Get(e, s.rows[n].id)
 	if at != nil {
-		s.rows[n].blend.Mix(&s.ways[n], at)
+		s.rows[n].blend.Mix(&s.blendInputs[n], at)
 	}
 	return at != nil
 }

@@ -186,7 +186,7 @@ func messageCost(payload int) int { return payload + messageOverhead }
 type creditGrant struct {
 	received uint64 // cost of received messages
 	freed    uint64 // cost of handled messages
-	told     uint64 // granted beyond InitialCredit by the newest credit message
+	granted  uint64 // granted beyond InitialCredit by the newest credit message
 	offered  uint64 // what the next credit message grants beyond InitialCredit
 	packet   uint64 // packet of the newest credit message; 0: none
 	awaited  bool   // the outcome of packet is not known
@@ -195,7 +195,7 @@ type creditGrant struct {
 
 // judge returns ErrOverCredit if a message of this cost exceeds the granted credit.
 func (g *creditGrant) judge(cost int) error {
-	if g.received+uint64(cost) > InitialCredit+g.told {
+	if g.received+uint64(cost) > InitialCredit+g.granted {
 		return ErrOverCredit
 	}
 	return nil
@@ -203,7 +203,7 @@ func (g *creditGrant) judge(cost int) error {
 
 // sent notes that a packet has the credit that Arrivals.CreditDue returned last.
 func (g *creditGrant) sent(packet uint64) {
-	g.told, g.packet, g.awaited, g.again = g.offered, packet, true, false
+	g.granted, g.packet, g.awaited, g.again = g.offered, packet, true, false
 }
 
 // settle notes the outcome of a packet.

@@ -104,14 +104,14 @@ type Conn struct {
 	acked    recentAcks
 	rtt      roundTrip
 	loss     lossRate
-	said     lastAck
+	lastAck  lastAck
 	sampled  uint64 // packets before this one give no RTT sample
 	heard    time.Duration
 	silence  silence
 	ping     ping
 	// controlled is the first packet that Control counted. Acknowledgements of earlier packets do not concern it.
 	controlled uint64
-	path       path
+	mtu        mtuSearch
 	stats      Stats
 	renumbered []byte // batches of the last received packet with this end's message types, if Types is set
 }
@@ -125,7 +125,7 @@ func NewConn(cfg ConnConfig) *Conn {
 		sent:     newSent(cfg.FirstSequence, cfg.SentPackets),
 		sampled:  cfg.FirstSequence,
 	}
-	c.path = c.newPath()
+	c.mtu = c.newMTUSearch()
 	if cfg.Bound > 0 {
 		c.startControl()
 	}
@@ -201,16 +201,16 @@ func (c *Conn) DetectLost(now time.Duration, out Outcome) {
 		if why == notLost {
 			break
 		}
-		if c.path.isProbe(seq) {
+		if c.mtu.isProbe(seq) {
 			c.stats.ProbesLost++
 		} else {
 			c.stats.Lost++
 			c.loss.add(true)
-			if seq >= max(c.path.since, c.controlled) {
+			if seq >= max(c.mtu.since, c.controlled) {
 				c.Control.Lost(c.sent.at(seq).end)
 			}
 		}
-		c.path.missed(seq, int(c.sent.at(seq).size), now)
+		c.mtu.lost(seq, int(c.sent.at(seq).size), now)
 		if out != nil {
 			out.Lost(seq)
 		}
@@ -237,7 +237,7 @@ func (c *Conn) Ping() time.Duration { return c.ping.took }
 func (c *Conn) NewPath() {
 	c.rtt, c.loss, c.ping.took = roundTrip{}, lossRate{}, 0
 	c.sampled = c.sent.next
-	c.path = c.newPath()
+	c.mtu = c.newMTUSearch()
 	if c.config.Bound > 0 {
 		c.startControl()
 	}
@@ -331,7 +331,7 @@ func (c *Conn) Accept(in Incoming, now time.Duration) {
 		c.samplePing(&in)
 	}
 	if gap := now - c.heard; gap > 0 && !first {
-		if c.stood(now) {
+		if c.endsPause(now) {
 			c.silence.until = now + min(8*gap, 8*time.Second)
 			c.sampled = c.sent.next
 		}
@@ -340,8 +340,8 @@ func (c *Conn) Accept(in Incoming, now time.Duration) {
 	c.heard = now
 }
 
-// stood reports whether a packet at time now ends a silence in which one of the ends was paused: see silence.
-func (c *Conn) stood(now time.Duration) bool {
+// endsPause reports whether a packet at time now ends a silence in which one of the ends was paused: see silence.
+func (c *Conn) endsPause(now time.Duration) bool {
 	return c.received.any && now >= c.silence.until && now-c.heard > max(leastBroken, brokenBy*c.silence.usual)
 }
 
@@ -377,7 +377,7 @@ func (c *Conn) acknowledge(ack wire.Sequence, ackBits uint32, now time.Duration,
 			newest, newestSequence = r, from-n
 		}
 	}
-	if newest != nil && newestSequence >= c.sampled && !c.stood(now) {
+	if newest != nil && newestSequence >= c.sampled && !c.endsPause(now) {
 		c.sampled = newestSequence + 1
 		c.rtt.sample(now - newest.at)
 	}
@@ -388,7 +388,7 @@ func (c *Conn) acknowledge(ack wire.Sequence, ackBits uint32, now time.Duration,
 // before.
 func (c *Conn) applyAck(age uint64, now time.Duration, out Outcome) *record {
 	r, before := c.sent.acked(age)
-	if before != sentAcked && c.sent.next-1-age >= max(c.path.since, c.controlled) {
+	if before != sentAcked && c.sent.next-1-age >= max(c.mtu.since, c.controlled) {
 		c.Control.Acked(now, r.end, int(r.size)+PacketOverhead, before != sentSilent)
 	}
 	switch before {
@@ -401,7 +401,7 @@ func (c *Conn) applyAck(age uint64, now time.Duration, out Outcome) *record {
 		return nil
 	}
 	c.stats.Acked++
-	c.path.acked(c.sent.next-1-age, int(r.size))
+	c.mtu.acked(c.sent.next-1-age, int(r.size))
 	if out != nil {
 		out.Acked(c.sent.next-1-age, r.tick)
 	}
@@ -490,134 +490,3 @@ func ParseClose(payload []byte) (Error, error) {
 	e.Detail = string(payload[1:])
 	return e, nil
 }
-
-// BasePacketSize is the size of packets that fit every path, in bytes. With the headers, and with the 25 bytes of
-// package secure, they fit IP packets of 576 bytes.
-const BasePacketSize = HelloSize
-
-const (
-	// probeTries is the number of probes of one size that must be lost in a row before that size counts as too large.
-	probeTries = 6
-	// probeStep is the difference at which the search ends, between the largest size that arrived and the smallest that
-	// did not.
-	probeStep = 32
-	// probeAgain is the time after which a path that takes less than the wanted size is searched again.
-	probeAgain = 10 * time.Second
-	// blackHole is the number of packets above the base size that must be lost in a row, while smaller ones arrive. The
-	// path then counts as one that no longer takes them.
-	blackHole = 6
-)
-
-// path finds the largest packet size that reaches the other end. It sends probes: padded packets that must be
-// acknowledged (RFC 8899, DPLPMTUD). The size begins at the base, and grows only after packets of about that size were
-// sent: an end that sends little sends no probes. The zero value is not usable.
-type path struct {
-	base int // size that always arrives
-	most int // wanted size
-	size int // largest size that arrived: packets may have it
-	high int // smallest size that is too large; most+1: none is known
-
-	wanted bool   // packets of about size were sent
-	probe  int    // size of the probe in flight; 0: none
-	number uint64 // sequence of the probe in flight
-	tries  int    // lost probes of the present size, in a row
-	again  time.Duration
-
-	since   uint64 // packets before this one do not count
-	lost    int    // packets above the base lost since the last one arrived
-	smaller bool   // smaller packets arrived meanwhile
-}
-
-// newPath returns a path before any probe. base is the size that always arrives, most the wanted size, and since the
-// sequence of the first packet on the path.
-func newPath(base, most int, since uint64) path {
-	return path{base: base, most: most, size: min(base, most), high: most + 1, since: since}
-}
-
-// settled reports whether the path is known to take less than the wanted size.
-func (p *path) settled() bool { return p.high <= p.most && p.high-p.size <= probeStep }
-
-// next returns the size to try: the wanted size at first, then the middle between size and high.
-func (p *path) next() int {
-	if p.high > p.most {
-		return p.most
-	}
-	return p.size + (p.high-p.size)/2
-}
-
-// due returns the size of the probe to send now, or 0.
-func (p *path) due(now time.Duration) int {
-	switch {
-	case p.lost >= blackHole && p.probe == 0: // either no packet arrives, or no large one
-		return p.base
-	case !p.wanted || p.probe != 0 || p.size == p.most:
-		return 0
-	case !p.settled():
-		return p.next()
-	case now >= p.again:
-		return p.most
-	}
-	return 0
-}
-
-// sent notes a sent packet of n bytes.
-func (p *path) sent(number uint64, n int, probe bool) {
-	if probe {
-		p.probe, p.number = n, number
-	} else if n > p.size-probeStep {
-		p.wanted = true
-	}
-}
-
-// acked notes that a packet of n bytes arrived.
-func (p *path) acked(number uint64, n int) {
-	if number < p.since {
-		return
-	}
-	if p.isProbe(number) {
-		p.probe = 0
-	}
-	if n > p.base {
-		p.lost, p.smaller = 0, false
-	} else {
-		p.smaller = true
-		p.shrink()
-	}
-	if n > p.size && n <= p.most {
-		p.size, p.tries = n, 0
-		if p.high <= n {
-			p.high = p.most + 1
-		}
-	}
-}
-
-// missed notes that a packet of n bytes is presumed lost.
-func (p *path) missed(number uint64, n int, now time.Duration) {
-	switch {
-	case p.isProbe(number):
-		p.probe = 0
-		if n <= p.base {
-			return
-		}
-		if p.tries++; n >= p.high || p.tries >= probeTries {
-			p.high, p.tries, p.again = min(p.high, n), 0, now+probeAgain
-		}
-	case number >= p.since && n > p.base && p.size > p.base:
-		if p.lost == 0 {
-			p.smaller = false
-		}
-		p.lost++
-		p.shrink()
-	}
-}
-
-// shrink starts again from the base if large packets no longer arrive and smaller ones do.
-func (p *path) shrink() {
-	if p.lost >= blackHole && p.smaller {
-		*p = newPath(p.base, p.most, p.since)
-		p.wanted = true
-	}
-}
-
-// isProbe reports whether a packet is the probe in flight.
-func (p *path) isProbe(number uint64) bool { return p.probe != 0 && p.number == number }

@@ -41,12 +41,13 @@
 //
 // # Files
 //
-//   - conn.go: one connection: reads a packet, applies its acks, detects lost packets, finds the packet size of the
-//     path by probes
+//   - conn.go: one connection: reads a packet, applies its acks, detects lost packets
+//   - mtu.go: finds the packet size of the path by probes (RFC 8899)
 //   - packet.go: builds a packet; iterates over the messages of a packet; maps message types of another protocol
 //   - received_packets.go: which sequences arrived, and the acks to send
 //   - sent_packets.go: which sequences are in flight; loss, round trip, timeout; skipped sequences
 //   - send_queue.go: the messages that wait to be sent to a peer, and their order
+//   - message_header.go: the fields before the body of a message
 //   - unreliable.go: waiting unreliable messages
 //   - reliable.go: reliable messages until they are acknowledged, in pieces if large; the reliable messages of each
 //     packet; buffers

@@ -54,29 +54,29 @@ type Builder struct {
 // SetPacketSize changes the limit of packets that are begun from now on, in bytes.
 func (c *Conn) SetPacketSize(n int) {
 	c.config.PacketSize = min(max(n, MinPacketSize), MaxPacketSize)
-	c.path = c.newPath()
+	c.mtu = c.newMTUSearch()
 }
 
-// newPath returns the state of a path before any probe.
-func (c *Conn) newPath() path {
-	return newPath(cmp.Or(c.config.BaseSize, c.config.PacketSize), c.config.PacketSize, c.sent.next)
+// newMTUSearch returns a search before any probe.
+func (c *Conn) newMTUSearch() mtuSearch {
+	return newMTUSearch(cmp.Or(c.config.BaseSize, c.config.PacketSize), c.config.PacketSize, c.sent.next)
 }
 
 // PathSize returns the size of the largest packet that is known to reach the other end, in bytes: BaseSize at first.
 // Larger packets may be sent, up to SettledSize.
-func (c *Conn) PathSize() int { return c.path.size }
+func (c *Conn) PathSize() int { return c.mtu.size }
 
 // SettledSize returns the size of the largest packet that may reach the other end, in bytes: PathSize, if all larger
 // sizes were tried without success, otherwise the packet size.
 func (c *Conn) SettledSize() int {
-	if c.path.settled() {
-		return c.path.size
+	if c.mtu.settled() {
+		return c.mtu.size
 	}
 	return c.config.PacketSize
 }
 
 // ProbeDue returns the size of the probe to send now, or 0. Begin it with BeginProbe.
-func (c *Conn) ProbeDue(now time.Duration) int { return c.path.due(now) }
+func (c *Conn) ProbeDue(now time.Duration) int { return c.mtu.due(now) }
 
 // BeginProbe is Begin for a packet of exactly n bytes. Its only message must fill its Room. The loss of a probe counts
 // for the path's size and not for the link.
@@ -232,9 +232,9 @@ func (c *Conn) Finish(b *Builder, t tick.Tick, now time.Duration) []byte {
 	}
 	packet := binary.LittleEndian.AppendUint32(b.buf, c.config.Check.Sum(b.buf))
 	if state == sentSilent {
-		c.says(packet)
+		c.storeAck(packet)
 	}
-	c.path.sent(c.sent.next, len(packet), b.probe)
+	c.mtu.sent(c.sent.next, len(packet), b.probe)
 	c.sent.push(t, now, state, len(packet), c.Control.Sent(now, len(packet)+PacketOverhead, state == sentPending))
 	c.received.due -= b.due
 	c.stats.Sent++

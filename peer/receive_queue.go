@@ -19,7 +19,7 @@ type Arrivals struct {
 	sequenced [wire.MaxChannels]uint64    // newest packet with a delivered message of the channel
 	sets      [maxFragmentSets]fragments  // messages with some pieces missing
 	open      int                         // number of sets in use: the first ones
-	stash     reorderBuffer
+	reorder   reorderBuffer
 	credit    creditGrant
 	out       Arrival // argument of deliver
 	stats     ArrivalStats
@@ -36,7 +36,7 @@ type ArrivalStats struct {
 // receiveChannel is one reliable channel on the receiving side.
 type receiveChannel struct {
 	came  window
-	early []uint16 // of an ordered channel: ring of places in the stash by number; 0: none
+	early []uint16 // of an ordered channel: ring of places in the reorder buffer by number; 0: none
 }
 
 // receivedMessage is the result of judge for a reliable message.
@@ -126,7 +126,7 @@ func (a *Arrivals) Take(seq uint64, ch wire.Channel, h wire.MessageHeader, paylo
 		a.index[ch&(2*wire.MaxChannels-1)] = uint8(len(a.lines))
 		if ch.Delivery() == wire.ReliableOrdered { // unordered channels store only pieces
 			a.lines[at.line].early = make([]uint16, firstEarly)
-			a.stash.reserve()
+			a.reorder.reserve()
 		}
 	}
 	a.credit.received += uint64(m.Cost)
@@ -153,12 +153,12 @@ func (a *Arrivals) take(m *Arrival, at *receivedMessage, payload []byte, deliver
 		deliver(m)
 	default:
 		var room []byte
-		place, room = a.stash.keep(heldMessage{header: m.Header, cost: m.Cost}, len(payload))
+		place, room = a.reorder.keep(heldMessage{header: m.Header, cost: m.Cost}, len(payload))
 		copy(room, payload)
 		a.stats.Early++
 	}
 	if place != 0 {
-		line.hold(last, place)
+		line.storeEarly(last, place)
 	}
 	from := line.came.base
 	line.came.set(at.number)
@@ -166,7 +166,7 @@ func (a *Arrivals) take(m *Arrival, at *receivedMessage, payload []byte, deliver
 		return nil
 	}
 	for n := from; n < line.came.base; n++ {
-		if place := line.unhold(n); place != 0 {
+		if place := line.takeEarly(n); place != 0 {
 			if err := a.deliverKept(ch, place, deliver); err != nil {
 				return err
 			}
@@ -175,9 +175,9 @@ func (a *Arrivals) take(m *Arrival, at *receivedMessage, payload []byte, deliver
 	return nil
 }
 
-// deliverKept delivers a message of the stash and frees its place.
+// deliverKept delivers a message of the reorder buffer and frees its place.
 func (a *Arrivals) deliverKept(ch wire.Channel, place uint16, deliver func(*Arrival)) error {
-	k, payload := a.stash.get(place)
+	k, payload := a.reorder.get(place)
 	var err error
 	if k.joined {
 		a.out = Arrival{Channel: ch, Header: k.header, Body: payload}
@@ -186,7 +186,7 @@ func (a *Arrivals) deliverKept(ch wire.Channel, place uint16, deliver func(*Arri
 		err = a.out.Open(ch, k.header, payload)
 	}
 	a.out.Cost = k.cost
-	a.stash.drop(place)
+	a.reorder.drop(place)
 	if err == nil {
 		deliver(&a.out)
 	}
@@ -196,8 +196,8 @@ func (a *Arrivals) deliverKept(ch wire.Channel, place uint16, deliver func(*Arri
 // firstEarly is the number of messages after a missing one that an ordered channel can store before it allocates.
 const firstEarly = 64
 
-// hold stores the place in the stash of message number n.
-func (l *receiveChannel) hold(n uint64, place uint16) {
+// storeEarly stores the place in the reorder buffer of message number n.
+func (l *receiveChannel) storeEarly(n uint64, place uint16) {
 	if span := n - l.came.base + 1; span > uint64(len(l.early)) {
 		size := max(firstEarly, len(l.early))
 		for uint64(size) < span {
@@ -212,8 +212,8 @@ func (l *receiveChannel) hold(n uint64, place uint16) {
 	l.early[n&uint64(len(l.early)-1)] = place
 }
 
-// unhold removes and returns the place in the stash of message number n, 0 if there is none.
-func (l *receiveChannel) unhold(n uint64) (place uint16) {
+// takeEarly removes and returns the place in the reorder buffer of message number n, 0 if there is none.
+func (l *receiveChannel) takeEarly(n uint64) (place uint16) {
 	if len(l.early) == 0 {
 		return 0
 	}
@@ -232,7 +232,7 @@ func (a *Arrivals) Waiting() int { return int(a.credit.received - a.credit.freed
 func (a *Arrivals) CreditDue() (low uint32, due bool) {
 	g := &a.credit
 	g.offered = g.freed
-	return uint32(InitialCredit + g.offered), g.again || g.offered-g.told >= creditStep
+	return uint32(InitialCredit + g.offered), g.again || g.offered-g.granted >= creditStep
 }
 
 // CreditSent notes that the packet seq has a credit message with the last value of CreditDue.
@@ -265,8 +265,8 @@ type reorderBuffer struct {
 	live   int      // bytes in use
 }
 
-// firstStash is the number of messages of usual size that a stash can store before it allocates more memory.
-const firstStash = 32
+// firstReorder is the number of messages of usual size that a reorder buffer can store before it allocates more memory.
+const firstReorder = 32
 
 // reserve allocates the first memory, with the first message of an ordered channel. Otherwise the first loss would
 // allocate, maybe after ten minutes.
@@ -274,8 +274,8 @@ func (s *reorderBuffer) reserve() {
 	if cap(s.buf) > 0 {
 		return
 	}
-	s.buf = make([]byte, 0, firstStash*32)
-	s.places, s.free, s.order = make([]heldMessage, 0, firstStash), make([]uint16, 0, firstStash), make([]uint16, 0, firstStash)
+	s.buf = make([]byte, 0, firstReorder*32)
+	s.places, s.free, s.order = make([]heldMessage, 0, firstReorder), make([]uint16, 0, firstReorder), make([]uint16, 0, firstReorder)
 }
 
 // keep returns a new place with memory of size bytes. size is at least 1.
@@ -356,7 +356,7 @@ type fragments struct {
 	length  int // length of each piece but the last; 0: none was received
 	last    int // length of the last piece; 0: not received
 	cost    int
-	places  [MaxFragments]uint16 // places in the stash
+	places  [MaxFragments]uint16 // places in the reorder buffer
 }
 
 // openPiece reads the header of a piece.
@@ -443,7 +443,7 @@ func (a *Arrivals) takePiece(m *Arrival, at *receivedMessage) (place uint16, las
 	}
 	s.came++
 	s.cost += m.Cost
-	place, room := a.stash.keep(heldMessage{header: m.Header}, len(piece))
+	place, room := a.reorder.keep(heldMessage{header: m.Header}, len(piece))
 	copy(room, piece)
 	s.places[index] = place
 	if uint64(s.came) < count {
@@ -455,11 +455,11 @@ func (a *Arrivals) takePiece(m *Arrival, at *receivedMessage) (place uint16, las
 // join joins the pieces of a set and closes the set.
 func (a *Arrivals) join(s *fragments) (place uint16, last uint64, err error) {
 	size := int(s.count-1)*s.length + s.last
-	place, room := a.stash.keep(heldMessage{header: s.header, cost: s.cost, joined: true}, size)
+	place, room := a.reorder.keep(heldMessage{header: s.header, cost: s.cost, joined: true}, size)
 	for _, from := range s.places[:s.count] {
-		_, piece := a.stash.get(from)
+		_, piece := a.reorder.get(from)
 		room = room[copy(room, piece):]
-		a.stash.drop(from)
+		a.reorder.drop(from)
 	}
 	a.stats.Joined++
 	last = s.first + s.count - 1

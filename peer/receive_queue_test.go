@@ -107,7 +107,7 @@ func TestPiecesJoin(t *testing.T) {
 			require.Equal(t, []string{"after", "abcde", "before"}, c.got)
 		}
 		require.Zero(t, c.open)
-		require.Zero(t, c.stash.live)
+		require.Zero(t, c.reorder.live)
 		require.Equal(t, uint64(1), c.Stats().Duplicates)
 		require.Equal(t, 3*(6+32)+5+2*(2+32)+len("beforeafter"), c.Waiting())
 	}
@@ -197,11 +197,11 @@ func TestCase11HostilePieces(t *testing.T) {
 			c := &came{t: t}
 			require.NoError(t, c.piece(reliable0, 10, 0, 3, "ab"))
 			require.NoError(t, c.number(reliable0, 22, "whole"))
-			before, live := c.Waiting(), c.stash.live
+			before, live := c.Waiting(), c.reorder.live
 			c.got = nil
 			require.ErrorIs(t, bad(c), ErrMalformed)
 			require.Equal(t, before, c.Waiting(), "without effect")
-			require.Equal(t, live, c.stash.live)
+			require.Equal(t, live, c.reorder.live)
 			require.Equal(t, 1, c.open)
 			require.Empty(t, c.got)
 		})
@@ -215,7 +215,7 @@ func TestCase11HostilePieces(t *testing.T) {
 			require.ErrorIs(t, c.piece(wire.NewChannel(wire.Reliable, i), 0, 0, 32, "ab"), ErrMalformed)
 		}
 		require.Equal(t, 4, c.open)
-		require.LessOrEqual(t, cap(c.stash.buf), InitialCredit)
+		require.LessOrEqual(t, cap(c.reorder.buf), InitialCredit)
 	})
 	t.Run("joined to something illegal", func(t *testing.T) {
 		for _, ch := range []wire.Channel{reliable0, ordered0} {
@@ -348,7 +348,7 @@ func TestEveryReliableChannelIsCheap(t *testing.T) {
 		early += 2 * cap(l.early)
 	}
 	require.LessOrEqual(t, early, 64*2*ReliableWindow)
-	require.LessOrEqual(t, cap(c.stash.buf), 4096)
+	require.LessOrEqual(t, cap(c.reorder.buf), 4096)
 }
 
 // FuzzArrivals gives one end hostile packets, each cut in batches as they come: nothing panics, no cap is exceeded, what
@@ -374,16 +374,16 @@ func FuzzArrivals(f *testing.F) {
 			r := readBatches(packet)
 			for r.Next() {
 				before := a.credit
-				stash := a.stash.live
+				live := a.reorder.live
 				err := a.Judge(r.Channel, r.Header, r.Payload)
 				require.Equal(t, before, a.credit)
-				require.Equal(t, stash, a.stash.live)
+				require.Equal(t, live, a.reorder.live)
 				if a.Take(seq, r.Channel, r.Header, r.Payload, deliver) != nil {
 					return // closed
 				}
 				require.NoError(t, err)
 				require.LessOrEqual(t, a.Waiting(), InitialCredit)
-				require.LessOrEqual(t, a.stash.live, InitialCredit)
+				require.LessOrEqual(t, a.reorder.live, InitialCredit)
 				require.LessOrEqual(t, a.open, maxFragmentSets)
 				require.LessOrEqual(t, len(a.lines), 2*wire.MaxChannels)
 			}

@@ -202,7 +202,7 @@ func (c *Conn) AckRepeats(now time.Duration) int {
 // keeps its sequence: a new sequence would be one more packet that may be lost, and that the remote end would
 // acknowledge.
 func (c *Conn) Again(dst []byte) int {
-	s := &c.said
+	s := &c.lastAck
 	if len(dst) < AckSize || s.size == 0 || s.newest != c.received.newest || s.bits != c.received.window[0] {
 		return 0
 	}
@@ -211,8 +211,8 @@ func (c *Conn) Again(dst []byte) int {
 	return copy(dst, s.packet[:s.size])
 }
 
-// says stores a packet that only acknowledges.
-func (c *Conn) says(packet []byte) {
-	c.said.size = copy(c.said.packet[:], packet)
-	c.said.newest, c.said.bits = c.received.newest, c.received.window[0]
+// storeAck stores a packet that only acknowledges.
+func (c *Conn) storeAck(packet []byte) {
+	c.lastAck.size = copy(c.lastAck.packet[:], packet)
+	c.lastAck.newest, c.lastAck.bits = c.received.newest, c.received.window[0]
 }

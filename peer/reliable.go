@@ -277,7 +277,7 @@ func (r *reliable) confirm(id uint64) bool {
 	case itemConfirmed:
 		return false
 	case itemLost:
-		r.items.find(id)
+		r.items.unmarkLost(id)
 		r.waiting -= it.size
 	}
 	it.state = itemConfirmed

@@ -284,7 +284,7 @@ func (o *Outgoing) Blocked(now time.Duration, t tick.Tick) time.Duration {
 // blockedFor is Blocked if there are reliable messages that are not acknowledged.
 func (o *Outgoing) blockedFor(now time.Duration, t tick.Tick) time.Duration {
 	why := o.reliable.blocked()
-	if why == holdNone || why == holdCredit && t < o.reliable.heldUntil && o.reliable.underway == 0 {
+	if why == blockNone || why == blockCredit && t < o.reliable.heldUntil && o.reliable.underway == 0 {
 		o.blocked = false
 		return 0
 	}
@@ -320,7 +320,7 @@ func (o *Outgoing) Fill(b *Builder, limit int) (more bool) {
 	b.limit -= max(whole-len(b.buf)-max(limit, 0), 0)
 	o.batches.close()
 	if o.reliable.resend(b, &o.stats) {
-		o.fresh(b)
+		o.fillNew(b)
 	}
 	b.limit = whole
 	b.Switch(0)
@@ -345,8 +345,8 @@ func (o *Outgoing) Next(b *Builder) int {
 	return len(r.framed(r.items.at(line.head))) + b.turnSize(line.channel)
 }
 
-// fresh moves messages that were not sent before, until one does not fit.
-func (o *Outgoing) fresh(b *Builder) {
+// fillNew moves messages that were not sent before, until one does not fit.
+func (o *Outgoing) fillNew(b *Builder) {
 	for {
 		run, line := o.batches.front(), o.reliable.sendable()
 		switch {
@@ -372,15 +372,15 @@ func (r *reliable) resend(b *Builder, stats *OutgoingStats) bool {
 		if !b.Append(r.framed(it)) {
 			return false
 		}
-		r.items.find(id)
-		r.carry(b.sequence, id, it)
+		r.items.unmarkLost(id)
+		r.noteSent(b.sequence, id, it)
 		stats.Resent++
 	}
 	return true
 }
 
-// carry notes that a packet contains a message.
-func (r *reliable) carry(seq, id uint64, it *reliableMessage) {
+// noteSent notes that a packet contains a message.
+func (r *reliable) noteSent(seq, id uint64, it *reliableMessage) {
 	for r.carried.crowded(seq) {
 		r.lost(r.carried.packets.at(r.carried.packets.first).packet) // its unconfirmed messages are sent again
 		r.carried.drop()
@@ -410,38 +410,38 @@ func (r *reliable) sendHead(l *line, b *Builder) bool {
 	case !it.piece:
 		r.spent += uint64(it.cost())
 	}
-	r.carry(b.sequence, id, it)
+	r.noteSent(b.sequence, id, it)
 	return true
 }
 
-// hold is the reason why the first waiting message of a line cannot be sent.
-type hold uint8
+// blockReason is the reason why the first waiting message of a line cannot be sent.
+type blockReason uint8
 
 const (
-	holdNone   hold = iota
-	holdEmpty       // nothing waits
-	holdWindow      // too many messages before it are not acknowledged, or too many large messages are in flight
-	holdCredit      // the receiver must grant more credit first
+	blockNone   blockReason = iota
+	blockEmpty              // nothing waits
+	blockWindow             // too many messages before it are not acknowledged, or too many large messages are in flight
+	blockCredit             // the receiver must grant more credit first
 )
 
-// hold checks the first waiting message of a line. The first piece of a large message takes the credit of all pieces,
+// blockReason checks the first waiting message of a line. The first piece of a large message takes the credit of all pieces,
 // so that a message that was begun can always be completed.
-func (r *reliable) hold(l *line) hold {
+func (r *reliable) blockReason(l *line) blockReason {
 	if l.head == 0 {
-		return holdEmpty
+		return blockEmpty
 	}
 	it := r.items.at(l.head)
 	switch {
 	case it.number >= l.confirmed.base+ReliableWindow:
-		return holdWindow
+		return blockWindow
 	case it.pieces > 0 && r.open == maxFragmentSets:
-		return holdWindow
+		return blockWindow
 	case it.pieces > 0 && r.spent+uint64(it.setCost) > r.granted:
-		return holdCredit
+		return blockCredit
 	case !it.piece && r.spent+uint64(it.cost()) > r.granted:
-		return holdCredit
+		return blockCredit
 	}
-	return holdNone
+	return blockNone
 }
 
 // sendable returns the line with the message to send next: of the messages that are not held back, the one that was
@@ -452,10 +452,10 @@ func (r *reliable) sendable() (next *line) {
 	var piece *line         // line of the oldest piece that is not the first of its message
 	for i := range r.lines {
 		l := &r.lines[i]
-		switch r.hold(l) {
-		case holdCredit:
+		switch r.blockReason(l) {
+		case blockCredit:
 			poorest = min(poorest, l.head)
-		case holdNone:
+		case blockNone:
 			if it := r.items.at(l.head); it.piece && it.pieces == 0 {
 				if piece == nil || l.head < piece.head {
 					piece = l
@@ -474,15 +474,15 @@ func (r *reliable) sendable() (next *line) {
 	return next
 }
 
-// blocked returns why messages wait: for the window, otherwise for credit, otherwise holdNone.
-func (r *reliable) blocked() hold {
-	why := holdNone
+// blocked returns why messages wait: for the window, otherwise for credit, otherwise blockNone.
+func (r *reliable) blocked() blockReason {
+	why := blockNone
 	for i := range r.lines {
-		switch r.hold(&r.lines[i]) {
-		case holdWindow:
-			return holdWindow
-		case holdCredit:
-			why = holdCredit
+		switch r.blockReason(&r.lines[i]) {
+		case blockWindow:
+			return blockWindow
+		case blockCredit:
+			why = blockCredit
 		}
 	}
 	return why
@@ -503,134 +503,6 @@ var (
 	// Nothing was sent.
 	ErrDelivery = errors.New("peer: the type does not travel on this channel")
 )
-
-// MaxEntityIndex is the upper limit of the entity index in a message: the index is below it.
-const MaxEntityIndex = 1 << 20
-
-// Post is a message without its body: the fields that are sent before the body.
-type Post struct {
-	Channel wire.Channel      // channel, which defines the delivery
-	Type    wire.MessageType  // 1..254
-	Stage   tick.Stage        // stage that handles it
-	Flags   wire.MessageFlags // flags of the fields below that are sent
-	Tick    tick.Tick         // with FlagTick, its 16 low bits
-	Entity  wire.NetworkID    // with FlagEntity
-	Call    uint16            // with FlagCall
-	State   tick.Tick         // with FlagState, its 16 low bits
-}
-
-// legal returns why p cannot be sent: its type is not allowed on its channel, or its entity id cannot be sent.
-func (p *Post) legal() error {
-	if p.Flags&wire.FlagEntity != 0 && (p.Entity.Index >= MaxEntityIndex || p.Entity.Generation == 0) {
-		return ErrEntity
-	}
-	if p.Flags&(wire.FlagState|wire.FlagEntity) == wire.FlagState {
-		return ErrEntity
-	}
-	if p.Type.Valid() && !travels(p.Type, p.Channel) || p.Type == wire.MessageFragment {
-		return ErrDelivery
-	}
-	return nil
-}
-
-// travels reports whether messages of a type are allowed on a channel: messages of the game and refusals on every
-// channel, fragments on reliable ones, other types on channel 0 of Unreliable.
-func travels(t wire.MessageType, ch wire.Channel) bool {
-	if t >= wire.FirstUserMessage || t == wire.MessageRefusal {
-		return true
-	}
-	return (t == wire.MessageFragment) == ch.Delivery().Reliable() && (ch == 0 || t == wire.MessageFragment)
-}
-
-// maxPrefix is the largest size of the fields before a body: number, tick, entity, call, state.
-const maxPrefix = 2 + 2 + 4 + 5 + 2 + 2
-
-// appendPrefix appends the fields of the flags, in the order of the flags.
-func (p *Post) appendPrefix(b []byte) []byte {
-	if p.Flags&wire.FlagTick != 0 {
-		b = binary.LittleEndian.AppendUint16(b, uint16(p.Tick))
-	}
-	if p.Flags&wire.FlagEntity != 0 {
-		b = wire.AppendVarint(b, uint64(p.Entity.Index))
-		b = wire.AppendVarint(b, uint64(p.Entity.Generation))
-	}
-	if p.Flags&wire.FlagCall != 0 {
-		b = binary.LittleEndian.AppendUint16(b, p.Call)
-	}
-	if p.Flags&wire.FlagState != 0 {
-		b = binary.LittleEndian.AppendUint16(b, uint16(p.State))
-	}
-	return b
-}
-
-// Arrival is a received message with its fields.
-type Arrival struct {
-	Channel wire.Channel // channel of the message
-	// Header is the message's type, stage and flags. Its size is the size of the payload as received, or 0 if it came
-	// in pieces.
-	Header wire.MessageHeader
-	Tick   uint16         // with FlagTick: low bits of the tick before which the message must not be handled
-	Entity wire.NetworkID // with FlagEntity: the entity of the message
-	Call   uint16         // with FlagCall: number of the call
-	State  uint16         // with FlagState: low bits of the tick of the entity's state that must be applied first
-	Number uint16         // on reliable channels: number of the message, or of its last piece
-	Body   []byte         // the body that the game encoded; it must not be kept or changed
-	// Cost is the argument for Arrivals.Freed when the message was handled or dropped for good. It is 0 for unreliable
-	// messages.
-	Cost int
-}
-
-// Open splits a received message into its fields. It checks the message alone. A fragment is only one piece of a
-// message, and its Body starts with the fragment's header. The error is ErrMalformed: no correct peer sends this.
-func (a *Arrival) Open(ch wire.Channel, h wire.MessageHeader, payload []byte) error {
-	*a = Arrival{Channel: ch, Header: h, Body: payload}
-	if ch == 0 && h.Flags == 0 && h.Type != wire.MessageFragment {
-		return nil
-	}
-	if !travels(h.Type, ch) {
-		return ErrMalformed
-	}
-	if ch.Delivery().Reliable() {
-		a.Cost = messageCost(len(payload))
-		if len(a.Body) < 2 {
-			return ErrMalformed
-		}
-		a.Number, a.Body = binary.LittleEndian.Uint16(a.Body), a.Body[2:]
-	}
-	return a.openPrefix()
-}
-
-// openPrefix reads the fields of the flags and removes them from the body.
-func (a *Arrival) openPrefix() error {
-	if a.Header.Flags == 0 {
-		return nil
-	}
-	if a.Header.Flags&(wire.FlagState|wire.FlagEntity) == wire.FlagState {
-		return ErrMalformed
-	}
-	r := wire.NewReader(a.Body)
-	if a.Header.Flags&wire.FlagTick != 0 {
-		a.Tick = r.Uint16()
-	}
-	if a.Header.Flags&wire.FlagEntity != 0 {
-		index, generation := r.Varint(), r.Varint()
-		if index >= MaxEntityIndex || generation == 0 || generation >= 1<<32 {
-			return ErrMalformed
-		}
-		a.Entity = wire.NetworkID{Index: uint32(index), Generation: uint32(generation)}
-	}
-	if a.Header.Flags&wire.FlagCall != 0 {
-		a.Call = r.Uint16()
-	}
-	if a.Header.Flags&wire.FlagState != 0 {
-		a.State = r.Uint16()
-	}
-	if r.Err() != nil {
-		return ErrMalformed
-	}
-	a.Body = a.Body[r.Position():]
-	return nil
-}
 
 // itemState is the state of a reliable message.
 type itemState uint8
@@ -716,8 +588,8 @@ func (s *items) lose(id uint64) {
 	s.lostCount++
 }
 
-// find removes an item from the lost ones. The caller sets its new state.
-func (s *items) find(id uint64) {
+// unmarkLost removes an item from the lost ones. The caller sets its new state.
+func (s *items) unmarkLost(id uint64) {
 	place := id & uint64(len(s.ring)-1)
 	s.lost[place/64] &^= 1 << (place % 64)
 	s.lostCount--

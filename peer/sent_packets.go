@@ -301,7 +301,7 @@ func (c *Conn) tellDelay(b *Builder, now time.Duration) {
 // samplePing uses the ack delay of an accepted packet.
 func (c *Conn) samplePing(in *Incoming) {
 	age := uint64(uint16(wire.Sequence(c.sent.next-1) - in.ack))
-	if age >= uint64(len(c.sent.ring)) || age >= c.sent.next-c.sent.first || c.sent.next-1-age < c.path.since {
+	if age >= uint64(len(c.sent.ring)) || age >= c.sent.next-c.sent.first || c.sent.next-1-age < c.mtu.since {
 		return
 	}
 	took := in.Arrived - c.sent.at(c.sent.next-1-age).at - time.Duration(in.delay)*wire.AckDelayUnit

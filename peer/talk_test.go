@@ -223,8 +223,8 @@ func (e *talker) listen(n int, now time.Duration) {
 
 func (e *talker) checkMemory() {
 	require.LessOrEqual(e.t, e.in.Waiting(), InitialCredit)
-	require.LessOrEqual(e.t, e.in.stash.live, 2*InitialCredit)
-	require.LessOrEqual(e.t, cap(e.in.stash.buf), 3*InitialCredit+1024)
+	require.LessOrEqual(e.t, e.in.reorder.live, 2*InitialCredit)
+	require.LessOrEqual(e.t, cap(e.in.reorder.buf), 3*InitialCredit+1024)
 	r := &e.out.reliable
 	require.LessOrEqual(e.t, r.held, r.limit)
 	require.LessOrEqual(e.t, len(r.arena.buf), r.limit)
@@ -322,9 +322,9 @@ func talk(t require.TestingT, a, b *talker, ticks, rate, packets int) {
 		require.Zero(t, e.out.Waiting())
 		require.Zero(t, e.out.reliable.held)
 		require.Zero(t, e.out.reliable.open)
-		require.Zero(t, e.in.stash.live)
+		require.Zero(t, e.in.reorder.live)
 		require.Zero(t, e.in.open)
-		for _, place := range e.in.stash.places {
+		for _, place := range e.in.reorder.places {
 			require.Zero(t, place.size)
 		}
 		require.False(t, e.out.Pending())

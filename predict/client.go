@@ -91,16 +91,16 @@ func (c *client) update() {
 	}
 	c.tellChosen()
 	at := c.end.Time()
-	target := min(at.Tick-netcode.Tick(c.config.InputDelay), c.replica.Heard()+Window-1)
+	target := min(at.Tick-netcode.Tick(c.config.InputDelay), c.replica.NewestKnown()+Window-1)
 	if target <= tick.None {
 		return
 	}
 	if c.now == tick.None {
-		c.begin(min(target-1, c.replica.Heard()))
+		c.begin(min(target-1, c.replica.NewestKnown()))
 	}
 	c.follow()
 	if target-c.now >= Window || c.now-target >= Window {
-		c.beginAgain(max(c.replica.Heard(), target-Window/2))
+		c.beginAgain(max(c.replica.NewestKnown(), target-Window/2))
 	}
 	if c.all.askLocals != nil {
 		c.all.askLocals(c)

@@ -301,7 +301,7 @@ func TestARoundTripAsLongAsTheWindow(t *testing.T) {
 		for range 30 * rate {
 			g.frame()
 			if r := p.client.Replica(); r != nil {
-				require.Less(t, p.sim.Tick(), r.Heard()+predict.Window)
+				require.Less(t, p.sim.Tick(), r.NewestKnown()+predict.Window)
 			}
 		}
 		if p.client.Lead().Float() < predict.Window-2 { // Otherwise the client no longer has its own inputs.

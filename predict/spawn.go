@@ -213,7 +213,7 @@ func (c *client) dropUnconfirmed() {
 			continue
 		}
 		known := func(t netcode.Tick) bool { return settled >= t || c.replica.Complete(s.spawned, t) }
-		heard := c.replica.Heard() - s.spawned
+		heard := c.replica.NewestKnown() - s.spawned
 		switch {
 		case known(s.spawned+lateTicks) || heard >= 2*trip+lateTicks:
 			c.stats.Unconfirmed++

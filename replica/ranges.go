@@ -159,10 +159,10 @@ type EntityRange struct {
 	First, Width             int32       // offset of the first entity's lanes; lanes per entity
 }
 
-// Stretch returns the range of at most count entities that begins at an index. It returns false if the range has fewer
+// RangeAt returns the range of at most count entities that begins at an index. It returns false if the range has fewer
 // than leastRange entities, or if the first entity cannot be in a range. The caller then handles Count entities one by
 // one, at least one.
-func (r *Replica) Stretch(index, count uint32) (s EntityRange, ok bool) {
+func (r *Replica) RangeAt(index, count uint32) (s EntityRange, ok bool) {
 	s, ok = r.rangeOf(index, count)
 	s.Count = max(s.Count, 1)
 	return s, ok && s.Count >= leastRange
@@ -205,7 +205,7 @@ func (r *Replica) rangeOf(index, count uint32) (e EntityRange, ok bool) {
 	return e, true
 }
 
-// Lanes returns all lanes of a tick that Present or Stretch returned. It returns nil if that tick has left the history
+// Lanes returns all lanes of a tick that Present or RangeAt returned. It returns nil if that tick has left the history
 // since. The slice belongs to the Replica: read it and do not keep it.
 func (r *Replica) Lanes(t tick.Tick) []uint32 {
 	if b := r.history.block(t); b.tick == t {

@@ -34,7 +34,7 @@ func TestRangesAreTheirEntities(t *testing.T) {
 			}
 			var all []EntityRange
 			for index := uint32(0); index < runEntities; {
-				one, ok := r.Stretch(index, runEntities-index)
+				one, ok := r.RangeAt(index, runEntities-index)
 				require.Equal(t, ok, one.Count >= leastRange)
 				index += one.Count
 				if ok {

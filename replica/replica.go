@@ -48,11 +48,11 @@ type Replica struct {
 	most    uint32      // Config.MaxEntities
 	unknown format.Mask // Config.Unknown
 
-	heads  []int32 // by index: life of the highest generation; -1: none
-	lives  []life
-	free   []int32     // free entries of lives
-	graves []tombstone // nearly in order of tick
-	living int
+	heads      []int32 // by index: life of the highest generation; -1: none
+	lives      []life
+	free       []int32     // free entries of lives
+	tombstones []tombstone // nearly in order of tick
+	living     int
 
 	history  versionHistory
 	evicted  []evictedVersion // by life
@@ -65,8 +65,8 @@ type Replica struct {
 	changed  changedIndexes
 
 	lostAt   tick.Tick   // newest at the last call of Lose
-	known    tick.Tick   // the newest tick passed to Whole
-	complete []tick.Tick // by tick modulo its length: complete ticks; see Whole
+	known    tick.Tick   // the newest tick passed to MarkComplete
+	complete []tick.Tick // by tick modulo its length: complete ticks; see MarkComplete
 
 	epoch  uint16 // the newest resync that the server served
 	wanted uint16 // the newest resync that this end requested
@@ -208,7 +208,7 @@ func (r *Replica) ensure(index, generation uint32) int32 {
 	if n := r.find(index, generation); n >= 0 {
 		return n
 	}
-	r.reach(index)
+	r.growTables(index)
 	var n int32
 	if last := len(r.free) - 1; last >= 0 {
 		n, r.free = r.free[last], r.free[:last]
@@ -221,9 +221,9 @@ func (r *Replica) ensure(index, generation uint32) int32 {
 	return n
 }
 
-// reach makes the tables by index long enough for an index in one step, since repeated growth would copy them several
+// growTables makes the tables by index long enough for an index in one step, since repeated growth would copy them several
 // times.
-func (r *Replica) reach(index uint32) {
+func (r *Replica) growTables(index uint32) {
 	had, need := len(r.heads), int(index)+1
 	if need <= had {
 		return
@@ -245,7 +245,7 @@ func (r *Replica) link(n int32) {
 	if h < 0 || r.lives[h].generation < l.generation {
 		l.depth = 1
 		if h >= 0 {
-			r.bury(h)
+			r.endLife(h)
 			l.depth += r.lives[h].depth
 		}
 		l.lower = h
@@ -259,7 +259,7 @@ func (r *Replica) link(n int32) {
 		h = r.lives[h].lower
 	}
 	l.lower, r.lives[h].lower = r.lives[h].lower, n
-	r.bury(n)
+	r.endLife(n)
 	head := r.heads[l.index]
 	if r.lives[head].depth++; r.lives[head].depth > r.mostLives() {
 		r.shorten(head)
@@ -281,9 +281,9 @@ func (r *Replica) shorten(head int32) {
 	r.lives[head].depth = count
 }
 
-// bury marks a life as gone. The life is dropped by forget when no packet in flight can refer to it: tombstones are
+// endLife marks a life as gone. The life is dropped by forget when no packet in flight can refer to it: tombstones are
 // dropped by tick only.
-func (r *Replica) bury(n int32) {
+func (r *Replica) endLife(n int32) {
 	l := &r.lives[n]
 	if !l.gone {
 		l.gone = true
@@ -293,24 +293,24 @@ func (r *Replica) bury(n int32) {
 		r.changed.add(l.index)
 	}
 	l.goneAt = r.newest
-	r.graves = append(r.graves, tombstone{life: n, at: r.newest})
+	r.tombstones = append(r.tombstones, tombstone{life: n, at: r.newest})
 }
 
 // forget frees the lives whose tombstones have left the history.
 func (r *Replica) forget() {
-	if len(r.graves) == 0 {
+	if len(r.tombstones) == 0 {
 		return
 	}
 	k := 0
-	for ; k < len(r.graves) && r.graves[k].at <= r.history.horizon; k++ {
-		n := r.graves[k].life
-		if l := &r.lives[n]; l.gone && l.goneAt == r.graves[k].at {
+	for ; k < len(r.tombstones) && r.tombstones[k].at <= r.history.horizon; k++ {
+		n := r.tombstones[k].life
+		if l := &r.lives[n]; l.gone && l.goneAt == r.tombstones[k].at {
 			r.unlink(n)
 			r.lives[n] = life{lower: -1}
 			r.free = append(r.free, n)
 		}
 	}
-	r.graves = slices.Delete(r.graves, 0, k)
+	r.tombstones = slices.Delete(r.tombstones, 0, k)
 }
 
 // unlink removes a life from the lives of its index.
@@ -384,7 +384,7 @@ func (r *Replica) commit(s tick.Tick) {
 		r.despawn(id, s)
 	}
 	r.history.enter(p.block)
-	r.record(p.block, p.from, s)
+	r.linkAndApply(p.block, p.from, s)
 }
 
 // despawn ends the life of id and of every generation below it.
@@ -397,14 +397,14 @@ func (r *Replica) despawn(id wire.NetworkID, s tick.Tick) {
 		return
 	}
 	l.applied = s
-	r.bury(n)
+	r.endLife(n)
 	l.ended = s
 }
 
-// record adds the versions of a block, from a place on, to their lives. s is the tick of the block. A version that is
+// linkAndApply adds the versions of a block, from a place on, to their lives. s is the tick of the block. A version that is
 // newer than the applied state becomes the entity's newest state (rule 6). An entity has one record per tick: further
 // ones are dropped.
-func (r *Replica) record(b *tickBlock, from int, s tick.Tick) {
+func (r *Replica) linkAndApply(b *tickBlock, from int, s tick.Tick) {
 	versions, place, next := b.versions, from, uint32(0)
 	before := b // block of the versions that the new ones supersede
 	if from > 0 {
@@ -435,7 +435,7 @@ func (r *Replica) record(b *tickBlock, from int, s tick.Tick) {
 		if s <= l.applied || r.heads[v.index] != n {
 			r.stats.Late++
 		} else {
-			r.show(l, v, s, newer)
+			r.applyVersion(l, v, s, newer)
 		}
 		b.unsorted = b.unsorted || v.index < next
 		next = v.index + 1
@@ -447,9 +447,9 @@ func (r *Replica) record(b *tickBlock, from int, s tick.Tick) {
 	b.versions = versions[:place]
 }
 
-// show makes a version of tick s the applied state of its life. If the version is not the newest one, the rows are
+// applyVersion makes a version of tick s the applied state of its life. If the version is not the newest one, the rows are
 // those of the newest.
-func (r *Replica) show(l *life, v *version, s tick.Tick, newest bool) {
+func (r *Replica) applyVersion(l *life, v *version, s tick.Tick, newest bool) {
 	l.applied = s
 	if l.gone {
 		l.gone = false

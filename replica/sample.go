@@ -24,9 +24,9 @@ func PayloadTick(payload []byte, near tick.Tick) tick.Tick {
 	return max(tick.Near(binary.LittleEndian.Uint16(payload), near), tick.None)
 }
 
-// Whole notes that the ticks from <= t < to are complete: every packet that the server sent in them was decoded. An
+// MarkComplete notes that the ticks from <= t < to are complete: every packet that the server sent in them was decoded. An
 // entity without a version of a complete tick did not change in it, unless the server had no space for it.
-func (r *Replica) Whole(from, to tick.Tick) {
+func (r *Replica) MarkComplete(from, to tick.Tick) {
 	size := tick.Tick(len(r.complete))
 	for t := max(from, to-size, tick.None+1); t < to; t++ {
 		r.complete[t%size] = t
@@ -47,7 +47,7 @@ func (r *Replica) Follow(ahead *Replica, to tick.Tick) {
 	r.known = max(r.known, min(ahead.known, to))
 }
 
-// Complete reports whether all ticks from <= t <= to are complete: see Whole.
+// Complete reports whether all ticks from <= t <= to are complete: see MarkComplete.
 func (r *Replica) Complete(from, to tick.Tick) bool {
 	if from <= tick.None || to-from >= tick.Tick(len(r.complete)) {
 		return false
@@ -60,11 +60,11 @@ func (r *Replica) Complete(from, to tick.Tick) bool {
 	return true
 }
 
-// Heard returns the newest tick that was decoded or in which the server sent nothing.
-func (r *Replica) Heard() tick.Tick { return max(r.newest, r.known) }
+// NewestKnown returns the newest tick that was decoded or in which the server sent nothing.
+func (r *Replica) NewestKnown() tick.Tick { return max(r.newest, r.known) }
 
-// Doubt revokes Whole for a tick.
-func (r *Replica) Doubt(t tick.Tick) {
+// ClearComplete revokes MarkComplete for a tick.
+func (r *Replica) ClearComplete(t tick.Tick) {
 	if t > tick.None && r.isWhole(t) {
 		r.complete[t%tick.Tick(len(r.complete))] = tick.None
 	}
@@ -185,7 +185,7 @@ func (r *Replica) Around(id wire.NetworkID, at tick.Time) (s Sample, ok bool) {
 	}
 	stride := stride(&s.Before, &s.From)
 	if to == nil || s.From.Tick < l.ended && l.ended <= toTick {
-		s.Still = s.From.Tick < l.ended || r.quiet(s.From.Tick, at.Tick, stride)
+		s.Still = s.From.Tick < l.ended || r.unchangedUntil(s.From.Tick, at.Tick, stride)
 		return s, true
 	}
 	s.To, s.Before = r.version(toTick, to), Version{}
@@ -241,8 +241,8 @@ func (r *Replica) begins(from, to, stride tick.Tick) tick.Tick {
 	return from
 }
 
-// quiet reports whether enough complete ticks followed from to be sure that nothing changed up to at.
-func (r *Replica) quiet(from, at, stride tick.Tick) bool {
+// unchangedUntil reports whether enough complete ticks followed from to be sure that nothing changed up to at.
+func (r *Replica) unchangedUntil(from, at, stride tick.Tick) bool {
 	if at-from >= tick.Tick(len(r.complete)) {
 		return true // longer than complete ticks are stored
 	}

@@ -37,13 +37,13 @@ func TestAroundKnowsWhenTheWayBegan(t *testing.T) {
 	from, to, start, _, ok := d.around(id, tick.Time{Tick: 5})
 	require.True(t, ok)
 	require.Equal(t, []int{4, 5, 2}, []int{from, to, start}, "as far as anyone knows")
-	d.replica.Whole(3, 8) // 8 is missing
+	d.replica.MarkComplete(3, 8) // 8 is missing
 	_, _, start, _, _ = d.around(id, tick.Time{Tick: 5})
 	require.Equal(t, 7, start)
-	d.replica.Whole(8, 9)
+	d.replica.MarkComplete(8, 9)
 	_, _, start, _, _ = d.around(id, tick.Time{Tick: 5})
 	require.Equal(t, 8, start)
-	d.replica.Doubt(8)
+	d.replica.ClearComplete(8)
 	_, _, start, _, _ = d.around(id, tick.Time{Tick: 5})
 	require.Equal(t, 7, start)
 
@@ -55,7 +55,7 @@ func TestAroundKnowsWhenTheWayBegan(t *testing.T) {
 	require.False(t, s.Still)
 	require.EqualValues(t, 2, s.Before.Tick)
 	require.EqualValues(t, 7, s.BeforeStart)
-	d.replica.Whole(10, 26) // It travelled after 7 ticks last: it takes as many to know that it rests.
+	d.replica.MarkComplete(10, 26) // It travelled after 7 ticks last: it takes as many to know that it rests.
 	_, _, _, s, _ = d.around(id, tick.Time{Tick: 11})
 	require.True(t, s.Still)
 	_, _, _, _, ok = d.around(wire.NetworkID{Index: id.Index, Generation: 9}, tick.Time{Tick: 5})
@@ -76,7 +76,7 @@ func TestAroundFollowsTheIntervalOfAnEntity(t *testing.T) {
 			d.deliver(p)
 		}
 	}
-	d.replica.Whole(1, 14)
+	d.replica.MarkComplete(1, 14)
 	for _, at := range []tick.Tick{8, 10, 12} {
 		_, to, start, _, _ := d.around(id, at.Begin())
 		require.Equal(t, to-3, start)

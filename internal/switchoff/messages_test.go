@@ -39,7 +39,7 @@ func messages() []mutation {
 		change("messages", "a small one spends what a large one waits for", "TestLackOfCreditKeepsTheOrder",
 			"peer/send_queue.go", "if next != nil && next.head > poorest {", "if false {"),
 		change("messages", "a receiver takes more than it granted", "TestCase33SenderBeyondItsCredit",
-			"peer/budget.go", "if g.received+uint64(cost) > InitialCredit+g.told {", "if false {"),
+			"peer/budget.go", "if g.received+uint64(cost) > InitialCredit+g.granted {", "if false {"),
 		change("messages", "a grant that was lost is not said again", credit,
 			"peer/budget.go", "g.again = lost\n", ""),
 		change("messages", "a grant that was only late is said again", credit,

@@ -16,7 +16,7 @@ func mistakes() []mutation {
 		change("mistakes", "a Replicated made on a client is told to nobody", "TestAReplicatedMadeOnAClientIsTold",
 			"ecs/apply_local.go", "case r.World == 0 && !l.tracker.life.captured():", "case false:"),
 		change("mistakes", "an entity without a Replicated is told to nobody", "TestUnreplicatedEntityIsToldOnce",
-			"ecs/capture.go", "\tu.look(w)\n", "\t_ = u\n"),
+			"ecs/capture.go", "\tu.check(w)\n", "\t_ = u\n"),
 		change("mistakes", "an entity that is to be replicated soon is told of", "TestUnreplicatedForAMomentIsNotTold",
 			"ecs/problem.go", "if !w.world.Alive(s.entity) || w.world.Mask(s.entity) != mask {", "if false {"),
 		change("mistakes", "an entity that is meant to be local is told of", "TestLocalOnlyIsNotTold",

@@ -62,7 +62,7 @@ func people() []mutation {
 		testedIn("systems", change("hosts", "what left sight stays drawn", "TestAHostsPlayerIsToldAsAGuestIs",
 			"ecs/host_view.go", "if st.twins != 0 && h.world.Alive(st.entity) {", "if false {")),
 		testedIn("systems", change("hosts", "a host shows the newest tick alone", "TestAHostsPlayerSeesSmoothMotion",
-			"ecs/host_view.go", "h.ways[n].From, h.ways[n].Part = from, part", "h.ways[n].From, h.ways[n].Part = from, 1")),
+			"ecs/host_view.go", "h.blendInputs[n].From, h.blendInputs[n].Part = from, part", "h.blendInputs[n].From, h.blendInputs[n].Part = from, 1")),
 		testedIn("systems", change("hosts", "a change of a host's world is told late", "TestAHostsPlayerIsToldAsAGuestIs",
 			"ecs/host_view.go", "Rows: h.store.ChangedRows(id).Intersect(mask),", "")),
 		testedIn("systems", change("hosts", "who is detached keeps the socket", "TestAGameTurnsFromOfflineToHostingAndBack",

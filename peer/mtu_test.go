@@ -12,7 +12,7 @@ import (
 
 // pathGame is a sender whose packets cross a path that takes so many bytes. Each step takes a moment.
 type pathGame struct {
-	p      path
+	p      mtuSearch
 	number uint64
 	now    time.Duration
 	probes int
@@ -26,7 +26,7 @@ func (g *pathGame) send(n, takes int, probe bool) {
 	if n <= takes {
 		g.p.acked(g.number, n)
 	} else {
-		g.p.missed(g.number, n, g.now)
+		g.p.lost(g.number, n, g.now)
 	}
 }
 
@@ -51,7 +51,7 @@ func TestPathFindsItsSize(t *testing.T) {
 		{512, 512, 1500, 512, 0},
 		{512, 256, 1500, 256, 0},
 	} {
-		g := pathGame{p: newPath(c.base, c.most, 1)}
+		g := pathGame{p: newMTUSearch(c.base, c.most, 1)}
 		for range 100 {
 			g.step(c.takes)
 		}
@@ -64,7 +64,7 @@ func TestPathFindsItsSize(t *testing.T) {
 
 // An end that sends little sends no probe: its packets fit in any case.
 func TestSmallPacketsAreNoReasonToProbe(t *testing.T) {
-	g := pathGame{p: newPath(512, 1200, 1)}
+	g := pathGame{p: newMTUSearch(512, 1200, 1)}
 	for range 1000 {
 		g.send(512-probeStep, 1500, false)
 		require.Zero(t, g.p.due(g.now))
@@ -75,7 +75,7 @@ func TestSmallPacketsAreNoReasonToProbe(t *testing.T) {
 
 // A path that takes less than before is noticed by large packets that are lost where small ones arrive, and not by a link that is down.
 func TestPathThatShrinks(t *testing.T) {
-	g := pathGame{p: newPath(512, 1200, 1)}
+	g := pathGame{p: newMTUSearch(512, 1200, 1)}
 	for range 10 {
 		g.step(1500)
 	}
@@ -102,7 +102,7 @@ func TestPathThatShrinks(t *testing.T) {
 
 // Where all packets are large, one of the base tells a path that shrank from a link that is down.
 func TestPathThatShrinksUnderLargePacketsAlone(t *testing.T) {
-	g := pathGame{p: newPath(512, 1200, 1)}
+	g := pathGame{p: newMTUSearch(512, 1200, 1)}
 	for range 10 {
 		g.step(1500)
 	}
@@ -121,7 +121,7 @@ func TestPathThatShrinksUnderLargePacketsAlone(t *testing.T) {
 
 // A path that took less is searched again with one probe each time.
 func TestASettledPathIsTriedAgainNowAndThen(t *testing.T) {
-	g := pathGame{p: newPath(512, 1200, 1)}
+	g := pathGame{p: newMTUSearch(512, 1200, 1)}
 	for range 100 {
 		g.step(800)
 	}
@@ -136,11 +136,11 @@ func TestASettledPathIsTriedAgainNowAndThen(t *testing.T) {
 
 // Outcomes of packets that were sent before the path began say nothing about it.
 func TestAnotherPathStartsAnew(t *testing.T) {
-	p := newPath(512, 1200, 10)
+	p := newMTUSearch(512, 1200, 10)
 	p.acked(9, 1200)
 	require.Equal(t, 512, p.size)
 	for n := range uint64(20) {
-		p.missed(n%10, 1200, 0)
+		p.lost(n%10, 1200, 0)
 	}
 	p.acked(10, 1200)
 	require.Equal(t, 1200, p.size)
@@ -151,7 +151,7 @@ func TestAnotherPathStartsAnew(t *testing.T) {
 func TestPathByRapid(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		base, most := 512, rapid.IntRange(256, 8192).Draw(t, "most")
-		p := newPath(base, most, 1)
+		p := newMTUSearch(base, most, 1)
 		type flight struct {
 			number uint64
 			bytes  int
@@ -179,7 +179,7 @@ func TestPathByRapid(t *testing.T) {
 					p.acked(f.number, f.bytes)
 					arrived = max(arrived, f.bytes)
 				case 1:
-					p.missed(f.number, f.bytes, now)
+					p.lost(f.number, f.bytes, now)
 				default:
 					waits = append(waits, f)
 				}
