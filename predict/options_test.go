@@ -257,7 +257,7 @@ func TestAPredictionEndsInTheFrameOfItsEnd(t *testing.T) {
 	g.heal()
 }
 
-// What is shown goes over bit by bit when a client begins to predict an entity that moves.
+// The shown value moves over little by little when a client begins to predict an entity that moves.
 func TestTheBeginOfAPredictionIsNoJump(t *testing.T) {
 	g := newGame(t, transport.Link{Delay: 100 * time.Millisecond}, 84, 1, predict.Config{CorrectionTime: 300 * time.Millisecond})
 	p := g.players[0]

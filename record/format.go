@@ -120,8 +120,8 @@ func (h *Header) Plans() ([]*quantize.Plan, error) {
 	return plans, nil
 }
 
-// cutComponent returns a component's entry without the text after its fields. That text (the writer, client-side
-// prediction) does not affect its rows. band reports whether it is a distance band of another component.
+// cutComponent returns a component's entry without the text after its fields, such as the component's writer. That text
+// does not affect its rows. band reports whether it is a distance band of another component.
 func cutComponent(entry string) (text string, band, ok bool) {
 	end := strings.LastIndexByte(entry, '}') + 1
 	return entry[:end], strings.Contains(entry[end:], " of "), strings.HasPrefix(entry, componentOf)

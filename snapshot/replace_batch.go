@@ -191,7 +191,7 @@ func (s *Store) swapRows(ids []wire.NetworkID, row int, rows uint64, page, lanes
 	} else {
 		others = swap4((*[stripeRows * 5]uint32)(to), (*[stripeRows * 4]uint32)(page), lanes, ids, recent)
 	}
-	if !others { // some row is unchanged; rare, so the processor predicts the branch and need not wait for the lanes
+	if !others { // some row is unchanged; rare: the branch is rarely taken
 		if rows = closeUp(to, page, ids, n); rows == 0 {
 			return true
 		}

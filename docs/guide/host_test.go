@@ -582,6 +582,7 @@ var withoutHost = map[string]string{
 	"approveLater":   "as approve",
 	"steer":          "a host's player writes in the server's world, where game code does",
 	"join":           "a host gives its HostSystems to predict.Simulate, as the walk of predicted does",
+	"admit":          "as join",
 	"place":          "a host's grid reads the same store as that of any server",
 	"dressShells":    "a host's player is not predicted: nothing spawns ahead of the server",
 	"run":            "it is a loop of NewServer: one of a host is fixedSteps, or host",

@@ -271,7 +271,7 @@ func TestGuideGridOfTwoComponents(t *testing.T) {
 	n := nettest.New(t, nettest.Config{
 		Protocol: p, Clients: 1, Seed: 6,
 		Setup: func(s *systems.ServerSystems, w *ecs.World) {
-			driven(s, w)
+			admit(s, w, predict.Func(move), &gun{})
 			near := interest.NewGrid(interest.GridConfig{Position: place(p.Schema()), Enter: 100})
 			s.Server.SetInterest(interest.New(near, interest.Despawn))
 			s.OnSpawn(func(_ ecs.Entity, id netcode.NetworkID) {
