@@ -73,8 +73,8 @@ type path struct {
 	sampled               bool
 }
 
-// delay is one sample of the delay. raw is the time since the newest train was sent of which any byte arrived. offset is the
-// bytes of that train that arrived. gap is the time over which the train is spread.
+// delay is one sample of the delay. The newest train is the newest one with an arrived byte. raw is the time since it was
+// sent. offset is its number of arrived bytes. gap is the time over which the train is spread.
 type delay struct {
 	raw    time.Duration
 	offset uint32

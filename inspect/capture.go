@@ -194,7 +194,7 @@ func (c *capture) begin(in io.Reader) error {
 	return nil
 }
 
-// datagram finds the UDP datagram in a frame. size is its full size, of which less may be captured. A fragment is none.
+// datagram finds the UDP datagram in a frame. size is its full size; the capture may have less. A fragment is none.
 func (c *capture) datagram(frame []byte) (f flow, datagram []byte, size int, ok bool) {
 	start := c.link
 	for start == 14 && len(frame) >= start+4 && frame[start-2] == 0x81 && frame[start-1] == 0 { // The tag of a virtual LAN.

@@ -197,7 +197,7 @@ func (p *Simple) step() int { return wire.MessageHeaderSize + int(p.Size) }
 // NoSize marks a type in Sizes whose payloads must be checked.
 const NoSize = 1 << 16
 
-// Sizes has the payload length of each type of which all payloads of that length are legal, else NoSize.
+// Sizes has a payload length for each type: all payloads of that length are legal. It is NoSize for other types.
 type Sizes [1 << 8]uint32
 
 // AlwaysLegal returns the payload length if every payload of that length is legal, else NoSize.

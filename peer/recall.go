@@ -21,8 +21,8 @@ type Recaller interface {
 }
 
 // Recall asks a Recaller about the messages of a reliable channel that are about an entity. Messages about Gone
-// entities that were not sent are taken back, and later messages get their numbers. A large message of which a piece
-// was sent stays: the receiver must get its other pieces.
+// entities that were not sent are taken back, and later messages get their numbers. A large message stays
+// if one of its pieces was sent: the receiver must get the others.
 func (o *Outgoing) Recall(ch wire.Channel, by Recaller) {
 	r := &o.reliable
 	place := r.index[ch&(2*wire.MaxChannels-1)]

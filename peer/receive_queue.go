@@ -337,7 +337,7 @@ func (s *reorderBuffer) fit(size int) {
 	s.buf = to
 }
 
-// fragments is a message of which some pieces were received. The payload of a piece, after its number:
+// fragments is a message that was received in part. The payload of a piece, after its number:
 //
 //	byte 0      1        2       3
 //	+------+---------+-------+-------+-----------+

@@ -274,7 +274,7 @@ func (p *packetWriter) text(k *pageKey) *cachedPage {
 		p.setPage(&p.v.pages[k.page])
 	}
 	t := c.addText(k)
-	if f := &p.cache.floats; f.begin(p.cache, t, p.v) {
+	if f := &p.cache.floats; f.beginText(p.cache, t, p.v) {
 		p.composeText(t)
 		t.none = f.missing
 	} else if t.none = !p.encode(t, few || c.encoded(t)); !t.none {

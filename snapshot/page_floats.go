@@ -19,8 +19,8 @@ type floatBodies struct {
 	deltas   [delta.MaxStreamRows]*delta.Delta
 }
 
-// begin begins a text. It returns false if the text is not such.
-func (f *floatBodies) begin(d *EncodeCache, t *cachedPage, v *View) bool {
+// beginText begins a text. It returns false if the text is not such.
+func (f *floatBodies) beginText(d *EncodeCache, t *cachedPage, v *View) bool {
 	s, near := d.store, t.nearOf&t.of
 	mask := t.maskOf(v, firstOf(t.page, t.of))
 	f.rows, f.missing, f.previous, d.batch.n, f.next = mask.Minus(s.schema.Tags), false, t.near, 0, 0

@@ -57,7 +57,7 @@ type Client struct {
 	Rate     int     `json:"rate"`     // Bytes per second that congestion control allows; 0: no controller.
 	Reason   string  `json:"reason"`   // Reason for Rate.
 	Queue    float64 `json:"queue"`    // Estimated wait in the queue of the line, in milliseconds.
-	Known    int     `json:"known"`    // Entities of which it has acknowledged some state.
+	Known    int     `json:"known"`    // Entities with state that it acknowledged.
 	Unacked  int     `json:"unacked"`  // Entities whose newest state is in flight to it.
 	Synced   bool    `json:"synced"`   // It has all newest state.
 
