@@ -249,8 +249,8 @@ func (s *Server) sendFrame() {
 // Drain hands out the datagrams that wait to be sent, in order. A packet is good until the function returns.
 func (s *Server) Drain(send func(to transport.Addr, packet []byte)) { s.out.Drain(send) }
 
-// DrainAll is Drain for a socket that takes several datagrams at once. runs[i] goes to to[i]: one packet, or several one behind the other, of sizes[i]
-// bytes each, the last of which may be shorter. It calls send once, or not at all if nothing waits.
+// DrainAll is Drain for a socket that takes several datagrams at once. runs[i] goes to to[i]. It is one packet, or several packets one
+// behind the other, with sizes[i] bytes each; the last packet may be shorter. DrainAll calls send once, or not at all if nothing waits.
 func (s *Server) DrainAll(send func(to []transport.Addr, runs [][]byte, sizes []int)) {
 	s.out.DrainAll(send)
 }

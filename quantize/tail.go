@@ -20,7 +20,7 @@ import (
 //
 //	whole   text: Var length, then its bytes; list: Var length, then its elements, each whole
 //	change  each text and list: 1 bit, whether it differs (omitted for the only field of a row, which differs). Then:
-//	          text: Var n, the bytes that stay; Var, the number of new bytes; the new bytes, the first of which differs
+//	          text: Var n, the bytes that stay; Var, the number of new bytes; the new bytes; the first new byte differs
 //	          list: Var of the zigzag form of the change of length; then, for the elements of both versions, repeated:
 //	                Var, the number of equal elements; one element by WriteNext, if any are left; then the new ones, whole
 

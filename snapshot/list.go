@@ -11,7 +11,7 @@ import (
 )
 
 // A packet has to name the entities of its records, and the names would cost as much as the deltas. Most entities that move now moved
-// a moment ago too. So the packet names a tick R, of which the client has every record of a page. For each four entities with a record
+// a moment ago too. So the packet names a tick R. The client has every record of the page that was sent in tick R. For each four entities with a record
 // of R, one symbol (a nibble) tells which of them have a record in this packet. All other records follow behind the lists, with their
 // indexes.
 //

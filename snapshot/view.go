@@ -367,8 +367,7 @@ func (v *View) Needs(id wire.NetworkID, t tick.Tick) tick.Tick {
 	return needs
 }
 
-// Proved returns the newest tick as of which the client has acknowledged everything that it may see, except entities that do not fit a
-// packet. It looks at each entity whose newest state is not acknowledged.
+// Proved returns the newest tick whose visible state the client has acknowledged whole, except entities that do not fit a packet. It looks at each entity whose newest state is not acknowledged.
 func (v *View) Proved() tick.Tick {
 	v.flushSpawns()
 	proved := v.observed

@@ -46,7 +46,7 @@ func (v *View) Hide(id wire.NetworkID) {
 	}
 }
 
-// hiddenAt is the newest ticks as of which an entity was hidden (all), and a component of it (rows).
+// hiddenAt has two ticks: the newest tick in which the entity was hidden (all), and the newest one in which one of its components was (rows).
 type hiddenAt struct{ all, rows tick.Tick }
 
 // noteHidden notes that an entity, or a component of it, is hidden from the next tick on. It does nothing if no payload of the

@@ -222,8 +222,8 @@ func (s *Sync) target() (Time, bool) {
 	return seen.Add(min(max(lead, 0), s.pace.span(s.rtt+s.config.MaxLead))), true
 }
 
-// Advance moves the input clock to now and returns the number of due steps. The caller runs them, the last of which is
-// Tick(), and sends their inputs in the same frame. It returns 0 before the first Sample and RTT, and at most CatchUp:
+// Advance moves the input clock to now and returns the number of due steps. The caller runs them and sends their
+// inputs in the same frame. The last of these steps is Tick(). It returns 0 before the first Sample and RTT, and at most CatchUp:
 // further steps are skipped and counted.
 //
 // After a jump back, when the server's ticks slipped, Tick() is lower than before. Ticks then repeat whose inputs were
