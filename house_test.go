@@ -103,8 +103,6 @@ func houseArrows() map[string][]string {
 		"systems":     {houseArche, houseRoot, "authority", "ecs", "interpolate", "record", "snapshot", "tick", "wire"},
 		"nettest":     {houseArche, houseRoot, "ecs", "systems", "transport"},
 		// It speaks the protocol without a client or a server of the root.
-		"nettest/soak":      append(all, "internal", "nettest/adversary"),
-		"nettest/processes": append(all, "internal", "nettest/adversary"),
 		"nettest/adversary": {houseRoot, houseFormat, "message", "peer", "quantize", "snapshot", "tick", "transport", "wire"},
 		"inspect/live":      {houseArche, houseRoot, "input", "inspect", "predict", "quantize", "snapshot", "systems", "tick", "transport", "wire"},
 		"schema":            {houseRoot, "internal/canon"},
@@ -127,6 +125,8 @@ func houseArrows() map[string][]string {
 		"internal/outbox":    {"transport"},
 		"internal/registry":  {"internal/canon", "internal/handshake", "components", "delta", "message", "peer", "quantize", houseFormat, "snapshot", "tick", "wire"},
 		"internal/rig":       {houseRoot, "peer", "snapshot", "tick", "transport", "wire"},
+		"internal/processes": append(all, "internal", "nettest/adversary"),
+		"internal/soak":      append(all, "internal", "nettest/adversary"),
 		"internal/scenes":    {houseFormat, "record", "snapshot", "delta", "quantize", "wire", "tick"},
 		"internal/worldless": {"components", "quantize", "snapshot", "tick", "wire"},
 		"docs":               {},
@@ -340,7 +340,7 @@ func touchesOutside(target string) bool {
 
 // mayDoInput is true where sockets, clocks and goroutines live.
 func (f *houseFile) mayDoInput() bool {
-	return f.folder == "transport" || f.folder == "examples" || f.folder == "bench" || f.folder == "cmd" || f.folder == "load" || f.folder == "schema" || f.folder == "inspect/live" || f.folder == "nettest/soak" || f.folder == "nettest/processes" || f.folder == houseWalk || f.name == "systems/runner.go"
+	return f.folder == "transport" || f.folder == "examples" || f.folder == "bench" || f.folder == "cmd" || f.folder == "load" || f.folder == "schema" || f.folder == "inspect/live" || f.folder == "internal/soak" || f.folder == "internal/processes" || f.folder == houseWalk || f.name == "systems/runner.go"
 }
 
 // checkState allows error values, compile-time assertions and one embedded string a package, and no other variable.

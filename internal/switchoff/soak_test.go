@@ -3,7 +3,7 @@ package switchoff
 // soaks switches defences off that the soak must miss in one phase, by the invariant that fails then.
 func soaks() []mutation {
 	missed := func(invariant, off, file, old, with string) mutation {
-		return testedIn("nettest/soak", change("soak", invariant+", "+off, "TestInvariantsHoldForAPhase", file, old, with))
+		return testedIn("internal/soak", change("soak", invariant+", "+off, "TestInvariantsHoldForAPhase", file, old, with))
 	}
 	also := func(m mutation, file, old, with string) mutation {
 		m.edits = append(m.edits, edit{file, old, with})

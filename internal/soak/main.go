@@ -1,8 +1,8 @@
 // Command soak runs a server, clients and malicious clients on a virtual clock. It injects faults into the network and the
 // clients, and checks the invariants in each tick.
 //
-//	go run ./nettest/soak -seed 1 -ticks 20000 -clients 8 -entities 60
-//	go run ./nettest/soak -seed 7 -seeds 20 -ticks 100000 -json
+//	go run ./internal/soak -seed 1 -ticks 20000 -clients 8 -entities 60
+//	go run ./internal/soak -seed 7 -seeds 20 -ticks 100000 -json
 //
 // Equal flags produce equal hashes. On failure it prints the seed, the tick, the violated invariant, and the shortest failing
 // list of fault events that it found, and exits with 1.

@@ -3,8 +3,8 @@
 // damages, repeats, reorders, drops and rebinds. It takes processors away and provokes socket errors. It prints a table with one
 // line for each case.
 //
-//	go run ./nettest/processes                         # everything: some ten minutes
-//	go run ./nettest/processes -kills 20 -floods 1000 -stops 2s -only kill,stop
+//	go run ./internal/processes                         # everything: some ten minutes
+//	go run ./internal/processes -kills 20 -floods 1000 -stops 2s -only kill,stop
 //
 // It exits with 1 if a case fails. It needs Unix. Its files: main.go (flags, the table), cases.go (the cases), process.go (child
 // processes), roles.go (server and client processes), relay.go (the relay), signals_unix.go and signals_other.go.
