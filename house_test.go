@@ -56,16 +56,16 @@ func houseKept() map[string][]string {
 		ruleComment: {
 			".", "snapshot", "snapshot/format", "replica", "systems", "ecs", "bench", "collections", "tick", "peer", "message", "transport", "transport/memory", "congestion",
 			"transport/udp", "transport/secure", "components", "record", "interest", "authority", "inspect", "inspect/live", "input", "interpolate", "rewind", "consistent", "transfer", "loading", "load", "schema",
-			"predict", "nettest", "nettest/adversary", "quantize", "delta", "wire", "cmd/netcode",
+			"predict", "nettest", "internal/adversary", "quantize", "delta", "wire", "cmd/netcode",
 			"internal/admission", "internal/alloctest", "internal/calls", "internal/parallel", "internal/report", "internal/rowtest", "internal/canon", "internal/events", "internal/handshake", "internal/held", "internal/kernel", "internal/link", "internal/outbox", "internal/plain", "internal/protocolpage", "internal/registry", "internal/rig",
 			"internal/scenes", "internal/switchoff", "internal/usage", "internal/walk", "internal/worldless",
 			"examples/arena", "examples/carball", "examples/chat", "examples/extension", "examples/firstgame", "examples/serialization", "examples/shooter", "examples/quickstart",
 		},
-		ruleMethod:  {"ecs", "wire", "quantize", "delta", "tick", "interest", "peer", "message", "components", "collections", "transport", "transport/memory", "transport/udp", "transport/secure", "record", "systems", "nettest", "nettest/adversary", "authority", "inspect", "input", "interpolate", "rewind", "consistent", "transfer", "loading"},
-		ruleType:    {"ecs", "authority", "inspect", "input", "interpolate", "rewind", "tick", "components", "collections", "transport", "transport/memory", "transport/secure", "systems", "nettest/adversary"},
+		ruleMethod:  {"ecs", "wire", "quantize", "delta", "tick", "interest", "peer", "message", "components", "collections", "transport", "transport/memory", "transport/udp", "transport/secure", "record", "systems", "nettest", "internal/adversary", "authority", "inspect", "input", "interpolate", "rewind", "consistent", "transfer", "loading"},
+		ruleType:    {"ecs", "authority", "inspect", "input", "interpolate", "rewind", "tick", "components", "collections", "transport", "transport/memory", "transport/secure", "systems", "internal/adversary"},
 		ruleDefined: {"ecs", "peer", "message"},
 		// Folders where a function of more than functionWarn lines is a violation.
-		ruleFunction: {".", "tick", "wire", "quantize", "delta", "components", "transport", "transport/memory", "transport/udp", "transport/secure", "message", "peer", "snapshot", "interest", "collections", "ecs", "systems", "nettest", "nettest/adversary", "record", "authority", "inspect", "input", "interpolate", "rewind", "consistent", "transfer", "loading"},
+		ruleFunction: {".", "tick", "wire", "quantize", "delta", "components", "transport", "transport/memory", "transport/udp", "transport/secure", "message", "peer", "snapshot", "interest", "collections", "ecs", "systems", "nettest", "internal/adversary", "record", "authority", "inspect", "input", "interpolate", "rewind", "consistent", "transfer", "loading"},
 	}
 }
 
@@ -102,16 +102,15 @@ func houseArrows() map[string][]string {
 		"predict":     {houseArche, houseRoot, "authority", "components", "ecs", "input", "quantize", "snapshot", "replica", "systems", "tick", "wire"},
 		"systems":     {houseArche, houseRoot, "authority", "ecs", "interpolate", "record", "snapshot", "tick", "wire"},
 		"nettest":     {houseArche, houseRoot, "ecs", "systems", "transport"},
-		// It speaks the protocol without a client or a server of the root.
-		"nettest/adversary": {houseRoot, houseFormat, "message", "peer", "quantize", "snapshot", "tick", "transport", "wire"},
-		"inspect/live":      {houseArche, houseRoot, "input", "inspect", "predict", "quantize", "snapshot", "systems", "tick", "transport", "wire"},
-		"schema":            {houseRoot, "internal/canon"},
-		"load":              {houseArche, houseRoot, "systems", "tick", "transport", "internal"},
-		"examples":          append(all, "inspect/live", "load", "internal"),
-		"bench":             append(all, "inspect/live", "load", "internal", "nettest/adversary"),
-		"cmd":               append(all, "internal", "internal/scenes"),
-		"internal":          {},
-		houseWalk:           all,
+		// Tools of a game, which may do input and output.
+		"inspect/live": {houseArche, houseRoot, "input", "inspect", "predict", "quantize", "snapshot", "systems", "tick", "transport", "wire"},
+		"schema":       {houseRoot, "internal/canon"},
+		"load":         {houseArche, houseRoot, "systems", "tick", "transport", "internal"},
+		"examples":     append(all, "inspect/live", "load", "internal"),
+		"bench":        append(all, "inspect/live", "load", "internal", "internal/adversary"),
+		"cmd":          append(all, "internal", "internal/scenes"),
+		"internal":     {},
+		houseWalk:      all,
 		// Parts of the root that need no server and no client.
 		"internal/admission": {"peer", "transport", "wire"},
 		"internal/calls":     {"wire"},
@@ -125,8 +124,9 @@ func houseArrows() map[string][]string {
 		"internal/outbox":    {"transport"},
 		"internal/registry":  {"internal/canon", "internal/handshake", "components", "delta", "message", "peer", "quantize", houseFormat, "snapshot", "tick", "wire"},
 		"internal/rig":       {houseRoot, "peer", "snapshot", "tick", "transport", "wire"},
-		"internal/processes": append(all, "internal", "nettest/adversary"),
-		"internal/soak":      append(all, "internal", "nettest/adversary"),
+		"internal/adversary": {houseRoot, houseFormat, "message", "peer", "quantize", "snapshot", "tick", "transport", "wire"},
+		"internal/processes": append(all, "internal", "internal/adversary"),
+		"internal/soak":      append(all, "internal", "internal/adversary"),
 		"internal/scenes":    {houseFormat, "record", "snapshot", "delta", "quantize", "wire", "tick"},
 		"internal/worldless": {"components", "quantize", "snapshot", "tick", "wire"},
 		"docs":               {},

@@ -17,7 +17,8 @@
 // repairs the network first and checks Converge. The same seed produces the same datagrams in the same order, which
 // [Net.TraceHash] verifies. A failure prints the seed.
 //
-// Package nettest/adversary has malicious clients and servers.
+// The package holds only the names that a game's tests call. The project's own test programs are in internal: adversary, soak and
+// processes.
 //
 // # Files
 //
