@@ -25,6 +25,7 @@ const (
 	wordLean        = `(?i)\blean`
 	pronounPair     = `\b(of|to) (which|whom)\b`
 	pronounPairs    = 2 // in a file
+	codeName        = `\b[A-Z]?[a-z]+[A-Z]\w*\b` // with a capital inside
 )
 
 // Limits of the rules about methods.
@@ -48,13 +49,18 @@ func (h *house) reportNew(rule, file string, line int, text string) {
 // checkComments reports comments with a clause as their subject and with the words that the house does not use.
 func (f *houseFile) checkComments() {
 	bad := regexp.MustCompile(clauseAfterName + "|" + clauseFirst + "|" + wordLean)
-	pair := regexp.MustCompile(pronounPair)
+	pair, name := regexp.MustCompile(pronounPair), regexp.MustCompile(codeName)
 	pairs := 0
 	for _, group := range f.syntax.Comments {
 		for _, c := range group.List {
 			line := f.set.Position(c.Pos()).Line
 			if m := bad.FindString(c.Text); m != "" {
 				f.reportNew(ruleComment, f.name, line, fmt.Sprintf("%q: begin with the verb or the name, and use the words of docs/design.md", m))
+			}
+			if !strings.HasPrefix(c.Text, "//\t") && !strings.HasPrefix(c.Text, "//go:") {
+				for _, word := range name.FindAllString(c.Text, -1) {
+					f.mentions = append(f.mentions, houseMethod{name: word, file: f.name, line: line})
+				}
 			}
 			if pairs += len(pair.FindAllString(c.Text, -1)); pairs > pronounPairs {
 				f.reportNew(ruleComment, f.name, line, `more than two "of which", "to whom" in a file: write two sentences`)
@@ -64,15 +70,37 @@ func (f *houseFile) checkComments() {
 	}
 }
 
-// checkSubject reports a comment that begins with another name than the declaration's: one that was not renamed with it.
-func (f *houseFile) checkSubject(doc *ast.CommentGroup, name string) {
-	if doc == nil {
+// checkSubject reports a comment that begins with another name than the declaration's: one that was not renamed with it. Functions and
+// types begin with their own name, after an article or not. Fields and values may begin with a verb or a noun.
+func (f *houseFile) checkSubject(doc *ast.CommentGroup, strict bool, names ...*ast.Ident) {
+	if doc == nil || len(names) == 0 {
 		return
 	}
-	first, _, _ := strings.Cut(doc.Text(), " ")
-	if first = strings.TrimRight(first, ",.:"); token.IsIdentifier(first) && first != name && unicode.IsLower([]rune(first)[0]) {
-		f.reportNew(ruleComment, f.name, f.set.Position(doc.Pos()).Line, fmt.Sprintf("begins with %q, and is about %q", first, name))
+	words := strings.FieldsFunc(doc.Text(), func(r rune) bool { return r != '_' && !unicode.IsLetter(r) && !unicode.IsDigit(r) })
+	if len(words) > 1 && slices.Contains([]string{"A", "An", "The"}, words[0]) {
+		words = words[1:]
 	}
+	isName := func(n *ast.Ident) bool { return len(words) > 0 && words[0] == n.Name }
+	if len(words) == 0 || words[0] == "Deprecated" || slices.ContainsFunc(names, isName) {
+		return
+	}
+	if begin := doc.Text()[:len(words[0])]; strict || begin == words[0] && unicode.IsLower([]rune(begin)[0]) {
+		f.reportNew(ruleComment, f.name, f.set.Position(doc.Pos()).Line, fmt.Sprintf("begins with %q, and is about %q", words[0], names[0].Name))
+	}
+}
+
+// checkStaleNames reports words in comments that are written like a name of the code, and that no file declares or uses.
+func (h *house) checkStaleNames() {
+	for _, m := range h.mentions {
+		if _, known := h.names[strings.TrimSuffix(m.name, "s")]; !known && !h.names[m.name] && !slices.Contains(houseProperNames(), m.name) {
+			h.reportNew(ruleComment, m.file, m.line, m.name+" is no name of the module: was it renamed?")
+		}
+	}
+}
+
+// houseProperNames lists the words with a capital inside that are no names of the module: terms, and names of other modules.
+func houseProperNames() []string {
+	return strings.Fields("ArrayBuffers ChaCha20 DevTools GiB HyStart InputEvent JavaScript KiB MakeFuzz MiB NewCertificate NewReno SplitMix64 TestCaseNN kB")
 }
 
 // noteDeclarations stores the methods and the exported types of a file for the rules about whole packages.
@@ -81,14 +109,23 @@ func (f *houseFile) noteDeclarations() {
 	for _, declaration := range f.syntax.Decls {
 		switch d := declaration.(type) {
 		case *ast.FuncDecl:
-			f.checkSubject(d.Doc, d.Name.Name)
+			f.checkSubject(d.Doc, true, d.Name)
 			if receiver := receiverName(d.Recv); receiver != "" {
 				p.methods = append(p.methods, houseMethod{receiver, d.Name.Name, f.name, f.set.Position(d.Pos()).Line})
 			}
 		case *ast.GenDecl:
 			for _, spec := range d.Specs {
-				if t, ok := spec.(*ast.TypeSpec); ok && !d.Lparen.IsValid() {
-					f.checkSubject(d.Doc, t.Name.Name)
+				switch s := spec.(type) {
+				case *ast.TypeSpec:
+					f.checkSubject(s.Doc, true, s.Name)
+					if !d.Lparen.IsValid() {
+						f.checkSubject(d.Doc, true, s.Name)
+					}
+				case *ast.ValueSpec:
+					f.checkSubject(s.Doc, false, s.Names...)
+					if !d.Lparen.IsValid() {
+						f.checkSubject(d.Doc, false, s.Names...)
+					}
 				}
 				if t, ok := spec.(*ast.TypeSpec); ok && t.Name.IsExported() {
 					p.types = append(p.types, houseMethod{t.Name.Name, "", f.name, f.set.Position(t.Pos()).Line})

@@ -17,7 +17,7 @@ type dress interface {
 	worlds(server, client *ecs.World)
 	spawn(n int) []ecs.Entity
 	write(e ecs.Entity, b *body)
-	// compare holds a client's entity against the body.
+	// compareBody checks a client's entity against the body.
 	compareBody(e ecs.Entity, was *body) error
 }
 

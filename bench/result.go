@@ -10,7 +10,7 @@ import (
 )
 
 // result is one measured line. Anchor is what the value is held against, Ratio is value over anchor; Target limits the
-// value or the ratio, as TargetOf says. Absent ones are null: a scenario without a target cannot be "ok".
+// value or the ratio, as valueTarget and ratioTarget set it. Absent ones are null: a scenario without a target cannot be "ok".
 type result struct {
 	Scenario string         `json:"scenario"`
 	Params   map[string]any `json:"params"`

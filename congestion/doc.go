@@ -32,7 +32,7 @@
 //
 // # Constants
 //
-// Constants without a source were chosen on simulated lines (TestLines, ADR 40). Rates include the 28 bytes of IP and UDP.
+// Constants without a source were chosen on simulated lines (ADR 40). Rates include the 28 bytes of IP and UDP.
 //
 //	constant             value        unit                      source
 //	startRate            16384        bytes a second
@@ -45,8 +45,8 @@
 //	mostShare            60           % of the line
 //	leastPacket          300          bytes
 //	leastWindow          300          bytes
-//	leastFilter          120, >= 4    ms, late samples          a queue is at least so many in a row
-//	mostFilter           3            times leastFilter
+//	least                120, >= 4    ms, late samples          a queue is at least so many in a row
+//	mostFilter           3            times least
 //	threshold            4 + tick/4   ms, and the jitter        a delay above it is late
 //	mostNoise            20           ms, or a tick
 //	noiseAge, lateAge    512, 64      samples

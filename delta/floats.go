@@ -12,7 +12,7 @@ import (
 // Rows of only floats are encoded in two steps: first the distances of all lanes of a column from their extrapolations,
 // then their tokens, row by row. The bits equal those of Delta.Code.
 
-// A floatToken contains everything that determines a lane's token, except the previous lane's miss. It has the place of
+// The token of a float lane contains everything that determines a lane's token, except the previous lane's miss. It has the place of
 // its code in the lane's table (16 bits), the number of raw bits (8) and Versions.Miss for the next lane.
 const (
 	floatRaw  = 16

@@ -33,7 +33,7 @@ type pressRig struct {
 	pressed int // Presses that were made.
 	pause   int // Frames until the next one.
 	resting bool
-	single  bool // The server's game simulates each tick of a frame by InputAt.
+	single  bool // The server's game simulates each tick of a frame by input.At.
 
 	plain, fired, shots, sum int
 	numbers                  []uint16

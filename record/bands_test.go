@@ -15,7 +15,7 @@ import (
 	"github.com/arche-netcode/netcode/record"
 )
 
-// savedBefore, savedPlace and savedLast are components; savedPlace has distance bands and is in the middle.
+// savedBefore, savedPlace and savedQuick are components; savedPlace has distance bands and is in the middle.
 type (
 	savedBefore struct{ V uint8 }
 	savedPlace  struct {

@@ -13,7 +13,7 @@ import (
 )
 
 // ownWriteBeside plays a client that writes one row of an entity in each tick, beside which the server changes whom another
-// row of it names, as Server.leaveOutAuthors takes it in: the server's change has to come through.
+// row of it names, with ObserveBut, as in package authority: the server's change has to come through.
 func ownWriteBeside(t *testing.T, newborn bool) {
 	t.Helper()
 	schema := format.NewSchema([]*quantize.Plan{compile[authorRow](t), compile[follows](t)})

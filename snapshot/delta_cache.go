@@ -36,7 +36,7 @@ func (s *Store) NewEncodeCache() *EncodeCache {
 // EncodeCache returns the Store's own EncodeCache, which Write uses.
 func (s *Store) EncodeCache() *EncodeCache { return &s.cache }
 
-// Shared returns how many deltas were encoded, and how often one was used again for another client. With several EncodeCaches the
+// Shared returns how many deltas were encoded, and how often one was used again for another client. With more than one EncodeCache the
 // numbers depend on how clients are spread over them.
 func (s *Store) Shared() (made, again uint64) {
 	made, used := s.cache.deltas.made, s.cache.deltas.used

@@ -68,7 +68,7 @@ func (s *sequence) remove(id wire.NetworkID, row int) {
 	s.store.Remove(id, row)
 }
 
-// observe has a client's view take in the tick, as Server.leaveOutAuthors does, and
+// observe calls ObserveBut for a client, as package authority does, and
 // checks that nothing waits of which nothing is to be told.
 func (s *sequence) observe(c *seqClient) error {
 	before := append(bitset(nil), c.view.unsent...)

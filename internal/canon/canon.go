@@ -90,7 +90,7 @@ func contains(d peer.Digest, from int, hash uint32) bool {
 	return false
 }
 
-// Explain turns the detail of a WrongProtocol refusal into a sentence that names the first type that differs, and its first
+// Explain turns the detail of a refusal for another protocol into a sentence that names the first type that differs, and its first
 // different field if possible. The detail comes from the server and is untrusted.
 func (d *Description) Explain(detail string) string {
 	number, theirs, _ := strings.Cut(detail, " ")
