@@ -33,22 +33,6 @@ func Send[T any](end Endpoint, to Recipient, m *T, how ...How) error {
 	if c == nil {
 		return ErrNoEnd
 	}
-	if codec, short := message.FastCodecOf[T](&c.types); short.Known && len(how) == 0 && m != nil {
-		if queue := c.recipients.to(to); queue != nil {
-			header := short.Header
-			if !short.Given {
-				header |= uint32(c.stage()) << 8
-			}
-			room := queue.Put(header)
-			if room == nil {
-				room = queue.PutFirst(header)
-			}
-			if room != nil {
-				codec.Copy(room, m)
-				return nil
-			}
-		}
-	}
 	return post(c, to, m, how, callOf{})
 }
 
@@ -68,7 +52,7 @@ func post[T any](c *endpointCore, to Recipient, m *T, how []How, call callOf) er
 	if c == nil {
 		return ErrNoEnd
 	}
-	of, codec := message.TypeOf[T](&c.protocol.types.Messages, &c.types)
+	of, codec := message.TypeOf[T](&c.protocol.types.Messages)
 	if of == nil {
 		return fmt.Errorf("%w: %s", ErrNotRegistered, reflect.TypeFor[T]())
 	}
@@ -85,7 +69,7 @@ func post[T any](c *endpointCore, to Recipient, m *T, how []How, call callOf) er
 		return err
 	case way == toSelf:
 		local := localMessage(&p.Post)
-		return message.PostSelf(c.inbound, of, codec, &local, m)
+		return message.PostLocal(c.inbound, c.inbound.Local(), of, codec, &local, m)
 	case !of.Direction.Allows(c.server != nil):
 		return c.wrongWay(of)
 	case way == toOne:
@@ -110,9 +94,6 @@ func write[T any](c *endpointCore, l *connection, of *message.Type, codec *messa
 	}
 	if l.older.Lacks(p.Type) {
 		return l.leaveOut(p, of.Name)
-	}
-	if !tapped {
-		c.recipients.open(l)
 	}
 	if c.client != nil {
 		c.client.awaitAction(to)

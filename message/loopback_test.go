@@ -90,9 +90,9 @@ func (end) Tick() tick.Tick   { return 9 }
 func TestLoopbackGivesACopy(t *testing.T) {
 	r := newRig(t, Config{})
 	r.onOrder = func(_ *Context, m *order) { m.Serial = 99 }
-	of, c := TypeOf[order](&r.registry, &r.cache)
+	of, c := TypeOf[order](&r.registry)
 	m := order{Serial: 1}
-	require.NoError(t, PostSelf(r.Inbound, of, c, &Message{}, &m))
+	require.NoError(t, PostLocal(r.Inbound, r.Local(), of, c, &Message{}, &m))
 	require.Equal(t, order{Serial: 1}, m)
 }
 
@@ -119,13 +119,13 @@ func TestLoopbackErrors(t *testing.T) {
 	reliable := Message{Stage: tick.Update, Channel: wire.NewChannel(wire.Reliable, 0)}
 	require.NoError(t, r.post(reliable, 1))
 	require.ErrorIs(t, r.post(reliable, 2), ErrFull, "no bytes")
-	of, c := TypeOf[shot](&r.registry, &r.cache)
+	of, c := TypeOf[shot](&r.registry)
 	nan := float32(0)
 	nan /= nan
-	require.ErrorAs(t, PostSelf(r.Inbound, of, c, &Message{Stage: tick.Update}, &shot{X: nan}), new(*FieldError))
-	noted, n := TypeOf[note](&r.registry, &r.cache)
-	require.ErrorAs(t, PostSelf(r.Inbound, noted, n, &Message{Stage: tick.Update}, &note{Lie: 1}), new(*BoundError))
-	require.ErrorAs(t, PostSelf(r.Inbound, noted, n, &Message{Stage: tick.Update}, &note{Lie: 9}), new(*SerializeError))
+	require.ErrorAs(t, PostLocal(r.Inbound, r.Local(), of, c, &Message{Stage: tick.Update}, &shot{X: nan}), new(*FieldError))
+	noted, n := TypeOf[note](&r.registry)
+	require.ErrorAs(t, PostLocal(r.Inbound, r.Local(), noted, n, &Message{Stage: tick.Update}, &note{Lie: 1}), new(*BoundError))
+	require.ErrorAs(t, PostLocal(r.Inbound, r.Local(), noted, n, &Message{Stage: tick.Update}, &note{Lie: 9}), new(*SerializeError))
 	require.Equal(t, 1, r.Waiting(tick.Update))
 	require.NoError(t, r.Local().Fault())
 }
@@ -133,14 +133,13 @@ func TestLoopbackErrors(t *testing.T) {
 // A message without fields fits an empty frame.
 func TestLoopbackOfAMessageWithoutFields(t *testing.T) {
 	var registry Registry
-	var cache Cache
 	calls := 0
 	registry.Add(Type{Name: "empty", Codec: codec(t, "empty", func(*Context, *empty) { calls++ })})
 	registry.Freeze()
 	in := NewInbound(Config{Registry: &registry, History: 1})
-	of, c := TypeOf[empty](&registry, &cache)
+	of, c := TypeOf[empty](&registry)
 	for _, m := range []Message{{Stage: tick.PreLateUpdate}, {Stage: tick.PreLateUpdate, NotBefore: 2}, {Stage: tick.Update}} {
-		require.NoError(t, PostSelf(in, of, c, &m, &empty{}))
+		require.NoError(t, PostLocal(in, in.Local(), of, c, &m, &empty{}))
 	}
 	in.Drain(tick.PreLateUpdate)
 	in.Begin(0, 2)
@@ -264,7 +263,7 @@ func reactions(serial uint64) (list []reaction) {
 	return list
 }
 
-// echo is the simplest implementation of PostSelf.
+// echo is the simplest implementation of PostLocal.
 type echo struct {
 	stage  tick.Stage
 	queues [tick.NumStages][]uint64
