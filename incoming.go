@@ -299,32 +299,13 @@ func (c *Client) ready(_ wire.ClientID, id wire.NetworkID, state tick.Tick) bool
 	return e.ID.Generation > id.Generation || e.ID == id && e.Tick >= state && (c.applied || !c.replica.HasChanged(id.Index))
 }
 
-// hand passes a message to the other end of a link in this process.
-func hand[T any](l *connection, sender wire.ClientID, of *message.Type, codec *message.CodecOf[T], p *peer.Post, m *T) error {
+// deliverLocal passes an encoded message to the other end of a link in this process.
+func (l *connection) deliverLocal(sender wire.ClientID, p *peer.Post, body []byte) error {
 	if l.near.inbound == nil {
 		return nil // The session of a recorded player.
 	}
-	local := nearMessage(p)
-	return message.PostLocal(l.near.inbound, l.near.sourceOf(sender), of, codec, &local, m)
-}
-
-// handBytes is hand for an encoded message.
-func (l *connection) handBytes(sender wire.ClientID, p *peer.Post, body []byte) error {
-	if l.near.inbound == nil {
-		return nil
-	}
-	local := nearMessage(p)
+	local := localMessage(p)
 	return l.near.inbound.PushLocal(l.near.sourceOf(sender), &local, body)
-}
-
-// nearMessage returns a message in the form for an end in this process.
-func nearMessage(p *peer.Post) message.Message {
-	m := message.Message{Type: p.Type, Stage: p.Stage, Channel: p.Channel, Entity: p.Entity, Call: p.Call}
-	m.HasCall = p.Flags&wire.FlagCall != 0
-	if p.Flags&wire.FlagTick != 0 {
-		m.NotBefore = p.Tick
-	}
-	return m
 }
 
 // sourceOf returns the source of messages from an end in this process.

@@ -564,7 +564,6 @@ type Scratch struct {
 	lanes       []uint32
 	boxes       [1 << 8]any // *box[T], by the number of the message type
 	serializers serializers
-	buffers     [][]byte // free buffers of takeBytes; one per nested handler is enough
 }
 
 // box stores the value passed to a handler.
@@ -609,20 +608,6 @@ func another[T any](s *Scratch, number wire.MessageType, first *box[T]) *box[T] 
 
 // giveBack marks the value as free.
 func (b *box[T]) giveBack() { b.taken = false }
-
-// takeBytes returns n bytes for exclusive use until giveBytes.
-func (s *Scratch) takeBytes(n int) (b []byte) {
-	if last := len(s.buffers) - 1; last >= 0 {
-		b, s.buffers = s.buffers[last], s.buffers[:last]
-	}
-	if cap(b) < n {
-		b = make([]byte, n)
-	}
-	return b[:n]
-}
-
-// giveBytes returns a buffer of takeBytes.
-func (s *Scratch) giveBytes(b []byte) { s.buffers = append(s.buffers, b) }
 
 // afterPanic drops all boxes: a handler that panicked did not return its own.
 func (s *Scratch) afterPanic() { clear(s.boxes[:]) }

@@ -36,7 +36,7 @@
 //	t, codec := TypeOf[T](registry)                                   // nil, nil: not registered
 //	bound, err := codec.SizeBound(scratch, &m)                        // room to reserve
 //	n, err := codec.Encode(scratch, room, &m)                         // *FieldError, *BoundError, *SerializeError: do not send
-//	err = PostLocal(inbound, source, t, codec, &Message{Stage: …}, &m) // to an end of this process, or to oneself
+//	err = inbound.PushLocal(source, &Message{…}, payload)             // to an end of this process, or to oneself
 //	outbound.Record(to, &Message{…}, payload)                         // with a history
 //
 // Receiving, each frame:

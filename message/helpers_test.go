@@ -116,6 +116,6 @@ func (r *rig) push(stage tick.Stage, serial uint64) error {
 
 // post posts an order to the end itself.
 func (r *rig) post(m Message, serial uint64) error {
-	of, c := TypeOf[order](&r.registry)
-	return PostLocal(r.Inbound, r.Local(), of, c, &m, &order{Serial: serial})
+	m.Type = r.order.ID()
+	return r.PushLocal(r.Local(), &m, r.body(serial))
 }

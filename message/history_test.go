@@ -2,7 +2,6 @@ package message
 
 import (
 	"fmt"
-	"math"
 	"testing"
 	"time"
 
@@ -253,12 +252,6 @@ func TestHistoryHasMessagesThatAreHandledAtOnce(t *testing.T) {
 	require.Equal(t, []int{1, 4, 5, 2, 3}, serialsOf(r.Past(0)), "nothing is added")
 	require.Zero(t, r.Stats().Unrecorded)
 
-	of, c := TypeOf[shot](&r.registry)
-	shots := 0
-	r.onShot = func(*Context, *shot) { shots++ }
-	require.Error(t, PostLocal(r.Inbound, r.Local(), of, c, &Message{Stage: tick.Update}, &shot{X: float32(math.NaN())}))
-	require.Zero(t, shots, "what no bytes can say is not handled in this stage either")
-	require.Zero(t, r.Stats().Unrecorded)
 	require.Equal(t, 5, r.Past(0).Len())
 }
 

@@ -466,42 +466,16 @@ func (s *Source) fail(err error) {
 	}
 }
 
-// PostLocal sends a message between ends of this process, or of an end to itself. in belongs to the receiver, and from
-// is the sender as the receiver knows it: in.Local() for the end itself. In the present stage the handler is called at
-// once, before any queued message. A message for a later stage is handled in this frame, for an earlier one in the next.
-// The message is queued for the next Drain of its stage in these cases:
+// PushLocal sends an encoded message between ends of this process, or of an end to itself. in belongs to the receiver,
+// and from is the sender as the receiver knows it: in.Local() for the end itself. In the present stage the handler is
+// called at once, before any queued message. A message for a later stage is handled in this frame, for an earlier one in
+// the next. The message is queued for the next Drain of its stage in these cases:
 //   - MaxNested handlers are nested, or Limits.Nested were called so in one Drain;
 //   - it must wait for a tick, an entity, or an earlier message of its ordered channel;
 //   - it belongs to a call.
 //
-// The value is always encoded and decoded, so that the handler gets the same value as a remote one. The context is that
-// of a remote message. The sender has no quota. A handler that panics is reported to Config.Panicked. The errors are
-// ErrStage, ErrFull, and those of Encode; after an error nothing was sent.
-func PostLocal[T any](in *Inbound, from *Source, t *Type, c *CodecOf[T], m *Message, v *T) error {
-	if !m.Stage.Valid() {
-		in.stats.BadStage++
-		return ErrStage
-	}
-	bound, err := c.SizeBound(&in.scratch, v)
-	if err != nil {
-		return err
-	}
-	if bound > maxPayload {
-		in.stats.Bytes++
-		return ErrFull
-	}
-	local := *m
-	local.Type = t.id
-	buffer := in.scratch.takeBytes(bound) // Encode and the handler may send further messages.
-	n, err := c.Encode(&in.scratch, buffer, v)
-	if err == nil {
-		err = in.PushLocal(from, &local, buffer[:n])
-	}
-	in.scratch.giveBytes(buffer)
-	return err
-}
-
-// PushLocal is PostLocal for an encoded message.
+// The context is that of a remote message. The sender has no quota. A handler that panics is reported to
+// Config.Panicked. The errors are ErrStage and ErrFull; after an error nothing was sent.
 func (in *Inbound) PushLocal(from *Source, m *Message, body []byte) error {
 	if from != in.local {
 		from.enter(in.number) // Drop finds it.

@@ -68,7 +68,7 @@ const (
 // packets.
 type Outgoing struct {
 	batches  batches
-	opened   opened  // the message that Reserve opened
+	opened   opened // the message that Reserve opened
 	reliable reliable
 	config   OutgoingConfig
 	most     int // the packet size that the buffers were allocated for
