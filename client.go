@@ -342,7 +342,6 @@ func (c *Client) closeWith(reason *peer.Error, flush bool) {
 	c.link.dropHeld()
 	c.over(reason)
 	c.state = Closing
-	c.recipients.shut(0)
 	c.link.StartClose(reason, flush)
 }
 
@@ -387,7 +386,6 @@ func (c *Client) drop() {
 		c.link.Conn = nil
 	}
 	c.state = Disconnected
-	c.recipients.shut(0)
 }
 
 // startLeaving begins to handle the server's accepted reliable messages. Then the connection ends.
@@ -397,7 +395,6 @@ func (c *Client) startLeaving(reason *peer.Error) {
 		return
 	}
 	c.state, c.leaving = Closing, true
-	c.recipients.shut(0)
 	c.link.dropHeld()
 	c.link.StartDrain(reason)
 }

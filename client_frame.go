@@ -101,7 +101,7 @@ func (c *Client) receivePacket(packet []byte) {
 		c.link.Outgoing.Credit(content.credit)
 	}
 	if content.messages > 0 {
-		if reason := c.queue(&c.link, &in, content.plain); reason != nil {
+		if reason := c.queue(&c.link, &in); reason != nil {
 			c.refusePacket(reason)
 			return
 		}

@@ -29,16 +29,11 @@ type endpointCore struct {
 	report   *report.Reporter
 	stats    *Stats
 
-	plain      [1 << 8]message.Codec // Types that may arrive here on channel 0 of Unreliable without flags.
-	sizes      message.Sizes         // Payload sizes of these types, where no other check is needed.
-	plains     []message.Simple      // Messages of these types in the last judged packet.
-	inbound    *message.Inbound
-	outbound   *message.Outbound // Nil without Config.History.
-	pool       *peer.Pool
-	types      message.Cache
-	recipients recipientCache
-	buffers    [][]byte // Buffers for messages that are encoded before their recipients are known: one for each level of nesting.
-	calls      calls.Table
+	inbound  *message.Inbound
+	outbound *message.Outbound // Nil without Config.History.
+	pool     *peer.Pool
+	buffers  [][]byte // Buffers for messages that are encoded before their recipients are known: one for each level of nesting.
+	calls    calls.Table
 
 	tag        uint32
 	running    bool      // A frame is under way.
@@ -131,17 +126,6 @@ func (c *endpointCore) setUp(end endpoint, config Config) {
 	c.calls = calls.New(config.Calls)
 	c.calls.Late, c.calls.Tell = ErrDeadline, c.tellCaller
 	c.arrived = c.queueArrival
-	for id := range c.sizes {
-		c.sizes[id] = message.NoSize
-	}
-	for _, h := range c.protocol.types.Handled {
-		if h.Role == registry.Alone && h.Type.Direction.Allows(c.server == nil) && (c.client != nil || !h.Type.OwnerOnly) {
-			c.plain[h.Type.ID()], c.sizes[h.Type.ID()] = h.Type.Codec, h.Type.Codec.AlwaysLegal()
-		}
-		if h.Role == registry.Alone && h.Type.Direction.Allows(c.server != nil) && !h.Type.OwnerOnly && h.Type.Channel == 0 && config.History == 0 {
-			c.types.Allow(h.Type)
-		}
-	}
 }
 
 // stage returns the present stage of the frame. Outside of a frame it returns tick.Update.

@@ -228,7 +228,6 @@ func (s *Server) Extend(h ServerHooks) {
 		panic("netcode: Server.Extend: a packet section is a matter of both ends: call Extend of the protocol")
 	}
 	s.addHooks(&h)
-	s.recipients = recipientCache{} // Send does not check the hooks for cached recipients.
 	for _, c := range s.sessions {
 		s.tellSent(c)
 		if h.Opened != nil && (c.state == connected || c.state == leaving) {

@@ -194,7 +194,7 @@ func (m *RawMessage) Send(to *Session, about NetworkID, body []byte) error {
 		p.Flags, p.Entity = wire.FlagEntity, about
 	}
 	if to.link.near != nil {
-		return to.link.handBytes(0, &p, body)
+		return to.link.deliverLocal(0, &p, body)
 	}
 	return to.server.push(&to.link, m.Name, &p, body)
 }
@@ -238,7 +238,7 @@ func (r *recaller) Amend(kind wire.MessageType, body []byte) int {
 	s := r.session.server
 	switch raw := s.protocol.rawOf[kind]; {
 	case raw == nil:
-		return copy(body, s.unseen(r.session, kind, body))
+		return copy(body, s.hideNames(r.session, kind, body))
 	case raw != r.raw:
 		return len(body)
 	}

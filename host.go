@@ -137,7 +137,7 @@ func (s *Server) Seat(id ClientID) (*Session, error) {
 func (s *Server) ClientsFrom(id ClientID) { s.door.LastID = max(s.door.LastID, id-1) }
 
 // Say gives the server a message of a recorded player, which its handlers get in the message's stage of this frame: Type, Stage, Channel, Entity and
-// Body count. It keeps nothing of m. The errors are ErrPosted, for what no client may send, and those of message.Inbound.PushNear.
+// Body count. It keeps nothing of m. The errors are ErrPosted, for what no client may send, and those of message.Inbound.PushLocal.
 func (c *Session) Say(m *Posted) error {
 	s := c.server
 	of, ok := s.protocol.types.Messages.Lookup(m.Type)
@@ -146,7 +146,7 @@ func (c *Session) Say(m *Posted) error {
 	}
 	s.inbound.Queue(true)
 	defer s.inbound.Queue(false)
-	return s.inbound.PushNear(c.link.Source, &message.Message{Type: m.Type, Stage: m.Stage, Channel: m.Channel, Entity: m.Entity}, m.Body)
+	return s.inbound.PushLocal(c.link.Source, &message.Message{Type: m.Type, Stage: m.Stage, Channel: m.Channel, Entity: m.Entity}, m.Body)
 }
 
 // Unseat ends the session of a recorded player; any other stays. orderly is that of a client that has closed: its messages are handled first.

@@ -15,7 +15,6 @@ import (
 // packetContents has the effect of the messages of one packet. Its slices point into the packet.
 type packetContents struct {
 	messages    int         // Messages for the game, and fragments of messages.
-	plain       bool        // All of them are in endpointCore.plains.
 	snapshot    []byte      // May be nil.
 	closed      *peer.Error // Nil without a close message.
 	resync      bool
@@ -32,26 +31,11 @@ type packetContents struct {
 // no honest peer sent this packet.
 func (c *endpointCore) judgePacket(l *connection, in *peer.Incoming) (packetContents, *peer.Error) {
 	var got packetContents
-	found, r := c.plains[:0], in.Messages()
-	for {
-		found = r.Plain(&c.sizes, found)
-		if !r.Next() {
-			break
-		}
-		if r.Channel == 0 && r.Header.Flags == 0 {
-			if codec := c.plain[r.Header.Type]; codec != nil && codec.Check(c.inbound.Scratch(), r.Payload) {
-				at := uint32(r.Start() - wire.MessageHeaderSize)
-				found = append(found, message.Simple{At: at, Count: 1, Size: r.Header.Size, Type: r.Header.Type})
-				continue
-			}
-		}
-		if err := c.judgeOther(l, &r, &got); err != nil {
+	r := in.Messages()
+	for r.Next() {
+		if err := c.judgeMessage(l, &r, &got); err != nil {
 			return packetContents{}, closeError(err)
 		}
-	}
-	c.plains, got.plain = found, got.messages == 0
-	for i := range found {
-		got.messages += int(found[i].Count)
 	}
 	if err := r.Err(); err != nil {
 		return packetContents{}, closeError(err)
@@ -68,8 +52,8 @@ func closeError(err error) *peer.Error {
 	return &peer.Error{Reason: reason, Detail: err.Error()}
 }
 
-// judgeOther validates a message other than a legal message of the game on channel 0 of Unreliable without flags.
-func (c *endpointCore) judgeOther(l *connection, r *peer.Reader, got *packetContents) error {
+// judgeMessage validates a message.
+func (c *endpointCore) judgeMessage(l *connection, r *peer.Reader, got *packetContents) error {
 	h := r.Header
 	if h.Type < wire.FirstUserMessage && c.sections.in[h.Type] != nil {
 		var from *Session // Nil on a client.
@@ -90,18 +74,18 @@ func (c *endpointCore) judgeOther(l *connection, r *peer.Reader, got *packetCont
 		}
 		return got.take(h, r.Payload, c.role)
 	}
-	if err := l.Arrivals.Judge(r.Channel, h, r.Payload); err != nil {
+	var a peer.Arrival
+	if err := a.Open(r.Channel, h, r.Payload); err != nil {
+		return err
+	}
+	if err := l.Arrivals.Judge(&a); err != nil {
 		return err
 	}
 	got.messages++
 	if h.Type == wire.MessageFragment {
 		return nil
 	}
-	var a peer.Arrival
-	if err := a.Open(r.Channel, h, r.Payload); err != nil {
-		return err
-	}
-	return c.judgeMessage(&a)
+	return c.judgeWhole(&a)
 }
 
 // take validates one of netcode's own messages. A packet has at most one of each kind.
@@ -143,9 +127,9 @@ func isPadding(b []byte) bool {
 	return true
 }
 
-// judgeMessage validates a whole message of the game, or a refusal: the direction of its type, its fields, and that it
+// judgeWhole validates a whole message of the game, or a refusal: the direction of its type, its fields, and that it
 // belongs to a call if and only if its type does. A message of an unregistered type is legal and has no effect.
-func (c *endpointCore) judgeMessage(a *peer.Arrival) error {
+func (c *endpointCore) judgeWhole(a *peer.Arrival) error {
 	h := a.Header
 	if h.Type == wire.MessageRefusal {
 		if !peer.LegalRefusal(a.Body) {
@@ -172,27 +156,13 @@ func (c *endpointCore) judgeMessage(a *peer.Arrival) error {
 }
 
 // queue puts the game's messages of a validated packet into the queues of Dispatch. The error is a reason to end the
-// connection that appears only now: contradicting messages, or fragments that form no message. plain means that
-// judgePacket has listed all of them.
-func (c *endpointCore) queue(l *connection, in *peer.Incoming, plain bool) *peer.Error {
+// connection that appears only now: contradicting messages, or fragments that form no message.
+func (c *endpointCore) queue(l *connection, in *peer.Incoming) *peer.Error {
 	c.inbound.From(l.Source, c.frame.Clock.Tick(), c.frame.Now)
-	if plain {
-		c.inbound.PushSimple(in.Batches, c.plains)
-		l.NoteMessages()
-		return nil
-	}
 	c.from, c.fault = l, nil
 	r := in.Messages()
 	for r.Next() {
 		h := r.Header
-		if r.Channel == 0 && h.Flags == 0 && h.Type >= wire.FirstUserMessage {
-			if c.unknown(h.Type) {
-				c.noteUnknown(h.Type)
-				continue
-			}
-			_ = c.inbound.PushPlain(h.Type, h.Stage, r.Payload) // PushPlain counts refusals.
-			continue
-		}
 		if h.Type < wire.FirstUserMessage && h.Type != wire.MessageFragment && h.Type != wire.MessageRefusal {
 			continue
 		}
@@ -213,7 +183,7 @@ func (c *endpointCore) queueArrival(a *peer.Arrival) {
 		return
 	}
 	if a.Header.Size == 0 {
-		if c.fault = c.judgeMessage(a); c.fault != nil {
+		if c.fault = c.judgeWhole(a); c.fault != nil {
 			return
 		}
 	}
@@ -329,32 +299,13 @@ func (c *Client) ready(_ wire.ClientID, id wire.NetworkID, state tick.Tick) bool
 	return e.ID.Generation > id.Generation || e.ID == id && e.Tick >= state && (c.applied || !c.replica.HasChanged(id.Index))
 }
 
-// hand passes a message to the other end of a link in this process.
-func hand[T any](l *connection, sender wire.ClientID, of *message.Type, codec *message.CodecOf[T], p *peer.Post, m *T) error {
+// deliverLocal passes an encoded message to the other end of a link in this process.
+func (l *connection) deliverLocal(sender wire.ClientID, p *peer.Post, body []byte) error {
 	if l.near.inbound == nil {
 		return nil // The session of a recorded player.
 	}
-	local := nearMessage(p)
-	return message.PostNear(l.near.inbound, l.near.sourceOf(sender), of, codec, &local, m)
-}
-
-// handBytes is hand for an encoded message.
-func (l *connection) handBytes(sender wire.ClientID, p *peer.Post, body []byte) error {
-	if l.near.inbound == nil {
-		return nil
-	}
-	local := nearMessage(p)
-	return l.near.inbound.PushNear(l.near.sourceOf(sender), &local, body)
-}
-
-// nearMessage returns a message in the form for an end in this process.
-func nearMessage(p *peer.Post) message.Message {
-	m := message.Message{Type: p.Type, Stage: p.Stage, Channel: p.Channel, Entity: p.Entity, Call: p.Call}
-	m.HasCall = p.Flags&wire.FlagCall != 0
-	if p.Flags&wire.FlagTick != 0 {
-		m.NotBefore = p.Tick
-	}
-	return m
+	local := localMessage(p)
+	return l.near.inbound.PushLocal(l.near.sourceOf(sender), &local, body)
 }
 
 // sourceOf returns the source of messages from an end in this process.

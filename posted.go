@@ -84,7 +84,7 @@ func (s *Server) Post(m *Posted, names func(NetworkID) NetworkID) error {
 	}
 	buffer := s.borrow(max(of.Codec.Size(), len(m.Body)))
 	defer s.giveBack(buffer)
-	return s.endpointCore.sendToMany(to, of, &p, s.renamed(m, names, buffer))
+	return s.sendToMany(to, of, &p, s.renamed(m, names, buffer))
 }
 
 // renamed writes a body into a buffer and replaces its entity references by the results of names.

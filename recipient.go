@@ -4,7 +4,6 @@ import (
 	"time"
 
 	"github.com/arche-netcode/netcode/internal/held"
-	"github.com/arche-netcode/netcode/peer"
 	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/wire"
 )
@@ -144,38 +143,3 @@ func AfterAllState() How { return How{what: howAfter, after: held.AfterAll} }
 
 // Within gives a Call a deadline in the time of the end that asks; the default is 5 s.
 func Within(d time.Duration) How { return How{what: howWithin, within: d} }
-
-// numRecipients is the number of places of a recipientCache.
-const numRecipients = 256
-
-// recipientCache finds the queue of a connected end in another process by its id. Two ends with the same place replace each
-// other.
-type recipientCache [numRecipients]recipientQueue
-
-// recipientQueue is one place. Its queue is nil where there is none.
-type recipientQueue struct {
-	queue *peer.Outgoing
-	id    wire.ClientID
-}
-
-// open stores a connection that messages can be sent on.
-func (d *recipientCache) open(l *connection) {
-	if e := &d[l.Remote%numRecipients]; e.queue != l.Outgoing {
-		*e = recipientQueue{queue: l.Outgoing, id: l.Remote}
-	}
-}
-
-// shut removes the connection to an end.
-func (d *recipientCache) shut(id wire.ClientID) {
-	if e := &d[id%numRecipients]; e.id == id {
-		*e = recipientQueue{}
-	}
-}
-
-// to returns the queue for one other end; nil if it is not stored.
-func (d *recipientCache) to(to Recipient) *peer.Outgoing {
-	if e := &d[to.who%numRecipients]; uint64(e.id) == to.who && to.kind == toOne {
-		return e.queue
-	}
-	return nil
-}

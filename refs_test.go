@@ -146,3 +146,25 @@ func TestMessagesThatNameAllocateNothing(t *testing.T) {
 	alloctest.Zero(t, 100, play)
 	require.Greater(t, handled, before+400)
 }
+
+// A message to a host's player alone hides names as one to several clients does.
+func TestMessagesToAHostNameOnlyVisibleEntities(t *testing.T) {
+	p := protocol()
+	var got []naming
+	netcode.Handle(p, func(_ *netcode.Context, m *naming) { got = append(got, *m) })
+	server, err := netcode.NewServer(p, netcode.Config{})
+	require.NoError(t, err)
+	client, err := netcode.NewClient(p, netcode.Config{})
+	require.NoError(t, err)
+	require.NoError(t, netcode.Host(server, client))
+	h := &hosting{server: server, client: client}
+	open, secret := server.Spawn(), server.Spawn()
+	h.frame()
+	server.Hide(client.ID(), secret)
+	for _, to := range []netcode.Recipient{netcode.To(client.ID()), netcode.ToAll(), netcode.ToMany([]netcode.ClientID{client.ID()})} {
+		got = nil
+		require.NoError(t, netcode.Send(server, to, &naming{From: secret, Number: 7, Targets: [2]wire.NetworkID{open, secret}}))
+		h.frame()
+		require.Equal(t, []naming{{Number: 7, Targets: [2]wire.NetworkID{open, {}}}}, got)
+	}
+}

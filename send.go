@@ -9,7 +9,6 @@ import (
 	"github.com/arche-netcode/netcode/internal/registry"
 	"github.com/arche-netcode/netcode/message"
 	"github.com/arche-netcode/netcode/peer"
-	"github.com/arche-netcode/netcode/quantize"
 	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/wire"
 )
@@ -33,22 +32,6 @@ func Send[T any](end Endpoint, to Recipient, m *T, how ...How) error {
 	if c == nil {
 		return ErrNoEnd
 	}
-	if codec, short := message.FastCodecOf[T](&c.types); short.Known && len(how) == 0 && m != nil {
-		if queue := c.recipients.to(to); queue != nil {
-			header := short.Header
-			if !short.Given {
-				header |= uint32(c.stage()) << 8
-			}
-			room := queue.Put(header)
-			if room == nil {
-				room = queue.PutFirst(header)
-			}
-			if room != nil {
-				codec.Copy(room, m)
-				return nil
-			}
-		}
-	}
 	return post(c, to, m, how, callOf{})
 }
 
@@ -63,12 +46,12 @@ type callOf struct {
 	role   registry.Role
 }
 
-// post sends a message to this end itself, to one other end, or to several.
+// post encodes a message and sends it to this end itself, to one other end, or to several.
 func post[T any](c *endpointCore, to Recipient, m *T, how []How, call callOf) error {
 	if c == nil {
 		return ErrNoEnd
 	}
-	of, codec := message.TypeOf[T](&c.protocol.types.Messages, &c.types)
+	of, codec := message.TypeOf[T](&c.protocol.types.Messages)
 	if of == nil {
 		return fmt.Errorf("%w: %s", ErrNotRegistered, reflect.TypeFor[T]())
 	}
@@ -83,107 +66,70 @@ func post[T any](c *endpointCore, to Recipient, m *T, how []How, call callOf) er
 	switch {
 	case err != nil:
 		return err
-	case way == toSelf:
-		local := localMessage(&p.Post)
-		return message.PostSelf(c.inbound, of, codec, &local, m)
-	case !of.Direction.Allows(c.server != nil):
+	case way != toSelf && !of.Direction.Allows(c.server != nil):
 		return c.wrongWay(of)
-	case way == toOne:
-		return write(c, l, of, codec, &p, m)
 	}
-	buffer := c.borrow(codec.Size())
-	n, err := codec.Encode(c.inbound.Scratch(), buffer, m)
-	if err == nil {
-		c.tellPosted(to, &p, buffer[:n])
-		err = c.sendToMany(to, of, &p, buffer[:n])
-	}
-	c.giveBack(buffer)
-	return err
-}
-
-// write encodes a message directly into the queue of one peer.
-func write[T any](c *endpointCore, l *connection, of *message.Type, codec *message.CodecOf[T], to *held.Envelope, m *T) error {
-	p := &to.Post
-	tapped := c.tapped()
-	if l.near != nil && !tapped {
-		return hand(l, c.inbound.Local().ID(), of, codec, p, m)
-	}
-	if l.older.Lacks(p.Type) {
-		return l.leaveOut(p, of.Name)
-	}
-	if !tapped {
-		c.recipients.open(l)
-	}
-	if c.client != nil {
-		c.client.awaitAction(to)
-	}
-	waits := c.holdsBack(l, to)
-	if waits || tapped || c.server != nil && c.server.store.Reserves() && c.protocol.types.Naming[p.Type] != nil {
-		return writeHeld(c, l, of, codec, to, m, waits)
-	}
-	scratch := c.inbound.Scratch()
-	bound, err := codec.SizeBound(scratch, m)
-	if err != nil {
-		return err
-	}
-	if codec.Size() < 0 {
-		return writeAside(c, l, of, codec, p, m, bound)
-	}
-	room, err := l.Outgoing.Reserve(p, bound)
-	if err != nil {
-		return l.failed(err, of.Name, p, bound)
-	}
-	n, err := codec.Encode(scratch, room[:bound], m)
-	if err != nil {
-		l.Outgoing.Cancel()
-		return err
-	}
-	if c.server != nil && c.protocol.types.Naming[p.Type] != nil {
-		n = copy(room, c.server.unseen(c.server.client(l.Remote), p.Type, room[:n]))
-	}
-	l.Outgoing.Commit(n)
-	c.record(l.Remote, p, room[:n])
-	return nil
-}
-
-// writeHeld is write for a message that is or may be held back, for example because it names an entity that is not
-// captured yet. It also sends messages that extensions are told of.
-func writeHeld[T any](c *endpointCore, l *connection, of *message.Type, codec *message.CodecOf[T], to *held.Envelope, m *T, waits bool) error {
-	buffer := c.borrow(codec.Size())
-	n, err := codec.Encode(c.inbound.Scratch(), buffer, m)
-	if err == nil && l.near == nil && c.server != nil && c.server.namesEarly(to.Type, buffer[:n]) {
-		c.server.awaitBirth(to)
-		waits = true
-	}
+	bound, err := codec.SizeBound(c.inbound.Scratch(), m)
 	switch {
 	case err != nil:
-	case l.near != nil:
-		err = l.handBytes(c.inbound.Local().ID(), &to.Post, buffer[:n])
-	case waits:
-		err = l.delay(to, of.Name, buffer[:n])
-	default:
-		err = c.push(l, of.Name, &to.Post, c.server.unseen(c.server.client(l.Remote), to.Type, buffer[:n]))
+		return err
+	case bound > largest:
+		c.stats.TooLarge++
+		return &TooLargeError{Name: of.Name, Size: bound, Max: c.largestTo(l, &p.Post)}
 	}
-	if err == nil {
-		c.tellPosted(To(l.Remote), to, buffer[:n])
+	buffer := c.borrow(bound) // A Serialize method, and a handler in this process, may send further messages.
+	defer c.giveBack(buffer)
+	n, err := codec.Encode(c.inbound.Scratch(), buffer[:bound], m)
+	if err != nil {
+		return err
 	}
-	c.giveBack(buffer)
-	return err
+	return c.sendEncoded(l, way, to, of, &p, buffer[:n])
 }
 
-// writeAside is write for a type with a Serialize method. The method may itself send messages, which would use the room
-// reserved for this message. Therefore it writes into a buffer of its own.
-func writeAside[T any](c *endpointCore, l *connection, of *message.Type, codec *message.CodecOf[T], p *peer.Post, m *T, bound int) error {
-	if bound > largest {
-		return l.failed(peer.ErrTooLarge, of.Name, p, bound)
+// sendEncoded sends an encoded message on its route, and passes it to the extensions with a Posted hook.
+func (c *endpointCore) sendEncoded(l *connection, way recipientKind, to Recipient, of *message.Type, p *held.Envelope, body []byte) error {
+	switch way {
+	case toSelf:
+		local := localMessage(&p.Post)
+		return c.inbound.PushLocal(c.inbound.Local(), &local, body)
+	case toOne:
+		err := c.sendToOne(l, of, p, body)
+		if err == nil {
+			c.tellPosted(To(l.Remote), p, body)
+		}
+		return err
 	}
-	buffer := c.borrow(bound)
-	n, err := codec.Encode(c.inbound.Scratch(), buffer[:bound], m)
-	if err == nil {
-		err = c.push(l, of.Name, p, buffer[:n])
+	c.tellPosted(to, p, body)
+	return c.server.sendToMany(to, of, p, body)
+}
+
+// sendToOne sends an encoded message to one other end: in this process at once, else into the queue of its connection,
+// or held back until the other end has what the message needs.
+func (c *endpointCore) sendToOne(l *connection, of *message.Type, p *held.Envelope, body []byte) error {
+	s := c.server
+	switch {
+	case l.near != nil:
+		if s != nil {
+			body = s.hideNames(s.client(l.Remote), p.Type, body)
+		}
+		return l.deliverLocal(c.inbound.Local().ID(), &p.Post, body)
+	case l.older.Lacks(p.Type):
+		return l.leaveOut(&p.Post, of.Name)
+	case s == nil:
+		c.client.awaitAction(p)
 	}
-	c.giveBack(buffer)
-	return err
+	waits := c.holdsBack(l, p)
+	if s != nil && s.namesEarly(p.Type, body) {
+		s.awaitBirth(p)
+		waits = true
+	}
+	if waits {
+		return l.delay(p, of.Name, body)
+	}
+	if s != nil {
+		body = s.hideNames(s.client(l.Remote), p.Type, body)
+	}
+	return c.push(l, of.Name, &p.Post, body)
 }
 
 // push queues an encoded message to one peer and stores it in the history.
@@ -288,14 +234,19 @@ func localMessage(p *peer.Post) message.Message {
 // largest bounds the size of a body: more than any channel accepts.
 const largest = peer.InitialCredit
 
-// borrow returns a buffer for an encoded message; a negative size means unknown. Handlers that are called meanwhile get
-// other buffers.
+// largestTo returns the maximum size of a body to one end; l is nil for several.
+func (c *endpointCore) largestTo(l *connection, p *peer.Post) int {
+	if l == nil || l.Outgoing == nil {
+		return largest
+	}
+	return l.Outgoing.MaxBody(p)
+}
+
+// borrow returns a buffer of at least size bytes for an encoded message. Handlers that are called meanwhile get other
+// buffers.
 func (c *endpointCore) borrow(size int) (b []byte) {
 	if last := len(c.buffers) - 1; last >= 0 {
 		b, c.buffers = c.buffers[last], c.buffers[:last]
-	}
-	if size < 0 {
-		size = largest
 	}
 	if cap(b) < size {
 		b = make([]byte, size)
@@ -308,50 +259,51 @@ func (c *endpointCore) giveBack(b []byte) { c.buffers = append(c.buffers, b) }
 
 // sendToMany sends an encoded message to several clients: first over the network, then to the player in this process,
 // whose handler may run at once.
-func (c *endpointCore) sendToMany(to Recipient, of *message.Type, p *held.Envelope, body []byte) error {
-	if to.kind == toSeers && !p.AboutEntity() && c.server.store.Reserved(to.entity()) {
+func (s *Server) sendToMany(to Recipient, of *message.Type, p *held.Envelope, body []byte) error {
+	if to.kind == toSeers && !p.AboutEntity() && s.store.Reserved(to.entity()) {
 		p.Seers = to.entity() // The clients that see the entity are not known yet.
 	}
-	first, near := c.server.sendToMany(to, of, p, body, false)
-	if near {
-		err, _ := c.server.sendToMany(to, of, p, body, true)
-		first = either(first, err)
-	}
-	return first
+	first := s.sendToEach(to, of, p, body, false)
+	return either(first, s.sendToEach(to, of, p, body, true))
 }
 
-// sendToMany sends to the clients of a Recipient in this process, if here, otherwise to the remote ones. near reports
-// whether there is one in this process.
-func (s *Server) sendToMany(to Recipient, of *message.Type, p *held.Envelope, body []byte, here bool) (first error, near bool) {
+// sendToEach sends to the clients of a Recipient in this process, if local, otherwise to the remote ones.
+func (s *Server) sendToEach(to Recipient, of *message.Type, p *held.Envelope, body []byte, local bool) (first error) {
 	if to.kind == toMany {
 		for _, id := range to.many() {
 			switch l := s.client(id); {
 			case id == 0:
-			case l == nil && !here:
+			case l == nil:
 				first = either(first, ErrNotConnected)
-			case l != nil && (l.link.near != nil) == here:
-				first = either(first, s.sendToOne(l, of, p, body))
-			case l != nil && l.link.near != nil:
-				near = true
+			case (l.link.near != nil) == local:
+				first = either(first, s.sendToSeer(l, of, p, body))
 			}
 		}
-		return first, near
+		return first
 	}
 	for _, l := range s.sessions {
-		if l.state != connected || (to.kind == toAllBut && l.id == to.client()) || (to.kind == toSeers && !s.maySee(l, to.entity())) {
+		if l.state != connected || (l.link.near != nil) != local || (to.kind == toAllBut && l.id == to.client()) || (to.kind == toSeers && !s.maySee(l, to.entity())) {
 			continue
 		}
-		if (l.link.near != nil) != here {
-			near = near || l.link.near != nil
-			continue
+		if err := s.sendToSeer(l, of, p, body); !errors.Is(err, ErrNotVisible) { // ToAll excludes clients that may not see the entity.
+			first = either(first, err)
 		}
-		err := s.sendToOne(l, of, p, body)
-		if errors.Is(err, ErrNotVisible) {
-			continue // ToAll excludes clients that may not see the entity.
-		}
-		first = either(first, err)
 	}
-	return first, near
+	return first
+}
+
+// sendToSeer sends an encoded message to one of several clients, if the client may see the message's entity. A client whose
+// reliable queue is full loses its connection.
+func (s *Server) sendToSeer(c *Session, of *message.Type, p *held.Envelope, body []byte) error {
+	if p.AboutEntity() && !s.maySee(c, p.Entity) {
+		return ErrNotVisible
+	}
+	err := s.sendToOne(&c.link, of, p, body)
+	if errors.Is(err, ErrBackPressure) {
+		s.stats.QueueOverflows++
+		s.self.closeFor(c.id, &peer.Error{Reason: peer.ReasonQueueOverflow, Detail: "too many reliable messages wait"})
+	}
+	return err
 }
 
 // either returns a, or b if a is nil.
@@ -438,160 +390,4 @@ func (c *endpointCore) routeTo(id, local wire.ClientID, p *peer.Post) (*connecti
 		return nil, toOne, ErrNotVisible
 	}
 	return &s.link, toOne, nil
-}
-
-// sendToOne sends an encoded message to one of several clients.
-func (s *Server) sendToOne(c *Session, of *message.Type, to *held.Envelope, body []byte) error {
-	p := &to.Post
-	if p.Flags&wire.FlagEntity != 0 && !s.maySee(c, p.Entity) {
-		return ErrNotVisible
-	}
-	early := s.namesEarly(p.Type, body)
-	if !early || c.link.near != nil {
-		body = s.unseen(c, p.Type, body)
-	}
-	if c.link.near != nil {
-		return c.link.handBytes(0, p, body)
-	}
-	if c.link.older.Lacks(p.Type) {
-		return c.link.leaveOut(p, of.Name)
-	}
-	var err error
-	waits := s.holdsBack(&c.link, to)
-	if early {
-		s.awaitBirth(to)
-	}
-	if waits || early {
-		err = c.link.delay(to, of.Name, body)
-	} else {
-		err = s.push(&c.link, of.Name, p, body)
-	}
-	if errors.Is(err, ErrBackPressure) {
-		s.stats.QueueOverflows++
-		s.self.closeFor(c.id, &peer.Error{Reason: peer.ReasonQueueOverflow, Detail: "too many reliable messages wait"})
-	}
-	return err
-}
-
-// sees reports whether an entity is alive and a client may see it.
-func (s *Server) sees(c *Session, entity wire.NetworkID) bool {
-	if !s.store.Alive(entity) {
-		return false
-	}
-	s.steps.observe(c)
-	return c.view.Visible(entity)
-}
-
-// maySee is sees for messages of the server. It is true for an entity with a reserved id: the message is held back until
-// the next capture.
-func (s *Server) maySee(c *Session, entity wire.NetworkID) bool {
-	return s.store.Reserved(entity) || s.sees(c, entity)
-}
-
-// namesEarly reports whether an encoded message refers to an entity with a reserved id, whose visibility is not known
-// yet.
-func (s *Server) namesEarly(kind wire.MessageType, body []byte) bool {
-	if !s.store.Reserves() {
-		return false
-	}
-	plan, row := s.namesOf(kind, body)
-	if plan == nil {
-		return false
-	}
-	for _, lane := range plan.Refs() {
-		if s.store.Reserved(wire.NetworkID{Index: row[lane], Generation: row[lane+1]}) {
-			return true
-		}
-	}
-	return false
-}
-
-// awaitBirth holds a message back until the next capture, since it refers to an entity that is not captured yet.
-func (s *Server) awaitBirth(p *held.Envelope) { p.AsOf = max(p.AsOf, s.nextCapture(s.store.Tick())) }
-
-// MayConcern reports whether a message of a client may name an entity: it is alive and the client may see it. A message about
-// any other entity never waits for it. Stats.NotVisible counts refusals.
-func (s *Server) MayConcern(client ClientID, entity NetworkID) bool {
-	c := s.client(client)
-	may := c != nil && s.sees(c, entity)
-	if !may {
-		s.stats.NotVisible++
-	}
-	return may
-}
-
-// exists returns whether a message about an entity may be handled. The server makes all entities: an entity that is not
-// alive never arrives.
-func (s *Server) exists(entity wire.NetworkID) message.Existence {
-	if s.Has(entity) {
-		return message.Exists
-	}
-	return message.Never
-}
-
-// ready reports whether the client's state of an entity, as of one of its ticks, has arrived and was applied. It is true
-// for an entity that is dead or that the client no longer sends.
-func (s *Server) ready(from wire.ClientID, entity wire.NetworkID, state tick.Tick) bool {
-	c := s.present(from)
-	if c == nil || c.upstream == nil || !s.store.Alive(entity) {
-		return true
-	}
-	e := c.upstream.Entity(entity.Index)
-	return e.ID.Generation > entity.Generation || e.ID == entity && e.Tick >= state && !c.upstream.HasChanged(entity.Index)
-}
-
-// SetOwner sets the client that an entity belongs to; 0 is the server, to which all belong at first. It returns false if there
-// is no such entity. ToOwner and OwnerOnly use it.
-func (s *Server) SetOwner(entity NetworkID, owner ClientID) bool {
-	return s.store.SetOwner(entity, owner)
-}
-
-// Owner returns the client that an entity belongs to; 0 is the server, also for an entity that is not alive.
-func (s *Server) Owner(entity NetworkID) ClientID { return s.store.Owner(entity) }
-
-// unseen clears the entity references of an encoded message that the client may not see now. It returns body if it clears
-// none, otherwise bytes that are valid until the next call. It reads only types with entity fields.
-func (s *Server) unseen(c *Session, kind wire.MessageType, body []byte) []byte {
-	if c == nil {
-		return body
-	}
-	plan, row := s.namesOf(kind, body)
-	if plan == nil {
-		return body
-	}
-	hidden := false
-	for _, lane := range plan.Refs() {
-		id := wire.NetworkID{Index: row[lane], Generation: row[lane+1]}
-		if id.Generation != 0 && !s.sees(c, id) && (c.link.near == nil || !s.store.Reserved(id)) {
-			row[lane], row[lane+1] = 0, 0
-			hidden = true
-		}
-	}
-	if !hidden {
-		return body
-	}
-	size := (plan.Bits() + 7) / 8
-	if cap(s.body) < size {
-		s.body = make([]byte, size)
-	}
-	w := wire.NewBitWriter(s.body[:size])
-	plan.WriteRow(&w, row)
-	return s.body[:w.Finish()]
-}
-
-// namesOf decodes an encoded message of a type with entity fields. The plan is nil for other types. The row is valid
-// until the next call.
-func (s *Server) namesOf(kind wire.MessageType, body []byte) (*quantize.Plan, []uint32) {
-	plan := s.protocol.types.Naming[kind]
-	if plan == nil {
-		return nil, nil
-	}
-	if cap(s.row) < plan.Lanes() {
-		s.row = make([]uint32, plan.Lanes())
-	}
-	r, row := wire.NewBitReader(body), s.row[:plan.Lanes()]
-	if !plan.ReadRow(&r, row) {
-		return nil, nil // Encode has written the body, so that this never happens.
-	}
-	return plan, row
 }

@@ -452,7 +452,6 @@ func (s *Server) Why(client ClientID, entity NetworkID) (names []string) {
 func (s *Server) forget(c *Session) {
 	if s.byID[c.id] == c { // The player may have returned with the same id.
 		delete(s.byID, c.id)
-		s.recipients.shut(c.id)
 	}
 }
 

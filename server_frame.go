@@ -114,7 +114,7 @@ func (s *Server) receivePacket(c *Session, packet []byte) {
 		s.sections.take(c, content.sections)
 	}
 	if content.messages > 0 {
-		if reason := s.queue(&c.link, &in, content.plain); reason != nil {
+		if reason := s.queue(&c.link, &in); reason != nil {
 			s.refusePacket(c, reason)
 			return
 		}

@@ -144,7 +144,6 @@ func (s *Server) startLeaving(c *Session, reason *peer.Error) {
 		return
 	}
 	s.move(c, leaving)
-	s.recipients.shut(c.id)
 	c.link.dropHeld()
 	c.link.StartDrain(reason)
 }

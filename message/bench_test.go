@@ -80,12 +80,12 @@ func (r *loadRig) frame() {
 	r.Begin(time.Duration(r.now)*time.Millisecond, r.now)
 	for i, packet := range r.load.packets {
 		r.From(r.sources[r.load.senders[i]], r.now, time.Duration(r.now))
-		for rest := r.Keep(packet); len(rest) > 0; {
+		for rest := packet; len(rest) > 0; {
 			var payload []byte
 			var of wire.MessageType
 			var stage tick.Stage
 			of, stage, payload, rest = next(rest)
-			_ = r.PushPlain(of, stage, payload)
+			_ = r.Push(&Message{Type: of, Stage: stage}, payload)
 		}
 	}
 	for stage := range tick.Stage(tick.NumStages) {

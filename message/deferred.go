@@ -419,16 +419,15 @@ func (in *Inbound) release(ctx *Context, s *Source, e *deferredMessage) {
 
 // rememberBody copies a message from outside the frame's bytes into the history, if there is room.
 func (in *Inbound) rememberBody(o *origin, m *Message, payload []byte, nested bool) {
-	f := in.cur
-	room := in.reserve(o.source, len(payload))
-	if room == nil {
+	start, ok := in.store(o.source, payload)
+	if !ok {
 		in.stats.Unrecorded++
 		return
 	}
-	copy(room, payload)
-	it := in.itemOf(m).at(len(f.bytes), len(payload), len(f.origins))
-	in.commit(o.source, len(payload))
-	f.origins = append(f.origins, *o)
+	f := in.cur
+	it := item{
+		start: uint32(start), size: uint16(len(payload)), origin: f.enterOrigin(o), extra: f.enterOptions(m), kind: m.Type, channel: m.Channel,
+	}
 	f.past = append(f.past, pastItem{item: it, stage: m.Stage, nested: nested})
 }
 

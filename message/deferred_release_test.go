@@ -116,7 +116,7 @@ func TestWaitingBytesAreBounded(t *testing.T) {
 	push := func(now, before tick.Tick, size int) {
 		in.Begin(time.Duration(now)*time.Millisecond, now)
 		in.From(source, now, time.Duration(now)*time.Millisecond)
-		_, c := TypeOf[words](&registry, new(Cache))
+		_, c := TypeOf[words](&registry)
 		body := make([]byte, 4+4*size)
 		n, err := c.Encode(in.Scratch(), body, &words{Of: make([]uint32, size)})
 		require.NoError(t, err)

@@ -5,14 +5,12 @@
 //   - loopback: delivery to oneself.
 //   - source: an end that sends messages; its connection stores a Source.
 //
-// Types. A Registry has the message types; a Cache finds one by its Go type. A FastCodec is the header of a simple message.
-// A Codec encodes and decodes values: CodecOf for a Go type, Raw for bytes that RawCalls decode. Bounded types have a known
-// maximum size; Sizes has the fixed sizes of all types. A Scratch is the working memory of codecs. A handler gets a Context
-// with the Endpoint that runs it.
+// Types. A Registry has the message types; TypeOf finds one by its Go type. A Codec encodes and decodes values:
+// CodecOf for a Go type, Raw for bytes that RawCalls decode. Bounded types have a known maximum size. A Scratch is the
+// working memory of codecs. A handler gets a Context with the Endpoint that runs it.
 //
-// Queues. An Inbound has one queue per stage, bounded by Limits; Existence tells it whether an entity exists. Simple
-// describes consecutive messages of one type and size without flags. With a history, a Frame has the received messages of
-// one frame, and Outbound records the sent ones.
+// Queues. An Inbound has one queue per stage, bounded by Limits; Existence tells it whether an entity exists. With a
+// history, a Frame has the received messages of one frame, and Outbound records the sent ones.
 //
 // Order. Within a stage, messages are handled in the order of their arrival. A message that a handler pushes for its own
 // stage waits for the next Drain. Unhandled messages come first in the next frame. Later messages overtake a message that
@@ -35,11 +33,10 @@
 //
 // Sending:
 //
-//	t, codec := TypeOf[T](registry, &cache)                           // nil, nil: not registered
+//	t, codec := TypeOf[T](registry)                                   // nil, nil: not registered
 //	bound, err := codec.SizeBound(scratch, &m)                        // room to reserve
-//	codec, short := FastCodecOf[T](&cache)                                // after TypeOf, for types of cache.Allow: Copy is enough
 //	n, err := codec.Encode(scratch, room, &m)                         // *FieldError, *BoundError, *SerializeError: do not send
-//	err = PostSelf(inbound, t, codec, &Message{Stage: …}, &m)         // to oneself
+//	err = inbound.PushLocal(source, &Message{…}, payload)             // to an end of this process, or to oneself
 //	outbound.Record(to, &Message{…}, payload)                         // with a history
 //
 // Receiving, each frame:
@@ -49,10 +46,7 @@
 //		t, ok := registry.Lookup(h.Type)                              // before the packet is acknowledged:
 //		ok = t.Codec.Check(scratch, body)                             // no effect
 //		inbound.From(&connection.source, tick, now)                   // once per packet
-//		inbound.PushSimple(batches, rows)                             // the packet's messages on channel 0 of Unreliable without flags; or
-//		batches = inbound.Keep(batches)                               // copies them once; the Reader then reads the copy
-//		err = inbound.PushPlain(h.Type, h.Stage, payload)             // channel 0 of Unreliable without flags
-//		err = inbound.Push(&Message{…}, body)                         // all others; ErrFull for a reliable one closes the connection
+//		err = inbound.Push(&Message{…}, body)                         // ErrFull for a reliable one closes the connection
 //	inbound.Drain(stage)                                              // at each stage, any number of times
 //	connection.source.TakeFreed(), .Fault()                           // for each connection: credit to grant, reason to close
 //
@@ -68,5 +62,4 @@
 //   - deferred.go: stores and releases messages that wait for a tick or an entity
 //   - history.go: messages of the last frames; handles them again
 //   - poison.go: overwrites values after their handler, with the tag netcode_debug
-//   - align_any.go, align_strict.go: whether a platform reads unaligned numbers
 package message

@@ -31,7 +31,6 @@ func (in *Inbound) Drain(stage tick.Stage) int {
 	}
 	if in.config.History == 0 && in.cur.waiting() == 0 {
 		in.empty()
-		in.fromAt, in.localAt = -1, -1
 	}
 	in.draining = false
 	return int(in.stats.Handled - before)
@@ -42,26 +41,21 @@ func (in *Inbound) Drain(stage tick.Stage) int {
 func (in *Inbound) drainQueue(q *queue, stage tick.Stage) (done bool) {
 	ctx := &in.contexts[0]
 	defer in.recovered(ctx)
-	at, f := -1, in.cur
+	described := false
+	var at uint32 // origin that ctx describes
 	in.depth = 1
 	for q.head < q.end {
 		it := q.items[q.head]
+		q.head++
 		if it.dead() {
-			q.head++
 			continue
 		}
-		if poisoning || it.origin() != at {
-			at = it.origin()
-			in.describe(ctx, &f.origins[at], stage)
+		q.live--
+		if poisoning || !described || it.origin != at {
+			described, at = true, it.origin
+			in.describe(ctx, &in.cur.origins[at], stage)
 		}
-		ctx.Type, ctx.Channel = it.typ(), it.channel()
-		if c := in.codecs[it.typ()]; c != nil && it.simple() {
-			c.handleRun(in, ctx, q)
-		} else {
-			q.head++
-			q.live--
-			in.drainSpecial(ctx, it)
-		}
+		in.drainOne(ctx, it)
 	}
 	in.depth = 0
 	return true
@@ -85,11 +79,11 @@ func (in *Inbound) recovered(ctx *Context) {
 func (in *Inbound) describe(ctx *Context, o *origin, stage tick.Stage) {
 	ctx.End, ctx.Local, ctx.Stage = in.config.End, in.config.Local, stage
 	ctx.Sender, ctx.Tick, ctx.Received = o.peer, o.tick, o.received
-	ctx.NotBefore, ctx.Entity, ctx.Call, ctx.HasCall = tick.None, wire.NetworkID{}, 0, false
 }
 
-// specify sets the context's fields of a message's options.
+// specify sets the context's fields of a message.
 func (ctx *Context) specify(m *Message) {
+	ctx.Type, ctx.Channel = m.Type, m.Channel
 	ctx.NotBefore, ctx.Entity, ctx.Call, ctx.HasCall = m.NotBefore, m.Entity, m.Call, m.HasCall
 }
 
@@ -110,49 +104,37 @@ func (in *Inbound) callOther(ctx *Context, c Codec, payload []byte) {
 	}
 }
 
-// drainSpecial handles a message that may have to wait or has a cost. It then resets the context for the next message.
-func (in *Inbound) drainSpecial(ctx *Context, it item) {
+// drainOne handles a queued message, defers it or drops it.
+func (in *Inbound) drainOne(ctx *Context, it item) {
 	f := in.cur
-	m := f.extra(it)
-	m.Type, m.Stage, m.Channel = it.typ(), ctx.Stage, it.channel()
-	o := f.origins[it.origin()]
-	switch why := in.verdict(o.source, &m, false); why {
+	m := f.options(it)
+	m.Type, m.Stage, m.Channel = it.kind, ctx.Stage, it.channel
+	o := &f.origins[it.origin]
+	s := o.source
+	switch why := in.verdict(s, &m, false); why {
 	case Exists:
 	case NotYet:
-		in.deferMessage(&o, &m, f.payload(it))
+		in.deferMessage(o, &m, f.payload(it))
 		return
 	default:
-		in.drop(o.source, &m, why)
+		in.drop(s, &m, why)
 		return
 	}
 	in.count(&m)
 	if in.config.History > 0 {
 		in.remember(it, m.Stage)
 	}
-	in.deliver(ctx, o.source, &m, f.payload(it))
+	in.deliver(ctx, s, &m, f.payload(it))
 }
 
 // deliver calls the handler of a message. It marks the message as done first, so that a panic cannot block its channel.
 func (in *Inbound) deliver(ctx *Context, s *Source, m *Message, payload []byte) {
 	s.handled(m)
-	ctx.Type, ctx.Channel = m.Type, m.Channel
 	ctx.specify(m)
 	in.call(ctx, payload)
-	ctx.specify(&Message{})
 	if poisoning {
 		poisonContext(ctx)
 	}
-}
-
-// pass drops the message at the head of a queue; its type has no handler.
-func (in *Inbound) pass(ctx *Context, q *queue) {
-	it := q.items[q.head]
-	q.head++
-	q.live--
-	if in.config.History > 0 {
-		in.remember(it, ctx.Stage)
-	}
-	in.unhandled(it.typ())
 }
 
 // count counts a message as handled or unhandled.

@@ -38,13 +38,13 @@ func (in *Inbound) fairQueueOf(stage tick.Stage) *fairQueue {
 	}
 	for ; c.from < q.head; c.from++ {
 		if it := q.items[c.from]; !it.dead() {
-			c.leave(in.cur.origins[it.origin()].source, stage, it)
+			c.leave(in.cur.origins[it.origin].source, stage, it)
 		}
 	}
 	for ; c.upto < len(q.items); c.upto++ {
 		c.next = append(c.next, 0)
 		if it := q.items[c.upto]; !it.dead() {
-			c.enter(in.cur.origins[it.origin()].source, stage, it)
+			c.enter(in.cur.origins[it.origin].source, stage, it)
 		}
 	}
 	return c
@@ -69,7 +69,7 @@ func (c *fairQueue) enter(s *Source, stage tick.Stage, it item) {
 	if e.count++; e.count == 1 {
 		c.present++
 	}
-	if !it.delivery().Reliable() {
+	if !it.channel.Delivery().Reliable() {
 		if e.loose++; e.loose == 1 {
 			e.first = int32(c.upto)
 		} else {
@@ -86,7 +86,7 @@ func (c *fairQueue) leave(s *Source, stage tick.Stage, it item) {
 	if e.count--; e.count == 0 {
 		c.present--
 	}
-	if !it.delivery().Reliable() {
+	if !it.channel.Delivery().Reliable() {
 		e.loose--
 		e.first = c.next[int(e.first)-c.base]
 	}
@@ -124,13 +124,12 @@ func (c *fairQueue) swap(a, b int, stage tick.Stage) {
 	c.sources[a].crowd[stage].at, c.sources[b].crowd[stage].at = a, b
 }
 
-// makeRoom makes room in a full queue for one message of the present source. The queue is divided equally among the
+// makeRoom makes room in a full queue for one message of a source. The queue is divided equally among the
 // sources that have messages in it; nobody loses part of their share. Sources above their share lose first: the oldest
 // unreliable message of the largest source. If these have only reliable messages, the largest source loses its
 // connection. If no other source can make room, a source at or above its share does so itself. Its unreliable message
 // never costs a connection.
-func (in *Inbound) makeRoom(stage tick.Stage, reliable bool) error {
-	s := in.from.source
+func (in *Inbound) makeRoom(s *Source, stage tick.Stage, reliable bool) error {
 	if s.fault != nil { // its connection is about to end: nobody makes room for this message
 		in.stats.Full++
 		return ErrFull
@@ -147,7 +146,7 @@ func (in *Inbound) makeRoom(stage tick.Stage, reliable bool) error {
 		return nil
 	}
 	if reliable || mine.count < share {
-		if most := in.most(c, stage, max(share, mine.count)); most != nil {
+		if most := c.most(s, stage, max(share, mine.count)); most != nil {
 			most.fail(ErrFull)
 			in.stats.Evicted += uint64(in.Drop(most))
 			return nil
@@ -166,16 +165,16 @@ func (in *Inbound) dropOldest(c *fairQueue, s *Source, stage tick.Stage) {
 	q := &in.cur.stages[stage]
 	it := &q.items[s.crowd[stage].first]
 	c.leave(s, stage, *it)
-	it.kill()
+	it.kind = 0
 	q.live--
 	in.stats.PerStage++
 }
 
-// most returns the source with the most messages in a stage, if it has more than least. Sources in this process are
-// skipped: their senders get an error at once.
-func (in *Inbound) most(c *fairQueue, stage tick.Stage, least int) (most *Source) {
+// most returns the other source with the most messages in a stage, if it has more than least. Sources in this process
+// are skipped: their senders get an error at once.
+func (c *fairQueue) most(but *Source, stage tick.Stage, least int) (most *Source) {
 	for _, s := range c.sources {
-		if n := s.crowd[stage].count; (n > least || most != nil && n == least && s.id < most.id) && !s.inside && s != in.from.source {
+		if n := s.crowd[stage].count; (n > least || most != nil && n == least && s.id < most.id) && !s.inside && s != but {
 			most, least = s, n
 		}
 	}
@@ -194,8 +193,8 @@ func (in *Inbound) Drop(s *Source) int {
 		q := &in.cur.stages[stage]
 		before := q.live
 		for i := q.head; i < len(q.items); i++ {
-			if it := q.items[i]; !it.dead() && in.cur.origins[it.origin()].source == s {
-				q.items[i].kill()
+			if it := q.items[i]; !it.dead() && in.cur.origins[it.origin].source == s {
+				q.items[i].kind = 0
 				q.live--
 				dropped++
 			}
@@ -223,8 +222,8 @@ func (in *Inbound) CountUnhandled(sources []*Source) {
 			continue
 		}
 		for _, it := range q.items[q.head:] {
-			if !it.dead() && it.delivery().Reliable() {
-				in.cur.origins[it.origin()].source.unhandled++
+			if !it.dead() && it.channel.Delivery().Reliable() {
+				in.cur.origins[it.origin].source.unhandled++
 			}
 		}
 	}

@@ -17,14 +17,7 @@ func (c *CodecOf[T]) Handle(ctx *Context, payload []byte) bool {
 		s = &Scratch{}
 	}
 	b := borrow[T](s, c.number)
-	ok := false
-	if c.way == byCopy { // not in Decode, which is too large to be inlined
-		if ok = len(payload) == c.size && c.exact.finite(payload); ok {
-			c.load(&b.value, payload)
-		}
-	} else {
-		ok = c.Decode(s, payload, &b.value)
-	}
+	ok := c.Decode(s, payload, &b.value)
 	if ok && c.handle != nil {
 		c.handle(ctx, &b.value)
 		if poisoning {
@@ -33,75 +26,6 @@ func (c *CodecOf[T]) Handle(ctx *Context, payload []byte) bool {
 	}
 	b.giveBack()
 	return ok
-}
-
-// handleRun calls the handler for the message at the head of a queue and for its successors with the same context. A
-// packet thus costs one call through an interface. The handler may push messages, which may move the queue's memory: no
-// pointer to it is kept over a call.
-func (c *CodecOf[T]) handleRun(in *Inbound, ctx *Context, q *queue) {
-	handle := c.handle
-	if handle == nil {
-		in.pass(ctx, q)
-		return
-	}
-	b := borrow[T](ctx.scratch, c.number)
-	if uint32(q.items[q.head].size()) == c.AlwaysLegal() && c.exact.flip == nil && in.config.History == 0 && !poisoning {
-		handleCopies(in, ctx, q, handle, &b.value)
-	} else {
-		c.handleEach(in, ctx, q, handle, &b.value)
-	}
-	b.giveBack()
-}
-
-// handleCopies is handleRun for a type with byCopy whose payloads are legal if they have the head's length.
-func handleCopies[T any](in *Inbound, ctx *Context, q *queue, handle func(ctx *Context, m *T), value *T) {
-	first, bytes := q.items[q.head], in.cur.bytes // queued payloads stay valid if the frame's bytes move
-	for q.head < q.end {
-		it := q.items[q.head]
-		if it.what != first.what || it.origin() != first.origin() {
-			return
-		}
-		q.head++
-		q.live--
-		in.stats.Handled++
-		copyIn(value, bytes[it.start():])
-		handle(ctx, value)
-	}
-}
-
-// handleEach is handleRun for any type.
-func (c *CodecOf[T]) handleEach(in *Inbound, ctx *Context, q *queue, handle func(ctx *Context, m *T), value *T) {
-	first, f, stage, history := q.items[q.head], in.cur, ctx.Stage, in.config.History > 0
-	copied, size, legal := c.way == byCopy, c.size, c.AlwaysLegal()
-	for q.head < q.end {
-		it := q.items[q.head]
-		if !it.sameContext(first) {
-			return
-		}
-		q.head++
-		q.live--
-		in.stats.Handled++
-		if history {
-			in.remember(it, stage)
-		}
-		start := it.start()
-		payload := f.bytes[start : start+it.size()]
-		switch {
-		case uint32(len(payload)) == legal:
-			c.load(value, payload)
-		case copied && len(payload) == size && c.exact.finite(payload):
-			c.load(value, payload)
-		case copied || !c.Decode(ctx.scratch, payload, value):
-			in.stats.Illegal++
-			continue
-		}
-		handle(ctx, value)
-		if poisoning {
-			poison(value)
-			poisonContext(ctx)
-			return
-		}
-	}
 }
 
 // Endpoint is the server or client that runs a handler.
@@ -147,11 +71,6 @@ type Message struct {
 	Channel   wire.Channel     // channel, with its mode of delivery
 
 	order uint64 // order number in its channel; 0 for none
-}
-
-// simple reports whether the message has no option beyond its type and its stage.
-func (m *Message) simple() bool {
-	return m.NotBefore == tick.None && m.Entity.IsZero() && m.Cost == 0 && !m.HasCall && m.Channel == 0
 }
 
 var (

@@ -67,7 +67,6 @@ func encode[T any](t testing.TB, c *CodecOf[T], m T) []byte {
 type rig struct {
 	*Inbound
 	registry Registry
-	cache    Cache
 	order    *Type
 	onOrder  func(ctx *Context, m *order)
 	onNote   func(ctx *Context, m *note)
@@ -102,7 +101,7 @@ func newRig(t testing.TB, c Config) *rig {
 
 // body returns the payload of an order with this serial.
 func (r *rig) body(serial uint64) []byte {
-	_, c := TypeOf[order](&r.registry, &r.cache)
+	_, c := TypeOf[order](&r.registry)
 	n, err := c.Encode(r.Scratch(), r.payload, &order{Serial: serial})
 	if err != nil {
 		panic(err)
@@ -112,11 +111,11 @@ func (r *rig) body(serial uint64) []byte {
 
 // push pushes an order on channel 0 of Unreliable from the source of From.
 func (r *rig) push(stage tick.Stage, serial uint64) error {
-	return r.PushPlain(r.order.ID(), stage, r.body(serial))
+	return r.Push(&Message{Type: r.order.ID(), Stage: stage}, r.body(serial))
 }
 
 // post posts an order to the end itself.
 func (r *rig) post(m Message, serial uint64) error {
-	of, c := TypeOf[order](&r.registry, &r.cache)
-	return PostSelf(r.Inbound, of, c, &m, &order{Serial: serial})
+	m.Type = r.order.ID()
+	return r.PushLocal(r.Local(), &m, r.body(serial))
 }

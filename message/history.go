@@ -33,14 +33,14 @@ func (in *Inbound) redeliver(f *Frame, next *int, end int, count *int) (done boo
 	for *next < end {
 		p := f.past[*next]
 		*next++
-		m := f.extra(p.item)
+		m := f.options(p.item)
 		if m.HasCall || p.nested {
 			continue
 		}
 		*count++
 		in.stage = p.stage
-		in.describe(ctx, &f.origins[p.origin()], p.stage)
-		ctx.Type, ctx.Channel = p.typ(), p.channel()
+		m.Type, m.Channel = p.kind, p.channel
+		in.describe(ctx, &f.origins[p.origin], p.stage)
 		ctx.specify(&m)
 		in.call(ctx, f.payload(p.item))
 		if poisoning {
@@ -90,12 +90,11 @@ func (o *Outbound) Record(to wire.ClientID, m *Message, payload []byte) {
 		return
 	}
 	copy(room, payload)
-	at := origin{peer: to, tick: o.tick, received: o.now}
-	if n := len(f.origins); n == 0 || f.origins[n-1] != at {
-		f.origins = append(f.origins, at)
-	}
 	f.extras = append(f.extras, *m)
-	it := newItem(m.Type, m.Channel, len(f.extras)).at(len(f.bytes), len(payload), len(f.origins)-1)
+	it := item{
+		start: uint32(len(f.bytes)), size: uint16(len(payload)), origin: f.enterOrigin(&origin{peer: to, tick: o.tick, received: o.now}),
+		extra: uint32(len(f.extras)), kind: m.Type, channel: m.Channel,
+	}
 	f.past = append(f.past, pastItem{item: it, stage: m.Stage})
 	f.bytes = f.bytes[:len(f.bytes)+len(payload)]
 }

@@ -2,7 +2,6 @@ package message
 
 import (
 	"fmt"
-	"math"
 	"testing"
 	"time"
 
@@ -109,9 +108,9 @@ func TestSpecial(t *testing.T) {
 	r.From(NewSource(1), 1, 0)
 	require.NoError(t, r.Push(&Message{Type: r.order.ID(), Stage: tick.Update, HasCall: true, Call: 9}, r.body(1)))
 	require.NoError(t, r.Push(&Message{Type: 7, Stage: tick.Update, HasCall: true, Call: 9}, []byte("no")))
-	require.NoError(t, r.PushPlain(7, tick.Update, nil))
-	require.NoError(t, r.PushPlain(200, tick.Update, nil))
-	require.NoError(t, r.PushPlain(r.order.ID(), tick.Update, []byte{1}))
+	require.NoError(t, r.Push(&Message{Type: 7, Stage: tick.Update}, nil))
+	require.NoError(t, r.Push(&Message{Type: 200, Stage: tick.Update}, nil))
+	require.NoError(t, r.Push(&Message{Type: r.order.ID(), Stage: tick.Update}, []byte{1}))
 	require.Equal(t, 5, r.Drain(tick.Update))
 	require.Equal(t, []string{fmt.Sprint(r.order.ID(), true, 9, 16), "7 true 9 2", "7 false 0 0"}, seen)
 	require.Equal(t, uint64(2), r.Stats().Illegal, "an unknown type, and a payload that nobody checked")
@@ -120,20 +119,20 @@ func TestSpecial(t *testing.T) {
 	require.Len(t, seen, 4)
 	silent := newRig(t, Config{})
 	silent.From(NewSource(1), 1, 0)
-	require.NoError(t, silent.PushPlain(7, tick.Update, nil))
+	require.NoError(t, silent.Push(&Message{Type: 7, Stage: tick.Update}, nil))
 	require.Equal(t, 1, silent.Drain(tick.Update))
 }
 
 func TestDumpOfAFrame(t *testing.T) {
 	r := newRig(t, Config{History: 1, Exists: func(wire.NetworkID) Existence { return NotYet }})
 	r.From(NewSource(3), 40, 0)
-	of, c := TypeOf[shot](&r.registry, &r.cache)
-	require.NoError(t, r.PushPlain(of.ID(), tick.Update, encode(t, c, shot{1, 2})))
+	of, c := TypeOf[shot](&r.registry)
+	require.NoError(t, r.Push(&Message{Type: of.ID(), Stage: tick.Update}, encode(t, c, shot{1, 2})))
 	r.Drain(tick.Update)
 	m := Message{Type: r.order.ID(), Stage: tick.FixedUpdate, Channel: wire.NewChannel(wire.ReliableOrdered, 1), NotBefore: 44,
 		Entity: wire.NetworkID{Index: 7, Generation: 1}, HasCall: true, Call: 5}
 	require.NoError(t, r.Push(&m, r.body(6)))
-	require.NoError(t, r.PushPlain(200, tick.PreLateUpdate, []byte{0xAB}))
+	require.NoError(t, r.Push(&Message{Type: 200, Stage: tick.PreLateUpdate}, []byte{0xAB}))
 	require.Equal(t, `frame 2, 3 messages
  handled  3 at tick 40: shot on Unreliable 0, stage Update: X=1 Y=2
  waiting  3 at tick 40: order on ReliableOrdered 1, stage FixedUpdate, not before 44, about 7v1, call 5: Unit=0 Target=0 Serial=6
@@ -253,12 +252,6 @@ func TestHistoryHasMessagesThatAreHandledAtOnce(t *testing.T) {
 	require.Equal(t, []int{1, 4, 5, 2, 3}, serialsOf(r.Past(0)), "nothing is added")
 	require.Zero(t, r.Stats().Unrecorded)
 
-	of, c := TypeOf[shot](&r.registry, &r.cache)
-	shots := 0
-	r.onShot = func(*Context, *shot) { shots++ }
-	require.Error(t, PostSelf(r.Inbound, of, c, &Message{Stage: tick.Update}, &shot{X: float32(math.NaN())}))
-	require.Zero(t, shots, "what no bytes can say is not handled in this stage either")
-	require.Zero(t, r.Stats().Unrecorded)
 	require.Equal(t, 5, r.Past(0).Len())
 }
 

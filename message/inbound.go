@@ -59,8 +59,6 @@ type Inbound struct {
 
 	local    *Source
 	from     origin // origin of the messages of Push
-	fromAt   int    // index of from in the frame's origins; -1 before the first message
-	localAt  int    // index of the loopback origin; -1 before the first message
 	waiting  []*Source
 	places   []int // new places of deferred messages, by old place
 	asked    int   // number of checks of deferred messages
@@ -86,7 +84,7 @@ func NewInbound(c Config) *Inbound {
 	c.History = max(c.History, 0)
 	in := &Inbound{
 		config: c, limits: c.Limits.WithDefaults(), frames: make([]Frame, max(c.History+1, 2)),
-		stage: tick.Update, number: 1, fromAt: -1, localAt: -1, local: NewSource(c.Local),
+		stage: tick.Update, number: 1, local: NewSource(c.Local),
 	}
 	for _, t := range c.Registry.types {
 		in.codecs[t.id] = t.Codec
@@ -110,7 +108,7 @@ func (in *Inbound) SetCodec(t wire.MessageType, c Codec) { in.codecs[t] = c }
 
 // SetLocal sets the id of this end.
 func (in *Inbound) SetLocal(id wire.ClientID) {
-	in.config.Local, in.local.id, in.localAt = id, id, -1
+	in.config.Local, in.local.id = id, id
 }
 
 // Queue(true) makes messages of this process wait for the next Drain of their stage, even in the present stage.
@@ -155,7 +153,7 @@ func (in *Inbound) Begin(now time.Duration, t tick.Tick) {
 	if in.draining || in.depth > 0 {
 		return
 	}
-	in.now, in.tick, in.stage, in.fromAt, in.localAt, in.nested = now, t, tick.Initialization, -1, -1, 0
+	in.now, in.tick, in.stage, in.nested = now, t, tick.Initialization, 0
 	in.due = t
 	in.number++
 	last := in.cur
@@ -186,36 +184,25 @@ func (in *Inbound) Due(t tick.Tick) { in.due = t }
 // carry moves the unhandled messages of the last frame to this one. They count against their source's quota, so that
 // nobody fills the queue of a stage that does not run.
 func (in *Inbound) carry(last *Frame) {
-	at := -1 // index of the newest origin in the last frame
 	for stage := range last.stages {
 		q := &last.stages[stage]
-		for i := q.head; i < len(q.items); i++ {
-			it := q.items[i]
+		for _, it := range q.items[q.head:] {
 			if it.dead() {
 				continue
 			}
-			o := &last.origins[it.origin()]
-			if it.origin() != at {
-				at = it.origin()
-				in.cur.origins = append(in.cur.origins, *o)
-				o.source.enter(in.number)
-			}
-			if !it.delivery().Reliable() {
+			o := &last.origins[it.origin]
+			o.source.enter(in.number)
+			if !it.channel.Delivery().Reliable() {
 				o.source.messages++
-				o.source.bytes += it.size()
+				o.source.bytes += int(it.size)
 			}
-			// There is room: the current frame is empty.
-			room, grown := in.cur.room(it.size(), in.limits.Bytes)
-			in.grew(grown)
-			copy(room, last.payload(it))
-			start := len(in.cur.bytes)
-			in.commit(o.source, it.size())
-			extra := 0
-			if it.extra() != 0 {
-				in.cur.extras = append(in.cur.extras, last.extra(it))
-				extra = len(in.cur.extras)
+			start, _ := in.store(o.source, last.payload(it)) // There is room: the current frame is empty.
+			moved := it
+			moved.start, moved.origin = uint32(start), in.cur.enterOrigin(o)
+			if it.extra != 0 {
+				in.cur.extras = append(in.cur.extras, last.options(it))
+				moved.extra = uint32(len(in.cur.extras))
 			}
-			moved := it.moved(start, len(in.cur.origins)-1, extra)
 			in.grew(in.cur.stages[stage].push(moved, in.limits.PerStage))
 			in.stats.Carried++
 		}
@@ -276,8 +263,8 @@ func (f *Frame) waiting() (n int) {
 
 // payload returns the bytes of a message, with no spare capacity.
 func (f *Frame) payload(it item) []byte {
-	start, size := it.start(), it.size()
-	return f.bytes[start : start+size : start+size]
+	end := it.start + uint32(it.size)
+	return f.bytes[it.start:end:end]
 }
 
 // room returns size bytes behind those of the frame, nil if that exceeds limit. The caller then commits them: f.bytes =
@@ -295,22 +282,12 @@ func (f *Frame) room(size, limit int) (room []byte, grown bool) {
 	return f.bytes[n : n+size : n+size], grown
 }
 
-// find returns the offset of a payload in the frame's bytes. Slices that share an array and its end have capacities
-// that give the offset; comparing the first byte's address proves it.
-func (f *Frame) find(payload []byte) (start int, ok bool) {
-	start = cap(f.bytes) - cap(payload)
-	if start < 0 || start+len(payload) > len(f.bytes) || &f.bytes[start] != &payload[0] {
-		return 0, false
-	}
-	return start, true
-}
-
-// extra returns the options of a message, the zero value if it has none.
-func (f *Frame) extra(it item) Message {
-	if it.extra() == 0 {
+// options returns the options of a message, the zero value if it has none.
+func (f *Frame) options(it item) Message {
+	if it.extra == 0 {
 		return Message{}
 	}
-	return f.extras[it.extra()-1]
+	return f.extras[it.extra-1]
 }
 
 // Record describes one message of a frame.
@@ -352,65 +329,27 @@ func (f *Frame) Each(do func(r *Record) bool) {
 
 // show sets the frame's record to a message.
 func (f *Frame) show(it item, stage tick.Stage, handled bool) {
-	o := &f.origins[it.origin()]
-	m := f.extra(it)
-	m.Type, m.Stage, m.Channel, m.order = it.typ(), stage, it.channel(), 0
+	o := &f.origins[it.origin]
+	m := f.options(it)
+	m.Type, m.Stage, m.Channel, m.order = it.kind, stage, it.channel, 0
 	f.record = Record{Peer: o.peer, Message: m, Tick: o.tick, Received: o.received, Handled: handled, Payload: f.payload(it)}
 }
 
-// item is a message in a frame, in two words that fit registers. It contains no pointer, so that the garbage collector
-// skips the queues.
+// item is a message in a frame. It contains no pointer, so that the garbage collector skips the queues.
 type item struct {
-	place uint64 // offset of the payload in the frame's bytes, 32 bits; index in the frame's origins, 32 bits
-	what  uint64 // index in the frame's extras plus 1, or 0, 32 bits; payload size, 16; type, 8; channel, 8
+	start   uint32           // offset of the payload in the frame's bytes
+	origin  uint32           // index in the frame's origins
+	extra   uint32           // index in the frame's extras plus 1; 0: no options
+	size    uint16           // of the payload, in bytes
+	kind    wire.MessageType // 0: dropped while it waited
+	channel wire.Channel
 }
-
-const (
-	typeBits    uint64 = 0xFF << 48
-	channelBits uint64 = 0xFF << 56
-	orderedBits uint64 = 0xC0 << 56 // mode of the channel: ReliableOrdered if both are set
-	extraBits   uint64 = 1<<32 - 1
-)
-
-// newItem returns a message without a place.
-func newItem(t wire.MessageType, ch wire.Channel, extra int) item {
-	return item{what: uint64(ch)<<56 | uint64(t)<<48 | uint64(extra)}
-}
-
-// at returns the message with its place set.
-func (it item) at(start, size, origin int) item {
-	return item{place: uint64(origin)<<32 | uint64(start), what: it.what | uint64(size)<<32}
-}
-
-// moved returns the message with another place.
-func (it item) moved(start, origin, extra int) item {
-	return item{place: uint64(origin)<<32 | uint64(start), what: it.what&^extraBits | uint64(extra)}
-}
-
-func (it item) start() int              { return int(uint32(it.place)) }
-func (it item) origin() int             { return int(it.place >> 32) }
-func (it item) extra() int              { return int(uint32(it.what)) }
-func (it item) size() int               { return int(uint16(it.what >> 32)) }
-func (it item) typ() wire.MessageType   { return wire.MessageType(it.what >> 48) }
-func (it item) channel() wire.Channel   { return wire.Channel(it.what >> 56) }
-func (it item) delivery() wire.Delivery { return it.channel().Delivery() }
-
-// sameContext reports whether two messages have the same type, channel and origin, and both have no options.
-func (it item) sameContext(other item) bool {
-	return (it.what^other.what)&(typeBits|channelBits|extraBits) == 0 && (it.place^other.place)>>32 == 0
-}
-
-// simple reports whether the message has no options and no order: it never has to wait.
-func (it item) simple() bool { return it.what&extraBits == 0 && it.what&orderedBits != orderedBits }
 
 // maxPayload is the maximum payload size of an item; it exceeds that of any sent message.
 const maxPayload = 1<<16 - 1
 
 // dead reports whether the message was dropped while it waited.
-func (it item) dead() bool { return it.what&typeBits == 0 }
-
-// kill marks the message as dropped.
-func (it *item) kill() { it.what &^= typeBits }
+func (it item) dead() bool { return it.kind == 0 }
 
 const firstItems = 16 // initial capacity of a queue
 
@@ -473,7 +412,6 @@ type Source struct {
 	frame     uint64 // the frame of the quota
 	messages  int    // in that frame, carried ones included
 	bytes     int
-	kept      int // bytes of its packets copied by Keep
 	filling   uint64
 	held      int // bytes in the frame; valid while filling equals Inbound.filling
 	refused   int
@@ -517,7 +455,7 @@ func (s *Source) Deferred() (messages, bytes int) { return s.deferred.count, s.d
 // enter starts the source's quota of a frame.
 func (s *Source) enter(frame uint64) {
 	if s.frame != frame {
-		s.frame, s.messages, s.bytes, s.kept, s.refused = frame, 0, 0, 0, 0
+		s.frame, s.messages, s.bytes, s.refused = frame, 0, 0, 0
 	}
 }
 
@@ -528,52 +466,26 @@ func (s *Source) fail(err error) {
 	}
 }
 
-// PostSelf sends a message of an end to itself. In the present stage the handler is called at once, before any queued
-// message. A message for a later stage is handled in this frame, for an earlier one in the next. The message is queued
-// for the next Drain of its stage in these cases:
+// PushLocal sends an encoded message between ends of this process, or of an end to itself. in belongs to the receiver,
+// and from is the sender as the receiver knows it: in.Local() for the end itself. In the present stage the handler is
+// called at once, before any queued message. A message for a later stage is handled in this frame, for an earlier one in
+// the next. The message is queued for the next Drain of its stage in these cases:
 //   - MaxNested handlers are nested, or Limits.Nested were called so in one Drain;
 //   - it must wait for a tick, an entity, or an earlier message of its ordered channel;
 //   - it belongs to a call.
 //
-// The value is always encoded and decoded, so that the handler gets the same value as a remote one. For fields sent as
-// in memory this is a copy. The context is that of a remote message, with the end itself as the sender. A handler that
-// panics is reported to Config.Panicked. The errors are ErrStage, ErrFull, and those of Encode; after an error nothing
-// was sent.
-func PostSelf[T any](in *Inbound, t *Type, c *CodecOf[T], m *Message, v *T) error {
-	return postFrom(in, in.local, t, c, m, v)
-}
-
-// postFrom is PostSelf for a message from any end in this process.
-func postFrom[T any](in *Inbound, from *Source, t *Type, c *CodecOf[T], m *Message, v *T) error {
-	local := *m
-	local.Type = t.id
-	if !m.Stage.Valid() {
-		in.stats.BadStage++
-		return ErrStage
+// The context is that of a remote message. The sender has no quota. A handler that panics is reported to
+// Config.Panicked. The errors are ErrStage and ErrFull; after an error nothing was sent.
+func (in *Inbound) PushLocal(from *Source, m *Message, body []byte) error {
+	if from != in.local {
+		from.enter(in.number) // Drop finds it.
 	}
-	bound, err := c.SizeBound(&in.scratch, v)
-	if err != nil {
-		return err
+	if m.Stage.Valid() && len(body) <= maxPayload && in.handlesAtOnce(from, m) {
+		in.handleAtOnce(from, m, body)
+		return nil
 	}
-	if bound <= maxPayload && (c.way == bySerialize || in.handlesAtOnce(from, &local)) { // a Serialize method may send, too
-		buffer := in.scratch.takeBytes(bound)
-		n, err := c.Encode(&in.scratch, buffer, v)
-		if err == nil {
-			err = in.PushNear(from, &local, buffer[:n])
-		}
-		in.scratch.giveBytes(buffer)
-		return err
-	}
-	room := in.reserve(from, bound)
-	if room == nil || bound > maxPayload {
-		in.stats.Bytes++
-		return ErrFull
-	}
-	n, err := c.Encode(&in.scratch, room, v)
-	if err != nil {
-		return err
-	}
-	return in.putFrom(from, t.id, m, n)
+	from.inside = true
+	return in.put(&origin{source: from, peer: from.id, tick: in.tick, received: in.now}, m, body)
 }
 
 // handlesAtOnce reports whether a message of this process is handled when it is sent.
@@ -584,31 +496,6 @@ func (in *Inbound) handlesAtOnce(from *Source, m *Message) bool {
 // mayNest reports whether one more nested handler may be called.
 func (in *Inbound) mayNest() bool {
 	return in.depth <= MaxNested && (in.depth == 0 || in.nested < in.limits.Nested)
-}
-
-// putFrom queues a message of this process. Its payload is already behind the frame's bytes.
-func (in *Inbound) putFrom(s *Source, t wire.MessageType, m *Message, size int) error {
-	s.inside = true
-	f := in.cur
-	start := len(f.bytes)
-	in.commit(s, size)
-	from, fromAt := in.from, in.fromAt
-	in.from, in.fromAt = origin{source: s, peer: s.id, tick: in.tick, received: in.now}, -1
-	if s == in.local {
-		in.fromAt = in.localAt
-	}
-	local := *m
-	local.Type = t
-	it := in.itemOf(&local)
-	err := in.put(it, m.Stage, f.bytes[start:])
-	if err == nil {
-		in.setPlace(s, it)
-	}
-	if s == in.local {
-		in.localAt = in.fromAt
-	}
-	in.from, in.fromAt = from, fromAt
-	return err
 }
 
 // handleAtOnce calls the handler of a message of this process.
@@ -634,7 +521,6 @@ func (in *Inbound) handleAtOnce(from *Source, m *Message, payload []byte) {
 	}
 	in.depth++
 	in.describe(ctx, &o, m.Stage)
-	ctx.Type, ctx.Channel = m.Type, m.Channel
 	ctx.specify(m)
 	in.call(ctx, payload)
 	if poisoning {
@@ -654,30 +540,4 @@ func (in *Inbound) recoveredAt(ctx *Context, depth int) {
 	if in.config.Panicked != nil {
 		in.config.Panicked(ctx, value)
 	}
-}
-
-// PostNear delivers a message from another end in this process, by the rules of PostSelf. It calls the handler at once
-// if both ends are in its stage. from is the sending end, as the receiver knows it; it has no quota. The errors are
-// those of PostSelf.
-func PostNear[T any](in *Inbound, from *Source, t *Type, c *CodecOf[T], m *Message, v *T) error {
-	from.enter(in.number) // lets Drop find it
-	return postFrom(in, from, t, c, m, v)
-}
-
-// PushNear is PostNear for an encoded message.
-func (in *Inbound) PushNear(from *Source, m *Message, body []byte) error {
-	if from != in.local {
-		from.enter(in.number)
-	}
-	if m.Stage.Valid() && len(body) <= maxPayload && in.handlesAtOnce(from, m) {
-		in.handleAtOnce(from, m, body)
-		return nil
-	}
-	room := in.reserve(from, len(body))
-	if room == nil || len(body) > maxPayload {
-		in.stats.Bytes++
-		return ErrFull
-	}
-	copy(room, body)
-	return in.putFrom(from, m.Type, m, len(body))
 }

@@ -87,15 +87,6 @@ type end struct{}
 func (end) ID() wire.ClientID { return 4 }
 func (end) Tick() tick.Tick   { return 9 }
 
-func TestLoopbackGivesACopy(t *testing.T) {
-	r := newRig(t, Config{})
-	r.onOrder = func(_ *Context, m *order) { m.Serial = 99 }
-	of, c := TypeOf[order](&r.registry, &r.cache)
-	m := order{Serial: 1}
-	require.NoError(t, PostSelf(r.Inbound, of, c, &Message{}, &m))
-	require.Equal(t, order{Serial: 1}, m)
-}
-
 // A message that must wait is queued; later ones of its ordered channel wait with it.
 func TestLoopbackThatMustWait(t *testing.T) {
 	r := newRig(t, Config{})
@@ -119,13 +110,6 @@ func TestLoopbackErrors(t *testing.T) {
 	reliable := Message{Stage: tick.Update, Channel: wire.NewChannel(wire.Reliable, 0)}
 	require.NoError(t, r.post(reliable, 1))
 	require.ErrorIs(t, r.post(reliable, 2), ErrFull, "no bytes")
-	of, c := TypeOf[shot](&r.registry, &r.cache)
-	nan := float32(0)
-	nan /= nan
-	require.ErrorAs(t, PostSelf(r.Inbound, of, c, &Message{Stage: tick.Update}, &shot{X: nan}), new(*FieldError))
-	noted, n := TypeOf[note](&r.registry, &r.cache)
-	require.ErrorAs(t, PostSelf(r.Inbound, noted, n, &Message{Stage: tick.Update}, &note{Lie: 1}), new(*BoundError))
-	require.ErrorAs(t, PostSelf(r.Inbound, noted, n, &Message{Stage: tick.Update}, &note{Lie: 9}), new(*SerializeError))
 	require.Equal(t, 1, r.Waiting(tick.Update))
 	require.NoError(t, r.Local().Fault())
 }
@@ -133,14 +117,14 @@ func TestLoopbackErrors(t *testing.T) {
 // A message without fields fits an empty frame.
 func TestLoopbackOfAMessageWithoutFields(t *testing.T) {
 	var registry Registry
-	var cache Cache
 	calls := 0
 	registry.Add(Type{Name: "empty", Codec: codec(t, "empty", func(*Context, *empty) { calls++ })})
 	registry.Freeze()
 	in := NewInbound(Config{Registry: &registry, History: 1})
-	of, c := TypeOf[empty](&registry, &cache)
+	of, _ := TypeOf[empty](&registry)
 	for _, m := range []Message{{Stage: tick.PreLateUpdate}, {Stage: tick.PreLateUpdate, NotBefore: 2}, {Stage: tick.Update}} {
-		require.NoError(t, PostSelf(in, of, c, &m, &empty{}))
+		m.Type = of.ID()
+		require.NoError(t, in.PushLocal(in.Local(), &m, nil))
 	}
 	in.Drain(tick.PreLateUpdate)
 	in.Begin(0, 2)
@@ -264,7 +248,7 @@ func reactions(serial uint64) (list []reaction) {
 	return list
 }
 
-// echo is the simplest implementation of PostSelf.
+// echo is the simplest implementation of PushLocal.
 type echo struct {
 	stage  tick.Stage
 	queues [tick.NumStages][]uint64

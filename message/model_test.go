@@ -41,9 +41,6 @@ func (p *posted) follow(at tick.Tick, when time.Duration) (posted, bool) {
 	return next, true
 }
 
-// kept reports whether Keep has copied the message's packet: then its bytes are used even if it is dropped.
-func (p *posted) kept() bool { return p.serial%3 != 0 }
-
 const modelSources = 4
 
 // model is the simplest implementation of Inbound.
@@ -58,7 +55,6 @@ type model struct {
 	listed   []int
 	messages [modelSources]int
 	bytes    [modelSources]int
-	kept     [modelSources]int
 	freed    [modelSources]int
 	fault    [modelSources]error
 	used     int // bytes of the frame
@@ -76,7 +72,7 @@ type model struct {
 func (m *model) begin(now time.Duration, t tick.Tick) {
 	m.now, m.tick = now, t
 	m.frame++
-	m.messages, m.bytes, m.kept, m.used = [modelSources]int{}, [modelSources]int{}, [modelSources]int{}, 0
+	m.messages, m.bytes, m.used = [modelSources]int{}, [modelSources]int{}, 0
 	m.held = [modelSources]int{}
 	for _, list := range m.stages {
 		for _, p := range list {
@@ -142,25 +138,20 @@ func (m *model) push(p posted) error {
 	m.pushed++
 	p.packet, p.number = m.packet[4], m.pushed
 	reliable := p.Channel.Delivery().Reliable()
-	kept := p.kept() && m.fits(&p) && m.kept[p.from]+p.size() <= m.limits.SenderBytes
-	if kept {
-		m.kept[p.from] += p.size()
-		m.take(&p)
-	}
-	err := m.tryPush(p, reliable, kept)
+	err := m.tryPush(p, reliable)
 	if err != nil && reliable && m.fault[p.from] == nil {
 		m.fault[p.from] = err
 	}
 	return err
 }
 
-func (m *model) tryPush(p posted, reliable, kept bool) error {
+func (m *model) tryPush(p posted, reliable bool) error {
 	if !reliable {
-		if p.from != 0 && m.messages[p.from] >= m.limits.PerSender {
+		if m.messages[p.from] >= m.limits.PerSender {
 			m.stats.PerSender++
 			return ErrQuota
 		}
-		if p.from != 0 && m.bytes[p.from]+p.size() > m.limits.SenderBytes {
+		if m.bytes[p.from]+p.size() > m.limits.SenderBytes {
 			m.stats.SenderBytes++
 			return ErrQuota
 		}
@@ -171,13 +162,11 @@ func (m *model) tryPush(p posted, reliable, kept bool) error {
 		m.stats.Full++
 		return ErrFull
 	}
-	if !kept {
-		if !m.fits(&p) {
-			m.stats.Bytes++
-			return ErrFull
-		}
-		m.take(&p)
+	if !m.fits(&p) {
+		m.stats.Bytes++
+		return ErrFull
 	}
+	m.take(&p)
 	m.stats.Queued++
 	m.stages[p.Stage] = append(m.stages[p.Stage], p)
 	return nil
@@ -437,7 +426,7 @@ func (w *twins) see(ctx *Context, m *note) {
 
 // give pushes a message.
 func (w *twins) give(p posted) error {
-	of, c := TypeOf[note](&w.registry, &w.cache)
+	of, c := TypeOf[note](&w.registry)
 	p.Type = of.ID()
 	m := p.note()
 	room := make([]byte, 100)
@@ -449,11 +438,7 @@ func (w *twins) give(p posted) error {
 		w.From(o.source, o.tick, o.received)
 		w.last = w.number
 	}
-	payload := room[:n]
-	if p.kept() {
-		payload = w.Keep(payload)
-	}
-	return w.Push(&p.Message, payload)
+	return w.Push(&p.Message, room[:n])
 }
 
 func (w *twins) compare(t *rapid.T) {

@@ -27,8 +27,8 @@ func TestNothingIsKept(t *testing.T) {
 	r.onNote = func(_ *Context, m *note) { kept.note, kept.bits, text = m, m.Bits, m.Text }
 	r.From(NewSource(7), 1, 0)
 	require.NoError(t, r.push(tick.Update, 5))
-	of, c := TypeOf[note](&r.registry, &r.cache)
-	require.NoError(t, r.PushPlain(of.ID(), tick.Update, encode(t, c, note{Text: "hello", Bits: []uint32{1, 2}})))
+	of, c := TypeOf[note](&r.registry)
+	require.NoError(t, r.Push(&Message{Type: of.ID(), Stage: tick.Update}, encode(t, c, note{Text: "hello", Bits: []uint32{1, 2}})))
 	require.Equal(t, 2, r.Drain(tick.Update))
 	require.Equal(t, order{Serial: 5}, copied)
 	require.Equal(t, "hello", text)

@@ -131,7 +131,7 @@ func (r *Registry) Lookup(id wire.MessageType) (*Type, bool) {
 // Types returns all types, by number once frozen. Do not change the slice.
 func (r *Registry) Types() []*Type { return r.types }
 
-// ByGoType returns the type with this Go type, nil if there is none or the registry is not frozen. TypeOf is faster.
+// ByGoType returns the type with this Go type, nil if there is none or the registry is not frozen.
 func (r *Registry) ByGoType(t reflect.Type) *Type {
 	if !r.frozen {
 		return nil
@@ -170,58 +170,8 @@ func (d Direction) String() string {
 	return "unknown direction"
 }
 
-// cacheSize is the number of entries of a Cache. Two Go types with the same place replace each other.
-const cacheSize = 64
-
-// Cache maps Go types to message types, for TypeOf and FastCodecOf. It belongs to one end and one registry. The zero
-// value is empty.
-type Cache struct {
-	entries [cacheSize]cached
-	allowed [1 << 8]bool
-}
-
-// cached is a Cache's entry for one Go type. The codec is stored untyped; key proves its type.
-type cached struct {
-	key   goType
-	codec opaque
-	short FastCodec
-	of    *Type
-}
-
-// FastCodec is the header of messages that have only a type and a stage, and need no check before they are sent. The
-// zero value means no message.
-type FastCodec struct {
-	Header uint32 // as in a packet, as a little-endian number; without the stage unless Given
-	Known  bool   // the header is valid
-	Given  bool   // the type has a stage
-}
-
-// Allow declares that this end may send messages of this type without any check. It has no effect on types whose
-// payloads must be checked. Call it before the cache is used.
-func (c *Cache) Allow(t *Type) { c.allowed[t.id] = true }
-
-// FastCodecOf returns the header of T's messages and their codec; only Copy is needed to encode. It finds types of
-// recent TypeOf calls that are allowed, else it returns nil.
-func FastCodecOf[T any](c *Cache) (*CodecOf[T], FastCodec) {
-	key := goTypeOf[T]()
-	if e := &c.entries[key.place()]; e.key == key {
-		return codecFrom[T](e.codec), e.short
-	}
-	return nil, FastCodec{}
-}
-
 // TypeOf returns the message type of T and its codec; nil and nil if there is none or the registry is not frozen.
-func TypeOf[T any](r *Registry, c *Cache) (*Type, *CodecOf[T]) {
-	key := goTypeOf[T]()
-	e := &c.entries[key.place()]
-	if e.key == key {
-		return e.of, codecFrom[T](e.codec)
-	}
-	return lookUp[T](r, c, e, key)
-}
-
-// lookUp is TypeOf for a type that is not in the cache.
-func lookUp[T any](r *Registry, c *Cache, e *cached, key goType) (*Type, *CodecOf[T]) {
+func TypeOf[T any](r *Registry) (*Type, *CodecOf[T]) {
 	of := r.ByGoType(reflect.TypeFor[T]())
 	if of == nil {
 		return nil, nil
@@ -229,13 +179,6 @@ func lookUp[T any](r *Registry, c *Cache, e *cached, key goType) (*Type, *CodecO
 	codec, ok := of.Codec.(*CodecOf[T])
 	if !ok {
 		return nil, nil
-	}
-	*e = cached{key: key, of: of, codec: opaqueOf(codec)}
-	if size := codec.AlwaysLegal(); c.allowed[of.id] && size < NoSize {
-		e.short = FastCodec{Header: uint32(of.id) | size<<16, Known: true, Given: of.StageGiven}
-		if of.StageGiven {
-			e.short.Header |= uint32(of.Stage) << 8
-		}
 	}
 	return of, codec
 }

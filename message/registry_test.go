@@ -64,39 +64,22 @@ func TestLookupOfEveryNumber(t *testing.T) {
 
 func TestTypeOf(t *testing.T) {
 	var r Registry
-	var c Cache
 	b := r.Add(Type{Name: "b", Codec: codec[second](t, "b", nil)})
 	a := r.Add(Type{Name: "a", Codec: codec[first](t, "a", nil)})
-	of, _ := TypeOf[first](&r, &c)
+	of, _ := TypeOf[first](&r)
 	require.Nil(t, of, "not before it is frozen")
 	r.Freeze()
-	for range 3 { // first by look-up, then from the cache
-		of, codecOfA := TypeOf[first](&r, &c)
-		require.Same(t, a, of)
-		require.Same(t, a.Codec, codecOfA)
-		of, codecOfB := TypeOf[second](&r, &c)
-		require.Same(t, b, of)
-		require.Same(t, b.Codec, codecOfB)
-		of, none := TypeOf[third](&r, &c)
-		require.Nil(t, of)
-		require.Nil(t, none)
-	}
-	require.Equal(t, wire.FirstUserMessage, a.ID())
-	alloctest.Zero(t, 50, func() { TypeOf[first](&r, &c) })
-}
-
-// Two Go types with the same place in the cache replace each other and are never confused.
-func TestTypeOfWhereTwoShareAPlace(t *testing.T) {
-	var r Registry
-	var c Cache
-	a := r.Add(Type{Name: "a", Codec: codec[first](t, "a", nil)})
-	r.Freeze()
-	place := &c.entries[goTypeOf[first]().place()]
-	*place = cached{key: goTypeOf[second](), of: &Type{Name: "another"}}
-	of, found := TypeOf[first](&r, &c)
+	of, codecOfA := TypeOf[first](&r)
 	require.Same(t, a, of)
-	require.Same(t, a.Codec, found)
-	require.Equal(t, goTypeOf[first](), place.key)
+	require.Same(t, a.Codec, codecOfA)
+	of, codecOfB := TypeOf[second](&r)
+	require.Same(t, b, of)
+	require.Same(t, b.Codec, codecOfB)
+	of, none := TypeOf[third](&r)
+	require.Nil(t, of)
+	require.Nil(t, none)
+	require.Equal(t, wire.FirstUserMessage, a.ID())
+	alloctest.Zero(t, 50, func() { TypeOf[first](&r) })
 }
 
 func TestAddPanics(t *testing.T) {

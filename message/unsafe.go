@@ -7,55 +7,16 @@ import (
 	"github.com/arche-netcode/netcode/quantize"
 )
 
-// goType identifies a Go type in a Cache; it is only compared. The zero value means none.
-type goType uintptr
-
-// goTypeOf returns the goType of T.
-func goTypeOf[T any]() goType {
-	var p any = (*T)(nil)
-	// SAFETY: the first word of an interface value is the address of its type, which is one for each type and does not move;
-	// it is only read.
-	return goType(*(*uintptr)(unsafe.Pointer(&p)))
-}
-
-// place returns the index of the type in a Cache.
-func (t goType) place() int { return int((t>>5 ^ t>>11) % cacheSize) }
-
-// opaque is a *CodecOf[T] whose T is unknown.
-type opaque unsafe.Pointer
-
-// opaqueOf drops the type of a codec.
-func opaqueOf[T any](c *CodecOf[T]) opaque {
-	// SAFETY: any pointer may be kept as one of no type.
-	return opaque(unsafe.Pointer(c))
-}
-
-// codecFrom restores the type of a codec.
-func codecFrom[T any](c opaque) *CodecOf[T] {
-	// SAFETY: the caller has compared the key beside c, under which lookUp stored the codec of this very T.
-	return (*CodecOf[T])(c)
-}
-
 // copyOut copies the memory of a value to dst, which has its size.
 func copyOut[T any](dst []byte, m *T) {
 	// SAFETY: m points to one T, all of whose bytes are fields: compileCopy has seen that there is no padding. dst has room
 	// for them, and holds no pointer.
-	if anyAlignment {
-		_ = dst[unsafe.Sizeof(*m)-1]
-		*(*T)(unsafe.Pointer(unsafe.SliceData(dst))) = *m
-		return
-	}
 	copy(dst[:unsafe.Sizeof(*m)], unsafe.Slice((*byte)(unsafe.Pointer(m)), unsafe.Sizeof(*m)))
 }
 
 // copyIn copies src, which has the size of T, over the value.
 func copyIn[T any](m *T, src []byte) {
 	// SAFETY: m points to one T, whose fields are integers and floats: any bytes are legal in it. src has as many.
-	if anyAlignment {
-		_ = src[unsafe.Sizeof(*m)-1]
-		*m = *(*T)(unsafe.Pointer(unsafe.SliceData(src)))
-		return
-	}
 	copy(unsafe.Slice((*byte)(unsafe.Pointer(m)), unsafe.Sizeof(*m)), src[:unsafe.Sizeof(*m)])
 }
 

@@ -313,7 +313,7 @@ func TestCase33SenderBeyondItsCredit(t *testing.T) {
 	taken := 0
 	for n := uint16(0); ; n++ {
 		binary.LittleEndian.PutUint16(payload, n)
-		err := a.Judge(ch, h, payload)
+		err := judge(&a, ch, h, payload)
 		if taken+1032 > InitialCredit {
 			require.ErrorIs(t, err, ErrOverCredit)
 			require.Equal(t, ReasonQueueOverflow, CloseReason(err))
@@ -326,9 +326,9 @@ func TestCase33SenderBeyondItsCredit(t *testing.T) {
 	require.Equal(t, InitialCredit/1032*1032, taken)
 	require.Equal(t, taken, a.Waiting())
 	a.Freed(taken)
-	require.ErrorIs(t, a.Judge(ch, h, payload), ErrOverCredit, "what was freed is not granted before it was told")
+	require.ErrorIs(t, judge(&a, ch, h, payload), ErrOverCredit, "what was freed is not granted before it was told")
 	_, due := a.CreditDue()
 	require.True(t, due)
 	a.CreditSent(5)
-	require.NoError(t, a.Judge(ch, h, payload))
+	require.NoError(t, judge(&a, ch, h, payload))
 }

@@ -6,7 +6,6 @@ import (
 	"net/netip"
 	"time"
 
-	"github.com/arche-netcode/netcode/message"
 	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/wire"
 )
@@ -396,48 +395,6 @@ func (r *Reader) Next() bool {
 	r.Header = h
 	r.Payload = r.batches[from:r.at:r.at]
 	return true
-}
-
-// Plain appends the next messages to found, and moves past them. It takes messages of the game on channel 0 of
-// Unreliable, without flags and with the size that sizes has for their type. It stops at the first other message. The
-// appended messages are legal. Next continues after them.
-func (r *Reader) Plain(sizes *message.Sizes, found []message.Simple) []message.Simple {
-	if r.Channel != 0 {
-		return found
-	}
-	batches := r.batches[:r.end]
-	for len(batches)-r.at >= wire.MessageHeaderSize {
-		v := binary.LittleEndian.Uint32(batches[r.at:])
-		if sizes[uint8(v)] != v>>16 {
-			break
-		}
-		n := row(batches[r.at:], v)
-		if n == 0 {
-			break
-		}
-		found = append(found, message.Simple{At: uint32(r.at), Count: uint16(n), Size: uint16(v >> 16), Type: wire.MessageType(v)})
-		r.at += n * (wire.MessageHeaderSize + int(v>>16))
-	}
-	return found
-}
-
-// row returns the number of whole messages at the start of b with this header. Their stages may differ, but must exist.
-// The position of the next message is computed, not read from the message before: reading would wait for memory each
-// time. row is not inlined, since inside its caller its variables would be on the stack.
-//
-//go:noinline
-func row(b []byte, header uint32) (n int) {
-	const stage = 0xFF << 8
-	step := wire.MessageHeaderSize + int(header>>16)
-	for len(b) >= step {
-		v := binary.LittleEndian.Uint32(b)
-		if (v^header)&^stage != 0 || v&stage >= tick.NumStages<<8 {
-			break
-		}
-		n++
-		b = b[step:]
-	}
-	return n
 }
 
 // Start returns the position of Payload in the packet's batches.

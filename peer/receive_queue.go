@@ -11,8 +11,7 @@ import (
 // credit. The zero value is ready to use. It must be used by one goroutine at a time. It does not allocate once its
 // buffers have grown.
 //
-// Judge all messages of a packet before the first Take. Messages on channel 0 of Unreliable without flags need neither.
-// The caller handles netcode's own types on that channel.
+// Judge all messages of a packet before the first Take. The caller handles netcode's own types on channel 0 of Unreliable.
 type Arrivals struct {
 	index     [2 * wire.MaxChannels]uint8 // 1 + index in lines of each reliable channel; 0: none
 	lines     []receiveChannel            // one for each channel in use
@@ -47,14 +46,13 @@ type receivedMessage struct {
 	news   bool   // it was not received before
 }
 
-// Judge checks a message and changes nothing. An error closes the connection: ErrMalformed or ErrOverCredit; see
-// CloseReason.
-func (a *Arrivals) Judge(ch wire.Channel, h wire.MessageHeader, payload []byte) error {
-	var m Arrival
-	if err := m.Open(ch, h, payload); err != nil || !ch.Delivery().Reliable() {
-		return err
+// Judge checks a message that Arrival.Open took, and changes nothing. An error closes the connection: ErrMalformed or
+// ErrOverCredit; see CloseReason.
+func (a *Arrivals) Judge(m *Arrival) error {
+	if !m.Channel.Delivery().Reliable() {
+		return nil
 	}
-	_, err := a.judge(&m)
+	_, err := a.judge(m)
 	return err
 }
 

@@ -24,9 +24,18 @@ func (c *came) deliver(m *Arrival) { c.got = append(c.got, string(m.Body)) }
 // give judges and takes a message of the game; what Judge says, Take must say too.
 func (c *came) give(seq uint64, ch wire.Channel, h wire.MessageHeader, payload []byte) error {
 	h.Size = uint16(len(payload))
-	err := c.Judge(ch, h, payload)
+	err := judge(&c.Arrivals, ch, h, payload)
 	require.Equal(c.t, err, c.Take(seq, ch, h, payload, c.deliver))
 	return err
+}
+
+// judge opens a message and judges it.
+func judge(a *Arrivals, ch wire.Channel, h wire.MessageHeader, payload []byte) error {
+	var m Arrival
+	if err := m.Open(ch, h, payload); err != nil {
+		return err
+	}
+	return a.Judge(&m)
 }
 
 // number gives a small reliable message.
@@ -73,7 +82,7 @@ func TestNumbersOutsideTheWindow(t *testing.T) {
 			c.CreditSent(0)
 		}
 		for n, want := range map[uint16]error{0: nil, 1999: nil, 2000: nil, 3023: nil, 3024: ErrMalformed, 34767: ErrMalformed, 65535: ErrMalformed} {
-			require.ErrorIs(t, c.Judge(ch, wire.MessageHeader{Type: 16}, binary.LittleEndian.AppendUint16(nil, n)), want, "%v number %d", ch, n)
+			require.ErrorIs(t, judge(&c.Arrivals, ch, wire.MessageHeader{Type: 16}, binary.LittleEndian.AppendUint16(nil, n)), want, "%v number %d", ch, n)
 		}
 	}
 }
@@ -125,7 +134,7 @@ func TestPiecesWithFlags(t *testing.T) {
 	for i, part := range [][]byte{joined[:half], joined[half:]} {
 		payload := append([]byte{byte(i), 0, 20, byte(tick.PreUpdate) | byte(whole.Flags), byte(i), 2}, part...)
 		h := wire.MessageHeader{Type: wire.MessageFragment, Size: uint16(len(payload))}
-		require.NoError(t, c.Judge(ordered0, h, payload))
+		require.NoError(t, judge(&c, ordered0, h, payload))
 		require.NoError(t, c.Take(1, ordered0, h, payload, func(m *Arrival) {
 			m.Body = append([]byte(nil), m.Body...)
 			got = append(got, *m)
@@ -251,7 +260,7 @@ func TestContradictionsWithinAPacket(t *testing.T) {
 	payload := func(n byte, index, count byte) []byte { return []byte{n, 0, 16, 0, index, count, 'x'} }
 	h := wire.MessageHeader{Type: wire.MessageFragment, Size: 7}
 	for i := range 5 { // each is legal beside what came before the packet
-		require.NoError(t, c.Judge(wire.NewChannel(wire.Reliable, i), h, payload(0, 0, 2)))
+		require.NoError(t, judge(&c.Arrivals, wire.NewChannel(wire.Reliable, i), h, payload(0, 0, 2)))
 	}
 	for i := range 5 {
 		err := c.Take(1, wire.NewChannel(wire.Reliable, i), h, payload(0, 0, 2), c.deliver)
@@ -375,7 +384,7 @@ func FuzzArrivals(f *testing.F) {
 			for r.Next() {
 				before := a.credit
 				live := a.reorder.live
-				err := a.Judge(r.Channel, r.Header, r.Payload)
+				err := judge(&a, r.Channel, r.Header, r.Payload)
 				require.Equal(t, before, a.credit)
 				require.Equal(t, live, a.reorder.live)
 				if a.Take(seq, r.Channel, r.Header, r.Payload, deliver) != nil {

@@ -67,8 +67,8 @@ const (
 // Reserve with Commit, or Push, adds messages. Fill moves them into packets. Acked and Lost report the outcome of the
 // packets.
 type Outgoing struct {
-	batches  batches // the fields that Put reads come first, in one cache line
-	opened   opened  // the message that Reserve opened
+	batches  batches
+	opened   opened // the message that Reserve opened
 	reliable reliable
 	config   OutgoingConfig
 	most     int // the packet size that the buffers were allocated for
@@ -111,20 +111,6 @@ func NewOutgoing(cfg OutgoingConfig, pool *Pool) *Outgoing {
 // If there is an error, no message was opened: ErrQueueFull, ErrBackPressure, ErrTooLarge, ErrEntity or ErrDelivery.
 // Reserve panics on a type, stage or flags that do not exist.
 func (o *Outgoing) Reserve(p *Post, bound int) (payload []byte, err error) {
-	q := &o.batches
-	at := len(q.buf)
-	if p.Channel != q.channel || p.Flags != 0 || p.Type < wire.FirstUserMessage || p.Type > wire.MaxMessageType ||
-		p.Stage >= tick.NumStages || !q.running || at == q.start || bound < 0 || bound > q.end-at-wire.MessageHeaderSize {
-		return o.reserve(p, bound)
-	}
-	o.message, o.body, o.bound, o.opened = at, at+wire.MessageHeaderSize, bound, openUnreliable
-	buf := q.buf[at : at+wire.MessageHeaderSize+bound]
-	binary.LittleEndian.PutUint32(buf, uint32(p.Type)|uint32(p.Stage)<<8) // Commit sets the size
-	return buf[wire.MessageHeaderSize : wire.MessageHeaderSize+bound : wire.MessageHeaderSize+bound], nil
-}
-
-// reserve is Reserve without its fast path.
-func (o *Outgoing) reserve(p *Post, bound int) (payload []byte, err error) {
 	o.opened = openNone // also when a message was opened and neither committed nor cancelled
 	if err = p.legal(); err == nil {
 		if bound = max(bound, 0); p.Channel.Delivery().Reliable() {
@@ -173,7 +159,7 @@ func (o *Outgoing) Commit(n int) {
 	kind := o.opened
 	o.opened = openNone
 	if kind == openUnreliable && o.message != len(o.batches.buf) {
-		panic("peer: commit of a message in whose room Put wrote another")
+		panic("peer: commit of a message that another call overwrote")
 	}
 	if kind != openUnreliable {
 		o.commitReliable(kind, n)
@@ -183,35 +169,7 @@ func (o *Outgoing) Commit(n int) {
 	buf := o.batches.buf[:end]
 	binary.LittleEndian.PutUint16(buf[o.message+2:], uint16(end-o.message-wire.MessageHeaderSize))
 	o.batches.buf = buf
-	o.batches.allowPut()
 	o.stats.Unreliable++
-}
-
-// Put is Reserve and Commit in one call, for a message of the game on channel 0 of Unreliable without flags. header has
-// its type, stage and size, which must exist. Put returns the memory for the body, which the caller must fill at once.
-// If the message cannot simply be appended to the open batch, Put does nothing and returns nil: call PutFirst then.
-func (o *Outgoing) Put(header uint32) []byte {
-	q := &o.batches
-	at, size := len(q.buf), wire.MessageHeaderSize+int(header>>16)
-	if size > q.putEnd-at {
-		return nil
-	}
-	q.buf = q.buf[:at+size] // written so that no pointer is stored, which would need a write barrier
-	room := q.buf[at:]
-	binary.LittleEndian.PutUint32(room, header)
-	q.put++
-	return room[wire.MessageHeaderSize:]
-}
-
-// PutFirst is Put for a message that begins a batch. If it returns nil, it did nothing, and Reserve returns the error.
-func (o *Outgoing) PutFirst(header uint32) []byte {
-	need := wire.MessageHeaderSize + int(header>>16)
-	if need > o.batches.most(0) || !o.batches.open(0, need, o.reliable.items.next) {
-		return nil
-	}
-	o.opened = openNone // also when a message was opened and neither committed nor cancelled
-	o.batches.allowPut()
-	return o.Put(header)
 }
 
 // Cancel drops the message opened by Reserve.
@@ -303,11 +261,7 @@ func (o *Outgoing) Clear() {
 }
 
 // Stats returns the counters.
-func (o *Outgoing) Stats() OutgoingStats {
-	stats := o.stats
-	stats.Unreliable += o.batches.put
-	return stats
-}
+func (o *Outgoing) Stats() OutgoingStats { return o.stats }
 
 // Fill moves messages into the packet that b builds, at most limit bytes with the headers of messages and batches.
 // First come lost messages, oldest first, then waiting messages in the order of the calls. Reliable messages that wait

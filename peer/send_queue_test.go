@@ -399,7 +399,7 @@ func (f *flow) take(packet []byte) {
 			f.got++
 			continue
 		}
-		if err := f.in.Judge(r.Channel, r.Header, r.Payload); err != nil {
+		if err := judge(&f.in, r.Channel, r.Header, r.Payload); err != nil {
 			panic(err)
 		}
 		if err := f.in.Take(in.Sequence, r.Channel, r.Header, r.Payload, f.deliver); err != nil {

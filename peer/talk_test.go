@@ -200,7 +200,7 @@ func (e *talker) listen(n int, now time.Duration) {
 		}
 		r := in.Messages()
 		for r.Next() {
-			require.NoError(e.t, e.in.Judge(r.Channel, r.Header, r.Payload))
+			require.NoError(e.t, judge(&e.in, r.Channel, r.Header, r.Payload))
 		}
 		r = in.Messages()
 		for r.Next() {

@@ -19,9 +19,6 @@ type run struct {
 // oldest.
 type batches struct {
 	buf     []byte       // used part of the newest buffer
-	putEnd  int          // end of the space for Put; 0: there is no open run of channel 0 with a message
-	put     uint64       // messages that Put appended
-	warm    byte         // result of touch, stored so that the compiler keeps the reads
 	end     int          // end of the newest buffer
 	channel wire.Channel // channel of the open run
 	running bool         // there is an open run
@@ -86,20 +83,7 @@ func (q *batches) open(ch wire.Channel, need int, before uint64) bool {
 	}
 	q.close()
 	q.running, q.channel, q.before, q.start = true, ch, before, len(q.buf)
-	if q.start == 0 {
-		q.warm = touch(q.buf[:q.end])
-	}
 	return true
-}
-
-// touch reads a byte of each cache line of a buffer, and returns a combination of them. The buffer was last used at
-// least one frame ago. touch loads all its lines at once. Otherwise each message would wait for its own line, since
-// messages of other connections come in between.
-func touch(buf []byte) (sum byte) {
-	for i := 0; i < len(buf); i += 64 {
-		sum |= buf[i]
-	}
-	return sum
 }
 
 // close ends the open run. Reliable messages that are added later come after it.
@@ -108,14 +92,7 @@ func (q *batches) close() {
 		q.runs.push(run{before: q.before, buffer: q.oldest + uint64(len(q.full)), start: q.start, end: len(q.buf), channel: q.channel})
 		q.queued += len(q.buf) - q.start
 	}
-	q.running, q.putEnd = false, 0
-}
-
-// allowPut allows Put to append to the open run. The run has a message now.
-func (q *batches) allowPut() {
-	if q.channel == 0 {
-		q.putEnd = q.end
-	}
+	q.running = false
 }
 
 // waiting returns the number of waiting bytes.
@@ -211,7 +188,7 @@ func (q *batches) giveBack(buf []byte) {
 }
 
 func (q *batches) dropAll() {
-	q.running, q.putEnd, q.queued = false, 0, 0
+	q.running, q.queued = false, 0
 	q.runs.first = q.runs.next
 	q.recycle()
 }

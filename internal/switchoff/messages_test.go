@@ -17,7 +17,7 @@ func messages() []mutation {
 		testedIn("systems", change("messages", "one after all state follows that of nobody", "TestMessageAfterAllState",
 			"held_messages.go", "m.AsOf > c.viewOf(s).Proved()", "m.AsOf < 0*c.viewOf(s).Proved()")),
 		testedIn("nettest", change("messages", "a client's overtakes what it wrote", "TestMessageOfClientWaitsForItsWritesUnderLoss",
-			"send.go", "e.Tick >= state && !c.upstream.HasChanged(entity.Index)", "e.Tick >= 0*state")),
+			"visibility.go", "e.Tick >= state && !c.upstream.HasChanged(entity.Index)", "e.Tick >= 0*state")),
 		testedIn("systems", change("messages", "a client's overtakes its input", "TestMessageOfClientWaitsForItsStateAndInput",
 			"held_messages.go", "at = max(at, actsAt())", "_ = actsAt")),
 		testedIn(".", change("messages", "state that never comes is waited for without end", "TestStateThatNeverComesIsWaitedForInBounds",

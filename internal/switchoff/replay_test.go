@@ -42,7 +42,7 @@ func replays() []mutation {
 		testedIn("input", change("replay", "the moment of a silent player is written as it is", "TestARecordingOfASilentClientIsLegal", "input/recorded.go", "min(max(at.Begin().Sub(shown), 0), mostBack)", "max(at.Begin().Sub(shown), 0)")),
 		testedIn("input", change("replay", "a recording that has ended keeps players", "TestAStoppedRecordingKeepsNoPlayers", "input/recorded.go", "r.on, r.gone = false, r.gone[:0]", "r.on = true")),
 		change("replay", "spectators get what went to others", "TestSpectatorsGetTheMessages", "record/messages.go", "player != 0 && slices.Contains(m.Clients, player)", "player != 0"),
-		testedIn("record", change("replay", "a recorder does not learn of plain messages to one client", "TestPlainMessagesToOneClientAreRecorded", "send.go", "\tif !tapped {\n\t\tc.recipients.open(l)", "\tif tapped || !tapped {\n\t\tc.recipients.open(l)")),
+		testedIn("record", change("replay", "a recorder does not learn of plain messages to one client", "TestPlainMessagesToOneClientAreRecorded", "send.go", "\t\tif err == nil {\n\t\t\tc.tellPosted", "\t\tif err != nil {\n\t\t\tc.tellPosted")),
 		change("replay", "a message of another type is posted", "TestPostRefusesWhatIsNoMessageOfTheServer", "posted.go", "s.protocol.types.Roles[m.Type] != registry.Alone || ", "s.protocol.types.Roles[m.Type] > registry.Answer || "),
 		testedIn("record", change("replay", "a replay does not know what stood in", "TestAGameReplaysFromItsInputs", "input/recorded.go", "p.types, shown, !here", "p.types, shown, false")),
 		testedIn("record", change("replay", "a playback has no inputs", "TestAPlaybackHasTheInputs", "input/recorded.go", "\tp.at = r.at\n\tif c :=", "\tp.at = r.at\n\tp.types = 0\n\tif c :=")),
