@@ -230,8 +230,7 @@ func Once() Option { return func(r *registration) { r.Rows.Once = true } }
 
 // Marked sends a component only when game code marks it as written, with systems.Mark, or when its entity is new. It is
 // not compared any more, and costs nothing where nothing was written. A write without a mark is not sent until the next marked
-// one; Capture.CheckMarks of package systems finds such writes in tests. Removing it and adding it again between two captures
-// is a write, and needs a mark. Only the server asks for it.
+// one. Removing it and adding it again between two captures is a write, and needs a mark. Only the server asks for it.
 func Marked() Option { return func(r *registration) { r.Rows.Marked = true } }
 
 // Importance sets the weight of a component's changes where the bandwidth does not suffice for all: 1 is normal, 0 to 255 in

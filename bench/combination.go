@@ -8,7 +8,6 @@ type combination struct {
 	moving            float64
 	main              bool
 	parts             int         // of an Executor; 0: none
-	marks             bool        // the game says what it wrote, as the floor's does
 	tumbles           bool        // each float of a body that moves changes in each step
 	secure            bool        // transport/secure around the sockets
 	network           realNetwork // between the server and its clients; zero: sockets of one machine and nothing else
@@ -16,9 +15,8 @@ type combination struct {
 
 // combinations is the default set, or the one that the flags name.
 func combinations(o options) []combination {
-	plain := o.parts == 0 && !o.marks
 	if o.entities > 0 || o.clients > 0 || o.moving > 0 {
-		c := combination{entities: 1000, clients: 16, moving: 0.1, main: plain, parts: o.parts, marks: o.marks}
+		c := combination{entities: 1000, clients: 16, moving: 0.1, main: o.parts == 0, parts: o.parts}
 		if o.entities > 0 {
 			c.entities = o.entities
 		}
@@ -30,17 +28,9 @@ func combinations(o options) []combination {
 		}
 		return []combination{c}
 	}
-	marked := []combination{
-		{entities: 1000, clients: 16, moving: 0.1, marks: true}, {entities: 1000, clients: 1, moving: 0.1, marks: true},
-		{entities: 10000, clients: 16, moving: 0.1, marks: true}, {entities: 10000, clients: 1, moving: 0.01, marks: true},
-	}
-	if o.marks {
-		return marked
-	}
-	set := []combination{
+	return []combination{
 		{entities: 1000, clients: 16, moving: 0.1, main: true}, {entities: 1000, clients: 16, moving: 1}, {entities: 1000, clients: 1, moving: 0.1},
 		{entities: 100, clients: 16, moving: 1}, {entities: 1000, clients: 64, moving: 0.1}, {entities: 10000, clients: 16, moving: 0.1},
 		{entities: 1000, clients: 16, moving: 1, parts: runtime.GOMAXPROCS(0)}, {entities: 10000, clients: 16, moving: 0.1, parts: runtime.GOMAXPROCS(0)},
 	}
-	return append(set, marked...)
 }

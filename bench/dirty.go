@@ -32,7 +32,6 @@ type relation struct {
 type dirtyScene struct {
 	entities  int
 	moving    float64 // of the entities, written by the game before each capture; 0 is an idle world
-	marks     bool    // captured by marks alone
 	relations int     // above 0: each entity stands in an archetype alone, for which Arche reserves so many rows
 }
 
@@ -49,12 +48,9 @@ func dirtyScenes(o options) []dirtyScene {
 		for _, f := range fractions {
 			scenes = append(scenes, dirtyScene{entities: n, moving: f})
 		}
-		for _, f := range fractions[:min(3, len(fractions))] {
-			scenes = append(scenes, dirtyScene{entities: n, moving: f, marks: true})
-		}
 	}
 	targets := min(1000, sizes[0])
-	for _, alone := range []dirtyScene{{relations: archetypeRows}, {relations: 1}, {relations: archetypeRows, marks: true}} {
+	for _, alone := range []dirtyScene{{relations: archetypeRows}, {relations: 1}} {
 		for _, f := range []float64{0, 0.1} {
 			alone.entities, alone.moving = targets, f
 			scenes = append(scenes, alone)
@@ -90,7 +86,6 @@ type dirtyRun struct {
 	schema  *snapshot.Schema
 	store   *snapshot.Store
 	capture *netecs.Capture
-	marker  netecs.Marker // of the three components
 	movers  []int
 	orbits  []orbit
 	all     ecs.Mask
@@ -118,8 +113,6 @@ func newDirtyRun(s dirtyScene) *dirtyRun {
 	d.filter = d.body.world.Cache().Register(&d.all)
 	d.store = snapshot.NewStore(d.schema, snapshot.Config{Entities: s.entities})
 	d.capture = netecs.NewCapture(&d.body.world, d.store, d.schema, 1, nil)
-	d.capture.ByMarks(s.marks)
-	d.marker = netecs.NewMarker(d.schema, bodyComponents(true)...)
 	if s.moving > 0 {
 		d.movers = rand.New(rand.NewPCG(7, 1)).Perm(s.entities)[:movers(s.entities, s.moving)]
 		d.orbits = newScene(s.entities, s.moving).orbits
@@ -199,13 +192,6 @@ func (d *dirtyRun) relate() {
 	}
 }
 
-// mark marks what game code wrote.
-func (d *dirtyRun) mark() {
-	for _, i := range d.movers {
-		d.marker.Mark(d.capture, d.body.entities[i])
-	}
-}
-
 // turn is one tick: the game writes, the world is captured, and beside it the floor compares.
 func (d *dirtyRun) turn(keep bool) error {
 	for k, i := range d.movers {
@@ -220,12 +206,7 @@ func (d *dirtyRun) turn(keep bool) error {
 	if keep && floorFirst {
 		failed = d.floor()
 	}
-	capture := timed(func() {
-		if d.marks {
-			d.mark()
-		}
-		d.capture.Run(d.store.Tick() + 1)
-	})
+	capture := timed(func() { d.capture.Run(d.store.Tick() + 1) })
 	if !keep {
 		return nil
 	}
@@ -275,9 +256,9 @@ func (d *dirtyRun) printDirty(o options) {
 	}
 	idle := d.moving == 0
 	r := result{
-		Scenario: "dirty", Value: median(d.captures), Unit: "ns/row", Main: idle && !d.marks && d.relations == 0 && d.entities == 10000,
+		Scenario: "dirty", Value: median(d.captures), Unit: "ns/row", Main: idle && d.relations == 0 && d.entities == 10000,
 		Params: map[string]any{
-			"entities": d.entities, "changed": d.moving, "marks": d.marks, "one_row_archetypes": d.relations > 0, "rows_reserved": d.relations, "fastest_ns": quantile(d.captures, 0), "ticks": len(d.captures),
+			"entities": d.entities, "changed": d.moving, "one_row_archetypes": d.relations > 0, "rows_reserved": d.relations, "fastest_ns": quantile(d.captures, 0), "ticks": len(d.captures),
 			"p99_ns": quantile(d.captures, 0.99), "ratio_of_fastest": quantile(d.captures, 0) / quantile(floors, 0), "bytes_compared_per_row": dirtyRow, "worlds_compared": d.compared,
 			"compare_ns": median(d.compares), "ratio_to_comparing": median(d.captures) / median(d.compares), "anchor": anchor,
 		},

@@ -27,7 +27,6 @@ type options struct {
 	train    string
 	only     string
 	exact    bool
-	marks    bool
 	parts    int
 	network  realNetwork
 	sight    int
@@ -45,7 +44,7 @@ type scenario struct {
 func scenarios() []scenario {
 	return []scenario{
 		{"floor", "memcpy and the kernel: dirty 42-byte rows, encoded once, to C UDP sockets (-e -c -frac -t)", runFloor},
-		{"tick", "T1: a server tick over loopback UDP with acknowledging clients, against the floor (-e -c -frac -t -exact -marks -parts)", runTick},
+		{"tick", "T1: a server tick over loopback UDP with acknowledging clients, against the floor (-e -c -frac -t -exact -parts)", runTick},
 		{"real", "T1, T8, T13: the server's sending on networks that lose and delay, against a perfect one (-e -c -frac -loss -jitter -classes -seed -exact -t)", runReal},
 		{"bytes", "T2 to T4: bytes to one client, decoder verified every frame (-trace FILE -train FILE -tables FILE -only LINE)", runBytes},
 		{"apply", "T11: receive and apply plain rows, ordered and scattered, against World.Get and columns (-e -frac -t)", runApply},
@@ -113,7 +112,6 @@ func run(args []string, out io.Writer) error {
 	flags.DurationVar(&o.budget, "t", 2*time.Second, "time to measure each combination for")
 	profile := flags.String("cpuprofile", "", "write a CPU profile of this process, the server's, to `FILE`")
 	flags.BoolVar(&o.exact, "exact", false, "scenario tick: exact 40-byte rows instead of quantised ones")
-	flags.BoolVar(&o.marks, "marks", false, "scenario tick: the game says what it wrote (Capture.MarksOnly), as that of the floor does")
 	o.network.flags(flags, 0.05, 1, 4)
 	flags.DurationVar(&o.bound, "bound", 0, "scenario capacity: the clients for which a tick takes this processor `time`, predicted and found by bots (0: the entities of T13)")
 	flags.IntVar(&o.sight, "sight", 0, "scenario real: all bodies walk, and each client sees about so many around one of them (0: each sees all)")

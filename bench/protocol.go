@@ -38,14 +38,6 @@ func bodyProtocol(exact bool) *netcode.Protocol {
 	return p
 }
 
-// bodyComponents are those of bodyProtocol, as Arche's filters name them.
-func bodyComponents(exact bool) []generic.Comp {
-	if exact {
-		return generic.T3[position, rotation, velocity]()
-	}
-	return generic.T3[quantPosition, quantRotation, quantVelocity]()
-}
-
 // bodyWorld is a game's world with replicated bodies, written the way a game writes.
 type bodyWorld struct {
 	world    ecs.World

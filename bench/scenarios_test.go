@@ -58,14 +58,13 @@ func TestApplyNoticesAWrongWorld(t *testing.T) {
 
 func TestDirtyIsVerified(t *testing.T) {
 	all := results(t, "-run", "dirty", "-e", "500", "-frac", "0.2", "-t", "5ms")
-	require.Len(t, all, 10)
+	require.Len(t, all, 6)
 	for i, line := range all {
-		require.Equal(t, i == 2 || i == 3 || i >= 8, line.Params["marks"])
-		require.Equal(t, i >= 4, line.Params["one_row_archetypes"])
+		require.Equal(t, i >= 2, line.Params["one_row_archetypes"])
 		_, walked := line.Params["walk_ns"]
-		require.Equal(t, i >= 4, walked)
+		require.Equal(t, i >= 2, walked)
 		require.Greater(t, line.Params["worlds_compared"], 1.0)
-		require.Equal(t, line.Params["changed"] == 0.0 && i < 4, line.OK != nil, "only an idle world of one table has a target")
+		require.Equal(t, line.Params["changed"] == 0.0 && i < 2, line.OK != nil, "only an idle world of one table has a target")
 	}
 }
 

@@ -67,11 +67,9 @@ type tickRun struct {
 	work     []systems.System // from Capture to Send
 	frames   int64
 	quantise func()
-	stopped  bool           // nothing moves any more
-	marker   systems.Marker // where the game marks what it wrote
+	stopped  bool // nothing moves any more
 
 	floors, ticks, receives, wholes, passes, reached, used []float64 // ns
-	markings                                               []float64 // ns
 	workCPU, floorCPU                                      []float64 // ns of this process, interruptions left out
 	worst                                                  tick.Tick // ticks that a client was behind when the next began
 	undelivered                                            int64
@@ -108,9 +106,6 @@ func newTickRun(c combination, exact bool) (*tickRun, error) {
 	}
 	r.socket = &countedSocket{socket: end}
 	group := systems.NewServer(r.server, r.socket, r.now)
-	if group.Capture.MarksOnly = c.marks; c.marks {
-		r.marker = group.Capture.Marker(bodyComponents(exact)...)
-	}
 	frame := group.Systems()
 	for i, s := range frame {
 		s.Initialize(&r.body.world)
@@ -146,13 +141,6 @@ func (r *tickRun) step() {
 		}
 		p, q, v := next()
 		r.body.write(e, p, q, v)
-	}
-	if r.marks {
-		r.markings = append(r.markings, timed(func() {
-			for _, e := range r.subjects {
-				r.marker.Mark(e)
-			}
-		}))
 	}
 }
 
@@ -337,17 +325,13 @@ func (r *tickRun) report(o options) {
 	}
 	verified := r.verified()
 	name := "tick"
-	switch {
-	case r.marks:
-		name = "tick.marked"
-	case r.parts > 0:
+	if r.parts > 0 {
 		name = "tick.parallel"
 	}
 	line := result{
 		Scenario: name, Value: median(r.ticks), Unit: "ns/tick", Main: r.main,
 		Params: map[string]any{
-			"entities": r.entities, "clients": r.clients, "moving": r.moving, "exact": r.exact, "parts": r.parts, "marks": r.marks,
-			"marking_ns": median(r.markings), "anchor": against,
+			"entities": r.entities, "clients": r.clients, "moving": r.moving, "exact": r.exact, "parts": r.parts, "anchor": against,
 			"ticks": len(r.ticks), "p99_ns": quantile(r.ticks, 0.99), "fastest_ns": quantile(r.ticks, 0), "floor_fastest_ns": quantile(r.floors, 0),
 			"cpu_ns": median(r.workCPU), "floor_cpu_ns": median(r.floorCPU), "ratio_of_cpu": median(r.workCPU) / max(median(r.floorCPU), 1),
 			"ratio_of_fastest": quantile(r.ticks, 0) / quantile(r.floors, 0), "receive_ns": median(r.receives), "quantise_pass_ns": median(r.passes),

@@ -58,8 +58,6 @@ type Capture struct {
 	reported []reportedFaults // by network index
 	full     bool             // StoreFull was reported, and the store has been full since
 
-	looked bool // this run has scanned the world
-
 	sought uint32 // the last index that seekCopies checked
 	along  func() // see Along
 
@@ -77,8 +75,8 @@ type Capture struct {
 
 // reportedFaults contains the rows of an entity for which each problem was reported.
 type reportedFaults struct {
-	notFinite, outOfRange, noRotation, unmarked snapshot.Mask
-	circle, weight                              bool
+	notFinite, outOfRange, noRotation snapshot.Mask
+	circle, weight                    bool
 }
 
 // NewCapture prepares to capture a world. It registers the schema's components with the world, which must not be
@@ -94,7 +92,7 @@ func NewCapture(w *ecs.World, store *snapshot.Store, schema *snapshot.Schema, ta
 	c.tracker.logs = len(c.refs.tables) > 0
 	c.unreplicated = newUnreplicated(&c.tracker.binding)
 	c.marks = newMarks(schema, c.tracker.controls, c.tracker.ids)
-	c.marks.Capture, c.refs.Capture, c.rates.Capture, c.batch.Capture = c, c, c, c
+	c.refs.Capture, c.rates.Capture, c.batch.Capture = c, c, c
 	c.tracker.unscanned = c.marks.rows
 	c.tracker.steady = c.refs.naming.Union(c.rates.slow).Not()
 	for row := range schema.Rows() {
@@ -126,16 +124,12 @@ func (c *Capture) Run(t tick.Tick) (reset bool) {
 	if w.locked || w.world.IsLocked() {
 		w.noteLocked()
 	}
-	m := &c.marks
-	if c.looked = !m.only || m.world || m.checked; c.looked { // else marks list all changes
-		w.scan(c) // calls differs, rowsDiffer and appears below
-		if len(w.lost) > 0 {
-			c.despawnLost()
-		}
-		m.world = false
+	w.scan(c) // calls differs, rowsDiffer and appears below
+	if len(w.lost) > 0 {
+		c.despawnLost()
 	}
-	if len(m.words) > 0 {
-		c.marks.captureMarked()
+	if len(c.marks.list) > 0 {
+		c.captureMarked()
 	}
 	if len(c.handed) > 0 {
 		c.readHanded()
@@ -148,7 +142,7 @@ func (c *Capture) Run(t tick.Tick) (reset bool) {
 		c.refs.resolve()
 	}
 	w.trim()
-	if len(c.reserved) > 0 && c.looked {
+	if len(c.reserved) > 0 {
 		c.endUnborn()
 	}
 	if c.along != nil {
@@ -220,9 +214,6 @@ func (c *Capture) differs(id wire.NetworkID, col *column, row, _ int) (keep bool
 		return true
 	}
 	c.batch.table = nil // its entities may get other rows
-	if c.marks.markDecides(id, col) {
-		return c.marks.has(id, col.row)
-	}
 	if col.control != noControl {
 		c.control(id, col, row)
 	}
@@ -249,7 +240,6 @@ func (c *Capture) appears(t *table, row, slot int) {
 	if slot < 0 {
 		slot = t.newSlot(c.tracker.run)
 	}
-	c.marks.noteUnmarked(id, e, t.rows)
 	*r = components.Replicated{ID: id, World: c.tracker.tag}
 	c.tracker.noteMoved(id, at)
 	at.table, at.slot, at.stamp = t.number, int32(slot), c.tracker.run
@@ -316,7 +306,6 @@ func (c *Capture) passOver(t *table, row, slot int) {
 func (c *Capture) despawnLost() {
 	for _, id := range c.tracker.lost {
 		if at := c.tracker.entry(id); at != nil && at.stamp != c.tracker.run {
-			c.marks.noteUnmarked(id, ecs.Entity{}, snapshot.Mask{})
 			c.store.Despawn(id)
 			c.tracker.free(id)
 			c.refs.drop(id.Index)
@@ -377,7 +366,6 @@ func (c *Capture) Reserve(e ecs.Entity) (wire.NetworkID, bool) {
 		c.reserved, c.awaited = map[ecs.Entity]wire.NetworkID{}, map[wire.NetworkID]ecs.Entity{}
 	}
 	c.reserved[e], c.awaited[id] = id, e
-	c.marks.world = true // else a Run with ByMarks would not find the entity
 	if owner := ownerOf(w.world, e, w.controls[ownerControl]); owner != 0 {
 		c.store.SetOwner(id, owner)
 	}
@@ -492,21 +480,6 @@ func (c *Capture) seekCopies() {
 	}
 }
 
-// ByMarks makes Run capture marked rows only: its cost depends on the number of writes, not on the number of entities.
-// Game code must then call [Mark] for every write, including control components in the schema. It must call
-// [Capture.MarkWorld] when entities are created or removed, when they gain or lose components, and when other control
-// components are written.
-func (c *Capture) ByMarks(on bool) { c.marks.only = on }
-
-// MarkWorld makes the next Run scan the whole world, although [Capture.ByMarks] is on. That Run also captures writes
-// without a mark.
-func (c *Capture) MarkWorld() { c.marks.world = true }
-
-// CheckMarks makes every Run scan the whole world and report writes without a mark as UnmarkedWrite, once for each
-// component of each entity. Such a write is still not sent before MarkWorld or a mark. CheckMarks is for tests, since
-// it costs the time that marks save. It must be called before the first Run.
-func (c *Capture) CheckMarks() { c.marks.checked, c.tracker.unscanned = true, snapshot.Mask{} }
-
 // Write sets a component of an entity to a value that a client wrote. The next Run captures it like a write of game
 // code. Write returns false if the entity does not exist or lacks the component.
 func (c *Capture) Write(id wire.NetworkID, row int, lanes []uint32) bool {
@@ -514,7 +487,7 @@ func (c *Capture) Write(id wire.NetworkID, row int, lanes []uint32) bool {
 	if !ok {
 		return false
 	}
-	c.marks.mark(e, snapshot.Mask{}.With(row))
+	c.mark(e, row)
 	return write(c.tracker.world, e, column{
 		id: c.tracker.ids[row], plan: c.tracker.schema.Plan(row), size: int(c.tracker.schema.Plan(row).Size()),
 	}, lanes)

@@ -16,7 +16,7 @@ import (
 // isQuick reports whether all rows of a column are captured in every tick, with no other work. It is called again for
 // each batch, since a control component may set the first rate of the world during a run.
 func (c *Capture) isQuick(col *column) bool {
-	return col.steady && !c.marks.checked && len(c.rates.every) == 0
+	return col.steady && len(c.rates.every) == 0
 }
 
 // captureRow quantises one component and stores it. A row with entity fields waits until all entities have their ids. A
@@ -55,6 +55,48 @@ func (c *Capture) noteFault(id wire.NetworkID, col *column, row int, fault quant
 		Kind: kind, Entity: id, Local: c.tracker.entry(id).entity,
 		Component: col.plan.Name(), Field: fault.Field(), Detail: col.plan.Outside(reflect.NewAt(col.plan.Type(), col.at(row)).Elem(), fault),
 	})
+}
+
+// mark notes that a row of an entity was written. It ignores entities without an id.
+func (c *Capture) mark(e ecs.Entity, row int) {
+	if id, ok := c.tracker.idOf(e); ok {
+		c.marks.add(id.Index, row)
+	}
+}
+
+// captureMarked captures the marked rows, in ascending order of their indexes.
+func (c *Capture) captureMarked() {
+	slices.Sort(c.marks.list)
+	for _, index := range c.marks.list {
+		rows := c.marks.byIndex[index]
+		c.marks.byIndex[index] = snapshot.Mask{}
+		if at := &c.tracker.byIndex[index]; at.generation != 0 {
+			c.captureMarkedRows(wire.NetworkID{Index: index, Generation: at.generation}, rows)
+		}
+	}
+	c.marks.list = c.marks.list[:0]
+}
+
+// captureMarkedRows captures marked rows of an entity.
+func (c *Capture) captureMarkedRows(id wire.NetworkID, rows snapshot.Mask) {
+	at := c.tracker.entry(id)
+	if at.table == nowhere || !c.tracker.world.Alive(at.entity) && !c.tracker.rebind(at, id) {
+		return
+	}
+	for at = c.tracker.entry(id); !rows.IsZero(); rows = rows.Rest() {
+		col := c.tracker.tables[at.table].column(rows.Lowest())
+		if col == nil || !col.bindTo(c.tracker.world, at.entity) {
+			continue
+		}
+		switch {
+		case c.rates.never(col):
+		case c.rates.due(id, col):
+			c.captureRow(id, col, 0)
+		default:
+			c.rates.deferRow(id, col.row)
+		}
+		col.unbind()
+	}
 }
 
 // batchRows is the number of rows of a column that are captured together. It is large enough that cache misses overlap,
@@ -290,7 +332,6 @@ func (p *captureRates) captureDeferred() {
 		p.waits[l.id.Index] = p.waits[l.id.Index].Without(l.row)
 		if col != nil && p.tracker.world.Alive(at.entity) && col.bindTo(p.tracker.world, at.entity) {
 			p.captureRow(l.id, col, 0)
-			col.keepAt(at)
 			col.unbind()
 		}
 	}

@@ -14,22 +14,6 @@ import (
 	"github.com/arche-netcode/netcode/snapshot"
 )
 
-// spoilStale makes the shadow of stale slots below end differ from the world. Otherwise a value that returned to the
-// one in the shadow would be missed, after marks captured another value in between.
-func (t *table) spoilStale(end int) {
-	for w, set := range t.marked.stale {
-		for ; set != 0; set &= set - 1 {
-			row := w*64 + bits.TrailingZeros64(set)
-			for i := range t.columns {
-				if c := &t.columns[i]; row < end && c.row >= 0 {
-					c.spoilRow(row)
-				}
-			}
-		}
-	}
-	t.marked.clearStale()
-}
-
 // bindRow points all columns at the n-th row of a walk.
 func (t *table) bindRow(n int) {
 	t.replicas.bindRow(n)
@@ -73,7 +57,6 @@ type table struct {
 	slots     []int32          // scattered: slot of each handle; negative: none yet
 	goal      int              // index of the relation's column; negative: the relation does not replicate
 	ownedRows ownedRows        // captures: a cache of rows with known entities
-	marked    markedRows       // captures: marked rows of this run
 }
 
 // newTable creates the shadow for a mask. It registers the mask's filter with the world, so that a query finds the
@@ -191,7 +174,6 @@ func (t *table) column(row int) *column {
 func (t *table) emptyShadow() {
 	t.length, t.seen = 0, 0
 	t.stamps = t.stamps[:0]
-	t.marked.clearStale()
 	t.releaseRows(0)
 }
 
@@ -275,18 +257,6 @@ func (c *column) keepRow(row, slot int) {
 		c.targets[slot] = c.target
 	}
 	copy(c.shadow[slot*c.size:(slot+1)*c.size], c.bytes(row, row+1))
-}
-
-// spoilRow makes the slot with a row's number differ from the row.
-func (c *column) spoilRow(row int) {
-	c.shadow[row*c.size] = ^c.bytes(row, row+1)[0]
-}
-
-// keepAt copies the component that the column is bound to into the slot of its entity, if there is one.
-func (c *column) keepAt(at *entityEntry) {
-	if slot := int(at.slot); (slot+1)*c.size <= len(c.shadow) && (!c.relation || slot < len(c.targets)) {
-		c.keepRow(0, slot)
-	}
 }
 
 // moveSlot copies one slot over another.

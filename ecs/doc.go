@@ -12,8 +12,7 @@
 //   - table: the shadow of all entities with the same components. It is scattered if they have a relation (column.go).
 //   - tracker: compares the world with the shadow and calls Capture or Apply for each change (tracker.go).
 //   - entityMap: the entity and the slot of each network id (entity_map.go).
-//   - Mark, Marker: list the components that game code wrote, so that a capture need not compare them
-//     (capture_marks.go).
+//   - Mark: notes that game code wrote a component, so that a capture need not compare it (capture_marks.go).
 //   - Batch: rows of one column that a capture handles together: a fast path (capture_rows.go).
 //   - Range: entities with consecutive indexes that an apply writes together: a fast path (apply_ranges.go).
 //   - Reference: an entity field, or the target of a relation. Captures replace handles by network ids, applies replace

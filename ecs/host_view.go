@@ -230,7 +230,6 @@ func (h *HostView) exchange(st *hostState, has uint64) {
 	}
 	if st.twins = has; len(h.add)+len(h.rem) > 0 {
 		h.world.Exchange(st.entity, h.add, h.rem)
-		h.capture.MarkWorld() // the entity is in another row now
 	}
 }
 

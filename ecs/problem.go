@@ -55,9 +55,6 @@ const (
 	// RelationCycle: relations form a cycle. No relation of the cycle has a target until one of them changes. A client
 	// reports it only if the server has the cycle, not while half of an exchange is still to arrive.
 	RelationCycle
-	// UnmarkedWrite: a component that is captured only if marked was written without a mark, or entities changed
-	// without MarkWorld. Only CheckMarks finds it.
-	UnmarkedWrite
 	// NoRotation: a captured quaternion was zero, most likely since it was never set. Its last good value is kept, or
 	// no rotation if there is none.
 	NoRotation
@@ -120,8 +117,6 @@ func (k ProblemKind) words() string {
 		return "is a second relation of its entity: it is left out"
 	case RelationCycle:
 		return "leads in a circle of relations back to its entity: it has no target"
-	case UnmarkedWrite:
-		return "was changed without a mark: clients are not told"
 	case NoRotation:
 		return "is a rotation of length 0: the last good value is kept"
 	case DuplicateSceneID:

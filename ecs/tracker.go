@@ -184,9 +184,6 @@ func (w *tracker) scanArchetype(t *table, h trackerEvents) {
 		w.query.Next()
 		t.bindColumns(&w.query, n)
 	}
-	if len(t.marked.stale) > 0 {
-		t.spoilStale(known)
-	}
 	for from := 0; from < known; from += chunkRows {
 		w.scanChunk(t, from, min(from+chunkRows, known), h)
 	}

@@ -258,20 +258,6 @@ func TestIDAtBirthWithoutAWorld(t *testing.T) {
 	require.Zero(t, b.n.Server.Owner(goes))
 }
 
-// TestIDAtBirthByMarks holds that captures by marks alone find an entity that has its id.
-func TestIDAtBirthByMarks(t *testing.T) {
-	p := protocol()
-	n := nettest.New(t, nettest.Config{Protocol: p, Clients: 1, Seed: 9, Setup: func(s *systems.ServerSystems, _ *ecs.World) { s.Capture.MarksOnly = true }})
-	n.Run(time.Second)
-	build := generic.NewMap2[components.Replicated, position](&n.Server.World)
-	e := build.New()
-	id, ok := n.Server.Systems.ID(e)
-	require.True(t, ok)
-	n.Run(time.Second)
-	require.True(t, n.Server.Store().Alive(id))
-	require.Equal(t, 1, n.Clients[0].Replica().Len())
-}
-
 // TestIDAtBirthAndReset holds that ids of a world that is reset end.
 func TestIDAtBirthAndReset(t *testing.T) {
 	b := newBirths(t, func(*births, *ecs.World, int) {})

@@ -115,7 +115,6 @@ func (a *Away) despawn(w *ecs.World, client netcode.ClientID) {
 			authority.Grant(a.Server, id, 0)
 		}
 	}
-	a.Capture.MarkWorld()
 }
 
 // handOver gives the entities of a client to their new owners.

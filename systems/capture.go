@@ -4,7 +4,6 @@ import (
 	"slices"
 
 	"github.com/mlange-42/arche/ecs"
-	"github.com/mlange-42/arche/generic"
 
 	"github.com/arche-netcode/netcode"
 	netecs "github.com/arche-netcode/netcode/ecs"
@@ -19,13 +18,6 @@ type Capture struct {
 	// Spawned, when not nil, is called for each entity that got its network id, before anything about it is sent. The
 	// world is unlocked. Set it before ServerSystems.OnSpawn, which adds to it.
 	Spawned func(ecs.Entity, netcode.NetworkID)
-
-	// MarksOnly makes the cost of a capture depend on the number of writes, not on the size of the world. Game code must
-	// then call Mark or a Marker for every write. It must call MarkWorld when entities are added or removed, or gain or
-	// lose components. Initialize reads the field.
-	MarksOnly bool
-	// CheckMarks is for tests. It reports each write without a required mark. Initialize reads the field.
-	CheckMarks bool
 
 	// Prompt, when not nil, returns the components of an entity that no components.Rate delays. Initialize reads the
 	// field.
@@ -42,11 +34,7 @@ func (c *Capture) Initialize(w *ecs.World) {
 	noteCaptured(w, c.Server)
 	c.capture = netecs.NewCapture(w, c.Server.Store(), c.Server.Protocol().Schema(), c.Server.Tag(), c.report)
 	c.capture.Along(c.Server.Publish)
-	c.capture.ByMarks(c.MarksOnly)
 	c.capture.Prompt(c.Prompt)
-	if c.CheckMarks {
-		c.capture.CheckMarks()
-	}
 }
 
 // Update implements System. It captures if a network tick is due.
@@ -82,13 +70,6 @@ func (c *Capture) Finalize(*ecs.World) {
 	}
 }
 
-// MarkWorld makes the next capture compare the whole world. It matters with MarksOnly alone.
-func (c *Capture) MarkWorld() {
-	if c.capture != nil {
-		c.capture.MarkWorld()
-	}
-}
-
 // setOwner sets the owner of an entity of the world at once.
 func (c *Capture) setOwner(e ecs.Entity, client netcode.ClientID) {
 	if c.capture != nil {
@@ -121,36 +102,12 @@ func (c *Capture) report(p netecs.Problem) {
 	c.Server.Report(p)
 }
 
-// Mark notes that game code wrote component T of an entity. Components with netcode.Marked need it, and all components
-// with Capture.MarksOnly. The next capture reads the value. An entity that no capture has seen needs no mark: it is
-// captured whole. Mark does nothing for a T that is not registered, a dead entity, an entity without a network id, and
-// before Initialize.
+// Mark notes that game code wrote component T of an entity. Components with netcode.Marked need it. The next capture
+// reads the value. An entity that no capture has seen needs no mark: it is captured whole. Mark does nothing for a T
+// that is not registered, a dead entity, an entity without a network id, and before Initialize.
 func Mark[T any](c *Capture, e ecs.Entity) {
 	if c.capture != nil {
 		netecs.Mark[T](c.capture, e)
-	}
-}
-
-// Marker marks several components of entities, as [Mark] marks one. It looks the components up once. A game that marks
-// often stores a Marker.
-type Marker struct {
-	capture *Capture
-	marker  netecs.Marker
-}
-
-// Marker returns a Marker for replicated components, named as in Arche's filters:
-//
-//	moved := group.Capture.Marker(generic.T2[Position, Velocity]()...)
-//
-// It freezes the protocol. It panics on a component that is not registered.
-func (c *Capture) Marker(components ...generic.Comp) Marker {
-	return Marker{c, netecs.NewMarker(c.Server.Protocol().Schema(), components...)}
-}
-
-// Mark marks the Marker's components of an entity. It ignores components that the entity lacks.
-func (m Marker) Mark(e ecs.Entity) {
-	if c := m.capture.capture; c != nil {
-		m.marker.Mark(c, e)
 	}
 }
 

@@ -48,7 +48,7 @@
 // A game may also place each system itself. OnError gets an error if their order is wrong.
 //
 // Other types: Group has the systems of one end with the game's own, Runner is the loop that runs a Group. End is a
-// server or a client, Socket a transport. Marker marks written components.
+// server or a client, Socket a transport.
 //
 // # Files
 //
