@@ -244,7 +244,7 @@ func (c *Client) ConnectedTo(s *Server) bool {
 		return c.host == s
 	}
 	session := s.client(c.id)
-	return c.state == Connected && session != nil && session.nonce == c.attempt.Nonce
+	return c.state == Connected && session != nil && session.joined.Nonce == c.attempt.Nonce
 }
 
 // OnConnect adds a function that is called when the server has made a session for this client and its first datagram has come. self is

@@ -247,7 +247,7 @@ func (c *Client) sendToServer() {
 		c.link.Probe(size, nil)
 	}
 	c.link.EndTick(c.link.MessagesWait() || c.up.view != nil && c.up.view.Pending())
-	c.link.KeepAlive(c.patience(), nil)
+	c.link.KeepAlive(c.maxSilence(), nil)
 	switch {
 	case c.link.Conn.AckDue():
 		c.link.SendAck()
@@ -259,8 +259,8 @@ func (c *Client) sendToServer() {
 	}
 }
 
-// patience returns the longest time for which the client may send nothing.
-func (c *Client) patience() (every time.Duration) {
+// maxSilence returns the longest time for which the client may send nothing.
+func (c *Client) maxSilence() (every time.Duration) {
 	if !c.link.Conn.CanSend() { // A later packet shows the server which others are lost.
 		return min(link.CloseEvery, c.agreed.KeepAlive)
 	}

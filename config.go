@@ -293,9 +293,8 @@ func (c Config) conn(out, in wire.Checksum) peer.ConnConfig {
 	}
 }
 
-// doorConfig returns the configuration of the handshake.
-func (s *Server) doorConfig() handshake.Config {
-	c := &s.config
+// door returns the configuration of the handshake.
+func (c Config) door(p *Protocol) handshake.Config {
 	return handshake.Config{
 		Limits: admission.Limits{
 			ClientsPerAddress: c.ClientsPerAddress, ClientsPerNetwork: c.ClientsPerNetwork,
@@ -303,7 +302,7 @@ func (s *Server) doorConfig() handshake.Config {
 		},
 		Accept:  peer.Accept{Rate: uint16(c.TickRate), Window: uint16(c.Window), PacketSize: uint16(c.PacketSize)},
 		Clients: c.Clients, Timeout: c.HandshakeTimeout, Keep: c.Keep, RefuseSecond: c.RefuseSecond, ResetKey: c.ResetKey, Random: c.Random,
-		Known: s.protocol.types.Speaks(), Canon: &s.protocol.types.Canon,
+		Known: p.types.Speaks(), Canon: &p.types.Canon,
 	}
 }
 

@@ -86,18 +86,16 @@ func (a *Approval) Refuse(text string) bool {
 // Open reports whether the approval still waits for its decision. Ask before long work.
 func (a *Approval) Open() bool { return a.decision.IsOpen(a.server.frame.Now) }
 
-// seats is a server as its Door sees it. It implements handshake.Sessions.
-type seats Server
+// doorSessions is a server as its Door sees it. It implements handshake.Sessions.
+type doorSessions Server
 
-// seat returns a session as the Door sees it.
-func (c *Session) seat() handshake.Seat {
+// forDoor returns a session as the Door sees it: none for a client in this process.
+func (c *Session) forDoor() handshake.Session {
 	if c == nil || c.link.near != nil {
-		return handshake.Seat{}
+		return handshake.Session{}
 	}
-	s := handshake.Seat{
-		Client: c.id, Address: c.link.Address, Nonce: c.nonce, Epoch: c.epoch, Before: c.before, Resumed: c.resumed,
-		Protocol: c.Protocol(), Returned: c.returned, Phase: handshake.Ended,
-	}
+	s := c.joined
+	s.Address = c.link.Address
 	switch c.state {
 	case connected:
 		s.Phase = handshake.Connected
@@ -108,22 +106,24 @@ func (c *Session) seat() handshake.Seat {
 }
 
 // At implements handshake.Sessions, as the following methods do.
-func (s *seats) At(address transport.Addr) handshake.Seat { return s.byAddress[address].seat() }
+func (s *doorSessions) At(address transport.Addr) handshake.Session {
+	return s.byAddress[address].forDoor()
+}
 
 // Of returns the session of a client.
-func (s *seats) Of(client wire.ClientID) handshake.Seat { return s.byID[client].seat() }
+func (s *doorSessions) Of(client wire.ClientID) handshake.Session { return s.byID[client].forDoor() }
 
 // Taken returns the number of places in use.
-func (s *seats) Taken() int { return (*Server)(s).taken() }
+func (s *doorSessions) Taken() int { return (*Server)(s).taken() }
 
 // Shut reports whether new clients are refused.
-func (s *seats) Shut() bool { return s.closing || s.shut }
+func (s *doorSessions) Shut() bool { return s.closing || s.shut }
 
 // Asks reports whether the game has a function of OnApprove.
-func (s *seats) Asks() bool { return s.onApprove != nil }
+func (s *doorSessions) Asks() bool { return s.onApprove != nil }
 
 // Ask calls the function of OnApprove.
-func (s *seats) Ask(d *admission.Decision, payload []byte) {
+func (s *doorSessions) Ask(d *admission.Decision, payload []byte) {
 	a := &Approval{Address: d.Address, Payload: bytes.Clone(payload), server: (*Server)(s), decision: d}
 	if s.prover != nil {
 		a.User, a.Data, _ = s.prover.Proved(d.Address)
@@ -142,11 +142,13 @@ func (s *seats) Ask(d *admission.Decision, payload []byte) {
 const nameOnApprove = "OnApprove"
 
 // Open begins a session.
-func (s *seats) Open(seat handshake.Seat, seed peer.SkipSeed) { (*Server)(s).open(seat, seed) }
+func (s *doorSessions) Open(joined handshake.Session, seed peer.SkipSeed) {
+	(*Server)(s).open(joined, seed)
+}
 
 // Replace ends the session of an address. The session of a client that is leaving may continue, since it needs no
 // address.
-func (s *seats) Replace(address transport.Addr) {
+func (s *doorSessions) Replace(address transport.Addr) {
 	c := s.byAddress[address]
 	switch {
 	case c == nil || c.state == leaving:
@@ -159,21 +161,21 @@ func (s *seats) Replace(address transport.Addr) {
 }
 
 // TakeOver ends the session of a player that connects again, so that the player has only one.
-func (s *seats) TakeOver(client wire.ClientID) {
+func (s *doorSessions) TakeOver(client wire.ClientID) {
 	(*Server)(s).end(s.byID[client], &peer.Error{Reason: peer.ReasonTakenOver}, closeTold)
 	s.events.Fire() // OnDisconnect is called before the new session exists.
 }
 
 // Resumed accepts a Resume. The client gets a packet with the next tick.
-func (s *seats) Resumed(client wire.ClientID, number uint32) {
+func (s *doorSessions) Resumed(client wire.ClientID, number uint32) {
 	c := s.byID[client]
-	c.resumed, c.link.ReceivedAt, c.confirmed = number, s.frame.Now, true
-	c.timed = s.frame.Now - s.config.Pulse - s.config.KeepAlive
+	c.joined.Resumed, c.link.ReceivedAt, c.confirmed = number, s.frame.Now, true
+	c.sending.toldTickAt = s.frame.Now - s.config.Pulse - s.config.KeepAlive
 }
 
 // Move moves a session to another address. A session that had this address stays without an address until its own client
 // resumes: two clients may swap addresses.
-func (s *seats) Move(client wire.ClientID, to transport.Addr) {
+func (s *doorSessions) Move(client wire.ClientID, to transport.Addr) {
 	c := s.byID[client]
 	from := c.link.Address
 	if s.byAddress[from] == c {
@@ -197,12 +199,12 @@ func (s *seats) Move(client wire.ClientID, to transport.Addr) {
 }
 
 // Left queues the event of a client that has left for good.
-func (s *seats) Left(client wire.ClientID) {
+func (s *doorSessions) Left(client wire.ClientID) {
 	s.events.Add(events.Event{Client: client, Left: true})
 }
 
 // Refused reports a client that was refused for another version or protocol to OnError.
-func (s *seats) Refused(from transport.Addr, difference string) {
+func (s *doorSessions) Refused(from transport.Addr, difference string) {
 	s.report.Tell(&ProtocolError{Address: from, Difference: difference})
 }
 
@@ -228,7 +230,7 @@ func (s *Server) Identity(client ClientID) string {
 // Returned reports whether a connected client is a player that was connected before, under the same id.
 func (s *Server) Returned(client ClientID) bool {
 	c := s.client(client)
-	return c != nil && c.returned
+	return c != nil && c.joined.Returned
 }
 
 // Away yields the players that are away and may come back, in the order in which they went. The body of the loop may Kick them.

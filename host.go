@@ -50,7 +50,7 @@ func Host(s *Server, c *Client) error {
 	if err != nil {
 		return err
 	}
-	l := s.openNear(s.door.LastID+1, &c.endpointCore, seed)
+	l := s.openNear(&Session{id: s.door.LastID + 1}, &c.endpointCore, seed)
 	c.host, c.agreed, c.state, c.id = s, s.config, Connected, l.id
 	c.replica, c.back = nil, heldState{}
 	c.link.start(l.link.Address, peer.NewConn(s.config.conn(0, 0)), 0, c.pool, seed)
@@ -73,15 +73,14 @@ func Host(s *Server, c *Client) error {
 }
 
 // openNear makes the session of a client without packets.
-func (s *Server) openNear(id ClientID, near *endpointCore, seed peer.SkipSeed) *Session {
-	s.door.LastID = max(s.door.LastID, id)
-	c := &Session{id: id, state: connected, server: s}
-	c.recaller.session = c
+func (s *Server) openNear(c *Session, near *endpointCore, seed peer.SkipSeed) *Session {
+	s.door.LastID = max(s.door.LastID, c.id)
+	c.state, c.server, c.recaller.session = connected, s, c
 	c.link = newConnection(&s.frame, &s.config, &s.out, &s.stats, &s.counters)
-	c.link.start(c.link.Address, peer.NewConn(s.config.conn(0, 0)), id, s.pool, seed)
+	c.link.start(c.link.Address, peer.NewConn(s.config.conn(0, 0)), c.id, s.pool, seed)
 	c.link.near = near
 	s.counts[connected]++
-	s.byID[id] = c
+	s.byID[c.id] = c
 	s.sessions = append(s.sessions, c)
 	s.connect(c)
 	c.view.Share()
@@ -114,10 +113,10 @@ func (c *Client) unhost(reason *peer.Error) {
 	c.events.Fire()
 }
 
-// Seat makes the session of a recorded player, for an extension that plays a recorded game once more: the game knows a client with this id, and
-// OnConnect is called. Nothing is sent to it. The extension says its messages by Session.Say and ends it by Session.Unseat.
+// AddRecordedPlayer makes the session of a recorded player, for an extension that plays a recorded game once more: the game knows a client with
+// this id, and OnConnect is called. Nothing is sent to it. The extension gives its messages to Session.Say and ends it by Session.EndRecorded.
 // The error wraps ErrHost.
-func (s *Server) Seat(id ClientID) (*Session, error) {
+func (s *Server) AddRecordedPlayer(id ClientID) (*Session, error) {
 	switch {
 	case id == 0 || id > math.MaxInt32 || s.byID[id] != nil: // New clients get higher ids.
 		return nil, fmt.Errorf("%w: %d is no id of a client, or there is one already", ErrHost, id)
@@ -128,7 +127,7 @@ func (s *Server) Seat(id ClientID) (*Session, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := s.openNear(id, new(endpointCore), seed)
+	c := s.openNear(&Session{id: id, recorded: true}, new(endpointCore), seed) // An end without an inbound takes nothing.
 	s.events.Fire()
 	return c, nil
 }
@@ -149,8 +148,8 @@ func (c *Session) Say(m *Posted) error {
 	return s.inbound.PushLocal(c.link.Source, &message.Message{Type: m.Type, Stage: m.Stage, Channel: m.Channel, Entity: m.Entity}, m.Body)
 }
 
-// Unseat ends the session of a recorded player; any other stays. orderly is that of a client that has closed: its messages are handled first.
-func (c *Session) Unseat(orderly bool) {
+// EndRecorded ends the session of a recorded player; any other stays. orderly is that of a client that has closed: its messages are handled first.
+func (c *Session) EndRecorded(orderly bool) {
 	switch {
 	case !c.Recorded():
 	case orderly:

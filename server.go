@@ -44,7 +44,7 @@ import (
 //
 // # Methods for extensions
 //
-//   - [Server.Extend], [Server.Session], [Server.Time], [Server.MayConcern], [Server.PutRow], [Server.RemoveRow], [Server.Post], [Server.Seat], [Server.Records], [Server.ClientsFrom]
+//   - [Server.Extend], [Server.Session], [Server.Time], [Server.MayConcern], [Server.PutRow], [Server.RemoveRow], [Server.Post], [Server.AddRecordedPlayer], [Server.Records], [Server.ClientsFrom]
 type Server struct {
 	protocol *Protocol
 	config   Config
@@ -111,7 +111,7 @@ func NewServer(p *Protocol, config Config) (*Server, error) {
 		asksBands: len(p.types.Schema.Banded()) > 0,
 	}
 	var err error
-	if s.door, err = handshake.NewDoor(s.doorConfig(), (*seats)(s), &s.frame, handshake.Outbox{Buffer: &s.out, Full: &s.counters.OutputFull, Stats: &s.stats.HandshakeStats}, &s.report); err != nil {
+	if s.door, err = handshake.NewDoor(config.door(p), (*doorSessions)(s), &s.frame, handshake.Outbox{Buffer: &s.out, Full: &s.counters.OutputFull, Stats: &s.stats.HandshakeStats}, &s.report); err != nil {
 		return nil, err
 	}
 	tag, err := random32(config.Random)
@@ -128,6 +128,16 @@ func NewServer(p *Protocol, config Config) (*Server, error) {
 	s.events.Gone = s.forgetLeft
 	s.extend()
 	return s, nil
+}
+
+// serverSteps has the functions by which code of both ends calls most code of a server. NewServer sets them. Every
+// program contains the type Server; thus the linker omits this code from programs without a server, such as a client in a
+// browser.
+type serverSteps struct {
+	receive func(from transport.Addr, packet []byte) // Server.receiveDatagram
+	send    func()                                   // Server.sendFrame
+	observe func(c *Session)
+	leave   func(c *Session, reason *peer.Error) // Server.startLeaving
 }
 
 // TickDue reports whether a network tick falls into this frame: then the world is to be captured, and Send sends the changes.
@@ -382,8 +392,8 @@ func (s *Server) setSight(e earlySight) bool {
 	return true
 }
 
-// obeyEarly applies the waiting calls whose entities are captured by now.
-func (s *Server) obeyEarly() {
+// applyEarlySights applies the waiting calls whose entities are captured by now.
+func (s *Server) applyEarlySights() {
 	kept := s.earlySights[:0]
 	for _, e := range s.earlySights {
 		if s.client(e.client) != nil && s.store.Reserved(e.entity) {

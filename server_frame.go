@@ -6,8 +6,6 @@ import (
 	"time"
 
 	"github.com/arche-netcode/netcode/internal/link"
-	"github.com/arche-netcode/netcode/internal/outbox"
-	"github.com/arche-netcode/netcode/internal/parallel"
 	"github.com/arche-netcode/netcode/peer"
 	"github.com/arche-netcode/netcode/replica"
 	"github.com/arche-netcode/netcode/snapshot"
@@ -34,26 +32,9 @@ func (s *Server) BeginFrame(now time.Duration) {
 	}
 }
 
-// Dispatch hands the messages that wait for a stage to their handlers, and makes it the stage that the server is in. A stage
-// may be dispatched any number of times in a frame; what waits for one that is not waits on. A handler that panics ends
-// the connection of the sender, unless the server sent the message to itself. OnError is given a *PanicError, and the log has its stack.
-func (s *Server) Dispatch(stage Stage) {
-	s.inbound.Drain(stage)
-}
-
 // Receive takes one datagram. It keeps nothing of packet. A datagram from an address without a connection that is no
 // handshake is counted and dropped, silently.
 func (s *Server) Receive(from transport.Addr, packet []byte) { s.steps.receive(from, packet) }
-
-// serverSteps has the functions by which code of both ends calls most code of a server. NewServer sets them. Every
-// program contains the type Server; thus the linker omits this code from programs without a server, such as a client in a
-// browser.
-type serverSteps struct {
-	receive func(from transport.Addr, packet []byte) // Server.receiveDatagram
-	send    func()                                   // Server.sendFrame
-	observe func(c *Session)
-	leave   func(c *Session, reason *peer.Error) // Server.startLeaving
-}
 
 // receiveDatagram implements Receive.
 func (s *Server) receiveDatagram(from transport.Addr, packet []byte) {
@@ -190,6 +171,13 @@ func (s *Server) resync(c *Session, content packetContents) {
 	c.view.Resync(content.resyncEpoch, c.link.Conn.Next())
 }
 
+// Dispatch hands the messages that wait for a stage to their handlers, and makes it the stage that the server is in. A stage
+// may be dispatched any number of times in a frame; what waits for one that is not waits on. A handler that panics ends
+// the connection of the sender, unless the server sent the message to itself. OnError is given a *PanicError, and the log has its stack.
+func (s *Server) Dispatch(stage Stage) {
+	s.inbound.Drain(stage)
+}
+
 // Send ends a frame: it ends sessions that are silent or whose queues overflowed, and builds for each client the packets that
 // its budget allows: messages in every frame, state on a network tick. They wait for Drain.
 // It is a step of the frame, which the systems call: a message is sent by the function netcode.Send.
@@ -214,7 +202,7 @@ func (s *Server) sendFrame() {
 		}
 	}
 	if len(s.earlySights) > 0 {
-		s.obeyEarly()
+		s.applyEarlySights()
 	}
 	if s.interest != nil {
 		s.judgeInterest()
@@ -231,7 +219,7 @@ func (s *Server) sendFrame() {
 	if s.frame.Due {
 		s.store.ClearHandovers()
 	}
-	s.sendToClients()
+	s.writeTick()
 	s.sentUpTo = now
 	if s.eachHandled != nil {
 		s.inbound.Past(0).Each(s.eachHandled)
@@ -255,14 +243,14 @@ func (s *Server) DrainAll(send func(to []transport.Addr, runs [][]byte, sizes []
 	s.out.DrainAll(send)
 }
 
-// sendToClients sends every client its packets of this frame. It prepares each client, then sends to the due ones, with
-// an Executor to several at a time. From here on this file reads top to bottom: prepareClient, sendToClient, sendPacket.
-func (s *Server) sendToClients() {
+// writeTick sends every client its packets of this frame. It prepares each client, then writes the packets of the due ones,
+// with an Executor those of several at a time.
+func (s *Server) writeTick() {
 	w := &s.workers
 	before := len(w.filling)
 	w.filling = w.filling[:0]
 	for _, c := range s.sessions {
-		if s.prepareClient(c) {
+		if s.prepareTick(c) {
 			w.filling = append(w.filling, c)
 		}
 	}
@@ -273,7 +261,7 @@ func (s *Server) sendToClients() {
 		s.sendInParts()
 	} else {
 		for _, c := range w.filling {
-			s.sendToClient(c, w.cache)
+			s.writePackets(c, w.cache)
 		}
 	}
 	for _, c := range w.filling {
@@ -286,10 +274,10 @@ func (s *Server) sendToClients() {
 	}
 }
 
-// prepareClient sends a client its messages in a frame between two network ticks. On a network tick it updates the view
-// (View.Observe), plans the order of sending (View.Plan) and returns true. sendToClient then fills the client's packets
+// prepareTick sends a client its messages in a frame between two network ticks. On a network tick it updates the view
+// (View.Observe), plans the order of sending (View.Plan) and returns true. writePackets then fills the client's packets
 // and changes only this session.
-func (s *Server) prepareClient(c *Session) (due bool) {
+func (s *Server) prepareTick(c *Session) (due bool) {
 	if c.state != connected {
 		return false
 	}
@@ -313,15 +301,15 @@ func (s *Server) prepareClient(c *Session) (due bool) {
 	}
 	c.link.Refill()
 	if !s.frame.Due {
-		if !c.starved && !(c.holds && c.view.Pending()) {
+		if !c.sending.stateLeft && !(c.sending.stateHeld && c.view.Pending()) {
 			c.link.SendMessages()
 		}
 		return false
 	}
-	if !c.confirmed && !c.opened {
-		s.door.Welcome(c.seat())
+	if !c.confirmed && !c.welcomed {
+		s.door.Welcome(c.forDoor())
 	}
-	c.opened = false
+	c.welcomed = false
 	c.link.Conn.DetectLost(s.frame.Now, (*outcome)(c))
 	if c.upstream != nil { // It requests all state of the client again if it lost versions that records are coded against.
 		if epoch, want := c.upstream.WantResync(); want {
@@ -343,19 +331,19 @@ func (s *Server) observe(c *Session) {
 	c.view.Observe()
 }
 
-// sendToClient sends a client its packets of a network tick, until it lacks nothing or its budget is used up. With an
+// writePackets sends a client its packets of a network tick, until it lacks nothing or its budget is used up. With an
 // Executor it runs for several clients at once.
-func (s *Server) sendToClient(c *Session, cache *snapshot.EncodeCache) {
+func (s *Server) writePackets(c *Session, cache *snapshot.EncodeCache) {
 	if size := c.link.Conn.SettledSize(); size != c.link.Fitted {
 		c.link.FitPath(c.view, size)
 	}
-	c.holds, c.reserved = false, 0
+	c.sending.stateHeld, c.sending.reserved = false, 0
 	for _, f := range s.hooks.hold {
 		hold, reserve := f(c, c.link.Budget.Left())
-		c.holds, c.reserved = c.holds || hold, max(c.reserved, reserve)
+		c.sending.stateHeld, c.sending.reserved = c.sending.stateHeld || hold, max(c.sending.reserved, reserve)
 	}
-	for c.stateWaits() || c.link.MessagesWait() && c.mayAddMessages() || len(s.sections.out) > 0 && s.sections.due(c, false) {
-		if c.link.OutOfBudget() || !s.sendPacket(c, cache) { // No budget, or no room in the ring of sent packets.
+	for c.stateWaits() || c.link.MessagesWait() && c.mayAddMessages() || s.sections.due(c, false) {
+		if c.link.OutOfBudget() || !s.writePacket(c, cache) { // No budget, or no room in the ring of sent packets.
 			break
 		}
 	}
@@ -363,9 +351,9 @@ func (s *Server) sendToClient(c *Session, cache *snapshot.EncodeCache) {
 		var room [link.PulseSize + 1]byte
 		c.link.Probe(size, c.link.PulsePayload(&room, true))
 	}
-	c.starved = c.stateWaits() // Then messages wait for the next tick, where state gets its half.
+	c.sending.stateLeft = c.stateWaits() // Then messages wait for the next tick, where state gets its half.
 	for _, f := range s.hooks.stateSent {
-		f(c, c.link.Budget.Left(), c.starved)
+		f(c, c.link.Budget.Left(), c.sending.stateLeft)
 	}
 	c.link.EndTick(c.view.Pending() || c.link.MessagesWait())
 	s.pulse(c)
@@ -374,32 +362,27 @@ func (s *Server) sendToClient(c *Session, cache *snapshot.EncodeCache) {
 	}
 }
 
-// sendPacket builds one packet: sections, waiting messages, then rows that the client lacks. If messages left no room for
+// writePacket builds one packet: sections, waiting messages, then rows that the client lacks. If messages left no room for
 // rows, or took more than their share, the next packet has rows alone. It returns false if nothing fitted, or without
 // room for a packet.
-func (s *Server) sendPacket(c *Session, cache *snapshot.EncodeCache) bool {
+func (s *Server) writePacket(c *Session, cache *snapshot.EncodeCache) bool {
 	b, ok := c.link.Begin()
 	if !ok {
 		return false
 	}
-	extended := len(s.sections.out) > 0
-	if extended {
-		s.sections.write(c, &b)
-	}
+	s.sections.write(c, &b)
 	borrowed := false
-	if !c.stateFirst && c.link.MessagesWait() && c.mayAddMessages() {
+	if !c.sending.stateFirst && c.link.MessagesWait() && c.mayAddMessages() {
 		borrowed = c.link.AddMessages(&b, c.stateWaits())
 	}
 	var state []byte // Rows that the client lacks, as many as fit; nil without any.
 	if s.store.Tick() != tick.None && c.stateWaits() {
 		if state = c.link.AddState(&b, c.view, cache); state != nil {
-			c.timed = s.frame.Now
+			c.sending.toldTickAt = s.frame.Now
 		}
 	}
-	c.stateFirst = (borrowed || state == nil && !b.Empty()) && c.stateWaits()
-	if extended {
-		s.sections.writeBehind(c, &b, state)
-	}
+	c.sending.stateFirst = (borrowed || state == nil && !b.Empty()) && c.stateWaits()
+	s.sections.writeBehind(c, &b, state)
 	if b.Empty() {
 		return false
 	}
@@ -408,12 +391,12 @@ func (s *Server) sendPacket(c *Session, cache *snapshot.EncodeCache) bool {
 }
 
 // stateWaits reports whether state waits to be sent and no extension holds it back.
-func (c *Session) stateWaits() bool { return c.view.Pending() && !c.holds }
+func (c *Session) stateWaits() bool { return c.view.Pending() && !c.sending.stateHeld }
 
 // mayAddMessages reports whether messages may be sent now: the budget exceeds the part reserved for state.
 func (c *Session) mayAddMessages() bool {
 	left := c.link.Budget.Left()
-	return c.reserved == 0 || left < 0 || left-link.LeastPacket >= c.reserved || !c.view.Pending()
+	return c.sending.reserved == 0 || left < 0 || left-link.LeastPacket >= c.sending.reserved || !c.view.Pending()
 }
 
 // repeatMost bounds the unconfirmed entities that are repeated early: about one packet. More of them, as after a join,
@@ -436,14 +419,14 @@ func (s *Server) repeat(c *Session) {
 // Waiting state does not count as an end. While an extension holds state back, there is no pulse. If state waits for the
 // budget or for acknowledgements, the pulse is padded: state of its tick may be missing.
 func (s *Server) pulse(c *Session) {
-	ended := c.moving && c.timed != s.frame.Now && !c.view.Pending()
-	c.moving = c.timed == s.frame.Now
-	if !ended && s.frame.Now-c.timed < min(s.config.KeepAlive, s.config.Pulse) || c.holds && c.view.Pending() {
+	ended := c.sending.moving && c.sending.toldTickAt != s.frame.Now && !c.view.Pending()
+	c.sending.moving = c.sending.toldTickAt == s.frame.Now
+	if !ended && s.frame.Now-c.sending.toldTickAt < min(s.config.KeepAlive, s.config.Pulse) || c.sending.stateHeld && c.view.Pending() {
 		return
 	}
 	var payload [link.PulseSize + 1]byte
 	if c.link.KeepAlive(0, c.link.PulsePayload(&payload, !c.view.Pending())) {
-		c.timed, c.moving = s.frame.Now, false
+		c.sending.toldTickAt, c.sending.moving = s.frame.Now, false
 	}
 }
 
@@ -473,83 +456,5 @@ func (s *Server) expire() {
 		case c.state == lingering && c.link.ContinueClose((*outcome)(c)):
 			s.remove(c)
 		}
-	}
-}
-
-// Executor lets a server use more than one processor: it runs parts of the work of Send at the same time. The
-// server starts no goroutine itself. The packets are the same, byte by byte, with any Executor and without one, as long as
-// Drain takes them.
-//
-// One that keeps its goroutines is best, since Do is called several times in a tick. The guide's page docs/guide/profiling.md has one.
-type Executor interface {
-	// Parts is into how many parts work is cut, 1 to 64: the processors there are for it. It does not change.
-	Parts() int
-	// Do calls part once with each of 0 to n-1, n being at most Parts, in any order and in any goroutines, and returns when all
-	// calls have returned. The calls share nothing that is not safe to share, and do not panic: a panic in one of them is kept
-	// and goes on in the server's own goroutine.
-	Do(n int, part func(part int))
-}
-
-// sendWorkers has the workers that fill the packets of a tick.
-type sendWorkers struct {
-	filling []*Session // The clients of this tick.
-	cache   *snapshot.EncodeCache
-	workers []worker       // One for each part; none without an Executor.
-	parts   int            // The number of parts of filling.
-	send    func(part int) // Made once, so that a tick allocates nothing.
-	runner  parallel.Runner
-}
-
-// worker has the memory of one part.
-type worker struct {
-	cache    *snapshot.EncodeCache
-	out      outbox.Buffer
-	counters link.Counters
-}
-
-// setUpWorkers makes the workers for an Executor.
-func (s *Server) setUpWorkers() {
-	w := &s.workers
-	w.cache = s.store.EncodeCache()
-	if s.config.Executor == nil {
-		return
-	}
-	w.workers = make([]worker, min(max(s.config.Executor.Parts(), 1), parallel.MaxParts))
-	for i := range w.workers {
-		w.workers[i].cache = s.store.NewEncodeCache()
-	}
-	w.send = s.sendPart
-	w.runner.Use(s.config.Executor.Do)
-}
-
-// sendInParts runs sendToClient for all clients, several at a time. Each part has consecutive clients. The datagrams of
-// all parts, one part after the other, are thus in the same order as without parts.
-func (s *Server) sendInParts() {
-	w := &s.workers
-	for i := range w.parts { // Each part gets an equal share of the room.
-		w.workers[i].out.Limit(s.out.Free() / w.parts)
-	}
-	w.runner.Do(w.parts, w.send)
-	for i := range w.parts {
-		h := &w.workers[i]
-		s.out.Append(&h.out)
-		s.counters.Add(h.counters)
-		h.counters = link.Counters{}
-	}
-}
-
-// sendPart sends to the clients of a part.
-func (s *Server) sendPart(part int) {
-	w := &s.workers
-	h, n := &w.workers[part], len(w.filling)
-	mine := w.filling[part*n/w.parts : (part+1)*n/w.parts]
-	defer func() {
-		for _, c := range mine {
-			c.link.Out, c.link.Counters = &s.out, &s.counters
-		}
-	}()
-	for _, c := range mine {
-		c.link.Out, c.link.Counters = &h.out, &h.counters
-		s.sendToClient(c, h.cache)
 	}
 }

@@ -155,10 +155,10 @@ func TestKick(t *testing.T) {
 	require.False(t, r.server.Kick(1, "again"))
 }
 
-func TestUnseatLeavesAClientThatConnected(t *testing.T) {
+func TestEndRecordedLeavesAClientThatConnected(t *testing.T) {
 	r, c := connected(t, netcode.Config{})
-	r.server.Session(c.ID()).Unseat(false)
-	r.server.Session(c.ID()).Unseat(true)
+	r.server.Session(c.ID()).EndRecorded(false)
+	r.server.Session(c.ID()).EndRecorded(true)
 	r.run(time.Second)
 	require.Equal(t, []string{"connect 1"}, r.server.log)
 	require.Equal(t, netcode.Connected, c.State())

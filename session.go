@@ -3,6 +3,7 @@ package netcode
 import (
 	"time"
 
+	"github.com/arche-netcode/netcode/internal/handshake"
 	"github.com/arche-netcode/netcode/peer"
 	"github.com/arche-netcode/netcode/replica"
 	"github.com/arche-netcode/netcode/snapshot"
@@ -39,28 +40,30 @@ type Session struct {
 	strikes      int
 	kept         []any       // The states of extensions.
 	reason       *peer.Error // The reason of its end.
-	returned     bool        // The player had a session before, with the same id.
+	recorded     bool        // The client is a recorded player: nothing is sent to it.
 	acknowledged tick.Tick   // The newest tick of an acknowledged packet.
 
-	nonce     uint64
-	epoch     uint32
-	before    uint32 // The epoch of the session that the address had before; 0: none.
-	resumed   uint32 // The number of the newest accepted Resume.
-	opened    bool   // Welcome was sent since the last tick.
-	confirmed bool   // A packet of the client arrived, so that it has read Welcome.
+	joined    handshake.Session // As the Door opened it; link has the present address. Zero for a client in this process.
+	welcomed  bool              // Welcome was sent since the last tick.
+	confirmed bool              // A packet of the client arrived, so that it has read Welcome.
 
-	timed            time.Duration // The time at which the client last got the server's tick.
-	moving           bool          // The last tick sent it a snapshot.
-	stateFirst       bool          // Messages filled the last packet while state waited.
-	holds            bool          // An extension holds the state of this tick back.
-	reserved         int           // Bytes of the budget that are reserved for waiting state.
-	starved          bool          // State waited at the end of the last tick.
-	resynced         bool
-	resyncAt         time.Duration
-	oversize         uint64
-	oversizeID       wire.NetworkID
+	sending          sendState
+	resynced         bool           // A resync was served,
+	resyncAt         time.Duration  // at this time.
+	oversize         uint64         // Entities that were too large for a packet, as of the last report,
+	oversizeID       wire.NetworkID // and the last one.
 	recaller         recaller
 	withoutViewpoint int // The number of consecutive network ticks without a viewpoint.
+}
+
+// sendState is the state of sending to a client, from one tick to the next.
+type sendState struct {
+	toldTickAt time.Duration // The time at which the client last got the server's tick.
+	moving     bool          // The last tick sent a snapshot.
+	stateFirst bool          // Messages filled the last packet while state waited: the next one has state alone.
+	stateHeld  bool          // An extension holds the state of this tick back.
+	reserved   int           // Bytes of the budget that are reserved for waiting state.
+	stateLeft  bool          // State waited at the end of the last tick: messages wait for the next tick.
 }
 
 // outcome is a session as peer.Outcome.
@@ -166,8 +169,8 @@ func (s *Server) client(id wire.ClientID) *Session {
 	return nil
 }
 
-// Recorded reports whether the session was made by Server.Seat.
-func (c *Session) Recorded() bool { return c.link.near != nil && c.link.near.inbound == nil }
+// Recorded reports whether the session was made by Server.AddRecordedPlayer.
+func (c *Session) Recorded() bool { return c.recorded }
 
 // taken returns the number of places in use. A leaving client has its place until the game is told.
 func (s *Server) taken() int { return s.counts[connected] + s.counts[leaving] }

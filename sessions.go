@@ -17,25 +17,24 @@ const maxLingering = 256
 func (c *Session) End(reason *CloseError) { c.server.end(c, reason, closeTold) }
 
 // open makes the session of a client that has joined, and sends Welcome.
-func (s *Server) open(seat handshake.Seat, seed peer.SkipSeed) {
-	o := s.protocol.types.OlderOf(seat.Protocol)
-	in, out := handshake.Checksums(seat.Epoch, seat.Protocol)
-	c := &Session{
-		id: seat.Client, state: connected, server: s, nonce: seat.Nonce, epoch: seat.Epoch, before: seat.Before, returned: seat.Returned, opened: true,
-	}
+func (s *Server) open(joined handshake.Session, seed peer.SkipSeed) {
+	o := s.protocol.types.OlderOf(joined.Protocol)
+	in, out := handshake.Checksums(joined.Epoch, joined.Protocol)
+	joined.Phase = handshake.Ended // forDoor knows better while it has not ended.
+	c := &Session{id: joined.Client, state: connected, server: s, joined: joined, welcomed: true}
 	c.recaller.session = c
 	c.link = newConnection(&s.frame, &s.config, &s.out, &s.stats, &s.counters)
-	c.link.start(seat.Address, peer.NewConn(o.Conn(s.config.conn(out, in))), c.id, s.pool, seed)
+	c.link.start(joined.Address, peer.NewConn(o.Conn(s.config.conn(out, in))), c.id, s.pool, seed)
 	c.link.older, c.link.held = o, new(held.Queue)
 	s.counts[connected]++
-	s.byAddress[seat.Address] = c
+	s.byAddress[joined.Address] = c
 	s.byID[c.id] = c
 	s.sessions = append(s.sessions, c)
 	s.homes.Join(&c.link.Link)
 	if s.protocol.types.Upstream {
 		c.upstream = replica.New(s.protocol.types.Schema, o.State(s.config.snapshot()), s.Tick())
 	}
-	s.door.Welcome(c.seat())
+	s.door.Welcome(c.forDoor())
 	s.connect(c)
 }
 
@@ -81,7 +80,7 @@ func (s *Server) end(c *Session, reason *peer.Error, how closeMode) {
 		s.report.Log(report.Info, "client disconnected", "client", c.id, "reason", reason.Error())
 	}
 	s.homes.Leave(&c.link.Link)
-	s.door.Leave(c.seat(), c.id, reason)
+	s.door.Leave(c.forDoor(), c.id, reason)
 	s.leaveInterest(c.id)
 	if how == closeFlushed && c.state == connected && c.link.near == nil {
 		s.releaseLast(&c.link, c)

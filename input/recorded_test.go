@@ -22,7 +22,7 @@ func FuzzRecorded(f *testing.F) {
 		s, err := netcode.NewServer(p, netcode.Config{FirstTick: 100})
 		require.NoError(t, err)
 		s.BeginFrame(0)
-		_, err = s.Seat(7)
+		_, err = s.AddRecordedPlayer(7)
 		require.NoError(t, err)
 		feature := s.Records()[0]
 		if feature.Read(first, true) {
@@ -74,9 +74,9 @@ func TestAStoppedRecordingKeepsNoPlayers(t *testing.T) {
 	require.NoError(t, err)
 	gone := func() int {
 		s.BeginFrame(0)
-		c, err := s.Seat(7)
+		c, err := s.AddRecordedPlayer(7)
 		require.NoError(t, err)
-		c.Unseat(false)
+		c.EndRecorded(false)
 		s.Send()
 		return len(queuesOf(s).recorder.gone)
 	}

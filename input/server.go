@@ -182,7 +182,7 @@ type answer struct {
 
 // open makes the queue of a client.
 func (a *queues) open() *queue {
-	q := &queue{all: a, in: a.in, window: tick.NewWindow(reach, reach, 0)}
+	q := &queue{all: a, in: a.in, window: tick.NewWindow(reach, reach)}
 	q.rows = make([]uint32, a.in.lanes*slots)
 	q.types, q.shown = make([]uint8, slots), make([]tick.Time, slots)
 	q.scratch, q.late.rows = make([]uint32, a.in.lanes), make([]uint32, a.in.lanes)

@@ -123,12 +123,12 @@ func (p *replay) move(b *noteReader) bool {
 		case !b.ok || event > playerLost:
 			return false
 		case event == playerCame:
-			if _, err := p.server.Seat(client); err != nil {
+			if _, err := p.server.AddRecordedPlayer(client); err != nil {
 				p.failed = fmt.Errorf("%w: tick %d: %w", ErrReplay, p.reader.now, err)
 				return true
 			}
 		case c != nil && c.Recorded():
-			c.Unseat(event == playerClosed)
+			c.EndRecorded(event == playerClosed)
 		}
 	}
 	return true

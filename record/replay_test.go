@@ -266,7 +266,7 @@ func TestAGameThatCloses(t *testing.T) {
 	server, err := netcode.NewServer(walkersProtocol(), netcode.Config{TickRate: replayRate})
 	require.NoError(t, err)
 	server.BeginFrame(0)
-	_, err = server.Seat(3)
+	_, err = server.AddRecordedPlayer(3)
 	require.NoError(t, err)
 	server.SetOpen(false)
 	require.True(t, server.Session(3) == nil)

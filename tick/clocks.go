@@ -27,7 +27,7 @@ type Clocks struct {
 func (t *Clocks) Restart(rate, catchUp int, pulse time.Duration, now Tick, rtt time.Duration) {
 	raw, least, most := t.Raw, t.least, t.most
 	*t = Clocks{Raw: raw, Running: true, Newest: now, least: least, most: most}
-	t.Sync = NewSync(SyncConfig{Rate: rate, CatchUp: catchUp})
+	t.Sync = NewSync(rate, catchUp)
 	t.Shown = NewPresentation(PresentationConfig{Rate: rate, Ahead: presentAhead * pulse, MinDelay: least, MaxDelay: most})
 	t.Sync.Sample(now, raw)
 	t.Sync.RTT(rtt, rtt/2)

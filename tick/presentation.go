@@ -10,6 +10,8 @@ const (
 	shownTrusted    = 16  // With fewer arrivals, the delay is at least the delay before them.
 	// startDelay is the delay of presentation before the first measurement.
 	startDelay = 2 * OneTick
+	// presentJump is the difference over which At jumps ahead, at least 4 ticks.
+	presentJump = 500 * time.Millisecond
 )
 
 // PresentationConfig has the settings of a Presentation. Zero fields mean the defaults.
@@ -18,7 +20,6 @@ type PresentationConfig struct {
 	Ahead    time.Duration // The longest time that At runs past the newest tick that arrived; default 250 ms.
 	MinDelay time.Duration // The shortest delay; default 0. At most MaxDelay.
 	MaxDelay time.Duration // The longest delay that jitter can cause; default 1 s.
-	Jump     time.Duration // If At is behind by more than this, it jumps ahead; default 500 ms, at least 4 ticks.
 }
 
 // Presentation computes the moment of the server's past that a client shows. The delay is just large enough to have the
@@ -30,8 +31,8 @@ type PresentationConfig struct {
 // playout delay of adaptive audio receivers (Ramjee, Kurose, Towsley, Schulzrinne 1994), and the "view interpolation" of
 // Bernier 2001 with a measured delay.
 //
-// At never goes back. It slews by at most 5 %, and jumps ahead when it is behind by more than Jump. When it is ahead by
-// more than half of Jump, it stands still until it is right. Past the newest tick that arrived it runs on for Ahead; the
+// At never goes back. It slews by at most 5 %, and jumps ahead when it is behind by more than presentJump. When it is
+// ahead by more than half of that, it stands still until it is right. Past the newest tick that arrived it runs on for Ahead; the
 // caller decides how far to extrapolate values.
 type Presentation struct {
 	config PresentationConfig
@@ -64,12 +65,9 @@ func NewPresentation(config PresentationConfig) Presentation {
 	if config.MaxDelay <= 0 {
 		config.MaxDelay = time.Second
 	}
-	if config.Jump <= 0 {
-		config.Jump = 500 * time.Millisecond
-	}
 	return Presentation{
 		config: config,
-		jump:   max(SpanOf(config.Jump, config.Rate), 4*OneTick),
+		jump:   max(SpanOf(presentJump, config.Rate), 4*OneTick),
 		pace:   pace{rate: config.Rate},
 		low:    newLine(shownPoints),
 		delay:  startDelay,

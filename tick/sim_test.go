@@ -173,8 +173,8 @@ func recovers(t *testing.T, s scene, over time.Duration) *world {
 	w := newWorld(t, s).run(over + 40*time.Second).sound()
 	before := w.inputs(10*time.Second, 19*time.Second)
 	after := w.inputs(over+2*time.Second, over+39*time.Second)
-	t.Logf("in time: %.4f before, %.4f after; lead: %.2f, %.2f; jumps %d, restarts %d, refused %d; shown at most %.0f ticks behind",
-		before.inTime, after.inTime, before.lead, after.lead, w.sync.Jumps(), w.sync.Restarts(), w.refused, behind)
+	t.Logf("in time: %.4f before, %.4f after; lead: %.2f, %.2f; jumps %d, refused %d; shown at most %.0f ticks behind",
+		before.inTime, after.inTime, before.lead, after.lead, w.sync.Jumps(), w.refused, behind)
 	require.GreaterOrEqual(t, after.inTime, 0.99)
 	require.InDelta(t, before.lead, after.lead, 2)
 	require.LessOrEqual(t, behind, 12.0, "what is shown keeps up")
@@ -186,7 +186,6 @@ func TestCase54SuspendedClient(t *testing.T) {
 	asleep := during(20*time.Second, 50*time.Second)
 	t.Run("with all that came meanwhile", func(t *testing.T) {
 		w := recovers(t, scene{asleep: asleep}, 50*time.Second)
-		require.Positive(t, w.sync.Slipped(), "time slips")
 		require.LessOrEqual(t, w.sync.Jumps(), uint64(2))
 	})
 	t.Run("with what fits into a buffer", func(t *testing.T) {

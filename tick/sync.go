@@ -14,16 +14,13 @@ const (
 	maxRTT = 5 * time.Second
 	// maxEarly bounds the believed earliness of one input, in ticks.
 	maxEarly = 1 << 20
+	// inputSlack is how much earlier than needed inputs should arrive.
+	inputSlack = OneTick / 2
+	// syncJump is the difference over which the clock jumps, at least 4 ticks. It steers away a smaller one.
+	syncJump = 250 * time.Millisecond
+	// maxLead is the most by which the lead exceeds the round trip.
+	maxLead = time.Second
 )
-
-// SyncConfig has the settings of a Sync. Zero fields mean the defaults.
-type SyncConfig struct {
-	Rate    int           // Ticks per second, as agreed with the server; at least 1, default 30.
-	CatchUp int           // The most steps of one Advance; default 4.
-	Slack   Span          // How much earlier than needed inputs should arrive; default half a tick. Negative: none.
-	Jump    time.Duration // The clock jumps over a longer difference and steers away a shorter one; default 250 ms, at least 4 ticks.
-	MaxLead time.Duration // The most by which the lead exceeds the round trip; default 1 s.
-}
 
 // Sync is a client's estimate of the server's time, with the input clock. It never reads the time. Samples from the
 // network are passed in as they arrive, before Advance in each frame:
@@ -44,18 +41,19 @@ type SyncConfig struct {
 // inputs come late with a later packet.
 //
 // The clock corrects a difference by running up to 5 % faster or slower than the server. It jumps only over more than
-// Jump. The clocks of both ends may drift by up to 6.25 % in addition. After a suspension of an end, a jump of the local
+// syncJump. The clocks of both ends may drift by up to 6.25 % in addition. After a suspension of an end, a jump of the local
 // clock or a silence of 3.5 s everything is measured again, beginning with the old lead.
 //
 // Advance returns the number of steps to run, so that Sync works under any loop that can be stepped by hand.
 // arche-model's loop, whose speed cannot be adjusted finely, calls it once a frame and runs that many steps: mostly 1 at
-// equal rates, sometimes 0 or 2. An adjustable loop, such as systems.Runner's, sleeps for Wait or runs at Factor times
-// its speed, and always gets 1.
+// equal rates, sometimes 0 or 2. An adjustable loop, such as systems.Runner's, runs at Factor times its speed, and always
+// gets 1.
 type Sync struct {
-	config SyncConfig
-	jump   Span
-	pace   pace
-	drift  drift
+	rate    int // Ticks per second.
+	catchUp int // The most steps of one Advance.
+	jump    Span
+	pace    pace
+	drift   drift
 
 	now    time.Duration // The latest moment that any call passed.
 	begun  bool
@@ -67,17 +65,16 @@ type Sync struct {
 	sent                []made
 	batch               int // Steps of the newest frame with any.
 
-	rtt, jitter  time.Duration
-	measured     bool // A round trip is known.
-	lead         Span // The lead of the input clock over the seen server time, before the last restart.
-	hasLead      bool
-	position     Time // The input clock.
-	moved        time.Duration
-	running      bool
-	speed        Span // The speed of the input clock until the next frame, as a part of OneTick: drift and steering.
-	tick         Tick
-	slipped      uint64
-	jumps, fresh uint64
+	rtt, jitter time.Duration
+	measured    bool // A round trip is known.
+	lead        Span // The lead of the input clock over the seen server time, before the last restart.
+	hasLead     bool
+	position    Time // The input clock.
+	moved       time.Duration
+	running     bool
+	speed       Span // The speed of the input clock until the next frame, as a part of OneTick: drift and steering.
+	tick        Tick
+	jumps       uint64
 }
 
 // made is a sent input, with the position of the input clock at that time.
@@ -86,31 +83,22 @@ type made struct {
 	point
 }
 
-// NewSync returns a Sync without samples. It stores sent inputs for at least two seconds. All memory is allocated here.
-func NewSync(config SyncConfig) Sync {
-	if config.Rate < 1 {
-		config.Rate = 30
+// NewSync returns a Sync without samples, for ticks of rate a second, as agreed with the server, and at most catchUp steps in
+// one Advance. Below 1 they are 30 and 4. It stores sent inputs for at least two seconds. All memory is allocated here.
+func NewSync(rate, catchUp int) Sync {
+	if rate < 1 {
+		rate = 30
 	}
-	if config.CatchUp < 1 {
-		config.CatchUp = 4
+	if catchUp < 1 {
+		catchUp = 4
 	}
-	if config.Slack == 0 {
-		config.Slack = OneTick / 2
-	}
-	if config.Jump <= 0 {
-		config.Jump = 250 * time.Millisecond
-	}
-	if config.MaxLead <= 0 {
-		config.MaxLead = time.Second
-	}
-	config.Slack = max(config.Slack, 0)
 	return Sync{
-		config: config,
-		jump:   max(SpanOf(config.Jump, config.Rate), 4*OneTick),
-		pace:   pace{rate: config.Rate},
-		seen:   newLine(seenPoints),
-		input:  newLine(inputPoints),
-		sent:   make([]made, max(2*config.Rate, inputPoints)),
+		rate: rate, catchUp: catchUp,
+		jump:  max(SpanOf(syncJump, rate), 4*OneTick),
+		pace:  pace{rate: rate},
+		seen:  newLine(seenPoints),
+		input: newLine(inputPoints),
+		sent:  make([]made, max(2*rate, inputPoints)),
 	}
 }
 
@@ -127,7 +115,7 @@ func (s *Sync) Sample(server Tick, now time.Duration) {
 		s.restart()
 	}
 	s.seenAt = s.now
-	if s.seen.filled > 0 && server <= s.newest && s.newest-server < Tick(s.config.Rate) {
+	if s.seen.filled > 0 && server <= s.newest && s.newest-server < Tick(s.rate) {
 		return
 	}
 	s.newest = server
@@ -198,7 +186,6 @@ func (s *Sync) restart() {
 	s.input.clear()
 	s.drift.clear()
 	clear(s.sent)
-	s.fresh++
 }
 
 // target returns the moment at which the input clock should be now. ok is false before the first Sample and RTT.
@@ -209,22 +196,22 @@ func (s *Sync) target() (Time, bool) {
 	seen := s.seenBest.when(s.now, s.pace)
 	lead := s.lead
 	if !s.hasLead {
-		lead = s.pace.span(s.rtt+s.jitter) + OneTick + s.config.Slack
+		lead = s.pace.span(s.rtt+s.jitter) + OneTick + inputSlack
 	}
 	if s.input.filled > 0 {
-		told := add(s.inputBest.when(s.now, s.pace).Sub(seen), s.config.Slack)
+		told := add(s.inputBest.when(s.now, s.pace).Sub(seen), inputSlack)
 		if s.input.filled >= inputTrusted {
 			lead = told
 		} else {
 			lead = max(lead, told)
 		}
 	}
-	return seen.Add(min(max(lead, 0), s.pace.span(s.rtt+s.config.MaxLead))), true
+	return seen.Add(min(max(lead, 0), s.pace.span(s.rtt+maxLead))), true
 }
 
 // Advance moves the input clock to now and returns the number of due steps. The caller runs them and sends their
-// inputs in the same frame. The last of these steps is Tick(). It returns 0 before the first Sample and RTT, and at most CatchUp:
-// further steps are skipped and counted.
+// inputs in the same frame. The last of these steps is Tick(). It returns 0 before the first Sample and RTT, and at most
+// catchUp: further steps are skipped.
 //
 // After a jump back, when the server's ticks slipped, Tick() is lower than before. Ticks then repeat whose inputs were
 // sent already; the server keeps the first input of a tick.
@@ -249,8 +236,7 @@ func (s *Sync) Advance(now time.Duration) (steps int) {
 	if due <= 0 {
 		return 0
 	}
-	steps = int(min(due, Tick(s.config.CatchUp)))
-	s.slipped += uint64(due) - uint64(steps)
+	steps = int(min(due, Tick(s.catchUp)))
 	s.note(steps, now)
 	return steps
 }
@@ -269,10 +255,9 @@ func (s *Sync) note(steps int, now time.Duration) {
 	}
 }
 
-// move moves the input clock by the passed time at the speed of the last frame, so that Wait was right. Then it sets the
-// next speed.
+// move moves the input clock by the passed time at the speed of the last frame. Then it sets the next speed.
 func (s *Sync) move(target Time, known bool, gone time.Duration) {
-	s.position = s.position.Add(SpanOf(gone, s.config.Rate).Of(s.speed))
+	s.position = s.position.Add(SpanOf(gone, s.rate).Of(s.speed))
 	steering := Span(0)
 	if known {
 		off := target.Sub(s.position)
@@ -283,7 +268,7 @@ func (s *Sync) move(target Time, known bool, gone time.Duration) {
 			s.position = target
 			s.jumps++
 		} else {
-			steering = steer(off, off > 0, s.config.Rate)
+			steering = steer(off, off > 0, s.rate)
 		}
 	}
 	s.speed = OneTick + s.pace.skew + steering + steering.Of(s.pace.skew)
@@ -323,16 +308,6 @@ func (s *Sync) Factor() (num, den int64) {
 	return int64(s.speed) >> 16, 1 << 16
 }
 
-// Wait returns the time from the last Advance until the next step is due, above 0. A loop that sleeps so long makes one
-// step a frame. Before the clock runs it is the interval of a tick.
-func (s *Sync) Wait() time.Duration {
-	if !s.running {
-		return OneTick.Duration(s.config.Rate)
-	}
-	left := OneTick - Span(s.position.Fraction)
-	return Span(muldiv(int64(left), uint64(OneTick), uint64(s.speed))).Duration(s.config.Rate) + 2
-}
-
 // Lead returns the lead of the input clock over the server's time as packets show it, as of the last Advance: the round
 // trip and the additional time that inputs need.
 func (s *Sync) Lead() Span {
@@ -347,9 +322,3 @@ func (s *Sync) Drift() Span { return s.pace.skew }
 
 // Jumps returns the number of jumps of the input clock.
 func (s *Sync) Jumps() uint64 { return s.jumps }
-
-// Restarts returns how often the measurement was restarted.
-func (s *Sync) Restarts() uint64 { return s.fresh }
-
-// Slipped returns the number of ticks skipped because more than CatchUp were due.
-func (s *Sync) Slipped() uint64 { return s.slipped }

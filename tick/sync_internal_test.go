@@ -13,7 +13,7 @@ import (
 // ticks.
 func TestSyncSamplesATickOnce(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
-	one, all := NewSync(SyncConfig{}), NewSync(SyncConfig{})
+	one, all := NewSync(0, 0), NewSync(0, 0)
 	for n := Tick(1); n <= 400; n++ {
 		now := time.Duration(n)*time.Second/30*1001/1000 + time.Duration(random.IntN(20))*time.Millisecond
 		one.Sample(n, now)
@@ -40,7 +40,7 @@ func TestSyncSamplesATickOnce(t *testing.T) {
 
 // A tick far ahead, without confirmation, does not block the following samples.
 func TestSyncFollowsATimeThatStepped(t *testing.T) {
-	s, now := NewSync(SyncConfig{}), time.Duration(0)
+	s, now := NewSync(0, 0), time.Duration(0)
 	for n := Tick(1000); n < 1100; n++ {
 		now += time.Second / 30
 		s.Sample(n, now)

@@ -14,11 +14,10 @@ import (
 )
 
 func TestSyncBeforeAnythingIsKnown(t *testing.T) {
-	s := tick.NewSync(tick.SyncConfig{Rate: 50})
+	s := tick.NewSync(50, 0)
 	require.Zero(t, s.Advance(time.Second))
 	require.Equal(t, tick.None, s.Tick())
 	require.Equal(t, tick.Time{}, s.Server(time.Second))
-	require.Equal(t, 20*ms, s.Wait())
 	require.Zero(t, s.Lead())
 	num, den := s.Factor()
 	require.Equal(t, num, den)
@@ -37,7 +36,7 @@ func TestSyncBeforeAnythingIsKnown(t *testing.T) {
 
 // The least delayed sample counts: late and reordered samples change nothing.
 func TestSyncTrustsTheLeastDelayedSample(t *testing.T) {
-	s := tick.NewSync(tick.SyncConfig{Rate: 100})
+	s := tick.NewSync(100, 0)
 	s.RTT(0, 0)
 	s.Sample(100, time.Second)
 	s.Sample(101, time.Second+60*ms) // 50 ms late.
@@ -49,7 +48,7 @@ func TestSyncTrustsTheLeastDelayedSample(t *testing.T) {
 
 // One late report is an outlier among many; two are not.
 func TestSyncFollowsFeedback(t *testing.T) {
-	s := tick.NewSync(tick.SyncConfig{Rate: 100, Slack: -1})
+	s := tick.NewSync(100, 0)
 	now := time.Duration(0)
 	s.RTT(50*ms, 0)
 	step := func(early tick.Span) {
@@ -62,7 +61,7 @@ func TestSyncFollowsFeedback(t *testing.T) {
 		step(tick.OneTick)
 	}
 	lead := s.Lead()
-	require.InDelta(t, 5, lead.Float(), 0.1, "a tick too early: the lead, which was 6, shrinks by one")
+	require.InDelta(t, 6, lead.Float(), 0.1, "half a tick too early: the lead, which was 6.5, shrinks by that")
 	need := lead - tick.OneTick
 	for range 300 {
 		step(s.Lead() - need)
@@ -80,10 +79,9 @@ func TestSyncFollowsFeedback(t *testing.T) {
 	require.InDelta(t, lead.Float()+10, s.Lead().Float(), 1.5, "a second one: that is the network")
 }
 
-// A loop that sleeps for Wait runs one step in each frame at any drift. A loop that scales its time by Factor does too.
+// A loop that scales its time by Factor runs one step in each frame at any drift.
 func TestSyncNudgesTheLoop(t *testing.T) {
 	for name, nudge := range map[string]func(*world, time.Duration) time.Duration{
-		"wait": func(w *world, now time.Duration) time.Duration { return now + w.sync.Wait() },
 		"factor": func(w *world, _ time.Duration) time.Duration {
 			num, den := w.sync.Factor()
 			return w.nextFrame + time.Duration(int64(time.Second)/int64(w.rate)*den/num)
@@ -118,7 +116,7 @@ func TestSyncNudgesTheLoop(t *testing.T) {
 func TestSyncSurvivesAnything(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		rate := rapid.OneOf(rapid.Just(-1), rapid.IntRange(5, 60)).Draw(t, "rate")
-		s := tick.NewSync(tick.SyncConfig{Rate: rate, CatchUp: 3, Jump: time.Duration(rapid.Int64Range(-1, int64(500*ms)).Draw(t, "jump"))})
+		s := tick.NewSync(rate, 3)
 		anyTime := rapid.OneOf(rapid.Int64Range(0, int64(time.Minute)), rapid.Int64())
 		anyTick := rapid.OneOf(rapid.Int64Range(-10, 5000), rapid.Int64Range(math.MinInt64/4, math.MaxInt64/4))
 		now := time.Duration(0)
@@ -140,8 +138,6 @@ func TestSyncSurvivesAnything(t *testing.T) {
 				s.Server(now)
 				num, den := s.Factor()
 				require.InDelta(t, 1, float64(num)/float64(den), 0.12)
-				require.Positive(t, s.Wait())
-				require.LessOrEqual(t, s.Wait(), 1100*ms)
 			}
 		}
 		now = time.Hour
@@ -163,7 +159,7 @@ func TestSyncSurvivesAnything(t *testing.T) {
 }
 
 func TestSyncAllocatesNothing(t *testing.T) {
-	s, now, server := tick.NewSync(tick.SyncConfig{}), time.Duration(0), tick.Tick(0)
+	s, now, server := tick.NewSync(0, 0), time.Duration(0), tick.Tick(0)
 	alloctest.Zero(t, 2000, func() {
 		now += time.Second / 30
 		server++
@@ -172,14 +168,13 @@ func TestSyncAllocatesNothing(t *testing.T) {
 		s.Advance(now)
 		s.Feedback(s.Tick(), tick.OneTick)
 		s.Server(now)
-		s.Wait()
 	})
 	require.Positive(t, s.Tick())
 }
 
 // The loop is not netcode's and has a fixed speed: it calls Advance once a frame and steps by hand.
 func ExampleSync_Advance() {
-	sync := tick.NewSync(tick.SyncConfig{Rate: 20})
+	sync := tick.NewSync(20, 0)
 	sync.RTT(100*time.Millisecond, 0)
 	for frame := range 6 { // 60 frames per second.
 		now := time.Duration(frame) * time.Second / 60
@@ -197,26 +192,9 @@ func ExampleSync_Advance() {
 	// frame 5 simulates and sends the input of tick 105
 }
 
-// An adjustable loop sleeps until the next step is due, and makes exactly one step in each frame.
-func ExampleSync_Wait() {
-	sync := tick.NewSync(tick.SyncConfig{Rate: 20})
-	sync.RTT(100*time.Millisecond, 0)
-	sync.Sample(100, 0)
-	now := time.Duration(0)
-	for range 4 {
-		fmt.Println(now.Round(time.Millisecond), sync.Advance(now), sync.Tick())
-		now += sync.Wait() // A sleep.
-	}
-	// Output:
-	// 0s 1 103
-	// 25ms 1 104
-	// 75ms 1 105
-	// 125ms 1 106
-}
-
 // The loop has its own frame rate, and runs a little faster or slower.
 func ExampleSync_Factor() {
-	sync := tick.NewSync(tick.SyncConfig{Rate: 20})
+	sync := tick.NewSync(20, 0)
 	sync.RTT(100*time.Millisecond, 0)
 	sync.Sample(100, 0)
 	sync.Advance(0)

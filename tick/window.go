@@ -37,25 +37,17 @@ func (v Verdict) String() string {
 	return "Verdict(" + strconv.Itoa(int(v)) + ")"
 }
 
-// DefaultReach is the default number of ticks that a Window reaches before and after the server's tick.
-const DefaultReach = 64
-
-// Window judges the input ticks of one client at the server: which inputs are accepted, and how many steps may be
-// simulated. A client can name any tick, any number of times; that costs a comparison and no memory.
+// Window judges the input ticks of one client at the server. A client can name any tick, any number of times; that costs a comparison and no memory.
 type Window struct {
 	past, ahead Tick
 	held        []Tick // The tick of an accepted input, by tick modulo the width of the window.
-
-	burst  int  // The most steps in one tick of the server.
-	credit int  // Steps that may be simulated now.
-	filled Tick // The server's tick up to which credit was given.
 }
 
-// NewWindow returns a window that accepts inputs of the ticks server-past to server+ahead. It allows at most catchUp
-// extra steps in one tick. Negative values count as 0.
-func NewWindow(past, ahead, catchUp int) Window {
-	past, ahead, catchUp = max(past, 0), max(ahead, 0), max(catchUp, 0)
-	return Window{past: Tick(past), ahead: Tick(ahead), held: make([]Tick, past+ahead+1), burst: catchUp + 1}
+// NewWindow returns a window that accepts inputs of the ticks server-past to server+ahead. Negative
+// values count as 0.
+func NewWindow(past, ahead int) Window {
+	past, ahead = max(past, 0), max(ahead, 0)
+	return Window{past: Tick(past), ahead: Tick(ahead), held: make([]Tick, past+ahead+1)}
 }
 
 // Judge decides about the input of a tick and remembers an accepted one. server is the newest tick that the server has
@@ -96,22 +88,4 @@ func EarlyAt(input, server Tick, came Time) Span {
 		return whole
 	}
 	return max(whole, input.Begin().Sub(came))
-}
-
-// Step reports whether one more step of this client may be simulated in the server's tick. Each tick allows one, and
-// unused steps add up to at most the catch-up. In the long run a client gets no more steps than there are ticks, however many
-// inputs it sends.
-func (w *Window) Step(server Tick) bool {
-	if given := server - w.filled; given > 0 {
-		w.credit = int(min(Tick(w.credit)+given, Tick(w.burst)))
-		if w.filled == None {
-			w.credit = 1
-		}
-		w.filled = server
-	}
-	if w.credit <= 0 {
-		return false
-	}
-	w.credit--
-	return true
 }

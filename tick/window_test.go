@@ -22,7 +22,7 @@ func TestVerdict(t *testing.T) {
 // Case 53: the ticks that a client can name.
 func TestCase53InputTicks(t *testing.T) {
 	for _, server := range []tick.Tick{1000, 1<<31 - 50, 1 << 31, 1<<32 - 50, 1 << 32, 1 << 60} {
-		w := tick.NewWindow(tick.DefaultReach, tick.DefaultReach, 4)
+		w := tick.NewWindow(64, 64)
 		for _, c := range []struct {
 			input tick.Tick
 			want  tick.Verdict
@@ -82,44 +82,22 @@ func TestEarlyAtCountsPartsOfATick(t *testing.T) {
 
 // A server's first tick has no tick before it.
 func TestWindowAtTheStart(t *testing.T) {
-	w := tick.NewWindow(64, 64, 4)
+	w := tick.NewWindow(64, 64)
 	require.Equal(t, tick.Accepted, w.Judge(1, tick.None))
 	require.Equal(t, tick.TooOld, w.Judge(0, 1))
 	require.False(t, w.Holds(0))
-	narrow := tick.NewWindow(-1, -1, -1)
+	narrow := tick.NewWindow(-1, -1)
 	require.Equal(t, tick.Late, narrow.Judge(5, 5))
 	require.Equal(t, tick.TooOld, narrow.Judge(4, 5))
 	require.Equal(t, tick.TooFar, narrow.Judge(6, 5))
-}
-
-// Case 53: ten times as many inputs as ticks give no more steps than ticks. A pause gives at most the catch-up.
-func TestCase53StepsPerTick(t *testing.T) {
-	w := tick.NewWindow(64, 64, 4)
-	for server := tick.Tick(500); server < 600; server++ {
-		require.True(t, w.Step(server))
-		for range 9 {
-			require.False(t, w.Step(server), "at %d", server)
-		}
-	}
-	for pause, want := range map[tick.Tick]int{2: 2, 5: 5, 6: 5, 1 << 40: 5} {
-		w := tick.NewWindow(64, 64, 4)
-		require.True(t, w.Step(100), "a client that is new has saved nothing")
-		require.False(t, w.Step(100))
-		got := 0
-		for w.Step(100 + pause) {
-			got++
-		}
-		require.Equal(t, want, got, "after %d ticks", pause)
-		require.False(t, w.Step(50), "time that goes back buys nothing")
-	}
 }
 
 // TestCase53Flood sends a hundred inputs a tick, at random ticks around the server's. It accepts as many as ticks pass,
 // plus the reach once.
 func TestCase53Flood(t *testing.T) {
 	random := rand.New(rand.NewPCG(53, 53))
-	w := tick.NewWindow(64, 64, 4)
-	taken, stepped := 0, 0
+	w := tick.NewWindow(64, 64)
+	taken := 0
 	const first, ticks = tick.Tick(1<<32 - 1000), 2000
 	for server := first; server < first+ticks; server++ {
 		for range 100 {
@@ -127,14 +105,10 @@ func TestCase53Flood(t *testing.T) {
 			if verdict := w.Judge(input, server); verdict == tick.Accepted || verdict == tick.Late {
 				taken++
 			}
-			if w.Step(server) {
-				stepped++
-			}
 		}
 	}
 	require.LessOrEqual(t, taken, ticks+128)
 	require.Greater(t, taken, ticks/2)
-	require.Equal(t, ticks, stepped)
 	casebook.Injected(t, 100*ticks, "inputs of random ticks")
 }
 
@@ -143,12 +117,9 @@ func TestCase53Flood(t *testing.T) {
 func TestCase55Window(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		past, ahead := rapid.IntRange(0, 70).Draw(t, "past"), rapid.IntRange(0, 70).Draw(t, "ahead")
-		catchUp := rapid.IntRange(0, 5).Draw(t, "catch-up")
-		w := tick.NewWindow(past, ahead, catchUp)
+		w := tick.NewWindow(past, ahead)
 		server := rapid.SampledFrom([]tick.Tick{1, 1<<31 - 100, 1<<32 - 100}).Draw(t, "start")
-		first := server
 		seen := map[tick.Tick]bool{}
-		stepped := int64(0)
 		for range rapid.IntRange(0, 120).Draw(t, "steps") {
 			server += tick.Tick(rapid.IntRange(0, 5).Draw(t, "go"))
 			off := rapid.OneOf(rapid.Int64Range(-80, 80), rapid.Int64()).Draw(t, "off")
@@ -174,20 +145,15 @@ func TestCase55Window(t *testing.T) {
 			if want != tick.TooFar && want != tick.TooOld {
 				require.True(t, w.Holds(input))
 			}
-			if w.Step(server) {
-				stepped++
-			}
-			require.LessOrEqual(t, stepped, int64(server-first)+1)
 		}
 	})
 }
 
 func TestWindowAllocatesNothing(t *testing.T) {
-	w, server := tick.NewWindow(64, 64, 4), tick.Tick(0)
+	w, server := tick.NewWindow(64, 64), tick.Tick(0)
 	alloctest.Zero(t, 100, func() {
 		server++
 		w.Judge(server+3, server)
 		w.Holds(server)
-		w.Step(server)
 	})
 }

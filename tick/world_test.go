@@ -76,7 +76,6 @@ type scene struct {
 	asleep      func(now time.Duration) bool          // the client makes no frames
 	stopped     func(now time.Duration) bool          // the server makes no frames
 	lie         func(rtt time.Duration) time.Duration // what the client is told of the round trip
-	sync        tick.SyncConfig
 	show        tick.PresentationConfig
 	nudge       func(w *world, now time.Duration) time.Duration // when the next frame of the client is; else its rate is fixed
 	watch       func(now time.Duration, w *world)               // after each frame of the client
@@ -131,13 +130,13 @@ func newWorld(t tester, s scene) *world {
 	if s.serverFrame == 0 {
 		s.serverFrame = time.Second / time.Duration(s.rate)
 	}
-	s.sync.Rate, s.show.Rate = s.rate, s.rate
+	s.show.Rate = s.rate
 	w := &world{
 		scene: s, t: t, random: rand.New(rand.NewPCG(s.seed, 1)),
-		clock: tick.NewClock(s.rate, 4), window: tick.NewWindow(tick.DefaultReach, tick.DefaultReach, 4),
+		clock: tick.NewClock(s.rate, 4), window: tick.NewWindow(64, 64),
 		begins: map[tick.Tick]time.Duration{}, arrived: map[tick.Tick]time.Duration{}, held: map[tick.Tick]bool{},
 		madeAt: map[tick.Tick]time.Duration{},
-		sync:   tick.NewSync(s.sync), present: tick.NewPresentation(s.show),
+		sync:   tick.NewSync(s.rate, 0), present: tick.NewPresentation(s.show),
 	}
 	w.clock.Set(s.start)
 	return w

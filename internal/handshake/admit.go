@@ -17,12 +17,12 @@ func (d *Door) fits(from transport.Addr) *peer.Error {
 	if d.sessions.Asks() && !d.sessions.Shut() {
 		return nil
 	}
-	return d.hasRoom(from, Seat{})
+	return d.hasRoom(from, Session{})
 }
 
 // hasRoom returns the reason to refuse a client a place, nil if there is a place. A session of the same address is about
 // to be replaced, and old is about to be taken over, so that their places count as free.
-func (d *Door) hasRoom(from transport.Addr, old Seat) *peer.Error {
+func (d *Door) hasRoom(from transport.Addr, old Session) *peer.Error {
 	if d.sessions.Shut() {
 		return &peer.Error{Reason: peer.ReasonShuttingDown}
 	}
@@ -56,7 +56,7 @@ func (d *Door) crowded(ip netip.Addr) *peer.Error {
 }
 
 // admit opens the session of a client that has proved its address, if the game approves it and there is a place.
-func (d *Door) admit(s Seat, payload []byte) {
+func (d *Door) admit(s Session, payload []byte) {
 	identity := ""
 	if d.sessions.Asks() {
 		decision, ok := d.approve(s, payload)
@@ -92,7 +92,7 @@ func (d *Door) admit(s Seat, payload []byte) {
 
 // approve returns the game's approval of a client. ok is false, and the client is answered, if it is refused or the
 // decision is open.
-func (d *Door) approve(s Seat, payload []byte) (decision *admission.Decision, ok bool) {
+func (d *Door) approve(s Session, payload []byte) (decision *admission.Decision, ok bool) {
 	if reason := d.decisions.Refusal(s.Nonce, d.frame.Now); reason != nil {
 		d.refuse(s.Address, s.Nonce, reason)
 		return nil, false
@@ -134,31 +134,31 @@ func (d *Door) makeRoom(from transport.Addr, identity string) *peer.Error {
 	}
 	d.out.Stats.TakenOver++
 	d.sessions.TakeOver(old.Client)
-	return d.hasRoom(from, Seat{}) // OnDisconnect may have closed the server or filled the place.
+	return d.hasRoom(from, Session{}) // OnDisconnect may have closed the server or filled the place.
 }
 
 // connectedAs returns the old session of a player that connects again, if there is one, or the reason to refuse the new
 // session.
-func (d *Door) connectedAs(identity string) (old Seat, refused *peer.Error) {
+func (d *Door) connectedAs(identity string) (old Session, refused *peer.Error) {
 	p := d.Players.Find(identity)
 	if p == nil || !p.Connected {
-		return Seat{}, nil
+		return Session{}, nil
 	}
 	old = d.sessions.Of(p.ID)
 	switch {
 	case old.Phase == Leaving: // The old session has closed in order: the client is a new player.
 		d.Players.Release(p)
-		return Seat{}, nil
+		return Session{}, nil
 	case d.config.RefuseSecond:
 		d.out.Stats.RefusedSecond++
-		return Seat{}, &peer.Error{Reason: peer.ReasonAlreadyConnected}
+		return Session{}, &peer.Error{Reason: peer.ReasonAlreadyConnected}
 	}
 	return old, nil
 }
 
 // Leave frees the place of a client whose session ended for a reason. Its player is then away or has left for good. For a
 // client of this process s is empty.
-func (d *Door) Leave(s Seat, client wire.ClientID, reason *peer.Error) {
+func (d *Door) Leave(s Session, client wire.ClientID, reason *peer.Error) {
 	d.places.Free(s.Address.IP.Addr())
 	if s.Phase != Nobody {
 		d.past.Add(s.Nonce, reason, d.frame.Now)
@@ -179,7 +179,7 @@ func (d *Door) Leave(s Seat, client wire.ClientID, reason *peer.Error) {
 }
 
 // keeps reports whether a player may return after its session ended for a reason.
-func (d *Door) keeps(s Seat, reason *peer.Error) bool {
+func (d *Door) keeps(s Session, reason *peer.Error) bool {
 	switch {
 	case reason.Reason == peer.ReasonTakenOver: // The player is back already.
 		return true

@@ -30,8 +30,8 @@ type Config struct {
 	Canon        *canon.Description // The description of the server's own protocol.
 }
 
-// Seat is a session, as a Door sees it.
-type Seat struct {
+// Session is a session, as a Door sees it.
+type Session struct {
 	Phase    Phase          // Nobody: there is no session.
 	Client   wire.ClientID  // The client of the session.
 	Address  transport.Addr // The address of the client.
@@ -56,13 +56,13 @@ const (
 
 // Sessions is the server behind a Door.
 type Sessions interface {
-	At(address transport.Addr) Seat                 // Returns the session of an address.
-	Of(client wire.ClientID) Seat                   // Returns the session of a remote client.
+	At(address transport.Addr) Session              // Returns the session of an address.
+	Of(client wire.ClientID) Session                // Returns the session of a remote client.
 	Taken() int                                     // Returns the number of places in use.
 	Shut() bool                                     // Reports whether new clients are refused.
 	Asks() bool                                     // Reports whether the game decides about each client.
 	Ask(d *admission.Decision, payload []byte)      // Asks the game.
-	Open(s Seat, seed peer.SkipSeed)                // Begins a session.
+	Open(s Session, seed peer.SkipSeed)             // Begins a session.
 	Replace(address transport.Addr)                 // Ends the session of an address: its client has forgotten it.
 	TakeOver(client wire.ClientID)                  // Ends the session of a player that connects again.
 	Resumed(client wire.ClientID, number uint32)    // Accepts a Resume of a session.
@@ -190,7 +190,7 @@ func (d *Door) receiveJoin(from transport.Addr, packet []byte) {
 		d.refuse(from, join.Nonce, reason)
 		return
 	}
-	d.admit(Seat{Address: from, Nonce: join.Nonce, Epoch: epoch, Before: before, Protocol: protocol}, join.Payload)
+	d.admit(Session{Address: from, Nonce: join.Nonce, Epoch: epoch, Before: before, Protocol: protocol}, join.Payload)
 }
 
 // sealOf returns the epoch and the protocol of a Join's checksum: the server's own protocol, or an older build's.
@@ -207,7 +207,7 @@ func (d *Door) sealOf(join []byte, epochs peer.Epochs) (epoch uint32, protocol u
 // cookieEpoch returns the epoch for which a cookie must have been made: the epoch of the address's session when the
 // cookie was requested. A delayed Hello thus cannot replace a later session, and the Hello that opened a session may be
 // repeated.
-func (s Seat) cookieEpoch(nonce uint64) uint32 {
+func (s Session) cookieEpoch(nonce uint64) uint32 {
 	switch {
 	case s.Phase == Nobody:
 		return 0
@@ -292,7 +292,7 @@ func (d *Door) accept(to transport.Addr, nonce uint64, epoch uint32) {
 }
 
 // Welcome tells a client that its session exists.
-func (d *Door) Welcome(s Seat) {
+func (d *Door) Welcome(s Session) {
 	_, check := Checksums(s.Epoch, s.Protocol)
 	d.out.send(s.Address, answerRoom, func(b []byte) []byte {
 		return peer.AppendWelcome(b, peer.Welcome{Client: s.Client, Tick: d.frame.Clock.Tick(), Token: d.tokens.Make(s.Client, s.Nonce)}, check)
@@ -362,7 +362,7 @@ func (d *Door) receiveResume(from transport.Addr, packet []byte) {
 }
 
 // mayMove moves a session to a proved address, or sends an unproved address a cookie.
-func (d *Door) mayMove(s Seat, to transport.Addr, r *peer.Resume) {
+func (d *Door) mayMove(s Session, to transport.Addr, r *peer.Resume) {
 	_, proved := d.cookies.Check(r.Cookie, to, r.Path, s.Epoch, d.frame.Now)
 	switch {
 	case !proved && d.mayWork(to, r.Path, peer.WorkUnproven):

@@ -21,21 +21,21 @@ import (
 // oneSession is a server with one session. The embedded interface is nil: any call that keeps or changes something panics.
 type oneSession struct {
 	Sessions
-	seat Seat
+	seat Session
 }
 
-func (s oneSession) At(address transport.Addr) Seat {
+func (s oneSession) At(address transport.Addr) Session {
 	if address == s.seat.Address {
 		return s.seat
 	}
-	return Seat{}
+	return Session{}
 }
 
-func (s oneSession) Of(client wire.ClientID) Seat {
+func (s oneSession) Of(client wire.ClientID) Session {
 	if client == s.seat.Client {
 		return s.seat
 	}
-	return Seat{}
+	return Session{}
 }
 
 // Before an address has proved itself a Door keeps nothing and changes no session, and no answer is longer than its question. Each
@@ -43,7 +43,7 @@ func (s oneSession) Of(client wire.ClientID) Seat {
 func TestADoorKeepsNothingOfUnprovenAddresses(t *testing.T) {
 	const protocol = 7
 	random := rand.New(rand.NewPCG(1, 2))
-	session := Seat{Phase: Connected, Client: 5, Nonce: 11, Epoch: 13, Protocol: protocol, Address: transport.AddrOf(netip.MustParseAddrPort("198.51.100.1:1"))}
+	session := Session{Phase: Connected, Client: 5, Nonce: 11, Epoch: 13, Protocol: protocol, Address: transport.AddrOf(netip.MustParseAddrPort("198.51.100.1:1"))}
 	var out outbox.Buffer
 	var full uint64
 	var stats peer.HandshakeStats

@@ -18,7 +18,7 @@ func budgets() []mutation {
 		change("budget", "a loan is paid back with all that comes in", "TestABudgetPaysBackWithHalfOfItsIncome",
 			"peer/budget.go", "min(b.debt, income/2)", "min(b.debt, income)"),
 		change("budget", "messages have the packet whenever they wait", "TestMessagesAndStateShareAShortBudget",
-			"server_frame.go", "c.stateFirst = (borrowed || state == nil && !b.Empty()) && c.stateWaits()", "c.stateFirst = borrowed && !borrowed"),
+			"server_frame.go", "c.sending.stateFirst = (borrowed || state == nil && !b.Empty()) && c.stateWaits()", "c.sending.stateFirst = borrowed && !borrowed"),
 	}
 	for i := range list {
 		if file := list[i].edits[0].file; file != "peer/budget.go" && list[i].test != "TestQuietEntitiesDoNotPassHeavierOnes" {

@@ -12,7 +12,7 @@ func mistakes() []mutation {
 		testedIn("systems", change("mistakes", "a client in its server's world doubles it", "TestAClientInTheWorldOfItsServer",
 			"systems/apply.go", "shown != nil && capturedByServerOf(a.world, a.Client)", "false")),
 		testedIn("systems", change("mistakes", "a client in the world of any server is refused", "TestAClientInTheWorldOfItsServer",
-			"client.go", "session != nil && session.nonce == c.attempt.Nonce", "(session == nil || session != nil)")),
+			"client.go", "session != nil && session.joined.Nonce == c.attempt.Nonce", "(session == nil || session != nil)")),
 		change("mistakes", "a Replicated made on a client is told to nobody", "TestAReplicatedMadeOnAClientIsTold",
 			"ecs/apply_local.go", "case r.World == 0 && !l.tracker.life.captured():", "case false:"),
 		change("mistakes", "an entity without a Replicated is told to nobody", "TestUnreplicatedEntityIsToldOnce",
