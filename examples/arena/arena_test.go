@@ -46,10 +46,10 @@ func result(t *testing.T, stdout string) (r Result) {
 }
 
 func TestArenaConvergesAtAnyLoss(t *testing.T) {
-	for _, loss := range []int{0, 5, 20, 40} {
+	for _, loss := range []int{5, 40} {
 		t.Run(fmt.Sprint(loss), func(t *testing.T) {
 			t.Parallel()
-			status, stdout, stderr := play(t.Context(), fmt.Sprintf("-json -seconds 2 -entities 400 -clients 4 -loss %d", loss))
+			status, stdout, stderr := play(t.Context(), fmt.Sprintf("-json -seconds 0.8 -entities 200 -clients 4 -loss %d", loss))
 			require.Equal(t, statusConverged, status, stderr)
 			r := result(t, stdout)
 			require.True(t, r.Converged)
@@ -70,10 +70,10 @@ func TestArenaConvergesAtAnyLoss(t *testing.T) {
 
 // Each client's world is compared with what a dumb count of distances, with the same hysteresis, says that it may see.
 func TestArenaConvergesOnNearEntities(t *testing.T) {
-	for _, loss := range []int{0, 5, 20, 40} {
+	for _, loss := range []int{0, 20} {
 		t.Run(fmt.Sprint(loss), func(t *testing.T) {
 			t.Parallel()
-			status, stdout, stderr := play(t.Context(), fmt.Sprintf("-json -interest -churn 200 -seconds 2 -entities 400 -clients 4 -loss %d", loss))
+			status, stdout, stderr := play(t.Context(), fmt.Sprintf("-json -interest -churn 400 -seconds 1 -entities 400 -clients 4 -loss %d", loss))
 			require.Equal(t, statusConverged, status, stderr)
 			r := result(t, stdout)
 			require.True(t, r.Converged && r.Interest)
@@ -92,7 +92,7 @@ func TestArenaConvergesOnNearEntities(t *testing.T) {
 
 func TestArenaChurns(t *testing.T) {
 	t.Parallel()
-	status, stdout, stderr := play(t.Context(), "-json -churn 1000 -seconds 2 -entities 300 -clients 2 -loss 20")
+	status, stdout, stderr := play(t.Context(), "-json -churn 1000 -seconds 0.5 -entities 300 -clients 2 -loss 20")
 	require.Equal(t, statusConverged, status, stderr)
 	r := result(t, stdout)
 	require.False(t, r.Interest)
@@ -111,7 +111,7 @@ func finals(text string) (all []string) {
 
 func TestArenaNoticesSabotage(t *testing.T) {
 	t.Parallel()
-	status, stdout, stderr := play(t.Context(), "-json -sabotage -seconds 1 -entities 100 -clients 2 -loss 0 -rtt 10")
+	status, stdout, stderr := play(t.Context(), "-json -sabotage -seconds 0.3 -entities 100 -clients 2 -loss 0 -rtt 10")
 	require.Equal(t, statusDiffers, status)
 	r := result(t, stdout)
 	require.False(t, r.Converged)
@@ -128,7 +128,7 @@ func TestArenaNoticesSabotage(t *testing.T) {
 func TestArenaReplaysARecording(t *testing.T) {
 	t.Parallel()
 	path := recorded(t, "cubes45.trace.gz")
-	status, stdout, stderr := play(t.Context(), "-json -seconds 2 -clients 2 -trace "+path)
+	status, stdout, stderr := play(t.Context(), "-json -seconds 0.5 -clients 2 -trace "+path)
 	require.Equal(t, statusConverged, status, stderr)
 	require.True(t, result(t, stdout).Converged)
 }

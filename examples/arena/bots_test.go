@@ -11,10 +11,9 @@ import (
 func TestBotsOfTwoProcesses(t *testing.T) {
 	t.Parallel()
 	interruptible(t)
-	binary := build(t)
-	server := start(t, "server", binary, "-listen 127.0.0.1:0 -entities 20 -loss 0 -rtt 0 -jitter 0")
+	server := start(t, "server", "-listen 127.0.0.1:0 -entities 20 -loss 0 -rtt 0 -jitter 0")
 	address := server.wait(t, `(127\.0\.0\.1:\d+)`)[1]
-	bots := start(t, "bots", binary, "bots -addr "+address+" -n 20 -ramp 100 -processes 2 -for 1h")
+	bots := start(t, "bots", "bots -addr "+address+" -n 20 -ramp 100 -processes 2 -for 1h")
 	bots.wait(t, `^ *\d+ +20 +0 +- +\d+\.\d+ / \d+\.\d+ +(0\.0*[1-9]|[1-9])`) // All are there, and each has seen what it did.
 	require.NoError(t, bots.cmd.Process.Signal(os.Interrupt))
 	bots.wait(t, `^20 of 20 bots connected`)
@@ -28,11 +27,10 @@ func TestBotsOfTwoProcesses(t *testing.T) {
 func TestBotsAskTheInspector(t *testing.T) {
 	t.Parallel()
 	interruptible(t)
-	binary := build(t)
-	server := start(t, "server", binary, "-listen 127.0.0.1:0 -entities 20 -loss 0 -rtt 0 -jitter 0 -inspect 127.0.0.1:0")
+	server := start(t, "server", "-listen 127.0.0.1:0 -entities 20 -loss 0 -rtt 0 -jitter 0 -inspect 127.0.0.1:0")
 	page := server.wait(t, `look inside at (http://127\.0\.0\.1:\d+/)`)[1]
 	address := server.wait(t, `listening on (127\.0\.0\.1:\d+)`)[1]
-	bots := start(t, "bots", binary, "bots -addr "+address+" -n 10 -ramp 100 -for 1h -bound 1h -inspect "+page)
+	bots := start(t, "bots", "bots -addr "+address+" -n 10 -ramp 100 -for 1h -bound 1h -inspect "+page)
 	bots.wait(t, `^ *\d+ +10 +0 +\d+\.\d+ / `) // All are there, and the server's ticks are known.
 	require.NoError(t, bots.cmd.Process.Signal(os.Interrupt))
 	bots.wait(t, `^server tick +\d+\.\d*[1-9]\d* / \d+\.\d+ ms`)

@@ -3,6 +3,7 @@ package main
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -41,6 +42,7 @@ func (h *halves) until(what string, condition func() bool) {
 		require.Less(h.t, h.server.now()-begin, patience, what)
 		h.server.frame()
 		h.client.frame()
+		time.Sleep(200 * time.Microsecond)
 	}
 }
 

@@ -22,7 +22,7 @@ import (
 func recordedArena(t *testing.T) string {
 	name := filepath.Join(t.TempDir(), "game.recording")
 	var out bytes.Buffer
-	require.Zero(t, run(context.Background(), strings.Fields("-clients 1 -entities 50 -seconds 1 -record "+name), &out, &out), out.String())
+	require.Zero(t, run(context.Background(), strings.Fields("-clients 1 -entities 50 -seconds 0.4 -record "+name), &out, &out), out.String())
 	return name
 }
 

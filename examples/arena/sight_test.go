@@ -34,9 +34,9 @@ func TestGridAgreesWithSights(t *testing.T) {
 				compared++
 			}
 		}
-		return server.sights.went > 300
+		return server.sights.went > 60
 	})
-	require.Greater(t, compared, 10_000)
+	require.Greater(t, compared, 5000)
 	require.False(t, server.sights.visible(99, wire.NetworkID{}))
 	h.server.server.net.Close(0)
 	h.until("the end", func() bool { return h.server.parted() && h.client.parted() })
