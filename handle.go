@@ -238,7 +238,7 @@ func (r *recaller) Amend(kind wire.MessageType, body []byte) int {
 	s := r.session.server
 	switch raw := s.protocol.rawOf[kind]; {
 	case raw == nil:
-		return copy(body, s.hideNames(r.session, kind, body))
+		return copy(body, s.hideNames(r.session.id, kind, body))
 	case raw != r.raw:
 		return len(body)
 	}

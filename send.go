@@ -110,7 +110,7 @@ func (c *endpointCore) sendToOne(l *connection, of *message.Type, p *held.Envelo
 	switch {
 	case l.near != nil:
 		if s != nil {
-			body = s.hideNames(s.client(l.Remote), p.Type, body)
+			body = s.hideNames(l.Remote, p.Type, body)
 		}
 		return l.deliverLocal(c.inbound.Local().ID(), &p.Post, body)
 	case l.older.Lacks(p.Type):
@@ -127,7 +127,7 @@ func (c *endpointCore) sendToOne(l *connection, of *message.Type, p *held.Envelo
 		return l.delay(p, of.Name, body)
 	}
 	if s != nil {
-		body = s.hideNames(s.client(l.Remote), p.Type, body)
+		body = s.hideNames(l.Remote, p.Type, body)
 	}
 	return c.push(l, of.Name, &p.Post, body)
 }
