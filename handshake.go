@@ -91,7 +91,7 @@ type seats Server
 
 // seat returns a session as the Door sees it.
 func (c *Session) seat() handshake.Seat {
-	if c == nil || c.link.near != nil {
+	if c == nil || c.link.loopback != nil {
 		return handshake.Seat{}
 	}
 	s := handshake.Seat{

@@ -50,11 +50,11 @@ func Host(s *Server, c *Client) error {
 	if err != nil {
 		return err
 	}
-	l := s.openNear(s.door.LastID+1, &c.endpointCore, seed)
+	l := s.openLocal(s.door.LastID+1, &c.endpointCore, seed)
 	c.host, c.agreed, c.state, c.id = s, s.config, Connected, l.id
 	c.replica, c.back = nil, heldState{}
 	c.link.start(l.link.Address, peer.NewConn(s.config.conn(0, 0)), 0, c.pool, seed)
-	c.link.near = &s.endpointCore
+	c.link.loopback = &s.endpointCore
 	c.inbound.SetLocal(c.id)
 	c.inbound.Due(c.due())
 	c.up = upstream{}
@@ -72,14 +72,14 @@ func Host(s *Server, c *Client) error {
 	return nil
 }
 
-// openNear makes the session of a client without packets.
-func (s *Server) openNear(id ClientID, near *endpointCore, seed peer.SkipSeed) *Session {
+// openLocal makes the session of a client without packets.
+func (s *Server) openLocal(id ClientID, near *endpointCore, seed peer.SkipSeed) *Session {
 	s.door.LastID = max(s.door.LastID, id)
 	c := &Session{id: id, state: connected, server: s}
 	c.recaller.session = c
 	c.link = newConnection(&s.frame, &s.config, &s.out, &s.stats, &s.counters)
 	c.link.start(c.link.Address, peer.NewConn(s.config.conn(0, 0)), id, s.pool, seed)
-	c.link.near = near
+	c.link.loopback = near
 	s.counts[connected]++
 	s.byID[id] = c
 	s.sessions = append(s.sessions, c)
@@ -128,7 +128,7 @@ func (s *Server) Seat(id ClientID) (*Session, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := s.openNear(id, new(endpointCore), seed)
+	c := s.openLocal(id, new(endpointCore), seed)
 	s.events.Fire()
 	return c, nil
 }

@@ -98,7 +98,7 @@ func (s *Server) hideNames(from wire.ClientID, kind wire.MessageType, body []byt
 	hidden := false
 	for _, lane := range plan.Refs() {
 		id := wire.NetworkID{Index: row[lane], Generation: row[lane+1]}
-		if id.Generation != 0 && !s.sees(c, id) && (c.link.near == nil || !s.store.Reserved(id)) {
+		if id.Generation != 0 && !s.sees(c, id) && (c.link.loopback == nil || !s.store.Reserved(id)) {
 			row[lane], row[lane+1] = 0, 0
 			hidden = true
 		}
