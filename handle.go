@@ -193,7 +193,7 @@ func (m *RawMessage) Send(to *Session, about NetworkID, body []byte) error {
 	if !about.IsZero() {
 		p.Flags, p.Entity = wire.FlagEntity, about
 	}
-	if to.link.near != nil {
+	if to.link.loopback != nil {
 		return to.link.deliverLocal(0, &p, body)
 	}
 	return to.server.push(&to.link, m.Name, &p, body)
@@ -238,7 +238,7 @@ func (r *recaller) Amend(kind wire.MessageType, body []byte) int {
 	s := r.session.server
 	switch raw := s.protocol.rawOf[kind]; {
 	case raw == nil:
-		return copy(body, s.hideNames(r.session, kind, body))
+		return copy(body, s.hideNames(r.session.id, kind, body))
 	case raw != r.raw:
 		return len(body)
 	}
@@ -371,8 +371,8 @@ func refuse(ctx *Context, reason error) {
 	if err != nil {
 		return
 	}
-	if l.near != nil {
-		l.near.refused(ctx.Call, ctx.Local, reason.Error())
+	if l.loopback != nil {
+		l.loopback.refused(ctx.Call, ctx.Local, reason.Error())
 		return
 	}
 	c.postRefusal(l, peer.Post{Stage: ctx.Stage, Channel: ctx.Channel, Call: ctx.Call}, reason)

@@ -191,7 +191,7 @@ func (c *endpointCore) letGo(l *connection, s *Session, m *held.Message, full bo
 	}
 	body := l.held.Body(m)
 	if s != nil {
-		body = c.server.hideNames(s, m.Type, body)
+		body = c.server.hideNames(s.id, m.Type, body)
 	}
 	err := l.Outgoing.Push(&p, body)
 	switch {

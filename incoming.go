@@ -301,11 +301,11 @@ func (c *Client) ready(_ wire.ClientID, id wire.NetworkID, state tick.Tick) bool
 
 // deliverLocal passes an encoded message to the other end of a link in this process.
 func (l *connection) deliverLocal(sender wire.ClientID, p *peer.Post, body []byte) error {
-	if l.near.inbound == nil {
+	if l.loopback.inbound == nil {
 		return nil // The session of a recorded player.
 	}
 	local := localMessage(p)
-	return l.near.inbound.PushLocal(l.near.sourceOf(sender), &local, body)
+	return l.loopback.inbound.PushLocal(l.loopback.sourceOf(sender), &local, body)
 }
 
 // sourceOf returns the source of messages from an end in this process.

@@ -144,7 +144,7 @@ func (c *endpointCore) handSections(l *connection, to, from *Session, size int) 
 		room := c.borrow(size)
 		n, number := section.Write(to, room[:size], l.handed), l.handed
 		l.handed++
-		if other := l.near.sections.in[section.kind]; n > 0 && other != nil && other.Check(from, room[:n]) == nil {
+		if other := l.loopback.sections.in[section.kind]; n > 0 && other != nil && other.Check(from, room[:n]) == nil {
 			other.Take(from, room[:n])
 		}
 		c.giveBack(room)

@@ -108,9 +108,9 @@ func (c *endpointCore) sendEncoded(l *connection, way recipientKind, to Recipien
 func (c *endpointCore) sendToOne(l *connection, of *message.Type, p *held.Envelope, body []byte) error {
 	s := c.server
 	switch {
-	case l.near != nil:
+	case l.loopback != nil:
 		if s != nil {
-			body = s.hideNames(s.client(l.Remote), p.Type, body)
+			body = s.hideNames(l.Remote, p.Type, body)
 		}
 		return l.deliverLocal(c.inbound.Local().ID(), &p.Post, body)
 	case l.older.Lacks(p.Type):
@@ -127,7 +127,7 @@ func (c *endpointCore) sendToOne(l *connection, of *message.Type, p *held.Envelo
 		return l.delay(p, of.Name, body)
 	}
 	if s != nil {
-		body = s.hideNames(s.client(l.Remote), p.Type, body)
+		body = s.hideNames(l.Remote, p.Type, body)
 	}
 	return c.push(l, of.Name, &p.Post, body)
 }
@@ -275,14 +275,14 @@ func (s *Server) sendToEach(to Recipient, of *message.Type, p *held.Envelope, bo
 			case id == 0:
 			case l == nil:
 				first = either(first, ErrNotConnected)
-			case (l.link.near != nil) == local:
+			case (l.link.loopback != nil) == local:
 				first = either(first, s.sendToSeer(l, of, p, body))
 			}
 		}
 		return first
 	}
 	for _, l := range s.sessions {
-		if l.state != connected || (l.link.near != nil) != local || (to.kind == toAllBut && l.id == to.client()) || (to.kind == toSeers && !s.maySee(l, to.entity())) {
+		if l.state != connected || (l.link.loopback != nil) != local || (to.kind == toAllBut && l.id == to.client()) || (to.kind == toSeers && !s.maySee(l, to.entity())) {
 			continue
 		}
 		if err := s.sendToSeer(l, of, p, body); !errors.Is(err, ErrNotVisible) { // ToAll excludes clients that may not see the entity.

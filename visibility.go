@@ -86,18 +86,19 @@ func (s *Server) Owner(entity NetworkID) ClientID { return s.store.Owner(entity)
 
 // hideNames clears the entity references of an encoded message that the client may not see now. It returns body if it clears
 // none, otherwise bytes that are valid until the next call. It reads only types with entity fields.
-func (s *Server) hideNames(c *Session, kind wire.MessageType, body []byte) []byte {
-	if c == nil {
-		return body
-	}
+func (s *Server) hideNames(from wire.ClientID, kind wire.MessageType, body []byte) []byte {
 	plan, row := s.namesOf(kind, body)
 	if plan == nil {
+		return body
+	}
+	c := s.client(from)
+	if c == nil {
 		return body
 	}
 	hidden := false
 	for _, lane := range plan.Refs() {
 		id := wire.NetworkID{Index: row[lane], Generation: row[lane+1]}
-		if id.Generation != 0 && !s.sees(c, id) && (c.link.near == nil || !s.store.Reserved(id)) {
+		if id.Generation != 0 && !s.sees(c, id) && (c.link.loopback == nil || !s.store.Reserved(id)) {
 			row[lane], row[lane+1] = 0, 0
 			hidden = true
 		}

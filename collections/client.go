@@ -41,7 +41,7 @@ func takeOperations(ctx *netcode.Context, body []byte) error {
 	if !ok {
 		return nil
 	}
-	if seat := e.seat(); seat != nil && !seat.Names(ctx.Entity) {
+	if host := e.hostReceiver(); host != nil && !host.Names(ctx.Entity) {
 		return nil // the client has stopped seeing the entity
 	}
 	return e.mirror.Apply(ctx.Entity, body)
@@ -63,8 +63,8 @@ func (e *end) follow() {
 	}
 }
 
-// seat returns the receiver of a host's player, nil for other clients.
-func (e *end) seat() *receiver {
+// hostReceiver returns the receiver of a host's player, nil for other clients.
+func (e *end) hostReceiver() *receiver {
 	server := e.client.Hosted()
 	if server == nil {
 		return nil
@@ -81,9 +81,9 @@ func (e *end) tellGone(stage netcode.Stage) {
 	if stage != messageStage {
 		return
 	}
-	if seat := e.seat(); seat != nil && e.kept != seat.Sights() { // no snapshot ends the entities of a host's player
-		e.kept = seat.Sights()
-		e.mirror.KeepSeen(seat)
+	if host := e.hostReceiver(); host != nil && e.kept != host.Sights() { // no snapshot ends the entities of a host's player
+		e.kept = host.Sights()
+		e.mirror.KeepSeen(host)
 	}
 	e.mirror.TellGone()
 }

@@ -128,13 +128,13 @@ type end struct {
 	server *netcode.Server // Nil on a client, with its fields.
 	client *netcode.Client // Nil on a server, with its fields.
 
-	origin   *origin           // Of a server.
-	dirty    []*content        // While it serves.
-	clients  []*receiver       // Of a server.
-	tape     *tape             // Of a server.
-	mirror   *mirror           // Of a client.
-	kept     uint64            // Sights of a host's player, when mirror last followed them.
-	watchers [][]func(*change) // Of a client, by number.
+	origin    *origin           // Of a server.
+	dirty     []*content        // While it serves.
+	clients   []*receiver       // Of a server.
+	recording *recording        // Of a server.
+	mirror    *mirror           // Of a client.
+	kept      uint64            // Sights of a host's player, when mirror last followed them.
+	watchers  [][]func(*change) // Of a client, by number.
 
 	boxes []any // By number: a value of the type that is being read or written.
 	lanes []uint32

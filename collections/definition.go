@@ -38,7 +38,7 @@ const (
 	maxElementBytes = 1 << 10 // bytes of one element at most
 
 	maxLanes        = 256
-	maxRefs         = 32 // bits of a veil
+	maxRefs         = 32 // bits of a mask of hidden fields
 	defaultElements = 1 << 10
 	defaultBytes    = 64 << 10
 )

@@ -41,11 +41,11 @@ func (k ChangeKind) String() string {
 
 // mirror stores the collections of a client. It belongs to one goroutine.
 type mirror struct {
-	defs []*definition
-	held map[spot]*held // for look-up only
+	defs    []*definition
+	entries map[entryKey]*entry // for look-up only
 
-	any  []uint64 // bit per index: the entity may have collections
-	gone []place  // not yet reported by TellGone
+	any  []uint64     // bit per index: the entity may have collections
+	gone []contentKey // not yet reported by TellGone
 
 	// Tell is called after each change; nil is allowed. It must not call Apply, Keep or Reset.
 	Tell func(d *definition, e *change)
@@ -54,14 +54,14 @@ type mirror struct {
 	event    change // argument of Tell
 }
 
-// spot is a type of collection at an entity index. One entity lives at an index at a time.
-type spot struct {
+// entryKey is a type of collection at an entity index. One entity lives at an index at a time.
+type entryKey struct {
 	number int
 	index  uint32
 }
 
-// held is one collection of a mirror. shown is readable; it is replaced once coming is complete.
-type held struct {
+// entry is one collection of a mirror. shown is readable; it is replaced once coming is complete.
+type entry struct {
 	id      wire.NetworkID
 	shown   rowList
 	coming  rowList
@@ -71,11 +71,13 @@ type held struct {
 }
 
 // newMirror returns an empty mirror. The types are in the order of their numbers.
-func newMirror(defs []*definition) *mirror { return &mirror{defs: defs, held: map[spot]*held{}} }
+func newMirror(defs []*definition) *mirror {
+	return &mirror{defs: defs, entries: map[entryKey]*entry{}}
+}
 
 // Find returns the elements of an entity's collection, nil before it has come whole.
 func (c *mirror) Find(number int, id wire.NetworkID) *rowList {
-	h := c.held[spot{number, id.Index}]
+	h := c.entries[entryKey{number, id.Index}]
 	if h == nil || h.id != id || !h.whole {
 		return nil
 	}
@@ -83,7 +85,7 @@ func (c *mirror) Find(number int, id wire.NetworkID) *rowList {
 }
 
 // Len returns the number of collections, with those that have not come whole.
-func (c *mirror) Len() int { return len(c.held) }
+func (c *mirror) Len() int { return len(c.entries) }
 
 // Keep sets the entity at an index; the zero id means none. It removes the collections of any other entity there, to be
 // reported by TellGone.
@@ -92,14 +94,14 @@ func (c *mirror) Keep(index uint32, id wire.NetworkID) {
 		return
 	}
 	for number := range c.defs {
-		at := spot{number, index}
-		h := c.held[at]
+		at := entryKey{number, index}
+		h := c.entries[at]
 		if h == nil || h.id == id {
 			continue
 		}
-		delete(c.held, at)
+		delete(c.entries, at)
 		if h.whole {
-			c.gone = append(c.gone, place{number, h.id})
+			c.gone = append(c.gone, contentKey{number, h.id})
 		}
 	}
 	if id.IsZero() {
@@ -113,7 +115,7 @@ func (c *mirror) KeepSeen(link link) {
 		for ; word != 0; word &= word - 1 {
 			index := uint32(64*i + bits.TrailingZeros64(word))
 			for number := range c.defs {
-				if h := c.held[spot{number, index}]; h != nil && !link.Names(h.id) {
+				if h := c.entries[entryKey{number, index}]; h != nil && !link.Names(h.id) {
 					c.Keep(index, wire.NetworkID{})
 					break
 				}
@@ -130,11 +132,11 @@ func (c *mirror) TellGone() {
 	c.gone = c.gone[:0]
 }
 
-// hold makes an empty collection that is about to come.
-func (c *mirror) hold(at spot, id wire.NetworkID, d *definition) *held {
+// entryOf makes an empty collection that is about to come.
+func (c *mirror) entryOf(at entryKey, id wire.NetworkID, d *definition) *entry {
 	width := d.plan.Lanes()
-	h := &held{id: id, shown: rowList{width: width}, coming: rowList{width: width}}
-	c.held[at] = h
+	h := &entry{id: id, shown: rowList{width: width}, coming: rowList{width: width}}
+	c.entries[at] = h
 	for int(at.index/64) >= len(c.any) {
 		c.any = append(c.any, 0)
 	}
@@ -158,8 +160,8 @@ func (c *mirror) Apply(id wire.NetworkID, body []byte) error {
 	if err != nil {
 		return err
 	}
-	at := spot{r.def.number, id.Index}
-	if h := c.held[at]; h != nil && h.id != id {
+	at := entryKey{r.def.number, id.Index}
+	if h := c.entries[at]; h != nil && h.id != id {
 		c.Keep(id.Index, id)
 	}
 	c.TellGone()
@@ -177,10 +179,10 @@ func (c *mirror) Apply(id wire.NetworkID, body []byte) error {
 }
 
 // apply applies one operation.
-func (c *mirror) apply(at spot, id wire.NetworkID, r *cursor, o op) error {
-	h := c.held[at]
+func (c *mirror) apply(at entryKey, id wire.NetworkID, r *cursor, o op) error {
+	h := c.entries[at]
 	if h == nil && o.kind == opReset {
-		h = c.hold(at, id, r.def)
+		h = c.entryOf(at, id, r.def)
 	}
 	if h == nil || h.stopped && o.kind != opReset {
 		return c.skip(r, o)
@@ -231,7 +233,7 @@ func (c *mirror) skip(r *cursor, o op) error {
 }
 
 // applyAt applies an operation to a range of elements.
-func (c *mirror) applyAt(h *held, rows *rowList, r *cursor, o op) error {
+func (c *mirror) applyAt(h *entry, rows *rowList, r *cursor, o op) error {
 	d := r.def
 	switch {
 	case o.kind == opInsert && (o.at > rows.Len() || rows.Len()+o.count > d.most):
@@ -263,7 +265,7 @@ func (c *mirror) applyAt(h *held, rows *rowList, r *cursor, o op) error {
 }
 
 // insert reads all elements and inserts them at once.
-func (c *mirror) insert(h *held, rows *rowList, r *cursor, o op) error {
+func (c *mirror) insert(h *entry, rows *rowList, r *cursor, o op) error {
 	d := r.def
 	c.row = slices.Grow(c.row[:0], o.count*rows.width)[:o.count*rows.width]
 	for i := range o.count {
@@ -285,7 +287,7 @@ func (c *mirror) insert(h *held, rows *rowList, r *cursor, o op) error {
 }
 
 // remove removes elements and reports each.
-func (c *mirror) remove(h *held, rows *rowList, d *definition, o op) {
+func (c *mirror) remove(h *entry, rows *rowList, d *definition, o op) {
 	gone := append(c.row[:0], rows.between(o.at, o.at+o.count)...)
 	rows.remove(o.at, o.count)
 	for i := range o.count {
@@ -295,7 +297,7 @@ func (c *mirror) remove(h *held, rows *rowList, d *definition, o op) {
 }
 
 // tellAt reports a change of one element, unless the collection is still incomplete.
-func (c *mirror) tellAt(h *held, d *definition, e change) {
+func (c *mirror) tellAt(h *entry, d *definition, e change) {
 	if !h.filling {
 		c.tell(d, e)
 	}

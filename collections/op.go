@@ -56,8 +56,8 @@ func appendOp(b []byte, o op) []byte {
 }
 
 // appendRows appends elements, without the names of entities that the client does not see. If elements name entities at all,
-// it appends the veil of each to veils.
-func (d *definition) appendRows(b []byte, lanes []uint32, link link, veils []uint32) ([]byte, []uint32) {
+// it appends the mask of hidden fields of each to hidden.
+func (d *definition) appendRows(b []byte, lanes []uint32, link link, hidden []uint32) ([]byte, []uint32) {
 	width := d.plan.Lanes()
 	count := len(lanes) / width
 	start, room := len(b), (d.plan.Bits()+7)*count/8+1
@@ -71,27 +71,27 @@ func (d *definition) appendRows(b []byte, lanes []uint32, link link, veils []uin
 			continue
 		}
 		copy(row[:width], lanes)
-		veil := d.veil(lanes[:width], link)
+		mask := d.hiddenFields(lanes[:width], link)
 		for i, lane := range d.plan.Refs() {
-			if veil>>i&1 != 0 {
+			if mask>>i&1 != 0 {
 				row[lane], row[lane+1] = 0, 0
 			}
 		}
-		veils = append(veils, veil)
+		hidden = append(hidden, mask)
 		d.plan.WriteRow(&w, row[:width])
 	}
-	return b[:start+w.Finish()], veils
+	return b[:start+w.Finish()], hidden
 }
 
-// veil returns which entity fields of an element name one that the client does not see, bit i for the i-th of Plan.Refs.
-func (d *definition) veil(row []uint32, link link) (veil uint32) {
+// hiddenFields returns which entity fields of an element name one that the client does not see, bit i for the i-th of Plan.Refs.
+func (d *definition) hiddenFields(row []uint32, link link) (mask uint32) {
 	for i, lane := range d.plan.Refs() {
 		id := wire.NetworkID{Index: row[lane], Generation: row[lane+1]}
 		if id.Generation != 0 && !link.Names(id) {
-			veil |= 1 << i
+			mask |= 1 << i
 		}
 	}
-	return veil
+	return mask
 }
 
 // grow returns b, longer by more bytes.

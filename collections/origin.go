@@ -6,8 +6,8 @@ import (
 	"github.com/arche-netcode/netcode/wire"
 )
 
-// place names one collection by type and entity.
-type place struct {
+// contentKey names one collection by type and entity.
+type contentKey struct {
 	number int
 	id     wire.NetworkID
 }
@@ -15,13 +15,13 @@ type place struct {
 // origin stores the collections on the server. It belongs to one goroutine.
 type origin struct {
 	defs     []*definition
-	contents map[place]*content // looked up only
-	dirty    []*content         // contents with journal entries, in the order of their first entry
+	contents map[contentKey]*content // looked up only
+	dirty    []*content              // contents with journal entries, in the order of their first entry
 }
 
 // newOrigin returns an origin without contents. The types are in the order of their numbers.
 func newOrigin(defs []*definition) *origin {
-	return &origin{defs: defs, contents: map[place]*content{}}
+	return &origin{defs: defs, contents: map[contentKey]*content{}}
 }
 
 // content is one collection of one entity, with a journal of the operations since the last Settle.
@@ -36,11 +36,13 @@ type content struct {
 }
 
 // Find returns an entity's collection of a type, nil if there is none.
-func (o *origin) Find(number int, id wire.NetworkID) *content { return o.contents[place{number, id}] }
+func (o *origin) Find(number int, id wire.NetworkID) *content {
+	return o.contents[contentKey{number, id}]
+}
 
 // Make returns an entity's collection of a type and creates it if there is none; fresh reports that.
 func (o *origin) Make(number int, id wire.NetworkID) (c *content, fresh bool) {
-	at := place{number, id}
+	at := contentKey{number, id}
 	if c = o.contents[at]; c != nil {
 		return c, false
 	}
@@ -57,7 +59,7 @@ func (o *origin) Len() int { return len(o.contents) }
 // Drop removes the collections of an entity that is gone. Dirty returns them once more, for the readers.
 func (o *origin) Drop(id wire.NetworkID) {
 	for number := range o.defs {
-		at := place{number, id}
+		at := contentKey{number, id}
 		if c := o.contents[at]; c != nil {
 			c.dead = true
 			c.touch()

@@ -27,41 +27,41 @@ type link interface {
 
 // reader sends one client the operations that it lacks. It belongs to the origin's goroutine.
 type reader struct {
-	seats  map[*content]*seat // for look-up only
-	queue  []*seat            // to be sent whole, in order
-	naming []*seat            // elements contain entity fields
-	free   []*seat
+	states map[*content]*sendState // for look-up only
+	queue  []*sendState            // to be sent whole, in order
+	naming []*sendState            // elements contain entity fields
+	free   []*sendState
 	sights uint64 // of the link, at the last scan of naming
 
-	body  []byte
-	head  int // where the first operation is in it
-	veils []uint32
+	body   []byte
+	head   int // where the first operation is in it
+	hidden []uint32
 
 	amended []byte   // output of Amend
 	rows    []uint32 // elements of one of its operations
 }
 
 // newReader returns the reader of a client without collections.
-func newReader() *reader { return &reader{seats: map[*content]*seat{}} }
+func newReader() *reader { return &reader{states: map[*content]*sendState{}} }
 
-// seat is the progress of one client with one collection.
-type seat struct {
+// sendState is the progress of one client with one collection.
+type sendState struct {
 	content *content
 	life    tick.Tick // of the entity, at the client
 	prefix  int       // number of first elements that were sent
 	begun   bool      // opReset was sent: operations in the prefix apply to the new content
 	whole   bool      // opWhole was sent: the prefix is the whole content
 	queued  bool
-	veils   []uint32 // of each element of the prefix, if they contain entity fields
+	hidden  []uint32 // of each element of the prefix, if they contain entity fields
 }
 
 // Follow sends the journal of a collection. Call it once for each dirty content, before Fill.
 func (r *reader) Follow(c *content, link link) {
 	if c.dead {
-		r.drop(r.seats[c])
+		r.drop(r.states[c])
 		return
 	}
-	s := r.seat(c, link)
+	s := r.stateOf(c, link)
 	if s == nil || !s.begun {
 		return
 	}
@@ -71,11 +71,11 @@ func (r *reader) Follow(c *content, link link) {
 }
 
 // Meet begins to send a collection of an entity that the client has just acknowledged.
-func (r *reader) Meet(c *content, link link) { r.seat(c, link) }
+func (r *reader) Meet(c *content, link link) { r.stateOf(c, link) }
 
-// seat returns the seat of the entity's present life, nil while the client has not acknowledged the entity.
-func (r *reader) seat(c *content, link link) *seat {
-	s := r.seats[c]
+// stateOf returns the state of the entity's present life, nil while the client has not acknowledged the entity.
+func (r *reader) stateOf(c *content, link link) *sendState {
+	s := r.states[c]
 	life, visible := link.Life(c.id)
 	if s != nil && (!visible || s.life != life) {
 		r.drop(s)
@@ -86,7 +86,7 @@ func (r *reader) seat(c *content, link link) *seat {
 	}
 	s = r.take()
 	s.content, s.life = c, life
-	r.seats[c] = s
+	r.states[c] = s
 	if len(c.def.plan.Refs()) > 0 {
 		r.naming = append(r.naming, s)
 	}
@@ -94,40 +94,40 @@ func (r *reader) seat(c *content, link link) *seat {
 	return s
 }
 
-// take returns an empty seat.
-func (r *reader) take() *seat {
+// take returns an empty state.
+func (r *reader) take() *sendState {
 	n := len(r.free)
 	if n == 0 {
-		return &seat{}
+		return &sendState{}
 	}
 	s := r.free[n-1]
 	r.free = r.free[:n-1]
 	return s
 }
 
-// drop removes a seat: the client does not see the entity any more, or the entity is gone.
-func (r *reader) drop(s *seat) {
+// drop removes a state: the client does not see the entity any more, or the entity is gone.
+func (r *reader) drop(s *sendState) {
 	if s == nil {
 		return
 	}
-	delete(r.seats, s.content)
+	delete(r.states, s.content)
 	if len(s.content.def.plan.Refs()) > 0 {
-		r.naming = slices.DeleteFunc(r.naming, func(other *seat) bool { return other == s })
+		r.naming = slices.DeleteFunc(r.naming, func(other *sendState) bool { return other == s })
 	}
 	if s.queued {
-		r.queue = slices.DeleteFunc(r.queue, func(other *seat) bool { return other == s })
+		r.queue = slices.DeleteFunc(r.queue, func(other *sendState) bool { return other == s })
 	}
-	*s = seat{veils: s.veils[:0]}
+	*s = sendState{hidden: s.hidden[:0]}
 	r.free = append(r.free, s)
 }
 
 // restart queues a collection to be sent whole again.
-func (r *reader) restart(s *seat) {
-	s.prefix, s.begun, s.whole, s.veils = 0, false, false, s.veils[:0]
+func (r *reader) restart(s *sendState) {
+	s.prefix, s.begun, s.whole, s.hidden = 0, false, false, s.hidden[:0]
 	r.enqueue(s)
 }
 
-func (r *reader) enqueue(s *seat) {
+func (r *reader) enqueue(s *sendState) {
 	if !s.queued {
 		s.queued = true
 		r.queue = append(r.queue, s)
@@ -135,7 +135,7 @@ func (r *reader) enqueue(s *seat) {
 }
 
 // follow sends the operations of the journal that are in the prefix.
-func (r *reader) follow(s *seat, link link) error {
+func (r *reader) follow(s *sendState, link link) error {
 	c := s.content
 	r.begin(c.def)
 	width, lanes := c.def.plan.Lanes(), c.log.lanes
@@ -144,7 +144,7 @@ func (r *reader) follow(s *seat, link link) error {
 		if o.kind.elements() {
 			rows, lanes = lanes[:o.count*width], lanes[o.count*width:]
 		}
-		if o = s.share(o); o.kind == 0 {
+		if o = s.clip(o); o.kind == 0 {
 			continue
 		}
 		if o.kind.elements() {
@@ -157,9 +157,9 @@ func (r *reader) follow(s *seat, link link) error {
 	return r.send(s, link)
 }
 
-// share returns the part of an operation that is in the prefix, or the zero op. An insert right behind the prefix is in it if
+// clip returns the part of an operation that is in the prefix, or the zero op. An insert right behind the prefix is in it if
 // the prefix is the whole content.
-func (s *seat) share(o op) op {
+func (s *sendState) clip(o op) op {
 	switch {
 	case o.kind == opClear:
 		return o
@@ -178,7 +178,7 @@ func (r *reader) begin(d *definition) {
 }
 
 // put adds an operation to the body, in parts if it is long. It sends full bodies, and moves the prefix.
-func (r *reader) put(s *seat, o op, rows []uint32, link link) error {
+func (r *reader) put(s *sendState, o op, rows []uint32, link link) error {
 	if !o.kind.elements() {
 		if err := r.makeRoom(s, maxOp, link); err != nil {
 			return err
@@ -195,8 +195,8 @@ func (r *reader) put(s *seat, o op, rows []uint32, link link) error {
 		}
 		part := op{kind: o.kind, at: o.at, count: min(o.count, max(1, (link.Limit()-len(r.body)-maxOp)/size))}
 		r.body = appendOp(r.body, part)
-		r.body, r.veils = d.appendRows(r.body, rows[:part.count*width], link, r.veils[:0])
-		s.move(part, r.veils)
+		r.body, r.hidden = d.appendRows(r.body, rows[:part.count*width], link, r.hidden[:0])
+		s.move(part, r.hidden)
 		rows = rows[part.count*width:]
 		o.at, o.count = o.at+part.count, o.count-part.count
 	}
@@ -204,30 +204,30 @@ func (r *reader) put(s *seat, o op, rows []uint32, link link) error {
 }
 
 // move adjusts the prefix to an operation that is in it.
-func (s *seat) move(o op, veils []uint32) {
+func (s *sendState) move(o op, hidden []uint32) {
 	named := len(s.content.def.plan.Refs()) > 0
 	switch o.kind {
 	case opReset, opClear:
-		s.prefix, s.veils = 0, s.veils[:0]
+		s.prefix, s.hidden = 0, s.hidden[:0]
 	case opInsert:
 		s.prefix += o.count
 		if named {
-			s.veils = slices.Insert(s.veils, o.at, veils...)
+			s.hidden = slices.Insert(s.hidden, o.at, hidden...)
 		}
 	case opSet:
 		if named {
-			copy(s.veils[o.at:], veils)
+			copy(s.hidden[o.at:], hidden)
 		}
 	case opRemove:
 		s.prefix -= o.count
 		if named {
-			s.veils = slices.Delete(s.veils, o.at, o.at+o.count)
+			s.hidden = slices.Delete(s.hidden, o.at, o.at+o.count)
 		}
 	}
 }
 
 // makeRoom sends the body if more bytes do not fit into it.
-func (r *reader) makeRoom(s *seat, more int, link link) error {
+func (r *reader) makeRoom(s *sendState, more int, link link) error {
 	if len(r.body)+more <= link.Limit() {
 		return nil
 	}
@@ -235,7 +235,7 @@ func (r *reader) makeRoom(s *seat, more int, link link) error {
 }
 
 // send sends the body, if it has an operation, and begins it anew.
-func (r *reader) send(s *seat, link link) error {
+func (r *reader) send(s *sendState, link link) error {
 	if len(r.body) == r.head {
 		return nil
 	}
@@ -246,7 +246,7 @@ func (r *reader) send(s *seat, link link) error {
 
 // Fill sends pieces of the collections that the client does not have whole, as long as the link has room.
 func (r *reader) Fill(link link) {
-	r.unveil(link)
+	r.sendRevealed(link)
 	for len(r.queue) > 0 && link.Room() {
 		s := r.queue[0]
 		if life, visible := link.Life(s.content.id); !visible || life != s.life {
@@ -255,7 +255,7 @@ func (r *reader) Fill(link link) {
 		}
 		before := *s
 		if r.piece(s, link) != nil { // nothing was sent
-			s.prefix, s.begun, s.whole, s.veils = before.prefix, before.begun, before.whole, s.veils[:len(before.veils)]
+			s.prefix, s.begun, s.whole, s.hidden = before.prefix, before.begun, before.whole, s.hidden[:len(before.hidden)]
 			return
 		}
 		if s.whole {
@@ -266,7 +266,7 @@ func (r *reader) Fill(link link) {
 }
 
 // piece sends the next elements of a collection, as many as fit into one body.
-func (r *reader) piece(s *seat, link link) error {
+func (r *reader) piece(s *sendState, link link) error {
 	c, d := s.content, s.content.def
 	r.begin(d)
 	if !s.begun {
@@ -290,8 +290,8 @@ func (r *reader) piece(s *seat, link link) error {
 	return r.send(s, link)
 }
 
-// unveil sends the elements again that name an entity which became visible or invisible to the client.
-func (r *reader) unveil(link link) {
+// sendRevealed sends the elements again that name an entity which became visible or invisible to the client.
+func (r *reader) sendRevealed(link link) {
 	now := link.Sights()
 	if now == r.sights {
 		return
@@ -303,18 +303,18 @@ func (r *reader) unveil(link link) {
 			r.drop(s)
 			continue
 		}
-		if s.begun && r.unveilIn(s, link) != nil {
+		if s.begun && r.sendRevealedOf(s, link) != nil {
 			r.restart(s)
 		}
 	}
 }
 
-// unveilIn is unveil for one collection.
-func (r *reader) unveilIn(s *seat, link link) error {
+// sendRevealedOf is sendRevealed for one collection.
+func (r *reader) sendRevealedOf(s *sendState, link link) error {
 	rows, d := &s.content.rows, s.content.def
 	r.begin(d)
 	for i := range s.prefix {
-		if d.veil(rows.At(i), link) == s.veils[i] {
+		if d.hiddenFields(rows.At(i), link) == s.hidden[i] {
 			continue
 		}
 		if err := r.put(s, op{kind: opSet, at: i, count: 1}, rows.At(i), link); err != nil {
@@ -365,7 +365,7 @@ func (r *reader) Amend(defs []*definition, body []byte, link link) int {
 		if !c.finish() {
 			return len(body)
 		}
-		out, r.veils = c.def.appendRows(out, r.rows, link, r.veils[:0])
+		out, r.hidden = c.def.appendRows(out, r.rows, link, r.hidden[:0])
 	}
 	r.amended = out
 	return copy(body, out)

@@ -14,34 +14,34 @@ import (
 // recordLimit is the size of a body in a recording, unless a single element is larger.
 const recordLimit = 1 << 14
 
-// tape records the collections of a server (record.Collections), encoded as for a client that sees everything, and
+// recording records the collections of a server (record.Collections), encoded as for a client that sees everything, and
 // shows recorded ones in a playback. The data of a tick has for each body: varint index and generation of the entity,
 // varint length, and the body of a message (op.go). It implements link.
-type tape struct {
+type recording struct {
 	end    *end
 	on     bool // Write was called.
 	reader *reader
 	bodies []byte // Since the last Write.
 
-	mirror  *mirror                     // The collections that were read, by recorded entities.
-	changed map[place]bool              // Since the last Apply.
-	shown   map[place]netcode.NetworkID // Collections that were shown, with their entities in the playback.
+	mirror  *mirror                          // The collections that were read, by recorded entities.
+	changed map[contentKey]bool              // Since the last Apply.
+	shown   map[contentKey]netcode.NetworkID // Collections that were shown, with their entities in the playback.
 	row     []uint32
 }
 
-func newTape(e *end) *tape {
-	t := &tape{end: e, reader: newReader(), mirror: newMirror(e.all.defs), changed: map[place]bool{}, shown: map[place]netcode.NetworkID{}}
-	t.mirror.Tell = func(d *definition, c *change) { t.changed[place{d.Number(), c.ID}] = true }
+func newRecording(e *end) *recording {
+	t := &recording{end: e, reader: newReader(), mirror: newMirror(e.all.defs), changed: map[contentKey]bool{}, shown: map[contentKey]netcode.NetworkID{}}
+	t.mirror.Tell = func(d *definition, c *change) { t.changed[contentKey{d.Number(), c.ID}] = true }
 	return t
 }
 
 // record returns the part of recordings. Its name is the kind of the entries that two builds must have alike.
-func (t *tape) record() *netcode.ServerRecord {
+func (t *recording) record() *netcode.ServerRecord {
 	return &netcode.ServerRecord{Name: "collection", Write: t.write, Read: t.read, Apply: t.apply, Stop: func() { t.on, t.bodies = false, nil }}
 }
 
 // follow takes in the changes of a frame, before the journals are emptied.
-func (t *tape) follow() {
+func (t *recording) follow() {
 	if !t.on {
 		return
 	}
@@ -52,7 +52,7 @@ func (t *tape) follow() {
 }
 
 // write implements netcode.ServerRecord.
-func (t *tape) write(dst []byte, whole bool) []byte {
+func (t *recording) write(dst []byte, whole bool) []byte {
 	if t.on = true; whole {
 		t.bodies, t.reader = t.bodies[:0], newReader()
 		all := slices.Collect(maps.Values(t.end.origin.contents))
@@ -70,7 +70,7 @@ func (t *tape) write(dst []byte, whole bool) []byte {
 }
 
 // read implements netcode.ServerRecord.
-func (t *tape) read(bodies []byte, whole bool) bool {
+func (t *recording) read(bodies []byte, whole bool) bool {
 	if whole {
 		t.mirror.Reset()
 		t.mirror.TellGone()
@@ -98,19 +98,19 @@ func (t *tape) read(bodies []byte, whole bool) bool {
 }
 
 // apply implements netcode.ServerRecord.
-func (t *tape) apply(as func(recorded netcode.NetworkID) netcode.NetworkID) {
+func (t *recording) apply(as func(recorded netcode.NetworkID) netcode.NetworkID) {
 	for at, id := range t.shown { // the entity may be gone, or another one
 		if as(at.id) != id {
 			delete(t.shown, at)
 			t.changed[at] = true
 		}
 	}
-	for _, at := range slices.SortedFunc(maps.Keys(t.changed), func(a, b place) int {
+	for _, at := range slices.SortedFunc(maps.Keys(t.changed), func(a, b contentKey) int {
 		return cmp.Or(cmp.Compare(a.id.Index, b.id.Index), cmp.Compare(a.number, b.number))
 	}) {
 		id := as(at.id)
 		if id.IsZero() {
-			if h := t.mirror.held[spot{at.number, at.id.Index}]; h != nil && h.id == at.id {
+			if h := t.mirror.entries[entryKey{at.number, at.id.Index}]; h != nil && h.id == at.id {
 				t.mirror.Keep(at.id.Index, netcode.NetworkID{}) // another entity at the index keeps its own
 			}
 			continue
@@ -127,7 +127,7 @@ func (t *tape) apply(as func(recorded netcode.NetworkID) netcode.NetworkID) {
 }
 
 // show makes a content equal to recorded elements, by operations on those that differ.
-func (t *tape) show(c *content, rows *rowList, as func(netcode.NetworkID) netcode.NetworkID) {
+func (t *recording) show(c *content, rows *rowList, as func(netcode.NetworkID) netcode.NetworkID) {
 	width, keys, old, count := c.rows.width, c.def.keys, c.rows.Len(), rows.Len()
 	t.row = t.row[:0]
 	if count > 0 {
@@ -168,25 +168,25 @@ func (t *tape) show(c *content, rows *rowList, as func(netcode.NetworkID) netcod
 }
 
 // Life implements link.
-func (t *tape) Life(netcode.NetworkID) (tick.Tick, bool) { return 1, true }
+func (t *recording) Life(netcode.NetworkID) (tick.Tick, bool) { return 1, true }
 
 // Held implements link.
-func (t *tape) Held(netcode.NetworkID) bool { return true }
+func (t *recording) Held(netcode.NetworkID) bool { return true }
 
 // Names implements link.
-func (t *tape) Names(netcode.NetworkID) bool { return true }
+func (t *recording) Names(netcode.NetworkID) bool { return true }
 
 // Sights implements link.
-func (t *tape) Sights() uint64 { return 0 }
+func (t *recording) Sights() uint64 { return 0 }
 
 // Room implements link.
-func (t *tape) Room() bool { return true }
+func (t *recording) Room() bool { return true }
 
 // Limit implements link.
-func (t *tape) Limit() int { return recordLimit }
+func (t *recording) Limit() int { return recordLimit }
 
 // Push implements link.
-func (t *tape) Push(id netcode.NetworkID, body []byte) error {
+func (t *recording) Push(id netcode.NetworkID, body []byte) error {
 	for _, v := range [...]uint64{uint64(id.Index), uint64(id.Generation), uint64(len(body))} {
 		t.bodies = wire.AppendVarint(t.bodies, v)
 	}

@@ -48,7 +48,7 @@ func TestAStoppedRecordingKeepsNoChanges(t *testing.T) {
 		require.NoError(t, list.Of(s, id).Append(7))
 		s.Send()
 		e, _ := netcode.ExtensionOf[*end](s)
-		return len(e.tape.bodies)
+		return len(e.recording.bodies)
 	}
 	feature := s.Records()[0]
 	feature.Write(nil, true)
@@ -77,6 +77,6 @@ func TestAnEntityBeforeTakesNothingAlong(t *testing.T) {
 		return second
 	})
 	e, _ := netcode.ExtensionOf[*end](s)
-	require.NotNil(t, e.tape.mirror.Find(1, netcode.NetworkID{Index: 3, Generation: 2}))
+	require.NotNil(t, e.recording.mirror.Find(1, netcode.NetworkID{Index: 3, Generation: 2}))
 	require.NotNil(t, e.origin.Find(1, second))
 }

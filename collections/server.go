@@ -23,7 +23,7 @@ const (
 func (of ends) Server(s *netcode.Server) netcode.ServerHooks {
 	e := newEnd(of.types)
 	e.server, e.origin = s, newOrigin(of.defs)
-	e.tape = newTape(e)
+	e.recording = newRecording(e)
 	return netcode.ServerHooks{
 		State: e,
 		Opened: func(c *netcode.Session) any {
@@ -36,7 +36,7 @@ func (of ends) Server(s *netcode.Server) netcode.ServerHooks {
 			e.clients = slices.DeleteFunc(e.clients, func(r *receiver) bool { return r.session == c })
 		},
 		BeforeSend: e.send,
-		Record:     e.tape.record(),
+		Record:     e.recording.record(),
 	}
 }
 
@@ -53,7 +53,7 @@ func (e *end) send() {
 			r.serve()
 		}
 	}
-	e.tape.follow()
+	e.recording.follow()
 	e.dirty = nil
 	e.origin.Settle()
 }

@@ -359,7 +359,7 @@ func (s *sim) check() {
 			require.NotNil(s.t, got, "%s of %v did not come", d.Name(), id)
 			want := all(&c.rows)
 			for _, row := range want {
-				veil := d.veil(row, s.link)
+				veil := d.hiddenFields(row, s.link)
 				for i, lane := range d.plan.Refs() {
 					if veil>>i&1 != 0 {
 						row[lane], row[lane+1] = 0, 0

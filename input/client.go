@@ -17,7 +17,7 @@ import (
 // The value is copied. The errors are ErrNotRegistered and *netcode.UnstorableError, for a field that is not finite, out
 // of range or not a rotation. On an error the input does not change.
 func Set[T any](c *netcode.Client, v *T) error {
-	t, n := tailOf(c), -1
+	t, n := bufferOf(c), -1
 	if t != nil {
 		n = t.in.number(reflect.TypeFor[T]())
 	}
@@ -31,19 +31,19 @@ func Set[T any](c *netcode.Client, v *T) error {
 	}
 	t.put(n, lanes, c.State() == netcode.Connected)
 	if server := c.Hosted(); server != nil {
-		t.hand(server, c.ID())
+		t.passToHost(server, c.ID())
 	}
 	return nil
 }
 
-// tailOf returns the inputs of a client, nil if its protocol has no inputs.
-func tailOf(c *netcode.Client) *tail {
-	t, _ := netcode.ExtensionOf[*tail](c)
+// bufferOf returns the inputs of a client, nil if its protocol has no inputs.
+func bufferOf(c *netcode.Client) *inputBuffer {
+	t, _ := netcode.ExtensionOf[*inputBuffer](c)
 	return t
 }
 
-// tail stores the inputs of a client that the server has not acknowledged.
-type tail struct {
+// inputBuffer stores the inputs of a client that the server has not acknowledged.
+type inputBuffer struct {
 	in *types
 
 	set     uint8    // Bit n: input type n was set.
@@ -52,15 +52,15 @@ type tail struct {
 	rows    []uint32 // By type, then tick modulo reach: the input of that tick.
 	run     []uint32 // Scratch: the rows of one type in tick order.
 
-	noted  []tick.Tick // By tick modulo reach: the tick of the row; None: empty.
-	latest tick.Tick   // The newest noted tick, also before the clock went back.
-	newest tick.Tick   // The newest noted tick; None: no tick in this connection.
-	acked  tick.Tick   // The newest tick that the server has.
-	fresh  bool        // A tick was noted since the last section.
-	shown  tick.Time   // The moment that was presented when newest was noted; tick None: no moment.
-	sent   []sentInput // By packet number modulo its length.
+	ticks     []tick.Tick // By tick modulo reach: the tick of the row; None: empty.
+	latest    tick.Tick   // The newest recorded tick, also before the clock went back.
+	newest    tick.Tick   // The newest recorded tick; None: no tick in this connection.
+	acked     tick.Tick   // The newest tick that the server has.
+	unsent    bool        // A tick was recorded since the last section.
+	presented tick.Time   // The moment that was presented when newest was recorded; tick None: no moment.
+	sent      []sentInput // By packet number modulo its length.
 
-	settles bool // The game predicts: the input of a noted tick never changes, even if the clock goes back.
+	neverChanges bool // The game predicts: the input of a recorded tick never changes, even if the clock goes back.
 }
 
 // sentInput is the newest tick in a sent packet.
@@ -69,37 +69,37 @@ type sentInput struct {
 	newest tick.Tick
 }
 
-// newTail makes a tail. All memory is allocated here.
-func newTail(in *types, c *netcode.Client) *tail {
-	t := &tail{in: in}
+// newInputBuffer makes the buffer. All memory is allocated here.
+func newInputBuffer(in *types, c *netcode.Client) *inputBuffer {
+	t := &inputBuffer{in: in}
 	t.setUp(c.Config().SentPackets)
 	return t
 }
 
-// setUp allocates the tail for a number of unacknowledged packets.
-func (t *tail) setUp(packets int) {
+// setUp allocates the buffer for a number of unacknowledged packets.
+func (t *inputBuffer) setUp(packets int) {
 	in := t.in
 	t.now, t.scratch = make([]uint32, in.lanes), make([]uint32, in.lanes)
 	t.rows, t.run = make([]uint32, in.lanes*reach), make([]uint32, in.lanes*reach)
-	t.noted, t.sent = make([]tick.Tick, reach), make([]sentInput, packets)
+	t.ticks, t.sent = make([]tick.Tick, reach), make([]sentInput, packets)
 	in.clearEvents(t.now)
 }
 
 // hooks returns the functions that the client's frames call.
-func (t *tail) hooks(c *netcode.Client) netcode.ClientHooks {
+func (t *inputBuffer) hooks(c *netcode.Client) netcode.ClientHooks {
 	return netcode.ClientHooks{
 		State:  t,
 		Opened: t.restart,
 		BeforeSend: func() {
 			if t.set != 0 && c.Hosted() == nil { // The player of a host passes its inputs in Set.
-				t.note(c.Time().Tick, c.Present())
+				t.record(c.Time().Tick, c.Present())
 			}
 		},
 		ActsAt: func() netcode.Tick { return t.actsAt(c.Time().Tick) },
 		Section: &netcode.ClientSection{
 			Check: checkFeedback,
 			Take:  func(payload []byte) { takeFeedback(c, payload) },
-			Due:   func(busy bool) bool { return t.waiting() > 0 && (t.fresh || busy) },
+			Due:   func(busy bool) bool { return t.waiting() > 0 && (t.unsent || busy) },
 			Write: t.writePacket,
 			Acked: t.acknowledged,
 		},
@@ -107,7 +107,7 @@ func (t *tail) hooks(c *netcode.Client) netcode.ClientHooks {
 }
 
 // put sets the input of one type. Without a connection presses are dropped.
-func (t *tail) put(n int, lanes []uint32, connected bool) {
+func (t *inputBuffer) put(n int, lanes []uint32, connected bool) {
 	plan, now := t.in.plans[n], t.in.of(t.now, n)
 	plan.MergeEvents(lanes, now)
 	copy(now, lanes)
@@ -118,23 +118,23 @@ func (t *tail) put(n int, lanes []uint32, connected bool) {
 }
 
 // restart begins a connection. The player's action stays, except pending presses.
-func (t *tail) restart() {
+func (t *inputBuffer) restart() {
 	t.in.clearEvents(t.now)
-	t.newest, t.latest, t.acked, t.fresh, t.shown = tick.None, tick.None, tick.None, false, tick.Time{}
-	clear(t.noted)
+	t.newest, t.latest, t.acked, t.unsent, t.presented = tick.None, tick.None, tick.None, false, tick.Time{}
+	clear(t.ticks)
 	clear(t.sent)
 }
 
 // row returns the lanes of one type in a tick.
-func (t *tail) row(n int, at tick.Tick) []uint32 {
+func (t *inputBuffer) row(n int, at tick.Tick) []uint32 {
 	lanes := t.in.plans[n].Lanes()
 	from := t.in.first[n]*reach + int(at%reach)*lanes
 	return t.rows[from : from+lanes]
 }
 
-// note stores the present value as the input of every tick that has begun since the last call. If the clock went back,
-// its ticks are noted again.
-func (t *tail) note(now tick.Tick, shown tick.Time) {
+// record stores the present value as the input of every tick that has begun since the last call. If the clock went back,
+// its ticks are recorded again.
+func (t *inputBuffer) record(now tick.Tick, shown tick.Time) {
 	if t.set == 0 || now <= tick.None || now == t.newest {
 		return
 	}
@@ -147,19 +147,19 @@ func (t *tail) note(now tick.Tick, shown tick.Time) {
 		from, t.acked = now, now-1
 	}
 	for at := from; at <= now; at++ {
-		t.noteTick(at, at == now)
+		t.recordTick(at, at == now)
 	}
-	t.newest, t.fresh, t.shown = now, true, shown
+	t.newest, t.unsent, t.presented = now, true, shown
 	t.latest = max(t.latest, now)
 }
 
-// noteTick stores the present value as the input of a tick. Only the newest tick of a frame takes the events, so that
-// each event is in one tick. A tick that is noted again, after the clock went back, keeps its events and takes no new
+// recordTick stores the present value as the input of a tick. Only the newest tick of a frame takes the events, so that
+// each event is in one tick. A tick that is recorded again, after the clock went back, keeps its events and takes no new
 // ones: the server may already have its input and ignores a second.
-func (t *tail) noteTick(at tick.Tick, newest bool) {
-	in, noted := t.in, &t.noted[at%reach]
+func (t *inputBuffer) recordTick(at tick.Tick, newest bool) {
+	in, noted := t.in, &t.ticks[at%reach]
 	again := *noted == at
-	if again && t.settles {
+	if again && t.neverChanges {
 		return
 	}
 	takes := newest && (at > t.latest || t.latest-at > reach)
@@ -186,31 +186,31 @@ func (t *tail) noteTick(at tick.Tick, newest bool) {
 }
 
 // actsAt returns the tick whose input a Set of this moment becomes. at is the tick of the input clock.
-func (t *tail) actsAt(at tick.Tick) tick.Tick {
+func (t *inputBuffer) actsAt(at tick.Tick) tick.Tick {
 	switch {
 	case t.set == 0 || at <= tick.None:
 		return tick.None
 	case at == t.newest:
-		return at + 1 // The input of at is noted already.
+		return at + 1 // The input of at is recorded already.
 	}
 	return at
 }
 
 // waiting returns the number of ticks that the server has not acknowledged, at most reach.
-func (t *tail) waiting() int { return int(min(t.newest-t.acked, reach)) }
+func (t *inputBuffer) waiting() int { return int(min(t.newest-t.acked, reach)) }
 
 // writePacket writes the section of a packet and stores the newest tick in it.
-func (t *tail) writePacket(room []byte, packet uint64) int {
+func (t *inputBuffer) writePacket(room []byte, packet uint64) int {
 	n := t.write(room)
 	if n > 0 {
-		t.fresh = false
+		t.unsent = false
 		t.sent[packet%uint64(len(t.sent))] = sentInput{packet, t.newest}
 	}
 	return n
 }
 
 // write writes as many of the newest inputs as fit. It returns the length in bytes, 0 if no input fits.
-func (t *tail) write(room []byte) int {
+func (t *inputBuffer) write(room []byte) int {
 	for count := t.waiting(); count > 0; count /= 2 {
 		if n := t.writeSome(room, count); n > 0 {
 			return n
@@ -220,12 +220,12 @@ func (t *tail) write(room []byte) int {
 }
 
 // writeSome writes the inputs of the newest count ticks. It returns 0 if they do not fit.
-func (t *tail) writeSome(room []byte, count int) int {
+func (t *inputBuffer) writeSome(room []byte, count int) int {
 	if len(room) < headSize {
 		return 0
 	}
 	binary.LittleEndian.PutUint16(room, uint16(t.newest))
-	binary.LittleEndian.PutUint16(room[2:], behindOf(t.newest, t.shown))
+	binary.LittleEndian.PutUint16(room[2:], behindOf(t.newest, t.presented))
 	w := wire.NewBitWriter(room[headSize:])
 	for n, plan := range t.in.plans {
 		if t.set>>n&1 == 0 {
@@ -254,15 +254,15 @@ func behindOf(newest tick.Tick, shown tick.Time) uint16 {
 }
 
 // acknowledged handles the ack of a packet.
-func (t *tail) acknowledged(packet uint64) {
+func (t *inputBuffer) acknowledged(packet uint64) {
 	if s := &t.sent[packet%uint64(len(t.sent))]; s.packet == packet && s.newest != tick.None {
 		t.acked = max(t.acked, s.newest)
 	}
 }
 
-// hand passes the action of a host's player to its queue. It becomes the input of the simulated tick, or of the next tick
+// passToHost passes the action of a host's player to its queue. It becomes the input of the simulated tick, or of the next tick
 // if the game has already asked. It also stands in for later ticks.
-func (t *tail) hand(server *netcode.Server, player netcode.ClientID) {
+func (t *inputBuffer) passToHost(server *netcode.Server, player netcode.ClientID) {
 	q := queueOf(server, player)
 	if q == nil || server.Tick() == tick.None {
 		return

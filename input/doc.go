@@ -14,15 +14,15 @@
 //
 //   - input: a player's action in one tick (NE: command data)
 //   - event: a field of an input that is a press, set in one tick (NE: InputEvent); see [Register]
-//   - tail: the inputs of a client that the server has not acknowledged
-//   - queue: the inputs of a client by tick, at the server (NE: command buffer)
+//   - input buffer: the inputs of a client that the server has not acknowledged (NE: command buffer)
+//   - queue: the inputs of a client by tick, at the server
 //   - relay: the server sends clients the inputs of other players whose entities they see; see [Relay]
 //   - guess: the newest known input of another player, used for a tick whose input is not known
 //
 // # Files
 //
 //   - input.go: Register, and the layout of the input section
-//   - client.go: Set, and the tail of a client; writes the section
+//   - client.go: Set, and the input buffer of a client; writes the section
 //   - server.go: Of and At, and the queue of a client; reads the section and selects the input of a tick
 //   - feedback.go: reports to a client how early its inputs arrive
 //   - used.go: reports to a client the inputs that the server used in place of the client's

@@ -27,7 +27,7 @@ func newJabs() *pair {
 // jabbed runs a frame of the client in which a tick begins.
 func (p *pair) jabbed(t testing.TB, at tick.Tick, v jab) {
 	p.set(t, &v)
-	p.tail.note(at, tick.Time{})
+	p.buffer.record(at, tick.Time{})
 }
 
 // asked runs the server's frame of a tick, with or without a message.
@@ -110,11 +110,11 @@ func TestAPressWaitsWhereTheClockWentBack(t *testing.T) {
 // A press without a connection is dropped.
 func TestAPressWithoutAConnectionIsNone(t *testing.T) {
 	p := newJabs()
-	p.tail.put(0, []uint32{4, 1}, false)
+	p.buffer.put(0, []uint32{4, 1}, false)
 	p.jabbed(t, 10, jab{5, 0})
 	require.Equal(t, jab{5, 0}, p.asked(t, p.message(), 10))
 	p.set(t, &jab{4, 1})
-	p.tail.restart()
+	p.buffer.restart()
 	p.jabbed(t, 20, jab{6, 0})
 	require.Equal(t, jab{6, 0}, p.asked(t, p.message(), 20))
 }
@@ -134,8 +134,8 @@ func TestPressesAllocateNothing(t *testing.T) {
 	frame := func() {
 		now++
 		p.set(t, v)
-		p.tail.note(now, tick.Time{})
-		n := p.tail.write(room)
+		p.buffer.record(now, tick.Time{})
+		n := p.buffer.write(room)
 		p.moment = moment{now: now + 2, due: true, steps: 1} // Each input is late.
 		if err := p.server.staged.read(p.in, room[:n]); err != nil {
 			t.Fatal(err)

@@ -18,9 +18,9 @@ func TestFeedbackTellsPartsOfATick(t *testing.T) {
 	require.NoError(t, p.server.staged.read(p.in, payload))
 	p.queue.take(&p.server.staged)
 	var room [feedbackSize]byte
-	require.Equal(t, feedbackSize, p.queue.writeAnswer(room[:]))
+	require.Equal(t, feedbackSize, p.queue.writeFeedback(room[:]))
 	require.Equal(t, feedback{input: 11, early: tick.OneTick / 4}, parseFeedback(room[:]))
-	require.Zero(t, p.queue.writeAnswer(room[:]), "it is told once")
+	require.Zero(t, p.queue.writeFeedback(room[:]), "it is told once")
 }
 
 func TestFeedbackTravels(t *testing.T) {

@@ -111,7 +111,7 @@ func (in *types) Server(s *netcode.Server) netcode.ServerHooks {
 }
 
 // Client implements netcode.ClientSide.
-func (in *types) Client(c *netcode.Client) netcode.ClientHooks { return newTail(in, c).hooks(c) }
+func (in *types) Client(c *netcode.Client) netcode.ClientHooks { return newInputBuffer(in, c).hooks(c) }
 
 // freeze sorts the inputs by wire name.
 func (in *types) freeze(f *netcode.Freezing) {

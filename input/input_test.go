@@ -25,10 +25,10 @@ const jump = 1 << 4 // The last of five buttons.
 
 type look struct{ Yaw uint16 }
 
-// pair is a client's tail and a server's queue without a network between them.
+// pair is a client's input buffer and a server's queue without a network between them.
 type pair struct {
 	in     *types
-	tail   *tail
+	buffer *inputBuffer
 	server *queues
 	queue  *queue
 	moment moment
@@ -56,8 +56,8 @@ func (m *moment) Time() tick.Time {
 func newPair(p *netcode.Protocol) *pair {
 	p.Hash()
 	in, _ := netcode.ExtensionOf[*types](p)
-	pair := &pair{in: in, tail: &tail{in: in}}
-	pair.tail.setUp(1024)
+	pair := &pair{in: in, buffer: &inputBuffer{in: in}}
+	pair.buffer.setUp(1024)
 	pair.server = newQueues(in, &pair.moment)
 	pair.queue = pair.server.open()
 	return pair
@@ -73,24 +73,24 @@ func newSticks() *pair {
 // set calls Set of a connected client.
 func (p *pair) set(t require.TestingT, v any) {
 	n := p.in.number(reflect.TypeOf(v).Elem())
-	lanes := p.in.of(p.tail.scratch, n)
+	lanes := p.in.of(p.buffer.scratch, n)
 	if fault := p.in.plans[n].Quantise(reflect.ValueOf(v).UnsafePointer(), lanes); fault.Reason != wire.NoFault {
 		t.Errorf("%v", fault)
 		t.FailNow()
 	}
-	p.tail.put(n, lanes, true)
+	p.buffer.put(n, lanes, true)
 }
 
 // note sets the input of a tick.
 func (p *pair) note(t testing.TB, at tick.Tick, v sticks) {
 	p.set(t, &v)
-	p.tail.note(at, tick.Time{Tick: at - 9, Fraction: 1 << 31})
+	p.buffer.record(at, tick.Time{Tick: at - 9, Fraction: 1 << 31})
 }
 
 // message returns the client's present input section.
 func (p *pair) message() []byte {
 	room := make([]byte, 1200)
-	return room[:p.tail.write(room)]
+	return room[:p.buffer.write(room)]
 }
 
 // take lets the server read a message in the frame of a tick.
@@ -103,7 +103,7 @@ func (p *pair) take(t testing.TB, payload []byte, now tick.Tick) {
 // at calls At of the pair.
 func at[T any](p *pair, first, at tick.Tick) (v T, ok bool) {
 	n := p.in.number(reflect.TypeFor[T]())
-	lanes := p.queue.ask(n, first, at)
+	lanes := p.queue.consume(n, first, at)
 	if lanes == nil {
 		return v, false
 	}
@@ -158,33 +158,33 @@ func TestInputsComeToTheTicksThatTheyWereMadeIn(t *testing.T) {
 	p.take(t, p.message(), 198)
 	n := p.in.number(reflect.TypeFor[sticks]())
 	for at := tick.Tick(200); at < 206; at++ {
-		require.Equal(t, at, p.queue.standing(at, n))
+		require.Equal(t, at, p.queue.newestUntil(at, n))
 		shown, ok := p.queue.presented(at)
 		require.True(t, ok)
 		require.Equal(t, tick.Time{Tick: at - 9, Fraction: 1 << 31}, shown)
 	}
-	require.Equal(t, tick.Tick(205), p.queue.standing(210, n), "the last stands in")
+	require.Equal(t, tick.Tick(205), p.queue.newestUntil(210, n), "the last stands in")
 	shown, _ := p.queue.presented(210)
 	require.Equal(t, tick.Tick(201), shown.Tick)
-	require.Equal(t, tick.None, p.queue.standing(205+reach, n), "but not for ever")
-	require.Equal(t, tick.None, p.queue.standing(199, n))
-	require.Equal(t, tick.None, p.queue.standing(205, 1-n), "what was never set is not there")
-	require.Equal(t, answer{true, 200, tick.Ticks(2)}, p.queue.answer, "the one that came latest for its tick")
+	require.Equal(t, tick.None, p.queue.newestUntil(205+reach, n), "but not for ever")
+	require.Equal(t, tick.None, p.queue.newestUntil(199, n))
+	require.Equal(t, tick.None, p.queue.newestUntil(205, 1-n), "what was never set is not there")
+	require.Equal(t, nextFeedback{true, 200, tick.Ticks(2)}, p.queue.feedback, "the one that came latest for its tick")
 }
 
 func TestInputsAfterAClockThatWentBack(t *testing.T) {
 	p := newSticks()
 	p.note(t, 300, sticks{MoveX: 1})
-	p.tail.sent[5] = sentInput{5, 300}
+	p.buffer.sent[5] = sentInput{5, 300}
 	p.note(t, 290, sticks{MoveX: .5})
-	require.Equal(t, 1, p.tail.waiting())
-	p.tail.acknowledged(5)
-	require.Equal(t, 1, p.tail.waiting(), "an acknowledgement from before says nothing")
+	require.Equal(t, 1, p.buffer.waiting())
+	p.buffer.acknowledged(5)
+	require.Equal(t, 1, p.buffer.waiting(), "an acknowledgement from before says nothing")
 	p.note(t, 295, sticks{MoveX: .5})
-	require.Equal(t, 6, p.tail.waiting())
-	p.tail.sent[6] = sentInput{6, 295}
-	p.tail.acknowledged(6)
-	require.Zero(t, p.tail.waiting())
+	require.Equal(t, 6, p.buffer.waiting())
+	p.buffer.sent[6] = sentInput{6, 295}
+	p.buffer.acknowledged(6)
+	require.Zero(t, p.buffer.waiting())
 }
 
 func TestInputsThatDoNotFitLeaveTheOldestOut(t *testing.T) {
@@ -192,23 +192,23 @@ func TestInputsThatDoNotFitLeaveTheOldestOut(t *testing.T) {
 	for at := tick.Tick(1); at <= 100; at++ {
 		p.note(t, at, sticks{MoveX: float32(at%3) - 1, SmashY: float32(at%7)/7 - .5, Buttons: uint8(at % 2 * jump)})
 	}
-	require.Equal(t, reach, p.tail.waiting())
+	require.Equal(t, reach, p.buffer.waiting())
 	room := make([]byte, 40)
-	n := p.tail.write(room)
+	n := p.buffer.write(room)
 	require.Positive(t, n)
 	p.take(t, room[:n], 95)
 	require.Equal(t, tick.Tick(100), p.queue.newest)
 	require.Positive(t, p.server.stats.Taken)
 	require.Less(t, p.server.stats.Taken, uint64(reach))
-	require.Zero(t, p.tail.write(room[:headSize+2]))
-	require.Zero(t, p.tail.write(nil))
+	require.Zero(t, p.buffer.write(room[:headSize+2]))
+	require.Zero(t, p.buffer.write(nil))
 }
 
 // An end reads a message as the other end wrote it. It refuses a message that is cut at any byte.
 func TestInputMessagesAreReadAsWritten(t *testing.T) {
 	p := newSticks()
 	rapid.Check(t, func(t *rapid.T) {
-		p.tail.restart()
+		p.buffer.restart()
 		from := tick.Tick(rapid.Int64Range(1, 1<<40).Draw(t, "from"))
 		count := rapid.IntRange(1, reach).Draw(t, "count")
 		var all []sticks
@@ -217,7 +217,7 @@ func TestInputMessagesAreReadAsWritten(t *testing.T) {
 			v := sticks{MoveX: axis.Draw(t, "x"), SmashY: axis.Draw(t, "y"), Buttons: rapid.Uint8().Draw(t, "buttons")}
 			all = append(all, v)
 			p.set(t, &v)
-			p.tail.note(from+tick.Tick(i), tick.Time{})
+			p.buffer.record(from+tick.Tick(i), tick.Time{})
 		}
 		payload := p.message()
 		g := &p.server.staged
@@ -265,7 +265,7 @@ func TestCase53InputTickAbuse(t *testing.T) {
 	require.EqualValues(t, 2*2*(1<<15-reach+1), s.TooFar)
 	require.EqualValues(t, 2*2*(1<<15-reach-2), s.TooOld)
 	n := p.in.number(reflect.TypeFor[sticks]())
-	require.Equal(t, now, p.queue.standing(now, n), "one input for one tick, however many came")
+	require.Equal(t, now, p.queue.newestUntil(now, n), "one input for one tick, however many came")
 }
 
 func TestInputRegistrationRefuses(t *testing.T) {

@@ -97,7 +97,7 @@ func (r *recorder) appendPlayer(dst []byte, c *netcode.Session) []byte {
 	now := r.server.Tick()
 	for at := now - tick.Tick(min(r.server.Steps(), reach)) + 1; at <= now; at++ {
 		flags, types := byte(0), uint8(0)
-		if q.window.Holds(at) && !q.stood[at%slots] {
+		if q.window.Holds(at) && !q.repeated[at%slots] {
 			flags |= recordedHere
 		}
 		shown, ok := c.Presented(at)
@@ -239,7 +239,7 @@ func (p *recorded) replay(q *queue, at tick.Tick, here bool, shown tick.Time) {
 	for n := range q.in.plans {
 		copy(q.row(n, at), q.in.of(p.rows, n))
 	}
-	q.types[slot], q.shown[slot], q.stood[slot] = p.types, shown, !here
+	q.types[slot], q.moments[slot], q.repeated[slot] = p.types, shown, !here
 	q.newest = max(q.newest, at)
 }
 

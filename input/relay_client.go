@@ -19,17 +19,17 @@ type RelayStats struct {
 
 // RelayStatsOf returns a copy of the counters of a client.
 func RelayStatsOf(c *netcode.Client) RelayStats {
-	if r, ok := netcode.ExtensionOf[*others](c); ok {
+	if r, ok := netcode.ExtensionOf[*relayedPlayers](c); ok {
 		return r.stats
 	}
 	return RelayStats{}
 }
 
-// others is a client's state: the inputs of other players.
-type others struct {
+// relayedPlayers is a client's state: the inputs of other players.
+type relayedPlayers struct {
 	in      *types
-	players map[netcode.ClientID]*other
-	free    []*other
+	players map[netcode.ClientID]*relayedPlayer
+	free    []*relayedPlayer
 	stats   RelayStats
 	since   tick.Tick // The oldest tick whose input differed from its guess since the last call of Guessed; None: no tick.
 	scratch []uint32
@@ -37,18 +37,18 @@ type others struct {
 	decay   [maxTypes]func(lanes []uint32, age int)
 }
 
-// other has the inputs of another player, by tick modulo reach.
-type other struct {
+// relayedPlayer has the inputs of another player, by tick modulo reach.
+type relayedPlayer struct {
 	ticks  [reach]tick.Tick
 	types  [reach]uint8
 	rows   []uint32
 	newest tick.Tick
 }
 
-// newOthers makes the state of a client.
-func newOthers(in *types) *others {
-	r := &others{
-		in: in, players: map[netcode.ClientID]*other{}, scratch: make([]uint32, in.lanes), run: make([]uint32, in.lanes*(relayReach+relayAhead)),
+// newRelayedPlayers makes the state of a client.
+func newRelayedPlayers(in *types) *relayedPlayers {
+	r := &relayedPlayers{
+		in: in, players: map[netcode.ClientID]*relayedPlayer{}, scratch: make([]uint32, in.lanes), run: make([]uint32, in.lanes*(relayReach+relayAhead)),
 	}
 	for _, d := range in.relays.decays {
 		n := in.number(d.of)
@@ -60,7 +60,7 @@ func newOthers(in *types) *others {
 // Client implements netcode.ClientSide.
 func (e relayEnds) Client(c *netcode.Client) netcode.ClientHooks {
 	in := e.in
-	r := newOthers(in)
+	r := newRelayedPlayers(in)
 	return netcode.ClientHooks{
 		State:  r,
 		Opened: r.restart,
@@ -72,7 +72,7 @@ func (e relayEnds) Client(c *netcode.Client) netcode.ClientHooks {
 }
 
 // restart begins a connection.
-func (r *others) restart() {
+func (r *relayedPlayers) restart() {
 	for id := range r.players {
 		r.forget(id)
 	}
@@ -80,7 +80,7 @@ func (r *others) restart() {
 }
 
 // take stores the inputs of a section.
-func (r *others) take(payload []byte, now tick.Tick) {
+func (r *relayedPlayers) take(payload []byte, now tick.Tick) {
 	r.stats.Packets++
 	_ = readRelayed(r.in, payload, r.run, func(low uint16, run relayedRun) {
 		p := r.player(run.client)
@@ -97,7 +97,7 @@ func (r *others) take(payload []byte, now tick.Tick) {
 }
 
 // keep stores a player's input of a tick.
-func (r *others) keep(p *other, at, now tick.Tick, types uint8, rows []uint32) {
+func (r *relayedPlayers) keep(p *relayedPlayer, at, now tick.Tick, types uint8, rows []uint32) {
 	asGuessed := true
 	for n := range r.in.plans {
 		if r.in.relays.types>>n&1 != 0 {
@@ -122,7 +122,7 @@ func (r *others) keep(p *other, at, now tick.Tick, types uint8, rows []uint32) {
 
 // player returns the inputs of a player. It makes them if necessary; at the limit it drops the player with the oldest
 // newest tick.
-func (r *others) player(id netcode.ClientID) *other {
+func (r *relayedPlayers) player(id netcode.ClientID) *relayedPlayer {
 	if p := r.players[id]; p != nil {
 		return p
 	}
@@ -136,18 +136,18 @@ func (r *others) player(id netcode.ClientID) *other {
 		r.forget(oldest)
 		r.stats.Forgotten++
 	}
-	var p *other
+	var p *relayedPlayer
 	if n := len(r.free); n > 0 {
 		p, r.free = r.free[n-1], r.free[:n-1]
 	} else {
-		p = &other{rows: make([]uint32, reach*r.in.lanes)}
+		p = &relayedPlayer{rows: make([]uint32, reach*r.in.lanes)}
 	}
 	r.players[id] = p
 	return p
 }
 
 // forget drops a player.
-func (r *others) forget(id netcode.ClientID) {
+func (r *relayedPlayers) forget(id netcode.ClientID) {
 	p := r.players[id]
 	p.ticks, p.newest = [reach]tick.Tick{}, tick.None
 	r.free = append(r.free, p)
@@ -156,7 +156,7 @@ func (r *others) forget(id netcode.ClientID) {
 
 // of returns a player's input of one type in a tick: the received input, or a guess from the newest input before it. It
 // is nil without either. The lanes are valid until the next call.
-func (r *others) of(p *other, n int, at tick.Tick) []uint32 {
+func (r *relayedPlayers) of(p *relayedPlayer, n int, at tick.Tick) []uint32 {
 	for t := at; t > at-reach && t > tick.None; t-- {
 		slot := t % reach
 		if p.ticks[slot] != t {
@@ -184,7 +184,7 @@ func (r *others) of(p *other, n int, at tick.Tick) []uint32 {
 // arrive yet, the newest earlier input stands in for at most 63 ticks, without its events: see Decay. ok is false without
 // an input, and if T is not relayed. It allocates nothing.
 func Relayed[T any](c *netcode.Client, player netcode.ClientID, at netcode.Tick) (v T, ok bool) {
-	r, has := netcode.ExtensionOf[*others](c)
+	r, has := netcode.ExtensionOf[*relayedPlayers](c)
 	if !has || r.players[player] == nil {
 		return v, false
 	}
@@ -203,7 +203,7 @@ func Relayed[T any](c *netcode.Client, player netcode.ClientID, at netcode.Tick)
 // Guessed returns the oldest tick in which an input of another player differed from the guess of Relayed, since the last
 // call. ok is false without such a tick.
 func Guessed(c *netcode.Client) (oldest netcode.Tick, ok bool) {
-	r, has := netcode.ExtensionOf[*others](c)
+	r, has := netcode.ExtensionOf[*relayedPlayers](c)
 	if !has || r.since == tick.None {
 		return tick.None, false
 	}

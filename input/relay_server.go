@@ -14,18 +14,18 @@ import (
 type relayServer struct {
 	in     *types
 	server *netcode.Server
-	owned  []owned // Entities of players with inputs, sorted by owner and index. Rebuilt once a network tick.
+	owned  []ownedEntity // Entities of players with inputs, sorted by owner and index. Rebuilt once a network tick.
 }
 
-// owned is an entity with the relay state of its owner.
-type owned struct {
+// ownedEntity is an entity with the relay state of its owner.
+type ownedEntity struct {
 	owner  netcode.ClientID
 	entity netcode.NetworkID
-	from   *relay
+	from   *clientRelay
 }
 
-// relay is a session's state: its player's inputs, and the progress of sending other players' inputs to its client.
-type relay struct {
+// clientRelay is a session's state: its player's inputs, and the progress of sending other players' inputs to its client.
+type clientRelay struct {
 	in *types
 
 	// The player's inputs by tick modulo relayRing. Ticks up to the server's tick are as used, later ticks are as
@@ -49,10 +49,12 @@ type sentRelay struct {
 	upTo   tick.Tick
 }
 
-func newRelay(in *types) *relay { return &relay{in: in, rows: make([]uint32, in.lanes*relayRing)} }
+func newClientRelay(in *types) *clientRelay {
+	return &clientRelay{in: in, rows: make([]uint32, in.lanes*relayRing)}
+}
 
-func relayOf(c *netcode.Session) *relay {
-	r, _ := netcode.ExtensionOf[*relay](c)
+func relayOf(c *netcode.Session) *clientRelay {
+	r, _ := netcode.ExtensionOf[*clientRelay](c)
 	return r
 }
 
@@ -61,7 +63,7 @@ func (e relayEnds) Server(s *netcode.Server) netcode.ServerHooks {
 	in := e.in
 	a := &relayServer{in: in, server: s}
 	return netcode.ServerHooks{
-		Opened:     func(*netcode.Session) any { return newRelay(in) },
+		Opened:     func(*netcode.Session) any { return newClientRelay(in) },
 		BeforeSend: a.beforeSend,
 		Section: &netcode.ServerSection{
 			Due:   func(*netcode.Session, bool) bool { return false }, // An action changes the world, so that a packet is sent anyway.
@@ -100,17 +102,17 @@ func (a *relayServer) listOwned() {
 		}
 		if c := a.server.Session(owner); c != nil {
 			if r := relayOf(c); r != nil && r.newest != tick.None {
-				a.owned = append(a.owned, owned{owner, id, r})
+				a.owned = append(a.owned, ownedEntity{owner, id, r})
 			}
 		}
 	}
-	slices.SortFunc(a.owned, func(a, b owned) int {
+	slices.SortFunc(a.owned, func(a, b ownedEntity) int {
 		return cmp.Or(cmp.Compare(a.owner, b.owner), cmp.Compare(a.entity.Index, b.entity.Index))
 	})
 }
 
 // note stores the inputs of the ticks of this frame, and the received inputs of the next ticks.
-func (r *relay) note(q *queue, now tick.Tick, steps int) {
+func (r *clientRelay) note(q *queue, now tick.Tick, steps int) {
 	for at := max(now-tick.Tick(min(steps, relayReach))+1, 1); at <= now; at++ {
 		r.keep(at, func(n int) []uint32 { return q.input(n, at, at) })
 	}
@@ -130,7 +132,7 @@ func (r *relay) note(q *queue, now tick.Tick, steps int) {
 }
 
 // keep stores the inputs of a tick.
-func (r *relay) keep(at tick.Tick, input func(n int) []uint32) {
+func (r *clientRelay) keep(at tick.Tick, input func(n int) []uint32) {
 	r.ticks[at%relayRing], r.types[at%relayRing] = at, 0
 	for n := range r.in.plans {
 		if r.in.relays.types>>n&1 == 0 {
@@ -144,7 +146,7 @@ func (r *relay) keep(at tick.Tick, input func(n int) []uint32) {
 }
 
 // rowOf returns the lanes of all types of a tick.
-func (r *relay) rowOf(at tick.Tick) []uint32 {
+func (r *clientRelay) rowOf(at tick.Tick) []uint32 {
 	from := int(at%relayRing) * r.in.lanes
 	return r.rows[from : from+r.in.lanes]
 }
@@ -197,7 +199,7 @@ func (a *relayServer) write(c *netcode.Session, room []byte, packet uint64) int 
 
 // writePlayer writes a player's part of a section. It writes the unacknowledged ticks of the last simulated ticks, as far
 // back as they have the types of the newest. It returns false, and writes nothing, if they do not fit.
-func (r *relay) writePlayer(w *wire.BitWriter, o *owned, now, last tick.Tick) bool {
+func (r *clientRelay) writePlayer(w *wire.BitWriter, o *ownedEntity, now, last tick.Tick) bool {
 	from, mark := o.from, *w
 	oldest := from.newest
 	for t := oldest - 1; t > max(r.acked, now-last, tick.None); t-- {
@@ -219,7 +221,7 @@ func (r *relay) writePlayer(w *wire.BitWriter, o *owned, now, last tick.Tick) bo
 }
 
 // ackedPacket handles the ack of a packet.
-func (r *relay) ackedPacket(packet uint64) {
+func (r *clientRelay) ackedPacket(packet uint64) {
 	if s := &r.sent[packet%relaySent]; s.packet == packet {
 		r.acked = max(r.acked, s.upTo)
 	}

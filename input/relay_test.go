@@ -104,7 +104,7 @@ func TestAMissingInputIsGuessed(t *testing.T) {
 				Decay(p, func(last wheel, age int) wheel { return wheel{Turn: last.Turn / int8(1+age), Horn: true} })
 			}
 		})
-		r, n := newOthers(in), in.number(reflect.TypeFor[wheel]())
+		r, n := newRelayedPlayers(in), in.number(reflect.TypeFor[wheel]())
 		at := func(at tick.Tick) (v wheel) {
 			lanes := r.of(r.players[5], n, at)
 			if lanes == nil {
@@ -136,7 +136,7 @@ func TestAMissingInputIsGuessed(t *testing.T) {
 // A hostile server can neither fill a client's memory nor change distant ticks.
 func TestRelayedInputsAreBoundedAtAClient(t *testing.T) {
 	in := relayedTypes()
-	r, n := newOthers(in), in.number(reflect.TypeFor[wheel]())
+	r, n := newRelayedPlayers(in), in.number(reflect.TypeFor[wheel]())
 	for client := range netcode.ClientID(3 * relayPlayers) {
 		r.take(section(in, relayedRun{client: client + 1, types: 1 << n}, wheel{1, false}), 104)
 	}
@@ -186,7 +186,7 @@ func TestRelayedInputsAllocateNothing(t *testing.T) {
 	in := relayedTypes(func(p *netcode.Protocol) {
 		Decay(p, func(last wheel, _ int) wheel { return wheel{Turn: last.Turn / 2} })
 	})
-	r, n := newOthers(in), in.number(reflect.TypeFor[wheel]())
+	r, n := newRelayedPlayers(in), in.number(reflect.TypeFor[wheel]())
 	payload := section(in, relayedRun{client: 5, types: 1 << n}, wheel{1, false}, wheel{2, false})
 	frame := func() {
 		r.take(payload, 104)
@@ -219,7 +219,7 @@ func FuzzReadRelayed(f *testing.F) {
 			if count == 0 || count > relayAtMost {
 				t.Fatalf("%d players", count)
 			}
-			newOthers(in).take(payload, 104)
+			newRelayedPlayers(in).take(payload, 104)
 		}
 	})
 }

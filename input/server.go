@@ -63,7 +63,7 @@ func At[T any](s *netcode.Server, client netcode.ClientID, at netcode.Tick) (v T
 // Has reports whether a client's input of the simulated tick has arrived. It is false if an earlier input stands in.
 func Has(s *netcode.Server, client netcode.ClientID) bool {
 	q := queueOf(s, client)
-	return q != nil && q.window.Holds(s.Tick()) && !q.stood[s.Tick()%slots]
+	return q != nil && q.window.Holds(s.Tick()) && !q.repeated[s.Tick()%slots]
 }
 
 // get returns the input of tick at, with the events of all ticks from first on.
@@ -80,7 +80,7 @@ func get[T any](s *netcode.Server, client netcode.ClientID, first, at tick.Tick,
 	if q == nil {
 		return v, false
 	}
-	lanes := q.ask(n, first, at)
+	lanes := q.consume(n, first, at)
 	if lanes == nil {
 		return v, false
 	}
@@ -127,8 +127,8 @@ func (a *queues) hooks() netcode.ServerHooks {
 		Section: &netcode.ServerSection{
 			Check: func(_ *netcode.Session, payload []byte) error { return a.staged.read(a.in, payload) },
 			Take:  func(c *netcode.Session, _ []byte) { ofSession(c).take(&a.staged) },
-			Due:   func(c *netcode.Session, _ bool) bool { return ofSession(c).answer.due },
-			Write: func(c *netcode.Session, room []byte, _ uint64) int { return ofSession(c).writeAnswer(room) },
+			Due:   func(c *netcode.Session, _ bool) bool { return ofSession(c).feedback.due },
+			Write: func(c *netcode.Session, room []byte, _ uint64) int { return ofSession(c).writeFeedback(room) },
 		},
 	}
 }
@@ -153,18 +153,18 @@ func (a *queues) simulated() tick.Tick { return a.clock.Tick() - tick.Tick(a.clo
 
 // queue stores the inputs of one client by tick, in constant memory.
 type queue struct {
-	all *queues
-	in  *types
+	server *queues
+	in     *types
 
-	window tick.Window
-	rows   []uint32    // By type, then tick modulo slots.
-	types  []uint8     // By slot: bit n: there is an input of type n.
-	shown  []tick.Time // By slot: the moment that the client presented; tick None: unknown.
-	stood  [slots]bool // By slot, for a recorded player: an earlier input stands in.
-	newest tick.Tick   // The newest accepted tick.
-	asked  tick.Tick   // The newest tick that the game asked for.
-	answer answer
-	stats  Stats // Only Taken, Late and Stood.
+	window   tick.Window
+	rows     []uint32    // By type, then tick modulo slots.
+	types    []uint8     // By slot: bit n: there is an input of type n.
+	moments  []tick.Time // By slot: the moment that the client presented; tick None: unknown.
+	repeated [slots]bool // By slot, for a recorded player: an earlier input stands in.
+	newest   tick.Tick   // The newest accepted tick.
+	consumed tick.Tick   // The newest tick that the game asked for.
+	feedback nextFeedback
+	stats    Stats // Only Taken, Late and Stood.
 
 	late    lateEvents
 	scratch []uint32 // One row of all types.
@@ -173,8 +173,8 @@ type queue struct {
 // slots is the number of ticks that a queue stores: the whole window.
 const slots = 2*reach + 1
 
-// answer is the next feedback for the client's clock: how early one input arrived since the last tick.
-type answer struct {
+// nextFeedback is the next feedback for the client's clock: how early one input arrived since the last tick.
+type nextFeedback struct {
 	due   bool
 	tick  tick.Tick
 	early tick.Span
@@ -182,9 +182,9 @@ type answer struct {
 
 // open makes the queue of a client.
 func (a *queues) open() *queue {
-	q := &queue{all: a, in: a.in, window: tick.NewWindow(reach, reach)}
+	q := &queue{server: a, in: a.in, window: tick.NewWindow(reach, reach)}
 	q.rows = make([]uint32, a.in.lanes*slots)
-	q.types, q.shown = make([]uint8, slots), make([]tick.Time, slots)
+	q.types, q.moments = make([]uint8, slots), make([]tick.Time, slots)
 	q.scratch, q.late.rows = make([]uint32, a.in.lanes), make([]uint32, a.in.lanes)
 	return q
 }
@@ -197,23 +197,23 @@ func (q *queue) row(n int, at tick.Tick) []uint32 {
 }
 
 // nextTick returns the first tick whose input the game has not asked for.
-func (q *queue) nextTick() tick.Tick { return max(q.all.simulated(), q.asked) + 1 }
+func (q *queue) nextTick() tick.Tick { return max(q.server.simulated(), q.consumed) + 1 }
 
-// ask returns the game's input of one type in tick at, with the events of all ticks from first on. It is nil without an
-// input that stands in. It counts the tick as asked.
-func (q *queue) ask(n int, first, at tick.Tick) []uint32 {
+// consume returns the game's input of one type in tick at, with the events of all ticks from first on. It is nil without an
+// input that stands in. It counts the tick as consumed.
+func (q *queue) consume(n int, first, at tick.Tick) []uint32 {
 	lanes := q.input(n, first, at)
-	if lanes != nil && at > q.asked && !q.window.Holds(at) {
+	if lanes != nil && at > q.consumed && !q.window.Holds(at) {
 		q.stats.Stood++
-		q.all.stats.Stood++
+		q.server.stats.Stood++
 	}
-	q.asked = max(q.asked, min(at, q.all.clock.Tick()))
+	q.consumed = max(q.consumed, min(at, q.server.clock.Tick()))
 	return lanes
 }
 
-// standing returns the tick whose input counts for tick at: itself, or the newest before it. It is None if none is within
+// newestUntil returns the tick whose input counts for tick at: itself, or the newest before it. It is None if none is within
 // reach.
-func (q *queue) standing(at tick.Tick, n int) tick.Tick {
+func (q *queue) newestUntil(at tick.Tick, n int) tick.Tick {
 	for t := at; t > tick.None && t > at-reach; t-- {
 		if q.window.Holds(t) && q.types[t%slots]>>n&1 != 0 {
 			return t
@@ -226,8 +226,8 @@ func (q *queue) standing(at tick.Tick, n int) tick.Tick {
 // continues from an earlier input at the rate of the clock. ok is false if no moment is known.
 func (q *queue) presented(at tick.Tick) (tick.Time, bool) {
 	for t := at; t > tick.None && t > at-reach; t-- {
-		if q.window.Holds(t) && q.shown[t%slots].Tick != tick.None {
-			return q.shown[t%slots].Add(tick.Ticks(at - t)), true
+		if q.window.Holds(t) && q.moments[t%slots].Tick != tick.None {
+			return q.moments[t%slots].Add(tick.Ticks(at - t)), true
 		}
 	}
 	return tick.Time{}, false
@@ -268,12 +268,12 @@ func (g *staged) read(in *types, payload []byte) error {
 
 // take puts the inputs of a validated section into the queue. It ignores ticks outside the window and ticks that it has.
 func (q *queue) take(g *staged) {
-	now, stats := q.all.clock.Tick(), &q.all.stats
+	now, stats := q.server.clock.Tick(), &q.server.stats
 	begun := now
-	if q.all.clock.TickDue() {
+	if q.server.clock.TickDue() {
 		begun-- // Packets are read before the tick of their frame is simulated.
 	}
-	newest, came := tick.Near(g.low, now), q.all.clock.Time()
+	newest, came := tick.Near(g.low, now), q.server.clock.Time()
 	for i := range g.count {
 		at := newest - tick.Tick(g.count-1-i)
 		switch verdict := q.window.Judge(at, begun); verdict {
@@ -282,7 +282,7 @@ func (q *queue) take(g *staged) {
 			if next := q.nextTick(); at < next {
 				q.postpone(at, next)
 			}
-			q.answered(at, tick.EarlyAt(at, begun, came))
+			q.noteEarly(at, tick.EarlyAt(at, begun, came))
 			stats.Taken++
 			q.stats.Taken++
 			if verdict == tick.Late {
@@ -290,7 +290,7 @@ func (q *queue) take(g *staged) {
 				q.stats.Late++
 			}
 		case tick.TooFar:
-			q.answered(at, tick.EarlyAt(at, begun, came))
+			q.noteEarly(at, tick.EarlyAt(at, begun, came))
 			stats.TooFar++
 		case tick.TooOld:
 			stats.TooOld++
@@ -305,21 +305,21 @@ func (q *queue) keep(g *staged, at tick.Tick, i int) {
 		lanes := plan.Lanes()
 		copy(q.row(n, at), g.rows[q.in.first[n]*reach+i*lanes:][:lanes])
 	}
-	q.types[slot], q.shown[slot] = g.types, tick.Time{}
+	q.types[slot], q.moments[slot] = g.types, tick.Time{}
 	if g.behind != behindUnknown {
-		q.shown[slot] = at.Begin().Add(-tick.Span(g.behind) * (tick.OneTick / behindUnit))
+		q.moments[slot] = at.Begin().Add(-tick.Span(g.behind) * (tick.OneTick / behindUnit))
 	}
 	q.newest = max(q.newest, at)
 }
 
 // put stores the action of a host's player as the input of the simulated tick, or of the next tick if the game has
 // already asked. An input that the game has received never changes. shown is the moment that the player sees.
-func (q *queue) put(t *tail, shown tick.Time) {
-	at := max(q.all.clock.Tick(), q.asked+1)
+func (q *queue) put(t *inputBuffer, shown tick.Time) {
+	at := max(q.server.clock.Tick(), q.consumed+1)
 	again := q.window.Holds(at)
 	if !again {
 		q.window.Judge(at, at-1)
-		q.all.stats.Taken++
+		q.server.stats.Taken++
 		q.stats.Taken++
 	}
 	for n, plan := range q.in.plans {
@@ -332,24 +332,24 @@ func (q *queue) put(t *tail, shown tick.Time) {
 		}
 		plan.ClearEvents(set)
 	}
-	q.types[at%slots], q.shown[at%slots] = t.set, shown
+	q.types[at%slots], q.moments[at%slots] = t.set, shown
 	q.newest = max(q.newest, at)
 	if next := q.nextTick(); at != next {
 		q.postpone(at, next)
 	}
 }
 
-// answered notes how early an input arrived, for the next feedback. Of several inputs between two ticks, the feedback
+// noteEarly notes how early an input arrived, for the next feedback. Of several inputs between two ticks, the feedback
 // reports the least early. A late input is thus always reported.
-func (q *queue) answered(at tick.Tick, early tick.Span) {
-	if a := &q.answer; !a.due || early < a.early {
-		*a = answer{due: true, tick: at, early: early}
+func (q *queue) noteEarly(at tick.Tick, early tick.Span) {
+	if a := &q.feedback; !a.due || early < a.early {
+		*a = nextFeedback{due: true, tick: at, early: early}
 	}
 }
 
-// writeAnswer writes the feedback, at most once a tick. It returns its length in bytes.
-func (q *queue) writeAnswer(room []byte) int {
-	a := &q.answer
+// writeFeedback writes the feedback, at most once a tick. It returns its length in bytes.
+func (q *queue) writeFeedback(room []byte) int {
+	a := &q.feedback
 	if !a.due || len(room) < feedbackSize {
 		return 0
 	}
@@ -390,7 +390,7 @@ func (q *queue) postpone(late, to tick.Tick) {
 // input returns the input of one type for the ticks first to at: the state of the newest, and the events of all. It is
 // nil without an input that stands in. The lanes are valid until the next call.
 func (q *queue) input(n int, first, at tick.Tick) []uint32 {
-	standing := q.standing(at, n)
+	standing := q.newestUntil(at, n)
 	if standing == tick.None {
 		return nil
 	}

@@ -306,7 +306,7 @@ func readUsed(in *types, payload []byte, scratch []uint32, each func(low uint16,
 // ok is false for an unknown input, such as one of more than 63 ticks ago. It is also false if T is not an input; OnError
 // gets that once. Own allocates nothing.
 func Own[T any](c *netcode.Client, at netcode.Tick) (v T, ok bool) {
-	t, n := tailOf(c), -1
+	t, n := bufferOf(c), -1
 	if t != nil {
 		n = t.in.number(reflect.TypeFor[T]())
 	}
@@ -314,7 +314,7 @@ func Own[T any](c *netcode.Client, at netcode.Tick) (v T, ok bool) {
 		netcode.Misused(c, "input.Own", reflect.TypeFor[T](), ErrNotRegistered)
 		return v, false
 	}
-	lanes := t.own(c, n, at)
+	lanes := t.simulatedRow(c, n, at)
 	if lanes == nil {
 		return v, false
 	}
@@ -322,11 +322,11 @@ func Own[T any](c *netcode.Client, at netcode.Tick) (v T, ok bool) {
 	return v, true
 }
 
-// own returns the lanes for Own, nil without a known input.
-func (t *tail) own(c *netcode.Client, n int, at tick.Tick) []uint32 {
+// simulatedRow returns the lanes for Own, nil without a known input.
+func (t *inputBuffer) simulatedRow(c *netcode.Client, n int, at tick.Tick) []uint32 {
 	if t.set != 0 && c.State() == netcode.Connected {
-		t.settles = true
-		t.note(c.Time().Tick, c.Present())
+		t.neverChanges = true
+		t.record(c.Time().Tick, c.Present())
 	}
 	if p, ok := netcode.ExtensionOf[*playerInputs](c); ok && at > tick.None && p.ticks[at%reach] == at {
 		if p.types[at%reach]>>n&1 == 0 {
@@ -334,7 +334,7 @@ func (t *tail) own(c *netcode.Client, n int, at tick.Tick) []uint32 {
 		}
 		return t.in.of(p.row(at), n)
 	}
-	if at <= tick.None || t.noted[at%reach] != at || t.set>>n&1 == 0 {
+	if at <= tick.None || t.ticks[at%reach] != at || t.set>>n&1 == 0 {
 		return nil
 	}
 	return t.row(n, at)

@@ -46,28 +46,28 @@ type Bounded interface {
 	SizeUpperBound() int
 }
 
-// way selects the encoding of a type's values.
-type way uint8
+// encoding selects the encoding of a type's values.
+type encoding uint8
 
 const (
-	byPlan      way = iota // fields, packed into bits by the plan
-	byCopy                 // fields, copied from memory: the bytes are the same
-	bySerialize            // by the type's Serialize method
+	byPlan      encoding = iota // fields, packed into bits by the plan
+	byCopy                      // fields, copied from memory: the bytes are the same
+	bySerialize                 // by the type's Serialize method
 )
 
 // CodecOf is the codec of T. It encodes in one of three ways: fields packed by a quantize.Plan; the same bits copied
 // from memory, if every field is exact; the Serialize method of *T.
 type CodecOf[T any] struct {
-	name    string
-	way     way
-	size    int            // of every payload, in bytes; -1 if bySerialize
-	plan    *quantize.Plan // nil if bySerialize
-	exact   exact          // set if byCopy
-	bound   int            // set if bySerialize: size of the zero value, in bytes
-	bounded bool           // set if bySerialize: *T is Bounded
-	debug   bool
-	number  wire.MessageType // set by Freeze
-	handle  func(ctx *Context, m *T)
+	name     string
+	encoding encoding
+	size     int            // of every payload, in bytes; -1 if bySerialize
+	plan     *quantize.Plan // nil if bySerialize
+	exact    exact          // set if byCopy
+	bound    int            // set if bySerialize: size of the zero value, in bytes
+	bounded  bool           // set if bySerialize: *T is Bounded
+	debug    bool
+	number   wire.MessageType // set by Freeze
+	handle   func(ctx *Context, m *T)
 }
 
 // NewCodec returns the codec of T under its wire name. It uses the Serialize method if *T has one, else the fields,
@@ -131,18 +131,18 @@ func (c *CodecOf[T]) setNumber(id wire.MessageType) { c.number = id }
 // Debug turns packing off. Call it before the codec is used.
 func (c *CodecOf[T]) Debug() {
 	c.debug = true
-	if c.way == bySerialize {
+	if c.encoding == bySerialize {
 		c.measureZero()
 		return
 	}
 	c.plan.Debug()
-	c.way, c.size = byPlan, planSize(c.plan)
+	c.encoding, c.size = byPlan, planSize(c.plan)
 }
 
 // Describe appends the name and the fields; for a type with a Serialize method the name and the bound of its zero
 // value.
 func (c *CodecOf[T]) Describe(dst []byte) []byte {
-	if c.way == bySerialize {
+	if c.encoding == bySerialize {
 		return c.describeSerialize(dst)
 	}
 	return c.plan.Describe(dst)
@@ -151,7 +151,7 @@ func (c *CodecOf[T]) Describe(dst []byte) []byte {
 // SizeBound returns the number of bytes that Encode needs for a value. For fields it is a constant. For a Serialize
 // method it is SizeUpperBound or a measured size; a failure is a *SerializeError.
 func (c *CodecOf[T]) SizeBound(s *Scratch, m *T) (int, error) {
-	if c.way != bySerialize {
+	if c.encoding != bySerialize {
 		return c.size, nil
 	}
 	return c.serializeBound(s, m)
@@ -161,7 +161,7 @@ func (c *CodecOf[T]) SizeBound(s *Scratch, m *T) (int, error) {
 // returned. The errors are *FieldError, *BoundError and *SerializeError; after an error the contents of dst must not be
 // sent.
 func (c *CodecOf[T]) Encode(s *Scratch, dst []byte, m *T) (n int, err error) {
-	switch c.way {
+	switch c.encoding {
 	case byCopy:
 		if len(dst) >= c.size && c.store(dst[:c.size], m) {
 			return c.size, nil
@@ -174,7 +174,7 @@ func (c *CodecOf[T]) Encode(s *Scratch, dst []byte, m *T) (n int, err error) {
 
 // Decode zeroes *m and reads a payload into it. It returns false if the payload is not legal; *m is then undefined.
 func (c *CodecOf[T]) Decode(s *Scratch, payload []byte, m *T) bool {
-	switch c.way {
+	switch c.encoding {
 	case byCopy:
 		if len(payload) != c.size || !c.exact.finite(payload) {
 			return false
@@ -189,7 +189,7 @@ func (c *CodecOf[T]) Decode(s *Scratch, payload []byte, m *T) bool {
 
 // Check reports whether a payload is legal. It has no effect.
 func (c *CodecOf[T]) Check(s *Scratch, payload []byte) bool {
-	switch c.way {
+	switch c.encoding {
 	case byCopy:
 		return len(payload) == c.size && c.exact.finite(payload)
 	case bySerialize:
@@ -304,12 +304,12 @@ func (c *Raw) setNumber(wire.MessageType) {}
 // exact lists the checks of a type whose payload is a copy of its memory. Floats must be finite. Signed integers are
 // sent with their sign bit inverted, so that the byte order is the numeric order.
 type exact struct {
-	floats []floats
+	floats []floatRun
 	flip   []byte // XOR of payload and memory; nil if there are no signed integers
 }
 
-// floats is a run of neighbouring floats of one size.
-type floats struct {
+// floatRun is a run of neighbouring floats of one size.
+type floatRun struct {
 	at, end int  // range of bytes in the payload
 	wide    bool // 8-byte floats, else 4-byte
 }
@@ -335,8 +335,8 @@ func (e *exact) finite(b []byte) bool {
 	return true
 }
 
-// turn inverts the sign bits of signed integers: memory to payload or back.
-func (e *exact) turn(b []byte) {
+// flipSigns inverts the sign bits of signed integers: memory to payload or back.
+func (e *exact) flipSigns(b []byte) {
 	flip := e.flip[:len(b)]
 	for len(b) >= 8 {
 		binary.LittleEndian.PutUint64(b, binary.LittleEndian.Uint64(b)^binary.LittleEndian.Uint64(flip))
@@ -370,7 +370,7 @@ func (c *CodecOf[T]) compileCopy() {
 			e.flip = flip
 		}
 	}
-	c.way, c.exact = byCopy, e
+	c.encoding, c.exact = byCopy, e
 }
 
 // littleEndian reports whether this machine's byte order is that of the wire.
@@ -418,14 +418,14 @@ func (e *exact) addFloat(at, size int) {
 		e.floats[n-1].end += size
 		return
 	}
-	e.floats = append(e.floats, floats{at: at, end: at + size, wide: size == 8})
+	e.floats = append(e.floats, floatRun{at: at, end: at + size, wide: size == 8})
 }
 
 // store copies a value to dst, which has its size, and reports whether all floats are finite.
 func (c *CodecOf[T]) store(dst []byte, m *T) bool {
 	copyOut(dst, m)
 	if c.exact.flip != nil {
-		c.exact.turn(dst)
+		c.exact.flipSigns(dst)
 	}
 	return c.exact.finite(dst)
 }
@@ -434,7 +434,7 @@ func (c *CodecOf[T]) store(dst []byte, m *T) bool {
 func (c *CodecOf[T]) load(m *T, payload []byte) {
 	copyIn(m, payload)
 	if c.exact.flip != nil {
-		turnIn(m, &c.exact)
+		flipSignsIn(m, &c.exact)
 	}
 }
 
@@ -443,7 +443,7 @@ func (c *CodecOf[T]) compileSerialize() error {
 	if _, err := quantize.Compile(reflect.TypeFor[struct{}](), c.name); err != nil {
 		return err // the canonical text cannot contain the name
 	}
-	c.way, c.size = bySerialize, -1
+	c.encoding, c.size = bySerialize, -1
 	_, c.bounded = any((*T)(nil)).(Bounded)
 	c.measureZero()
 	return nil
@@ -535,7 +535,7 @@ func (c *CodecOf[T]) checkSerialize(s *Scratch, payload []byte) bool {
 // AppendValues appends the values of a payload as text; for an illegal payload its bytes and the error.
 func (c *CodecOf[T]) AppendValues(dst, payload []byte) []byte {
 	var s Scratch
-	if c.way != bySerialize {
+	if c.encoding != bySerialize {
 		lanes := make([]uint32, c.plan.Lanes())
 		r := wire.NewBitReader(payload)
 		if len(payload) == c.size && c.plan.ReadRow(&r, lanes) && r.Done() {

@@ -54,11 +54,11 @@ type (
 )
 
 func TestWhichTypesAreCopied(t *testing.T) {
-	for want, ways := range map[way][]way{
-		byCopy: {codec[mixed](t, "m", nil).way, codec[shot](t, "m", nil).way, codec[order](t, "m", nil).way, codec[nested](t, "m", nil).way},
-		byPlan: {codec[chat](t, "m", nil).way, codec[outer](t, "m", nil).way, codec[padded](t, "m", nil).way,
-			codec[skips](t, "m", nil).way, codec[switches](t, "m", nil).way, codec[empty](t, "m", nil).way},
-		bySerialize: {codec[note](t, "m", nil).way, codec[measured](t, "m", nil).way},
+	for want, ways := range map[encoding][]encoding{
+		byCopy: {codec[mixed](t, "m", nil).encoding, codec[shot](t, "m", nil).encoding, codec[order](t, "m", nil).encoding, codec[nested](t, "m", nil).encoding},
+		byPlan: {codec[chat](t, "m", nil).encoding, codec[outer](t, "m", nil).encoding, codec[padded](t, "m", nil).encoding,
+			codec[skips](t, "m", nil).encoding, codec[switches](t, "m", nil).encoding, codec[empty](t, "m", nil).encoding},
+		bySerialize: {codec[note](t, "m", nil).encoding, codec[measured](t, "m", nil).encoding},
 	} {
 		for i, got := range ways {
 			require.Equal(t, want, got, "%d of way %d", i, want)
@@ -69,7 +69,7 @@ func TestWhichTypesAreCopied(t *testing.T) {
 // twin returns a codec of T that always packs by the plan.
 func twin[T any](t testing.TB) *CodecOf[T] {
 	c := codec[T](t, "m", nil)
-	c.way = byPlan
+	c.encoding = byPlan
 	return c
 }
 
@@ -83,7 +83,7 @@ func TestCopiesAreThePlansBits(t *testing.T) {
 
 func copiesAreThePlansBits[T any](t *testing.T) {
 	copied, packed := codec[T](t, "m", nil), twin[T](t)
-	require.Equal(t, byCopy, copied.way)
+	require.Equal(t, byCopy, copied.encoding)
 	var s Scratch
 	refused := 0
 	rapid.Check(t, func(t *rapid.T) {
@@ -311,7 +311,7 @@ func TestEveryCutOfAPayloadIsRefused(t *testing.T) {
 func TestDebugEncoding(t *testing.T) {
 	c := codec[mixed](t, "m", nil)
 	c.Debug()
-	require.Equal(t, byPlan, c.way)
+	require.Equal(t, byPlan, c.encoding)
 	payload := encode(t, c, mixed{A: 2, C: -1})
 	require.Equal(t, []byte{2, 0, 0, 0, 0, 0, 0, 0}, payload[:8], "as in memory")
 	require.Equal(t, []byte{255, 255, 255, 255}, payload[16:20])

@@ -13,22 +13,22 @@ import (
 //   - the heap of its stage, if it waits for a tick;
 //   - else the ready list, which is checked whenever its stage runs.
 type deferred struct {
-	list       []deferredMessage
-	payloads   []byte
-	count      int // number of waiting messages
-	bytes      int
-	loose      int // number of unreliable ones among them
-	looseBytes int
-	fifo       []int // places of the unreliable ones, oldest first
-	fifoHead   int
-	stages     [tick.NumStages]waitingRoom
+	list            []deferredMessage
+	payloads        []byte
+	count           int // number of waiting messages
+	bytes           int
+	unreliable      int // number of unreliable ones among them
+	unreliableBytes int
+	fifo            []int // places of the unreliable ones, oldest first
+	fifoHead        int
+	stages          [tick.NumStages]stageWaiters
 }
 
-// waitingRoom has the messages that wait for one stage, except those that wait for their turn.
-type waitingRoom struct {
-	ticks waitHeap // by tick
-	ready waitHeap // in the order of deferral
-	again []int    // checked in this Drain; still waiting
+// stageWaiters has the messages that wait for one stage, except those that wait for their turn.
+type stageWaiters struct {
+	ticks   waitHeap // by tick
+	ready   waitHeap // in the order of deferral
+	recheck []int    // checked in this Drain; still waiting
 }
 
 // deferredMessage is one message that waits.
@@ -36,16 +36,16 @@ type deferredMessage struct {
 	message     Message
 	tick        tick.Tick
 	received    time.Duration
-	aside       time.Duration // time of deferral
+	since       time.Duration // time of deferral
 	start, size int           // of the payload
 	gone        bool
 }
 
-// putAside defers a message. due is the newest tick that messages need not wait for.
-func (s *Source) putAside(o *origin, m *Message, payload []byte, now time.Duration, due tick.Tick) {
+// addDeferred defers a message. due is the newest tick that messages need not wait for.
+func (s *Source) addDeferred(o *origin, m *Message, payload []byte, now time.Duration, due tick.Tick) {
 	d, at := &s.deferred, len(s.deferred.list)
 	d.list = append(d.list, deferredMessage{
-		message: *m, tick: o.tick, received: o.received, aside: now, start: len(d.payloads), size: len(payload),
+		message: *m, tick: o.tick, received: o.received, since: now, start: len(d.payloads), size: len(payload),
 	})
 	d.payloads = append(d.payloads, payload...)
 	d.tally(&d.list[at], +1)
@@ -53,8 +53,8 @@ func (s *Source) putAside(o *origin, m *Message, payload []byte, now time.Durati
 		d.fifo = append(d.fifo, at)
 	}
 	switch {
-	case !s.turn(m):
-		l := &s.lines.ordered[m.Channel.Number()]
+	case !s.inTurn(m):
+		l := &s.order.ordered[m.Channel.Number()]
 		l.waiting.push(waiter{int64(m.order), at})
 	case m.NotBefore > due:
 		d.stages[m.Stage].ticks.push(waiter{int64(m.NotBefore), at})
@@ -64,7 +64,7 @@ func (s *Source) putAside(o *origin, m *Message, payload []byte, now time.Durati
 }
 
 // wake moves messages of a channel to their stage's index once their turn has come.
-func (d *deferred) wake(l *orderedLine) {
+func (d *deferred) wake(l *orderedChannel) {
 	for len(l.waiting) > 0 && l.waiting[0].key <= int64(l.done)+1 {
 		at := l.waiting.pop().at
 		d.stages[d.list[at].message.Stage].ready.push(waiter{int64(at), at})
@@ -82,22 +82,22 @@ func (d *deferred) tally(e *deferredMessage, by int) {
 	d.count += by
 	d.bytes += by * e.size
 	if !e.message.Channel.Delivery().Reliable() {
-		d.loose += by
-		d.looseBytes += by * e.size
+		d.unreliable += by
+		d.unreliableBytes += by * e.size
 	}
 }
 
 // payload returns the payload of a waiting message.
 func (d *deferred) payload(e *deferredMessage) []byte { return d.payloads[e.start : e.start+e.size] }
 
-// sweep closes the gaps that removed messages left, once they are as many or as large as the waiting ones. Removal thus
+// compactDeferred closes the gaps that removed messages left, once they are as many or as large as the waiting ones. Removal thus
 // costs no more than deferral.
-func (in *Inbound) sweep(s *Source) {
+func (in *Inbound) compactDeferred(s *Source) {
 	d := &s.deferred
 	if d.count > 0 && len(d.list) < 2*d.count+16 && len(d.payloads) < 2*d.bytes+sweptBytes {
 		return
 	}
-	kept, payloads, places := d.list[:0], d.payloads[:0], in.places[:0]
+	kept, payloads, places := d.list[:0], d.payloads[:0], in.newPlaces[:0]
 	for i := range d.list {
 		e := d.list[i]
 		if e.gone {
@@ -110,19 +110,19 @@ func (in *Inbound) sweep(s *Source) {
 		payloads = append(payloads, payload...)
 		kept = append(kept, e)
 	}
-	d.list, d.payloads, in.places = kept, payloads, places
+	d.list, d.payloads, in.newPlaces = kept, payloads, places
 	for i := range d.stages {
 		room := &d.stages[i]
-		room.rest()
+		room.requeue()
 		room.ticks.move(places)
 		room.ready.move(places)
 		for k := range room.ready {
 			room.ready[k].key = int64(room.ready[k].at)
 		}
 	}
-	if s.lines != nil {
-		for i := range s.lines.ordered {
-			s.lines.ordered[i].waiting.move(places)
+	if s.order != nil {
+		for i := range s.order.ordered {
+			s.order.ordered[i].waiting.move(places)
 		}
 	}
 	waits := d.fifo[:0]
@@ -137,28 +137,28 @@ func (in *Inbound) sweep(s *Source) {
 // sweptBytes is the gap size below which payloads are not moved.
 const sweptBytes = 16 << 10
 
-// rest moves the messages that were checked and still wait back to the ready list.
-func (r *waitingRoom) rest() {
-	for _, at := range r.again {
+// requeue moves the messages that were checked and still wait back to the ready list.
+func (r *stageWaiters) requeue() {
+	for _, at := range r.recheck {
 		r.ready.push(waiter{int64(at), at})
 	}
-	r.again = r.again[:0]
+	r.recheck = r.recheck[:0]
 }
 
 // stale is the verdict for a message of a sequenced channel after a newer one was handled.
 const stale = Never + 1
 
-// verdict reports whether a message may be handled now. aside tells that it was deferred before. Order is checked
+// verdict reports whether a message may be handled now. deferred tells that it waited before. Order is checked
 // first, so that an ordered channel drops nothing before its turn. A message that waits for a tick is checked for
 // nothing else before that tick.
-func (in *Inbound) verdict(s *Source, m *Message, aside bool) Existence {
-	if inOrder(m.Channel.Delivery()) && !s.turn(m) || aside && m.NotBefore > in.due {
+func (in *Inbound) verdict(s *Source, m *Message, deferred bool) Existence {
+	if inOrder(m.Channel.Delivery()) && !s.inTurn(m) || deferred && m.NotBefore > in.due {
 		return NotYet
 	}
-	if s.overtaken(m, aside) {
+	if s.overtaken(m, deferred) {
 		return stale
 	}
-	if in.early(s, m) {
+	if in.lacksState(s, m) {
 		return NotYet
 	}
 	answer := Exists
@@ -171,8 +171,8 @@ func (in *Inbound) verdict(s *Source, m *Message, aside bool) Existence {
 	return answer
 }
 
-// early reports whether a message waits for a state of its entity that has not arrived.
-func (in *Inbound) early(s *Source, m *Message) bool {
+// lacksState reports whether a message waits for a state of its entity that has not arrived.
+func (in *Inbound) lacksState(s *Source, m *Message) bool {
 	return m.State != tick.None && in.config.Ready != nil && !in.config.Ready(s.id, m.Entity, m.State)
 }
 
@@ -194,7 +194,7 @@ func (in *Inbound) deferMessage(o *origin, m *Message, payload []byte) {
 	full := false
 	switch {
 	case !m.Channel.Delivery().Reliable():
-		full = d.loose >= in.limits.Deferred || d.looseBytes+len(payload) > in.limits.DeferredBytes
+		full = d.unreliable >= in.limits.Deferred || d.unreliableBytes+len(payload) > in.limits.DeferredBytes
 	case m.Cost == 0:
 		full = d.count >= in.limits.PerStage || d.bytes+len(payload) > in.limits.Bytes
 	}
@@ -207,7 +207,7 @@ func (in *Inbound) deferMessage(o *origin, m *Message, payload []byte) {
 		return
 	}
 	in.stats.Deferred++
-	s.putAside(o, m, payload, in.now, in.due)
+	s.addDeferred(o, m, payload, in.now, in.due)
 	if !s.listed {
 		s.listed = true
 		in.waiting = append(in.waiting, s)
@@ -217,9 +217,9 @@ func (in *Inbound) deferMessage(o *origin, m *Message, payload []byte) {
 // Forget drops the deferred messages of a source whose connection ended. Its queued messages are still handled.
 func (in *Inbound) Forget(s *Source) {
 	s.deferred = deferred{}
-	if s.lines != nil {
-		for i := range s.lines.ordered {
-			s.lines.ordered[i].waiting = nil
+	if s.order != nil {
+		for i := range s.order.ordered {
+			s.order.ordered[i].waiting = nil
 		}
 	}
 }
@@ -277,16 +277,16 @@ func (h *waitHeap) move(places []int) {
 func (in *Inbound) expire() {
 	kept := in.waiting[:0]
 	for _, s := range in.waiting {
-		in.expireLoose(s)
+		in.expireUnreliable(s)
 		for again := true; again; { // a drop may end the wait of the next message of a channel
 			again = false
 			for i := range s.deferred.stages {
 				room := &s.deferred.stages[i]
-				room.rest()
+				room.requeue()
 				again = in.expireReady(s, room) || again
 			}
 		}
-		in.sweep(s)
+		in.compactDeferred(s)
 		if s.listed = s.deferred.count > 0; s.listed {
 			kept = append(kept, s)
 		}
@@ -295,16 +295,16 @@ func (in *Inbound) expire() {
 	in.waiting = kept
 }
 
-// expireLoose drops the unreliable messages of a source that waited too long.
-func (in *Inbound) expireLoose(s *Source) {
+// expireUnreliable drops the unreliable messages of a source that waited too long.
+func (in *Inbound) expireUnreliable(s *Source) {
 	d := &s.deferred
 	for ; d.fifoHead < len(d.fifo); d.fifoHead++ {
 		e := &d.list[d.fifo[d.fifoHead]]
 		if e.gone {
 			continue
 		}
-		in.asked++
-		if in.now-e.aside <= in.limits.DeferredTime {
+		in.checks++
+		if in.now-e.since <= in.limits.DeferredTime {
 			return
 		}
 		in.stats.DeferredLate++
@@ -316,22 +316,22 @@ func (in *Inbound) expireLoose(s *Source) {
 
 // expireReady ends the wait of reliable messages that waited too long for an entity, and reports whether it dropped
 // any. It drops a message whose entity is missing. If only the entity's state is missing the message is released.
-func (in *Inbound) expireReady(s *Source, room *waitingRoom) (dropped bool) {
+func (in *Inbound) expireReady(s *Source, room *stageWaiters) (dropped bool) {
 	for i := 0; i < len(room.ready); i++ {
 		e := &s.deferred.list[room.ready[i].at]
 		m := &e.message
 		if e.gone || !m.Channel.Delivery().Reliable() {
 			continue
 		}
-		in.asked++
+		in.checks++
 		if in.now-e.received <= in.limits.DeferredTime || m.NotBefore > in.due {
 			continue
 		}
-		if in.early(s, m) {
+		if in.lacksState(s, m) {
 			in.stats.StateLate++
 			m.State = tick.None
 		}
-		if !in.missing(m) {
+		if !in.lacksEntity(m) {
 			continue
 		}
 		in.stats.Undeliverable++
@@ -343,8 +343,8 @@ func (in *Inbound) expireReady(s *Source, room *waitingRoom) (dropped bool) {
 	return dropped
 }
 
-// missing reports whether a message names an entity that does not exist here.
-func (in *Inbound) missing(m *Message) bool {
+// lacksEntity reports whether a message names an entity that does not exist here.
+func (in *Inbound) lacksEntity(m *Message) bool {
 	return !m.Entity.IsZero() && in.config.Exists != nil && in.config.Exists(m.Entity) != Exists
 }
 
@@ -367,15 +367,15 @@ func (in *Inbound) releaseAll(stage tick.Stage) (done bool) {
 }
 
 // mayBeDue reports whether any message must be checked.
-func (r *waitingRoom) mayBeDue(due tick.Tick) bool {
-	return len(r.ready) > 0 || len(r.again) > 0 || len(r.ticks) > 0 && r.ticks[0].key <= int64(due)
+func (r *stageWaiters) mayBeDue(due tick.Tick) bool {
+	return len(r.ready) > 0 || len(r.recheck) > 0 || len(r.ticks) > 0 && r.ticks[0].key <= int64(due)
 }
 
 // releaseOf is releaseAll for one source. A handler may call Forget meanwhile.
 func (in *Inbound) releaseOf(ctx *Context, s *Source, stage tick.Stage) {
 	d := &s.deferred
 	room := &d.stages[stage]
-	room.rest()
+	room.requeue()
 	for len(room.ticks) > 0 && room.ticks[0].key <= int64(in.due) {
 		at := room.ticks.pop().at
 		room.ready.push(waiter{int64(at), at})
@@ -386,7 +386,7 @@ func (in *Inbound) releaseOf(ctx *Context, s *Source, stage tick.Stage) {
 		if e.gone {
 			continue
 		}
-		in.asked++
+		in.checks++
 		switch why := in.verdict(s, &e.message, true); {
 		case why == Exists:
 			in.release(ctx, s, e)
@@ -396,11 +396,11 @@ func (in *Inbound) releaseOf(ctx *Context, s *Source, stage tick.Stage) {
 		case e.message.NotBefore > in.due:
 			room.ticks.push(waiter{int64(e.message.NotBefore), at})
 		default:
-			room.again = append(room.again, at)
+			room.recheck = append(room.recheck, at)
 		}
 	}
-	room.rest()
-	in.sweep(s)
+	room.requeue()
+	in.compactDeferred(s)
 }
 
 // release handles one deferred message.
@@ -426,7 +426,7 @@ func (in *Inbound) rememberBody(o *origin, m *Message, payload []byte, nested bo
 	}
 	f := in.cur
 	it := item{
-		start: uint32(start), size: uint16(len(payload)), origin: f.enterOrigin(o), extra: f.enterOptions(m), kind: m.Type, channel: m.Channel,
+		start: uint32(start), size: uint16(len(payload)), origin: f.enterOrigin(o), options: f.enterOptions(m), kind: m.Type, channel: m.Channel,
 	}
 	f.past = append(f.past, pastItem{item: it, stage: m.Stage, nested: nested})
 }
@@ -434,7 +434,7 @@ func (in *Inbound) rememberBody(o *origin, m *Message, payload []byte, nested bo
 // reserve returns room for size bytes of a source in this frame, nil if there is none. Half of a frame's bytes is
 // divided equally among the sources; the other half is first come, first served.
 func (in *Inbound) reserve(s *Source, size int) []byte {
-	if in.common+in.excess(s, size) > in.limits.Bytes-in.limits.Sources*in.share {
+	if in.sharedBytes+in.excess(s, size) > in.limits.Bytes-in.limits.Sources*in.sourceBytes {
 		return nil
 	}
 	room, grown := in.cur.room(size, in.limits.Bytes)
@@ -446,15 +446,15 @@ func (in *Inbound) reserve(s *Source, size int) []byte {
 
 // commit adds the first size bytes of the reserved room to the frame.
 func (in *Inbound) commit(s *Source, size int) {
-	in.common += in.excess(s, size)
-	s.held += size
+	in.sharedBytes += in.excess(s, size)
+	s.used += size
 	in.cur.bytes = in.cur.bytes[:len(in.cur.bytes)+size]
 }
 
 // excess returns how many of size further bytes come from the half that is not divided.
 func (in *Inbound) excess(s *Source, size int) int {
-	if s.filling != in.filling {
-		s.filling, s.held = in.filling, 0
+	if s.emptied != in.emptied {
+		s.emptied, s.used = in.emptied, 0
 	}
-	return max(s.held+size-in.share, 0) - max(s.held-in.share, 0)
+	return max(s.used+size-in.sourceBytes, 0) - max(s.used-in.sourceBytes, 0)
 }

@@ -159,15 +159,15 @@ func (in *Inbound) remember(it item, stage tick.Stage) {
 	in.cur.past = append(in.cur.past, pastItem{item: it, stage: stage})
 }
 
-// lines is the progress of one source's ordered and sequenced channels.
-type lines struct {
-	ordered   [wire.MaxChannels]orderedLine
+// channelOrder is the progress of one source's ordered and sequenced channels.
+type channelOrder struct {
+	ordered   [wire.MaxChannels]orderedChannel
 	sequenced [wire.MaxChannels]uint64 // order number of the newest handled message
 }
 
-// orderedLine is one ReliableOrdered channel. Its messages are numbered from 1 as they are queued, across all stages.
+// orderedChannel is one ReliableOrdered channel. Its messages are numbered from 1 as they are queued, across all stages.
 // Each is handled, or dropped for good, after its predecessor.
-type orderedLine struct {
+type orderedChannel struct {
 	queued, done uint64
 	waiting      waitHeap // deferred messages whose turn has not come, by number
 }
@@ -180,30 +180,30 @@ const packetPart = 32
 func inOrder(d wire.Delivery) bool { return d == wire.ReliableOrdered || d == wire.UnreliableSequenced }
 
 // nextPacket starts the order numbers of a packet.
-func (s *Source) nextPacket() { s.place = (s.place>>packetPart + 1) << packetPart }
+func (s *Source) nextPacket() { s.sequenced = (s.sequenced>>packetPart + 1) << packetPart }
 
-// placed returns the order number of a channel's newest message. The caller must queue or handle that message now:
+// nextOrder returns the order number of a channel's newest message. The caller must queue or handle that message now:
 // later ones wait for it.
-func (s *Source) placed(ch wire.Channel) uint64 {
-	if s.lines == nil {
-		s.lines = new(lines)
+func (s *Source) nextOrder(ch wire.Channel) uint64 {
+	if s.order == nil {
+		s.order = new(channelOrder)
 	}
 	if ch.Delivery() == wire.ReliableOrdered {
-		l := &s.lines.ordered[ch.Number()]
+		l := &s.order.ordered[ch.Number()]
 		l.queued++
 		return l.queued
 	}
-	s.place++
-	return s.place
+	s.sequenced++
+	return s.sequenced
 }
 
-// turn reports whether all earlier messages of the ordered channel are done. A message without a number is about to be
+// inTurn reports whether all earlier messages of the ordered channel are done. A message without a number is about to be
 // queued.
-func (s *Source) turn(m *Message) bool {
-	if m.Channel.Delivery() != wire.ReliableOrdered || s.lines == nil {
+func (s *Source) inTurn(m *Message) bool {
+	if m.Channel.Delivery() != wire.ReliableOrdered || s.order == nil {
 		return true
 	}
-	l := &s.lines.ordered[m.Channel.Number()]
+	l := &s.order.ordered[m.Channel.Number()]
 	if m.order == 0 {
 		return l.done == l.queued
 	}
@@ -212,18 +212,18 @@ func (s *Source) turn(m *Message) bool {
 
 // overtaken reports whether a newer message of the sequenced channel was handled: for a deferred message any newer one,
 // else only one of a later packet. Within a packet, messages for several stages run in the order of the stages.
-func (s *Source) overtaken(m *Message, aside bool) bool {
+func (s *Source) overtaken(m *Message, deferred bool) bool {
 	if m.Channel.Delivery() != wire.UnreliableSequenced || m.order == 0 {
 		return false
 	}
-	newest := s.lines.sequenced[m.Channel.Number()]
-	return m.order>>packetPart < newest>>packetPart || aside && m.order < newest
+	newest := s.order.sequenced[m.Channel.Number()]
+	return m.order>>packetPart < newest>>packetPart || deferred && m.order < newest
 }
 
 // handled records that a message is handled.
 func (s *Source) handled(m *Message) {
 	if m.order > 0 && m.Channel.Delivery() == wire.UnreliableSequenced {
-		newest := &s.lines.sequenced[m.Channel.Number()]
+		newest := &s.order.sequenced[m.Channel.Number()]
 		*newest = max(*newest, m.order)
 	}
 	s.done(m)
@@ -233,7 +233,7 @@ func (s *Source) handled(m *Message) {
 func (s *Source) done(m *Message) {
 	s.freed += m.Cost
 	if m.order > 0 && m.Channel.Delivery() == wire.ReliableOrdered {
-		l := &s.lines.ordered[m.Channel.Number()]
+		l := &s.order.ordered[m.Channel.Number()]
 		l.done = max(l.done, m.order)
 		s.deferred.wake(l)
 	}

@@ -15,23 +15,23 @@ type fairQueue struct {
 
 // sourceShare counts the messages of one source in a fairQueue.
 type sourceShare struct {
-	count, loose int   // messages; unreliable ones among them
-	first, last  int32 // places of the oldest and the newest unreliable one
-	at           int   // index in fairQueue.sources
-	listed       bool
+	count, unreliable int   // messages; unreliable ones among them
+	first, last       int32 // places of the oldest and the newest unreliable one
+	at                int   // index in fairQueue.sources
+	listed            bool
 }
 
 // weight returns the number of a source's messages in a stage; 0 if none of them may be dropped.
 func (s *Source) weight(stage tick.Stage) int {
-	if s.crowd[stage].loose == 0 {
+	if s.shares[stage].unreliable == 0 {
 		return 0
 	}
-	return s.crowd[stage].count
+	return s.shares[stage].count
 }
 
 // fairQueueOf returns the counts, by source, of the messages that wait for a stage.
 func (in *Inbound) fairQueueOf(stage tick.Stage) *fairQueue {
-	c, q := &in.crowds[stage], &in.cur.stages[stage]
+	c, q := &in.fairQueues[stage], &in.cur.stages[stage]
 	if c.frame != in.number || c.epoch != q.epoch || c.upto < q.head {
 		c.reset(stage)
 		c.frame, c.epoch, c.base, c.from, c.upto = in.number, q.epoch, q.head, q.head, q.head
@@ -53,7 +53,7 @@ func (in *Inbound) fairQueueOf(stage tick.Stage) *fairQueue {
 // reset drops all counts.
 func (c *fairQueue) reset(stage tick.Stage) {
 	for _, s := range c.sources {
-		s.crowd[stage] = sourceShare{}
+		s.shares[stage] = sourceShare{}
 	}
 	clear(c.sources)
 	c.sources, c.next, c.present = c.sources[:0], c.next[:0], 0
@@ -61,7 +61,7 @@ func (c *fairQueue) reset(stage tick.Stage) {
 
 // enter counts the item at upto.
 func (c *fairQueue) enter(s *Source, stage tick.Stage, it item) {
-	e := &s.crowd[stage]
+	e := &s.shares[stage]
 	if !e.listed {
 		*e = sourceShare{at: len(c.sources), listed: true}
 		c.sources = append(c.sources, s)
@@ -70,7 +70,7 @@ func (c *fairQueue) enter(s *Source, stage tick.Stage, it item) {
 		c.present++
 	}
 	if !it.channel.Delivery().Reliable() {
-		if e.loose++; e.loose == 1 {
+		if e.unreliable++; e.unreliable == 1 {
 			e.first = int32(c.upto)
 		} else {
 			c.next[int(e.last)-c.base] = int32(c.upto)
@@ -82,12 +82,12 @@ func (c *fairQueue) enter(s *Source, stage tick.Stage, it item) {
 
 // leave subtracts an item that was handled or dropped. It is the oldest of its source.
 func (c *fairQueue) leave(s *Source, stage tick.Stage, it item) {
-	e := &s.crowd[stage]
+	e := &s.shares[stage]
 	if e.count--; e.count == 0 {
 		c.present--
 	}
 	if !it.channel.Delivery().Reliable() {
-		e.loose--
+		e.unreliable--
 		e.first = c.next[int(e.first)-c.base]
 	}
 	c.settle(s, stage)
@@ -95,7 +95,7 @@ func (c *fairQueue) leave(s *Source, stage tick.Stage, it item) {
 
 // settle restores the heap after the weight of a source changed.
 func (c *fairQueue) settle(s *Source, stage tick.Stage) {
-	at := s.crowd[stage].at
+	at := s.shares[stage].at
 	for at > 0 && c.heavier(at, (at-1)/2, stage) {
 		c.swap(at, (at-1)/2, stage)
 		at = (at - 1) / 2
@@ -121,7 +121,7 @@ func (c *fairQueue) heavier(a, b int, stage tick.Stage) bool {
 
 func (c *fairQueue) swap(a, b int, stage tick.Stage) {
 	c.sources[a], c.sources[b] = c.sources[b], c.sources[a]
-	c.sources[a].crowd[stage].at, c.sources[b].crowd[stage].at = a, b
+	c.sources[a].shares[stage].at, c.sources[b].shares[stage].at = a, b
 }
 
 // makeRoom makes room in a full queue for one message of a source. The queue is divided equally among the
@@ -135,7 +135,7 @@ func (in *Inbound) makeRoom(s *Source, stage tick.Stage, reliable bool) error {
 		return ErrFull
 	}
 	c := in.fairQueueOf(stage)
-	mine := s.crowd[stage]
+	mine := s.shares[stage]
 	present := c.present
 	if mine.count == 0 {
 		present++
@@ -152,7 +152,7 @@ func (in *Inbound) makeRoom(s *Source, stage tick.Stage, reliable bool) error {
 			return nil
 		}
 	}
-	if mine.loose > 0 {
+	if mine.unreliable > 0 {
 		in.dropOldest(c, s, stage)
 		return nil
 	}
@@ -163,7 +163,7 @@ func (in *Inbound) makeRoom(s *Source, stage tick.Stage, reliable bool) error {
 // dropOldest drops the oldest unreliable message of a source in a stage.
 func (in *Inbound) dropOldest(c *fairQueue, s *Source, stage tick.Stage) {
 	q := &in.cur.stages[stage]
-	it := &q.items[s.crowd[stage].first]
+	it := &q.items[s.shares[stage].first]
 	c.leave(s, stage, *it)
 	it.kind = 0
 	q.live--
@@ -174,7 +174,7 @@ func (in *Inbound) dropOldest(c *fairQueue, s *Source, stage tick.Stage) {
 // are skipped: their senders get an error at once.
 func (c *fairQueue) most(but *Source, stage tick.Stage, least int) (most *Source) {
 	for _, s := range c.sources {
-		if n := s.crowd[stage].count; (n > least || most != nil && n == least && s.id < most.id) && !s.inside && s != but {
+		if n := s.shares[stage].count; (n > least || most != nil && n == least && s.id < most.id) && !s.inside && s != but {
 			most, least = s, n
 		}
 	}
@@ -214,7 +214,7 @@ func (in *Inbound) MayHold(s *Source) bool { return s.deferred.count > 0 || s.fr
 // pass, however many sources there are.
 func (in *Inbound) CountUnhandled(sources []*Source) {
 	for _, s := range sources {
-		s.unhandled = s.deferred.count - s.deferred.loose
+		s.unhandled = s.deferred.count - s.deferred.unreliable
 	}
 	for stage := range in.cur.stages {
 		q := &in.cur.stages[stage]

@@ -84,9 +84,6 @@ var (
 	// ErrStage means that the stage of a message does not exist; the message was dropped.
 	ErrStage = errors.New("message: no such stage")
 
-	// ErrIllegal means that a payload is not a legal encoding of its type.
-	ErrIllegal = errors.New("message: payload is not legal")
-
 	// ErrDeferredFull means that a reliable message of this process had to wait and found no room. Limits.PerStage and
 	// Limits.Bytes bound such messages, since they use no credit.
 	ErrDeferredFull = errors.New("message: too much is deferred")

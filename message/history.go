@@ -53,13 +53,13 @@ func (in *Inbound) redeliver(f *Frame, next *int, end int, count *int) (done boo
 
 // Outbound is the history of sent messages: a number of past frames and the current one.
 type Outbound struct {
-	frames []Frame
-	turn   int
-	limits Limits
-	number uint64
-	now    time.Duration
-	tick   tick.Tick
-	lost   uint64
+	frames     []Frame
+	frameIndex int
+	limits     Limits
+	number     uint64
+	now        time.Duration
+	tick       tick.Tick
+	lost       uint64
 }
 
 // NewOutbound returns a history of this many past frames, at least one, beside the current one. A frame stores at most
@@ -77,23 +77,23 @@ func (o *Outbound) Lost() uint64 { return o.lost }
 func (o *Outbound) Begin(now time.Duration, t tick.Tick) {
 	o.now, o.tick = now, t
 	o.number++
-	o.turn = (o.turn + 1) % len(o.frames)
-	o.frames[o.turn].clear(o.number)
+	o.frameIndex = (o.frameIndex + 1) % len(o.frames)
+	o.frames[o.frameIndex].clear(o.number)
 }
 
 // Record adds a sent message to the current frame.
 func (o *Outbound) Record(to wire.ClientID, m *Message, payload []byte) {
-	f := &o.frames[o.turn]
+	f := &o.frames[o.frameIndex]
 	room, _ := f.room(len(payload), o.limits.Bytes)
 	if room == nil || len(payload) > maxPayload {
 		o.lost++
 		return
 	}
 	copy(room, payload)
-	f.extras = append(f.extras, *m)
+	f.allOptions = append(f.allOptions, *m)
 	it := item{
 		start: uint32(len(f.bytes)), size: uint16(len(payload)), origin: f.enterOrigin(&origin{peer: to, tick: o.tick, received: o.now}),
-		extra: uint32(len(f.extras)), kind: m.Type, channel: m.Channel,
+		options: uint32(len(f.allOptions)), kind: m.Type, channel: m.Channel,
 	}
 	f.past = append(f.past, pastItem{item: it, stage: m.Stage})
 	f.bytes = f.bytes[:len(f.bytes)+len(payload)]
@@ -104,7 +104,7 @@ func (o *Outbound) Past(frames int) *Frame {
 	if frames < 0 || frames >= len(o.frames) || uint64(frames) >= o.number {
 		return nil
 	}
-	return &o.frames[(o.turn+len(o.frames)-frames)%len(o.frames)]
+	return &o.frames[(o.frameIndex+len(o.frames)-frames)%len(o.frames)]
 }
 
 // AppendDump appends what a frame holds, one line a message, with the names and fields that the registry knows:

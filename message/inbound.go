@@ -43,32 +43,32 @@ type Config struct {
 // alone cannot displace the messages of others within a frame: its quota prevents that. An Inbound belongs to one
 // goroutine.
 type Inbound struct {
-	config  Config
-	limits  Limits
-	codecs  [1 << 8]Codec
-	frames  []Frame // at least two
-	turn    int     // index of the current one
-	cur     *Frame
-	number  uint64
-	now     time.Duration
-	tick    tick.Tick
-	due     tick.Tick  // messages for ticks up to this one need not wait
-	stage   tick.Stage // the present stage
-	stats   Stats
-	scratch Scratch
+	config     Config
+	limits     Limits
+	codecs     [1 << 8]Codec
+	frames     []Frame // at least two
+	frameIndex int     // index of the current one
+	cur        *Frame
+	number     uint64
+	now        time.Duration
+	tick       tick.Tick
+	due        tick.Tick  // messages for ticks up to this one need not wait
+	stage      tick.Stage // the present stage
+	stats      Stats
+	scratch    Scratch
 
-	local    *Source
-	from     origin // origin of the messages of Push
-	waiting  []*Source
-	places   []int // new places of deferred messages, by old place
-	asked    int   // number of checks of deferred messages
-	crowds   [tick.NumStages]fairQueue
-	share    int    // bytes of a frame reserved for each source
-	common   int    // bytes used beyond the reserved ones
-	filling  uint64 // increments whenever the frame is emptied
-	buffer   []byte // payload of the deferred message that is handled
-	draining bool
-	queues   bool // queue loopback messages instead of handling them at once
+	local       *Source
+	from        origin // origin of the messages of Push
+	waiting     []*Source
+	newPlaces   []int // new places of deferred messages, by old place
+	checks      int   // number of checks of deferred messages
+	fairQueues  [tick.NumStages]fairQueue
+	sourceBytes int    // bytes of a frame reserved for each source
+	sharedBytes int    // bytes used beyond the reserved ones
+	emptied     uint64 // increments whenever the frame is emptied
+	buffer      []byte // payload of the deferred message that is handled
+	draining    bool
+	queues      bool // queue loopback messages instead of handling them at once
 
 	redelivering bool
 	nested       int // loopback messages handled at once since Drain began
@@ -90,7 +90,7 @@ func NewInbound(c Config) *Inbound {
 		in.codecs[t.id] = t.Codec
 	}
 	in.local.inside = true
-	in.share = in.limits.Bytes / 2 / in.limits.Sources
+	in.sourceBytes = in.limits.Bytes / 2 / in.limits.Sources
 	in.cur = &in.frames[0]
 	in.cur.clear(1)
 	in.from = origin{source: in.local, peer: c.Local}
@@ -144,7 +144,7 @@ func (in *Inbound) Past(frames int) *Frame {
 	if frames < 0 || frames > in.config.History || uint64(frames) >= in.number {
 		return nil
 	}
-	return &in.frames[(in.turn+len(in.frames)-frames)%len(in.frames)]
+	return &in.frames[(in.frameIndex+len(in.frames)-frames)%len(in.frames)]
 }
 
 // Begin starts a frame: it renews the quotas, moves unhandled messages of the last frame to the front, and drops
@@ -158,8 +158,8 @@ func (in *Inbound) Begin(now time.Duration, t tick.Tick) {
 	in.number++
 	last := in.cur
 	if in.config.History > 0 || last.waiting() > 0 {
-		in.turn = (in.turn + 1) % len(in.frames)
-		in.cur = &in.frames[in.turn]
+		in.frameIndex = (in.frameIndex + 1) % len(in.frames)
+		in.cur = &in.frames[in.frameIndex]
 	}
 	in.empty()
 	if last != in.cur {
@@ -173,8 +173,8 @@ func (in *Inbound) Begin(now time.Duration, t tick.Tick) {
 // empty clears the current frame.
 func (in *Inbound) empty() {
 	in.cur.clear(in.number)
-	in.filling++
-	in.common = 0
+	in.emptied++
+	in.sharedBytes = 0
 }
 
 // Due sets the newest tick that messages need not wait for, if it differs from the end's tick. The next Begin resets
@@ -199,9 +199,9 @@ func (in *Inbound) carry(last *Frame) {
 			start, _ := in.store(o.source, last.payload(it)) // There is room: the current frame is empty.
 			moved := it
 			moved.start, moved.origin = uint32(start), in.cur.enterOrigin(o)
-			if it.extra != 0 {
-				in.cur.extras = append(in.cur.extras, last.options(it))
-				moved.extra = uint32(len(in.cur.extras))
+			if it.options != 0 {
+				in.cur.allOptions = append(in.cur.allOptions, last.options(it))
+				moved.options = uint32(len(in.cur.allOptions))
 			}
 			in.grew(in.cur.stages[stage].push(moved, in.limits.PerStage))
 			in.stats.Carried++
@@ -218,13 +218,13 @@ func (in *Inbound) grew(grown bool) {
 // Frame has the messages of one frame: the waiting ones and, with a history, the handled or sent ones. Its memory is
 // reused.
 type Frame struct {
-	number  uint64 // from 1; 0: unused
-	bytes   []byte // payloads
-	origins []origin
-	extras  []Message // options of messages that have any; Type, Stage and Channel are in the item
-	stages  [tick.NumStages]queue
-	past    []pastItem // handled or sent, in this order
-	record  Record     // argument of Each's callback
+	number     uint64 // from 1; 0: unused
+	bytes      []byte // payloads
+	origins    []origin
+	allOptions []Message // options of messages that have any; Type, Stage and Channel are in the item
+	stages     [tick.NumStages]queue
+	past       []pastItem // handled or sent, in this order
+	record     Record     // argument of Each's callback
 }
 
 // origin is the source of the messages of one packet, with the time of arrival. In outbound frames it is their destination.
@@ -247,7 +247,7 @@ const firstBytes = 4096 // initial capacity of a frame
 // clear empties the frame and keeps its memory.
 func (f *Frame) clear(number uint64) {
 	f.number = number
-	f.bytes, f.origins, f.extras, f.past = f.bytes[:0], f.origins[:0], f.extras[:0], f.past[:0]
+	f.bytes, f.origins, f.allOptions, f.past = f.bytes[:0], f.origins[:0], f.allOptions[:0], f.past[:0]
 	for i := range f.stages {
 		f.stages[i].clear()
 	}
@@ -284,10 +284,10 @@ func (f *Frame) room(size, limit int) (room []byte, grown bool) {
 
 // options returns the options of a message, the zero value if it has none.
 func (f *Frame) options(it item) Message {
-	if it.extra == 0 {
+	if it.options == 0 {
 		return Message{}
 	}
-	return f.extras[it.extra-1]
+	return f.allOptions[it.options-1]
 }
 
 // Record describes one message of a frame.
@@ -339,7 +339,7 @@ func (f *Frame) show(it item, stage tick.Stage, handled bool) {
 type item struct {
 	start   uint32           // offset of the payload in the frame's bytes
 	origin  uint32           // index in the frame's origins
-	extra   uint32           // index in the frame's extras plus 1; 0: no options
+	options uint32           // index in Frame.allOptions plus 1; 0: none
 	size    uint16           // of the payload, in bytes
 	kind    wire.MessageType // 0: dropped while it waited
 	channel wire.Channel
@@ -412,8 +412,8 @@ type Source struct {
 	frame     uint64 // the frame of the quota
 	messages  int    // in that frame, carried ones included
 	bytes     int
-	filling   uint64
-	held      int // bytes in the frame; valid while filling equals Inbound.filling
+	emptied   uint64
+	used      int // bytes in the frame; valid while emptied equals Inbound.emptied
 	refused   int
 	unhandled int // waiting reliable messages, by the last CountUnhandled
 	freed     int
@@ -421,9 +421,9 @@ type Source struct {
 	deferred  deferred
 	listed    bool // it is in the Inbound's list of sources with deferred messages
 	inside    bool // it is in this process
-	crowd     [tick.NumStages]sourceShare
-	place     uint64 // order number of its newest UnreliableSequenced message
-	lines     *lines // nil before the first message of an ordered or sequenced channel
+	shares    [tick.NumStages]sourceShare
+	sequenced uint64        // order number of its newest UnreliableSequenced message
+	order     *channelOrder // nil before the first message of an ordered or sequenced channel
 }
 
 // NewSource returns the source of the messages of one end.
@@ -501,7 +501,7 @@ func (in *Inbound) mayNest() bool {
 // handleAtOnce calls the handler of a message of this process.
 func (in *Inbound) handleAtOnce(from *Source, m *Message, payload []byte) {
 	if inOrder(m.Channel.Delivery()) {
-		now := Message{Channel: m.Channel, order: from.placed(m.Channel)}
+		now := Message{Channel: m.Channel, order: from.nextOrder(m.Channel)}
 		from.handled(&now)
 	}
 	o := origin{source: from, peer: from.id, tick: in.tick, received: in.now}

@@ -65,11 +65,11 @@ func (in *Inbound) put(from *origin, m *Message, payload []byte) error {
 		return ErrFull
 	}
 	it := item{
-		start: uint32(start), size: uint16(len(payload)), origin: f.enterOrigin(from), extra: f.enterOptions(m),
+		start: uint32(start), size: uint16(len(payload)), origin: f.enterOrigin(from), options: f.enterOptions(m),
 		kind: m.Type, channel: m.Channel,
 	}
 	if inOrder(m.Channel.Delivery()) {
-		f.extras[it.extra-1].order = from.source.placed(m.Channel)
+		f.allOptions[it.options-1].order = from.source.nextOrder(m.Channel)
 	}
 	if q.push(it, in.limits.PerStage) {
 		in.stats.Grown++
@@ -90,13 +90,13 @@ func (in *Inbound) store(s *Source, payload []byte) (start int, ok bool) {
 	return start, true
 }
 
-// enterOptions stores the options of a message, if it has any, and returns item.extra.
+// enterOptions stores the options of a message, if it has any, and returns item.options.
 func (f *Frame) enterOptions(m *Message) uint32 {
 	if m.NotBefore == tick.None && m.Entity.IsZero() && m.Cost == 0 && !m.HasCall && !inOrder(m.Channel.Delivery()) {
 		return 0
 	}
-	f.extras = append(f.extras, *m)
-	return uint32(len(f.extras))
+	f.allOptions = append(f.allOptions, *m)
+	return uint32(len(f.allOptions))
 }
 
 // enterOrigin returns the index of an origin in the frame. Messages that come one after the other share it.

@@ -20,10 +20,10 @@ func copyIn[T any](m *T, src []byte) {
 	copy(unsafe.Slice((*byte)(unsafe.Pointer(m)), unsafe.Sizeof(*m)), src[:unsafe.Sizeof(*m)])
 }
 
-// turnIn inverts the sign bits of a value's signed integers.
-func turnIn[T any](m *T, e *exact) {
+// flipSignsIn inverts the sign bits of a value's signed integers.
+func flipSignsIn[T any](m *T, e *exact) {
 	// SAFETY: as in copyIn; e is of this type and has as many bytes.
-	e.turn(unsafe.Slice((*byte)(unsafe.Pointer(m)), unsafe.Sizeof(*m)))
+	e.flipSigns(unsafe.Slice((*byte)(unsafe.Pointer(m)), unsafe.Sizeof(*m)))
 }
 
 // quantise converts a value to the lanes of its fields.

@@ -100,11 +100,11 @@ func TestIDAtBirth(t *testing.T) {
 		s := b.n.Server.Server
 		e, id = b.spawn(t)
 		require.True(t, s.Hide(3, id))
+		require.NoError(t, netcode.Send(s, netcode.ToAll(), &birthNames{id, 1}), "nothing before it waits")
 		require.NoError(t, netcode.Send(s, netcode.ToAll(), &birthNews{1}, netcode.About(id)))
 		require.NoError(t, netcode.Send(s, netcode.ToSeers(id), &birthNews{2}))
 		require.NoError(t, netcode.Send(s, netcode.To(2), &birthNews{3}, netcode.About(id)))
 		require.NoError(t, netcode.Send(s, netcode.ToAll(), &birthNews{4}))
-		require.NoError(t, netcode.Send(s, netcode.ToAll(), &birthNames{id, 1}))
 		require.NoError(t, netcode.Send(s, netcode.To(1), &birthNames{id, 2}))
 		require.NoError(t, netcode.Send(s, netcode.To(3), &birthNames{id, 3}))
 		require.True(t, s.SetOwner(id, 2))

@@ -98,9 +98,6 @@ func (s *Serializer) Measure(v Serializable) (n int, err error) {
 	return s.size, nil
 }
 
-// DebugText is in a protocol's description if its serializers are not packed.
-const DebugText = "serializers{unpacked}"
-
 // start resets s to fresh, and keeps the encoding.
 func (s *Serializer) start(fresh Serializer) {
 	fresh.debug = s.debug
@@ -108,10 +105,9 @@ func (s *Serializer) start(fresh Serializer) {
 }
 
 // Debug turns packing off, for all later values: packed integers have their fixed form, so that a message is readable
-// in a dump of bytes, and by ViewValue. Counts, strings and everything else do not change.
+// in a dump of bytes. Counts, strings and everything else do not change.
 //
-// The bytes do not tell which encoding was used. Both ends must call Debug, and their protocol hash must include
-// DebugText, as Plan.Describe does for rows.
+// The bytes do not tell which encoding was used. Both ends must call Debug.
 func (s *Serializer) Debug() { s.debug = true }
 
 // Debugging reports whether packing is off.
@@ -152,7 +148,6 @@ func (s *Serializer) Remaining() int {
 }
 
 // Raw returns bytes for debuggers and logs: the unread ones or, when writing, the written ones. Measuring has none.
-// ViewValue shows them as a type.
 func (s *Serializer) Raw() []byte {
 	switch s.direction {
 	case reading:

@@ -159,14 +159,6 @@ func ReadValue[T any](r *Reader, c *Value[T], v *T) {
 	}
 }
 
-// ViewValue decodes a T at the start of b, for debuggers and logs: of Reader.Rest, or of a part of Writer.Written. It
-// has no effect on either. ok is false if b is too short or not a legal T.
-func ViewValue[T any](b []byte, c *Value[T]) (v T, ok bool) {
-	c.check()
-	err := c.Get(b, &v)
-	return v, err == nil
-}
-
 // valueLayout collects the numbers of a type.
 type valueLayout struct {
 	root string

@@ -21,7 +21,7 @@ func messages() []mutation {
 		testedIn("systems", change("messages", "a client's overtakes its input", "TestMessageOfClientWaitsForItsStateAndInput",
 			"held_messages.go", "at = max(at, actsAt())", "_ = actsAt")),
 		testedIn(".", change("messages", "state that never comes is waited for without end", "TestStateThatNeverComesIsWaitedForInBounds",
-			"message/deferred.go", "if in.early(s, m) {\n\t\t\tin.stats.StateLate++\n\t\t\tm.State = tick.None\n\t\t}\n", "")),
+			"message/deferred.go", "if in.lacksState(s, m) {\n\t\t\tin.stats.StateLate++\n\t\t\tm.State = tick.None\n\t\t}\n", "")),
 		testedIn("systems", change("messages", "one to all comes to a host's player a frame late", "TestRecipientsAtAHost",
 			"message/inbound.go", "if m.Stage.Valid() && len(body) <= maxPayload && in.handlesAtOnce(from, m) {", "if false {")),
 		change("messages", "a packet that came before is read again", "TestNoDecodeNoAck",

@@ -15,7 +15,7 @@ func presses() []mutation {
 		change("presses", "a tick that comes again has lost its press", back, "input/client.go", "if again {", "if again && false {"),
 		change("presses", "what was set without a connection is a press", "TestAPressWithoutAConnectionIsNone", "input/client.go", "	if !connected {\n\t\tplan.ClearEvents(now)", "	if false {\n\t\tplan.ClearEvents(now)"),
 		change("presses", "the game of a host finds a press in a tick that it asked for", host,
-			"input/server.go", "max(q.all.simulated(), q.asked) + 1", "q.all.simulated() + 1"),
+			"input/server.go", "max(q.server.simulated(), q.consumed) + 1", "q.server.simulated() + 1"),
 	}
 	for i := range list {
 		switch list[i].test {

@@ -52,7 +52,7 @@ func replays() []mutation {
 		testedIn("record", change("replay", "collections name recorded entities", "TestCollectionsArePlayed", "collections/record.go", "\t\t\trow[lane], row[lane+1] = id.Index, id.Generation\n", "\t\t\t_ = id\n")),
 		testedIn("input", change("replay", "a file makes players without end", "TestTooManyRecordedPlayersAreRefused", "input/recorded.go", "if len(r.played) == netcode.MaxClients {", "if len(r.played) < 0 {")),
 		change("replay", "sights have the rows of older builds", "TestPlaybacksOfRandomGames", "record/sight.go", "w.appendRows(v.note, mask.Intersect(rows))", "appendMask(v.note, mask.Intersect(rows), len(w.plans))"),
-		change("replay", "a host's input comes in a tick whose input the game had", "TestATickKeepsTheInputThatTheGameGot", "input/server.go", "max(q.all.clock.Tick(), q.asked+1)", "q.all.clock.Tick()"),
+		change("replay", "a host's input comes in a tick whose input the game had", "TestATickKeepsTheInputThatTheGameGot", "input/server.go", "max(q.server.clock.Tick(), q.consumed+1)", "q.server.clock.Tick()"),
 		change("replay", "a note names an entity that is not there", "FuzzNotes", "record/sight.go", "generation == 0 {\n\t\t\treturn false", "generation == 1<<31 {\n\t\t\treturn false"),
 		testedIn("inspect", change("replay", "a capture's sessions have each the state of the one before", "TestTapFollowsSessions", "inspect/capture.go", "delete(c.flows, f) //", "_ = f //")),
 		testedIn("inspect", change("replay", "a capture's state is that of its first packet", "TestTapReadsCaptures", "inspect/capture.go", "_ = known.Read(payload) //", "_ = known //")),
