@@ -22,6 +22,8 @@ type Attribution struct {
 
 	State *replica.Bits // Snapshot payloads, in bits.
 	Types []TypeBytes   // The game's messages, by type number.
+
+	reader *replica.Replica // Decodes the payloads of AddSent.
 }
 
 // TypeBytes is the part of one message type.
@@ -52,7 +54,7 @@ func (a *Attribution) Total() uint64 {
 // Add adds a datagram from the server, at a client. Records of state are coded against versions that the client has, so call it
 // while the datagram is new: when the server sends it, if both are in one process, or just before or after Receive.
 func (a *Attribution) Add(c *netcode.Client, datagram []byte) {
-	a.add(datagram, func(payload []byte) bool {
+	a.add(datagram, func(_ wire.Sequence, payload []byte) bool {
 		if c.Newest() == nil {
 			return false
 		}
@@ -65,18 +67,23 @@ func (a *Attribution) Add(c *netcode.Client, datagram []byte) {
 // acknowledgement, so call it in the frame that built the datagram. The state is counted as Unknown for a client of an older
 // build, and for a nil session, which is over.
 func (a *Attribution) AddSent(c *netcode.Session, datagram []byte) {
-	a.add(datagram, func(payload []byte) bool {
+	a.add(datagram, func(packet wire.Sequence, payload []byte) bool {
 		if c == nil || c.View() == nil || c.Protocol() != c.Server().Protocol().Hash() {
 			a.State.Unknown += 8 * uint64(len(payload))
 			return true
 		}
-		replica.AddBits(c.Server().Protocol().Schema(), a.State, payload, c.Server().Store().Tick(), c.View().Baselines())
+		store := c.Server().Store()
+		if a.reader == nil {
+			a.reader = replica.New(store.Schema(), store.Config(), store.Tick())
+		}
+		a.reader.Load(store.Tick(), c.View().Baselines(packet))
+		a.reader.AddBits(a.State, payload)
 		return true
 	})
 }
 
 // add adds a datagram. state adds the payload of a snapshot, or returns false.
-func (a *Attribution) add(datagram []byte, state func(payload []byte) bool) {
+func (a *Attribution) add(datagram []byte, state func(packet wire.Sequence, payload []byte) bool) {
 	size := uint64(len(datagram))
 	a.Datagrams++
 	a.Bytes += size
@@ -84,7 +91,7 @@ func (a *Attribution) add(datagram []byte, state func(payload []byte) bool) {
 		a.Handshakes += size
 		return
 	}
-	_, n, err := wire.ParsePacketHeader(datagram)
+	h, n, err := wire.ParsePacketHeader(datagram)
 	if err != nil || len(datagram)-n < wire.ChecksumSize+wire.BatchHeaderSize {
 		a.Unreadable += size
 		return
@@ -92,7 +99,7 @@ func (a *Attribution) add(datagram []byte, state func(payload []byte) bool) {
 	a.Headers += uint64(n)
 	a.Checksums += wire.ChecksumSize
 	body := datagram[n : len(datagram)-wire.ChecksumSize]
-	a.addBatches(body, state)
+	a.addBatches(body, func(payload []byte) bool { return state(h.Sequence, payload) })
 }
 
 // addBatches adds the batches of a packet.

@@ -69,7 +69,7 @@ func TestTheServersAccountIsTheClients(t *testing.T) {
 	n.Run(8 * time.Second)
 	require.Equal(t, sent, byServer.Bytes)
 	require.Equal(t, 8*sent, byServer.Total())
-	require.Equal(t, byClient, byServer)
+	require.EqualExportedValues(t, *byClient, *byServer)
 	require.Zero(t, byServer.State.Unknown)
 	require.NotZero(t, byServer.State.List)
 	require.NotZero(t, byServer.State.Components[0].Delta)

@@ -238,14 +238,13 @@ func (c *capture) append(dst []byte, f flow, datagram []byte) []byte {
 	}
 	return dump(dst, c.protocol, datagram, func(dst, payload []byte) []byte {
 		known := c.flows[f]
-		if known == nil && len(c.flows) < maxFlows {
+		if known == nil {
 			bits := wire.NewBitReader(payload)
 			start := tick.Near(uint16(bits.Read(16)), tick.None+1<<15)
 			known = replica.New(c.protocol.Schema(), snapshot.Config{}, start-1)
-			c.flows[f] = known
-		}
-		if known == nil {
-			return replica.AppendDump(c.protocol.Schema(), dst, payload, tick.None+1<<15, nil)
+			if len(c.flows) < maxFlows {
+				c.flows[f] = known
+			}
 		}
 		dst = known.AppendDump(dst, payload)
 		_ = known.Read(payload) // On an error the client requests the state again.

@@ -8,6 +8,7 @@ import (
 	"github.com/arche-netcode/netcode/message"
 	"github.com/arche-netcode/netcode/peer"
 	"github.com/arche-netcode/netcode/replica"
+	"github.com/arche-netcode/netcode/snapshot"
 	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/wire"
 )
@@ -16,9 +17,7 @@ import (
 // supports packed and unpacked fields; unpacked (see Protocol.Debug) the bytes are readable beside it. It knows only state that
 // is in the packet itself; AppendClientDump knows more. It freezes the protocol.
 func AppendDump(dst []byte, p *netcode.Protocol, datagram []byte) []byte {
-	return dump(dst, p, datagram, func(dst, payload []byte) []byte {
-		return replica.AppendDump(p.Schema(), dst, payload, tick.None+1<<15, nil)
-	})
+	return dump(dst, p, datagram, replica.New(p.Schema(), snapshot.Config{}, tick.None+1<<15).AppendDump)
 }
 
 // AppendClientDump is AppendDump with the replica of a client, against which records are coded. Call it while the packet is new,

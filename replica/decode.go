@@ -48,32 +48,41 @@ func (r *Replica) Read(payload []byte) error {
 		r.stats.Stale++
 		return ErrStale
 	}
-	p := &r.pending
-	p.payload, p.epoch, p.upTo = payload, 0, s
-	p.despawns, p.block = p.despawns[:0], r.history.blockOf(s)
-	p.from, p.lanes = len(p.block.versions), len(p.block.lanes)
+	r.pending.begin(payload, r.history.blockOf(s))
 	err := r.decode(&b, s)
-	p.payload = nil
 	if err == nil {
 		err = r.admit()
 	}
 	if err != nil {
-		p.block.versions, p.block.lanes = p.block.versions[:p.from], p.block.lanes[:p.lanes]
+		r.pending.drop()
 		return err
 	}
 	r.commit(s)
 	return nil
 }
 
+// begin makes an empty pending payload of a block's tick.
+func (p *pendingPayload) begin(payload []byte, block *tickBlock) {
+	p.payload, p.epoch, p.upTo, p.despawns = payload, 0, block.tick, p.despawns[:0]
+	p.block, p.from, p.lanes = block, len(block.versions), len(block.lanes)
+}
+
+// drop takes the records of the pending payload out of its block.
+func (p *pendingPayload) drop() {
+	p.block.versions, p.block.lanes = p.block.versions[:p.from], p.block.lanes[:p.lanes]
+}
+
 // decode reads everything after the tick into the pending payload.
 func (r *Replica) decode(b *wire.BitReader, s tick.Tick) error {
 	if b.Bool() {
 		epoch := uint16(b.Read(16))
-		if epoch == 0 || int16(epoch-r.wanted) > 0 {
+		r.observer.epoch(epoch)
+		if epoch == 0 || r.observer == nil && int16(epoch-r.wanted) > 0 {
 			return r.malformed() // the server served a resync that was not requested
 		}
 		r.pending.epoch = epoch
 	}
+	r.observer.header(b)
 	if err := r.decodeDespawns(b); err != nil {
 		return err
 	}
@@ -84,6 +93,7 @@ func (r *Replica) decode(b *wire.BitReader, s tick.Tick) error {
 			return err
 		}
 	}
+	r.observer.header(b)
 	if err := r.decodeUnlisted(b, s, context); err != nil {
 		return err
 	}
@@ -101,6 +111,7 @@ func (r *Replica) decodeDespawns(b *wire.BitReader) error {
 		if !ok || !legal {
 			return r.malformed()
 		}
+		r.observer.despawn(index, generation)
 		if index >= r.most && (r.guard == nil || index >= format.MaxEntities) {
 			return r.outOfRange(index)
 		}
@@ -109,6 +120,7 @@ func (r *Replica) decodeDespawns(b *wire.BitReader) error {
 		}
 		r.pending.despawns = append(r.pending.despawns, wire.NetworkID{Index: index, Generation: generation})
 	}
+	r.observer.despawns(b)
 	if b.Failed() {
 		return r.malformed()
 	}
@@ -124,52 +136,104 @@ func (r *Replica) decodeUnlisted(b *wire.BitReader, s tick.Tick, context int) er
 			return r.malformed()
 		}
 		if end {
+			r.observer.places(b)
 			return nil
 		}
 		index := next + gap
 		next = index + 1
+		r.observer.places(b)
 		if index >= r.most {
 			return r.outOfRange(index)
 		}
-		if explicit && !b.Bool() {
-			more, err := r.decodeFull(b, index)
+		h, ok := r.readRecordHeader(b, s, explicit)
+		if !ok {
+			return r.malformed()
+		}
+		if h.baseline == fullRecord {
+			more, err := r.decodeFull(b, index, &h)
 			if err != nil {
 				return err
 			}
 			next += more
-		} else if err := r.decodeDelta(b, s, index, explicit); err != nil {
+		} else if err := r.decodeDelta(b, s, index, &h); err != nil {
 			return err
 		}
 	}
 }
 
-// decodeFull reads a record without a baseline, and the run of such records after it. It returns the number of records
-// in the run.
-func (r *Replica) decodeFull(b *wire.BitReader, index uint32) (more uint32, err error) {
-	generation, ok := readGeneration(b)
-	if !ok {
+// recordHeader is the part of an unlisted record in front of its rows.
+type recordHeader struct {
+	baseline   baselineKind
+	generation uint32      // of a record without a baseline
+	base       tick.Tick   // T of explicitBaseline
+	sameRows   bool        // the entity has the rows of the record of T
+	mask       format.Mask // otherwise: its rows
+}
+
+// baselineKind tells what a record is coded against.
+type baselineKind uint8
+
+const (
+	fullRecord       baselineKind = iota // nothing: all rows are whole
+	newestBaseline                       // the newest record up to U
+	explicitBaseline                     // the record of a tick in the header
+)
+
+// readRecordHeader reads the header of an unlisted record. An implicit one is empty: T is the newest record, and the rows are
+// the same. It returns false if the header is not legal.
+func (r *Replica) readRecordHeader(b *wire.BitReader, s tick.Tick, explicit bool) (h recordHeader, ok bool) {
+	h = recordHeader{baseline: newestBaseline, sameRows: true}
+	if !explicit {
+		return h, true
+	}
+	switch {
+	case !b.Bool():
+		h.baseline, h.sameRows = fullRecord, false
+		if h.generation, ok = readGeneration(b); !ok {
+			return h, false
+		}
+	case !b.Bool():
+		age := b.Var()
+		if b.Failed() || age+1 >= uint64(s) {
+			return h, false
+		}
+		h.baseline, h.base = explicitBaseline, s-tick.Tick(age)-1
+		h.sameRows = b.Bool()
+	default:
+		if h.sameRows = b.Bool(); h.sameRows {
+			return h, false // the record could have been implicit
+		}
+	}
+	if !h.sameRows {
+		if h.mask, ok = r.schema.ReadMask(b, r.unknown); !ok {
+			return h, false
+		}
+	}
+	return h, !b.Failed()
+}
+
+// decodeFull reads the rows of a record without a baseline, and the run of such records after it. It returns the number
+// of records in the run.
+func (r *Replica) decodeFull(b *wire.BitReader, index uint32, h *recordHeader) (more uint32, err error) {
+	r.observer.full(b, index, h.generation)
+	layout := r.layouts.of(h.mask)
+	lanes := r.addRecord(index, h.generation, h.mask, tick.None, layout.lanes)
+	if !layout.floats {
+		return 0, r.decodeWhole(b, h.mask, lanes, h.mask.Minus(r.schema.Tags))
+	}
+	if !wire.ReadFloats(b, lanes) {
 		return 0, r.malformed()
 	}
-	mask, ok := r.schema.ReadMask(b, r.unknown)
-	if !ok {
-		return 0, r.malformed()
+	r.observer.floats(layout, lanes)
+	if b.Bool() {
+		return r.decodeRun(b, index, h, layout.lanes)
 	}
-	layout := r.layouts.of(mask)
-	lanes := r.addRecord(index, generation, mask, tick.None, layout.lanes)
-	if layout.floats {
-		if !wire.ReadFloats(b, lanes) {
-			return 0, r.malformed()
-		}
-		if b.Bool() {
-			return r.decodeRun(b, index, generation, mask, layout.lanes)
-		}
-		return 0, nil
-	}
-	return 0, r.decodeWhole(b, mask, lanes, mask.Minus(r.schema.Tags))
+	r.observer.places(b)
+	return 0, nil
 }
 
 // decodeRun reads records of the next entities, with the same generation and the same rows. All rows are exact floats.
-func (r *Replica) decodeRun(b *wire.BitReader, index, generation uint32, mask format.Mask, width int) (more uint32, err error) {
+func (r *Replica) decodeRun(b *wire.BitReader, index uint32, h *recordHeader, width int) (more uint32, err error) {
 	p, n := &r.pending, 0
 	if b.Align() {
 		n = int(b.Read(8))
@@ -180,56 +244,42 @@ func (r *Replica) decodeRun(b *wire.BitReader, index, generation uint32, mask fo
 	if last := index + uint32(n); last >= r.most {
 		return 0, r.outOfRange(last)
 	}
+	r.observer.places(b)
 	rest := p.payload[len(p.payload)-b.Remaining()/8:]
 	if len(rest) < 4*n*width {
 		return 0, r.malformed()
 	}
-	added, lanes := r.addRecords(n, mask, tick.None, width)
+	added, lanes := r.addRecords(n, h.mask, tick.None, width)
 	for i := range added {
-		added[i].index, added[i].generation = index+1+uint32(i), generation
+		added[i].index, added[i].generation = index+1+uint32(i), h.generation
 	}
 	if !r.schema.Floats.Copy(lanes, rest) {
 		return 0, r.malformed()
 	}
 	b.Skip(4 * n * width)
+	for i := range n {
+		r.observer.inRun(index+1+uint32(i), h.generation)
+		r.observer.floats(r.layouts.of(h.mask), lanes[i*width:])
+	}
 	return uint32(n), nil
 }
 
-// decodeDelta reads a record of an entity that is in no list, coded against an earlier record. An implicit record is
-// coded against the newest one and has the same rows.
-func (r *Replica) decodeDelta(b *wire.BitReader, s tick.Tick, index uint32, explicit bool) error {
+// decodeDelta reads the rows of an unlisted record that is coded against an earlier record.
+func (r *Replica) decodeDelta(b *wire.BitReader, s tick.Tick, index uint32, h *recordHeader) error {
 	var base baseline
-	implicitBase := !explicit || b.Bool()
-	if implicitBase {
+	if h.baseline == newestBaseline {
 		base = r.newestAt(index, r.pending.upTo)
 	} else {
-		age := b.Var()
-		if b.Failed() || age+1 >= uint64(s) {
-			return r.malformed()
-		}
-		base = r.baseline(index, s-tick.Tick(age)-1)
+		base = r.baseline(index, h.base)
 	}
-	if base.generation == 0 {
-		return r.noBaseline()
-	}
-	var mask, baseMask format.Mask
-	sameRows := !explicit || b.Bool()
+	mask, baseMask := h.mask, h.mask // without a version of T the server sends records with the same rows only
 	switch {
-	case sameRows && explicit && implicitBase:
-		return r.malformed() // the record could have been implicit
-	case sameRows && base.version == nil:
+	case base.generation == 0, h.sameRows && base.version == nil:
 		return r.noBaseline()
-	case sameRows:
+	case base.version != nil:
 		baseMask = base.version.mask
-		mask = baseMask
-	default:
-		var ok bool
-		if mask, ok = r.schema.ReadMask(b, r.unknown); !ok {
-			return r.malformed()
-		}
-		baseMask = mask // without a version of T the server sends records with the same rows only
-		if base.version != nil {
-			baseMask = base.version.mask
+		if h.sameRows {
+			mask = baseMask
 		}
 	}
 	if !r.findPrevious(&base, s) {
@@ -346,6 +396,7 @@ type baseRows struct {
 // decodeRows reads the rows of a record. First come the rows that the baseline has: which of them changed, and their
 // deltas. Then come the other rows, whole.
 func (r *Replica) decodeRows(b *wire.BitReader, s tick.Tick, index uint32, mask, baseMask format.Mask, base *baseline) error {
+	r.observer.against(b, index, base.tick)
 	layout, whole := r.layouts.of(mask), mask.Minus(baseMask).Minus(r.schema.Tags)
 	lanes := r.addRecord(index, base.generation, mask, base.tick, layout.lanes)
 	v := quantize.Baselines{Age: int64(s - base.tick)}
@@ -372,6 +423,7 @@ func (r *Replica) decodeRows(b *wire.BitReader, s tick.Tick, index uint32, mask,
 			}
 		}
 		changed := r.schema.Codes.Which[n-1].Read(b, delta.WhichContext(n, moved, base.prev != nil, v.Age))
+		r.observer.changed(b)
 		for i := range n {
 			g := &group[i]
 			to := r.layouts.of(mask).row(lanes, g.row)
@@ -380,17 +432,21 @@ func (r *Replica) decodeRows(b *wire.BitReader, s tick.Tick, index uint32, mask,
 				whole = whole.With(g.row)
 			case changed>>i&1 != 0:
 				v.Base, v.Before = g.base, g.before
+				miss := v.Miss
 				if !r.schema.Codes.Deltas[g.row].Read(b, to, &v) {
 					return r.malformed()
 				}
+				r.observer.delta(b, g.row, to, &v, miss)
 			case isWhole:
 				from, ok := r.baseRow(base, g.row)
 				if !ok {
 					return r.noBaseline()
 				}
 				copy(to, from)
+				r.observer.unchanged(g.row, base.tick)
 			default:
 				copy(to, g.base)
+				r.observer.unchanged(g.row, base.tick)
 			}
 		}
 	}
@@ -401,9 +457,11 @@ func (r *Replica) decodeRows(b *wire.BitReader, s tick.Tick, index uint32, mask,
 func (r *Replica) decodeWhole(b *wire.BitReader, mask format.Mask, lanes []uint32, whole format.Mask) error {
 	for ; !whole.IsZero(); whole = whole.Rest() {
 		row := whole.Lowest()
-		if !r.schema.Plan(row).ReadRow(b, r.layouts.of(mask).row(lanes, row)) {
+		to := r.layouts.of(mask).row(lanes, row)
+		if !r.schema.Plan(row).ReadRow(b, to) {
 			return r.malformed()
 		}
+		r.observer.whole(b, row, to)
 	}
 	if b.Failed() {
 		return r.malformed()
@@ -504,6 +562,7 @@ func (r *Replica) decodeListHead(b *wire.BitReader, s tick.Tick, next *uint32) (
 	}
 	l.nearAt = l.nears.from(*next * format.PageEntities)
 	r.batch.from, r.batch.to = 0, 0 // the batch of the last list ends
+	r.observer.list(b, &l)
 	return l, nil
 }
 
@@ -541,7 +600,9 @@ func (r *Replica) decodePages(b *wire.BitReader, s tick.Tick, l *readList, next 
 	for first := true; ; first = false {
 		all := b.Bool()
 		some := !all && b.Bool()
-		if !all && !some && !b.Bool() { // the end
+		end := !all && !some && !b.Bool()
+		r.observer.places(b)
+		if end {
 			if first || b.Failed() {
 				return r.malformed()
 			}
@@ -579,6 +640,7 @@ func (r *Replica) decodeSome(b *wire.BitReader, s tick.Tick, l *readList, from i
 	context, n := format.AfterAll, 0
 	for i := from; i < l.at; i += format.NibbleSize {
 		symbol := r.schema.Codes.Nibble.Read(b, context)
+		r.observer.places(b)
 		if symbol == format.NibbleEnd {
 			break
 		}

@@ -28,7 +28,7 @@ type readBatch struct {
 
 // ready returns the number of records of a list, from the i-th on, that are read in a batch.
 func (g *readBatch) ready(r *Replica, s tick.Tick, l *readList, i int) int {
-	if plain.On || l.near == tick.None {
+	if plain.On || l.near == tick.None || r.observer != nil {
 		return 0
 	}
 	if i < g.from || i >= g.to {

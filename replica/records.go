@@ -1,6 +1,9 @@
 package replica
 
-import "github.com/arche-netcode/netcode/tick"
+import (
+	"github.com/arche-netcode/netcode/snapshot/format"
+	"github.com/arche-netcode/netcode/tick"
+)
 
 // Records is the list of decoded records of one tick, in the order of their arrival. It is valid until the next payload
 // is read.
@@ -44,3 +47,27 @@ func (s Records) Range(i int) EntityRange {
 
 // LastRead returns the tick of the last decoded payload, or tick.None.
 func (r *Replica) LastRead() tick.Tick { return r.lastRead }
+
+// RecordAt returns the rows of the record of an index at a tick, and the tick of that record's baseline, or tick.None.
+// It returns false if there is no such record.
+func (r *Replica) RecordAt(index uint32, t tick.Tick) (rows format.Mask, base tick.Tick, ok bool) {
+	of := r.baseline(index, t)
+	if of.version == nil {
+		return format.Mask{}, tick.None, false
+	}
+	return of.version.mask, of.version.base(t), true
+}
+
+// LanesAt returns a row of the record of tick t, or nil if the entity lacked the row. It returns false if no record of
+// the entity was decoded at t, or if t is about two windows ago or more. The slice belongs to the Replica.
+func (r *Replica) LanesAt(index uint32, row int, t tick.Tick) ([]uint32, bool) {
+	if t > r.newest || t <= r.history.horizon {
+		return nil, false
+	}
+	base := r.baseline(index, t)
+	if base.version == nil {
+		return nil, false
+	}
+	lanes, _ := r.baseRow(&base, row)
+	return lanes, true
+}

@@ -71,10 +71,11 @@ type Replica struct {
 	epoch  uint16 // the newest resync that the server served
 	wanted uint16 // the newest resync that this end requested
 
-	guard   func(id wire.NetworkID, rows format.Mask) bool
-	pending pendingPayload
-	batch   readBatch
-	stats   Stats
+	guard    func(id wire.NetworkID, rows format.Mask) bool
+	pending  pendingPayload
+	batch    readBatch
+	observer *observer // nil but in AppendDump and AddBits
+	stats    Stats
 }
 
 // Stats counts payloads and records that a Replica read.
@@ -117,6 +118,9 @@ func (r *Replica) Guard(may func(id wire.NetworkID, rows format.Mask) bool) {
 
 // Tick returns the newest decoded tick.
 func (r *Replica) Tick() tick.Tick { return r.newest }
+
+// Window returns the history window W.
+func (r *Replica) Window() tick.Tick { return r.window }
 
 // Len returns the number of living entities.
 func (r *Replica) Len() int { return r.living }

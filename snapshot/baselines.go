@@ -1,78 +1,112 @@
 package snapshot
 
 import (
-	"math/bits"
+	"iter"
+	"math"
+	"slices"
 
 	"github.com/arche-netcode/netcode/snapshot/format"
 	"github.com/arche-netcode/netcode/tick"
+	"github.com/arche-netcode/netcode/wire"
 )
 
-// SentBaselines knows at the server what the records of the newest payloads are coded against. It implements replica.Baselines, so
-// that the server can decode and print its own payloads. It is valid for payloads of the store's tick, until the next acknowledgement,
-// change of sight or commit.
-type SentBaselines struct{ v *View }
-
-// Baselines returns the baselines of the payloads that were written since the last acknowledgement.
-func (v *View) Baselines() SentBaselines { return SentBaselines{v} }
-
-// RecordAt implements replica.Baselines.
-func (b SentBaselines) RecordAt(index uint32, t tick.Tick) (rows format.Mask, base tick.Tick, ok bool) {
-	v := b.v
-	if int(index) >= len(v.acks) || t == tick.None {
-		return Mask{}, tick.None, false
+// Baselines yields the versions that a packet of the store's tick refers to, so that the server can read its own payload: see
+// replica.Replica.Load. It yields nothing for another packet. Call it before the next acknowledgement, change of sight or commit. An
+// entity without a record in the packet has no rows: lists only count it. The lanes are valid until the next version.
+func (v *View) Baselines(sequence wire.Sequence) iter.Seq[format.Baseline] {
+	return func(yield func(format.Baseline) bool) {
+		p := v.sent.get(v.sent.newest - uint64(wire.Sequence(v.sent.newest)-sequence))
+		if p == nil || p.tick != v.store.tick || p.n == 0 {
+			return
+		}
+		written, first, last := make([]uint64, len(v.pages)), uint32(math.MaxUint32), uint32(0)
+		for i := range p.n {
+			if g := v.sent.group(p, i); !g.despawn {
+				written[g.word] |= g.of
+				first, last = min(first, g.word), max(last, g.word)
+			}
+		}
+		var lanes []uint32
+		for w := first; w <= last; w++ {
+			g := &v.pages[w]
+			for of := written[w] | g.refOf | g.nearOf; of != 0; of &= of - 1 {
+				if !v.baselinesOf(firstOf(w, of), written[w]&(of&-of) != 0, &lanes, yield) {
+					return
+				}
+			}
+		}
 	}
-	a, mask := v.ack(index), v.maskOf(index)
-	prior := tick.None
-	if a.span > 0 {
-		prior = a.base - tick.Tick(a.span)
-	}
+}
+
+// baselinesOf yields the versions of an index: those of R and N, and if it has a record those of T and T'.
+func (v *View) baselinesOf(index uint32, written bool, lanes *[]uint32, yield func(format.Baseline) bool) bool {
 	g, bit := &v.pages[index/format.PageEntities], uint64(1)<<(index%format.PageEntities)
-	switch {
-	case t == a.base:
-		return v.shown(index, mask), prior, true
-	case t == prior:
-		return v.shown(index, mask), tick.None, true
-	case t == g.ref && g.refOf&bit != 0, t == g.near && g.nearOf&bit != 0:
-		return mask, tick.None, true
+	a, ticks := v.ack(index), [4]tick.Tick{}
+	if g.refOf&bit != 0 {
+		ticks[0] = g.ref
 	}
-	return Mask{}, tick.None, false
-}
-
-// NewestAt implements replica.Baselines. It returns T of an implicit record.
-func (b SentBaselines) NewestAt(index uint32, _ tick.Tick) (t tick.Tick, ok bool) {
-	if int(index) >= len(b.v.acks) {
-		return tick.None, false
+	if g.nearOf&bit != 0 {
+		ticks[1] = g.near
 	}
-	t = b.v.ack(index).base
-	return t, t != tick.None
-}
-
-// BaseAt implements replica.Baselines. The slice is the store's own.
-func (b SentBaselines) BaseAt(index uint32, row int, t tick.Tick) ([]uint32, bool) {
-	s := b.v.store
-	if int(index) >= len(b.v.acks) {
-		return nil, false
+	if written && a.base != tick.None {
+		ticks[2] = a.base
+		if a.span > 0 {
+			ticks[3] = a.base - tick.Tick(a.span)
+		}
 	}
-	if s.rows.masks[index].Has(row) && s.sinceOf(index, row) <= t {
-		return s.rows.row(index, row), true
-	}
-	lanes := s.past.rowAt(row, index, t)
-	return lanes, lanes != nil
-}
-
-// ListAt implements replica.Baselines. It returns the entities with a record of R, of the pages whose R is t.
-func (b SentBaselines) ListAt(t tick.Tick) (list []uint32, ok bool) {
-	for w := range b.v.pages {
-		g := &b.v.pages[w]
-		if g.ref != t || t == tick.None {
+	for i, t := range ticks {
+		if t == tick.None || slices.Contains(ticks[i+1:], t) {
 			continue
 		}
-		for of := g.refOf; of != 0; of &= of - 1 {
-			list = append(list, uint32(w*format.PageEntities+bits.TrailingZeros64(of)))
+		b := format.Baseline{ID: wire.NetworkID{Index: index, Generation: v.lifetimes[index].generation}, Tick: t}
+		if t == a.base {
+			b.Base = ticks[3]
+		}
+		if written {
+			if b.Rows = v.maskOf(index); i >= 2 {
+				b.Rows = v.shown(index, b.Rows)
+			}
+			*lanes = v.store.appendAsOf((*lanes)[:0], index, b.Rows, t)
+			b.Lanes = *lanes
+		}
+		if !yield(b) {
+			return false
 		}
 	}
-	return list, len(list) > 0
+	return true
 }
 
-// Window implements replica.Baselines.
-func (b SentBaselines) Window() tick.Tick { return b.v.store.cfg.Window }
+// appendAsOf appends the lanes of some rows of an index as of tick t. A row that the history does not have is zero: no record is coded
+// against it.
+func (s *Store) appendAsOf(lanes []uint32, index uint32, rows Mask, t tick.Tick) []uint32 {
+	for m := rows.Minus(s.schema.Tags); !m.IsZero(); m = m.Rest() {
+		row := m.Lowest()
+		from := len(lanes)
+		lanes = append(lanes, make([]uint32, s.schema.Widths[row])...)
+		copy(lanes[from:], s.rowAsOf(index, row, t))
+	}
+	return lanes
+}
+
+// rowAsOf returns a row as of tick t, or nil if the history does not have it. The slice is the store's own.
+func (s *Store) rowAsOf(index uint32, row int, t tick.Tick) []uint32 {
+	if s.rows.masks[index].Has(row) && s.sinceOf(index, row) <= t {
+		return s.rows.row(index, row)
+	}
+	return s.past.rowAt(row, index, t)
+}
+
+// AckedRow returns a row of the newest record that the client has acknowledged of an entity, and the tick of that record. It returns
+// false if there is no such row. lanes is nil if the row is older than the server's history; it is the store's own.
+func (v *View) AckedRow(id wire.NetworkID, row int) (lanes []uint32, t tick.Tick, ok bool) {
+	if !v.Held(id) {
+		return nil, tick.None, false
+	}
+	if t = v.ack(id.Index).base; t == tick.None || !v.shown(id.Index, v.maskOf(id.Index)).Has(row) {
+		return nil, tick.None, false
+	}
+	return v.store.rowAsOf(id.Index, row, t), t, true
+}
+
+// Config returns the limits of the store.
+func (s *Store) Config() Config { return s.cfg }

@@ -71,7 +71,12 @@ const fuzzedBytes = 256
 // readSeeded brings a payload to a replica of the past. What is refused changes nothing, and nothing grows beyond its caps.
 func (p *seeded) readSeeded(t testing.TB, payload []byte) {
 	r := p.replica(t)
-	before, newest := r.Len(), r.Tick()
+	before, newest, stats := r.Len(), r.Tick(), r.Stats()
+	account := replica.NewBits(p.schema)
+	r.AddBits(account, payload)
+	require.Equal(t, uint64(8*len(payload)), account.Total())
+	require.NotEmpty(t, r.AppendDump(nil, payload))
+	require.Equal(t, stats, r.Stats(), "an observer changes nothing")
 	if err := r.Read(payload); err != nil {
 		require.Equal(t, before, r.Len())
 		require.Equal(t, newest, r.Tick())

@@ -85,8 +85,7 @@ func (c *crowd) play(s tick.Tick) {
 		}
 		c.deliver(p)
 		c.waiting = append(c.waiting, *p)
-		records, _ := c.replica.ListAt(s)
-		for i, v := range records {
+		for i, v := range recordsAt(c.replica, s) {
 			for row := range 2 {
 				if !slices.Equal(c.store.Row(c.ids[v], row), c.replica.Row(v, row)) {
 					require.Equal(c.t, c.store.Row(c.ids[v], row), c.replica.Row(v, row), "tick %d, record %d, of %d", s, i, v)

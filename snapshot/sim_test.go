@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"math/rand"
 	"reflect"
+	"slices"
 	"sort"
 	"testing"
 
@@ -390,10 +391,18 @@ type decodedRecord struct {
 	lanes []uint32
 }
 
+// recordsAt returns the indexes that have records of a tick, sorted.
+func recordsAt(r *replica.Replica, t tick.Tick) (indexes []uint32) {
+	for all, i := r.Records(t), 0; i < all.Len(); i++ {
+		indexes = append(indexes, all.Range(i).Index)
+	}
+	slices.Sort(indexes)
+	return indexes
+}
+
 // decodedAt returns the records of a tick that a replica decoded, by index.
 func decodedAt(r *replica.Replica, t tick.Tick) (list []decodedRecord) {
-	indexes, _ := r.ListAt(t)
-	for _, index := range indexes {
+	for _, index := range recordsAt(r, t) {
 		rec := decodedRecord{index: index}
 		rec.mask, rec.base, _ = r.RecordAt(index, t)
 		for m := rec.mask; !m.IsZero(); m = m.Rest() {

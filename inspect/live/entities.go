@@ -185,14 +185,12 @@ func (i *Inspector) matches(id netcode.NetworkID, s *search) bool {
 
 // held describes the version of a row at a client.
 func held(view *snapshot.View, id netcode.NetworkID, row int, plan *quantize.Plan) *Held {
-	baselines := view.Baselines()
-	at, _ := baselines.NewestAt(id.Index, tick.None)
-	rows, _, known := baselines.RecordAt(id.Index, at)
-	if !view.Held(id) || !known || !rows.Has(row) {
+	lanes, at, ok := view.AckedRow(id, row)
+	if !ok {
 		return nil
 	}
 	h := &Held{Tick: int64(at)}
-	if lanes, ok := baselines.BaseAt(id.Index, row, at); ok {
+	if lanes != nil {
 		h.Value = string(plan.AppendValues(nil, lanes))
 	}
 	return h

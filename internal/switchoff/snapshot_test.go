@@ -85,7 +85,7 @@ func rules3and4() []mutation {
 func rules5and6() []mutation {
 	return []mutation{
 		testedIn("snapshot", change("rule 5", "what of a packet could be decoded takes effect", "TestRule5ClientWithoutABaselineAsks",
-			"replica/decode.go", "\tif err != nil {\n\t\tp.block", "\tif err != nil {\n\t\tr.commit(s)\n\t\tp.block")),
+			"replica/decode.go", "\tif err != nil {\n\t\tr.pending.drop()", "\tif err != nil {\n\t\tr.commit(s)\n\t\tr.pending.drop()")),
 		change("rule 5", "a run goes on with numbers that are not finite", "TestOneFloatThatIsNotFiniteIsRefused",
 			"quantize/columns.go", "exponentOnes)&exponentCarries == 0", "exponentOnes)&1 == 0"),
 		change("rule 5", "a packet is acknowledged before it is decoded", "TestNoDecodeNoAck",
