@@ -16,7 +16,7 @@ import (
 // isQuick reports whether all rows of a column are captured in every tick, with no other work. It is called again for
 // each batch, since a control component may set the first rate of the world during a run.
 func (c *Capture) isQuick(col *column) bool {
-	return col.steady && len(c.rates.every) == 0
+	return col.steady && !c.store.Rated()
 }
 
 // captureRow quantises one component and stores it. A row with entity fields waits until all entities have their ids. A
@@ -88,11 +88,7 @@ func (c *Capture) captureMarkedRows(id wire.NetworkID, rows snapshot.Mask) {
 		if col == nil || !col.bindTo(c.tracker.world, at.entity) {
 			continue
 		}
-		switch {
-		case c.rates.never(col):
-		case c.rates.due(id, col):
-			c.captureRow(id, col, 0)
-		default:
+		if !c.captureDue(id, col, 0) {
 			c.rates.deferRow(id, col.row)
 		}
 		col.unbind()
@@ -227,15 +223,11 @@ func (g *rowBatch) noteFaults(col *column, rows []int32, ids []wire.NetworkID) {
 // for the component. A component that waits stays different from the shadow, so the next scan finds it again. An entity
 // that moved has no shadow to compare with: its rows that are not due are deferred. Control components never wait.
 type captureRates struct {
-	*Capture
-	store       *snapshot.Store
-	now, before tick.Tick // ticks of this capture and of the one before
-	rows        []snapshot.RowOptions
-	slow        snapshot.Mask // rows with options
-	every       []uint16      // by network index: components.Rate in ticks; 0: each tick
-	deferred    []deferredRow
-	waits       []snapshot.Mask                    // by network index: rows in deferred
-	prompt      func(wire.NetworkID) snapshot.Mask // nil: none; see Capture.Prompt
+	before   tick.Tick     // tick of the capture before
+	slow     snapshot.Mask // rows with options
+	deferred []deferredRow
+	waits    []snapshot.Mask                    // by network index: rows in deferred
+	prompt   func(wire.NetworkID) snapshot.Mask // nil: none; see Capture.Prompt
 }
 
 // deferredRow is a row to capture when it is next due, whether or not it was written.
@@ -244,64 +236,26 @@ type deferredRow struct {
 	row int
 }
 
-func newCaptureRates(store *snapshot.Store, schema *snapshot.Schema) captureRates {
-	p := captureRates{store: store}
+func newCaptureRates(schema *snapshot.Schema) (p captureRates) {
 	for row := range schema.Rows() {
-		o := schema.Options(row)
-		p.rows = append(p.rows, o)
-		if o.Once || o.Every > 1 {
+		if o := schema.Options(row); o.Once || o.Every > 1 {
 			p.slow = p.slow.With(row)
 		}
 	}
 	return p
 }
 
-// begin resets the state of an index for a new entity.
-func (p *captureRates) begin(index uint32) {
-	p.set(index, 0)
-	if int(index) < len(p.waits) {
-		p.waits[index] = snapshot.Mask{}
-	}
-}
-
 // forgetRates resets the state of all entities. The memory stays.
 func (p *captureRates) forgetRates() {
 	p.deferred = p.deferred[:0]
 	clear(p.waits)
-	clear(p.every)
 }
 
-// set sets the components.Rate of an entity, in ticks.
-func (p *captureRates) set(index uint32, every uint16) {
-	if every == 0 && int(index) >= len(p.every) {
-		return
+// forget resets the state of an index for a new entity.
+func (p *captureRates) forget(index uint32) {
+	if int(index) < len(p.waits) {
+		p.waits[index] = snapshot.Mask{}
 	}
-	p.every = grown(p.every, int(index))
-	p.every[index] = every
-}
-
-// due reports whether a component that is already in the store is captured now. If captures skipped ticks, a turn in a
-// skipped tick counts.
-func (p *captureRates) due(id wire.NetworkID, col *column) bool {
-	every := tick.Tick(1)
-	if uint(id.Index) < uint(len(p.every)) {
-		every = max(every, tick.Tick(p.every[id.Index]))
-	}
-	if p.slow.Has(col.row) {
-		every = max(every, tick.Tick(p.rows[col.row].Every))
-	}
-	if every == 1 || col.control != noControl {
-		return true
-	}
-	if p.prompt != nil && p.prompt(id).Has(col.row) {
-		return true
-	}
-	return p.store.Turn(id, every, p.before, p.now)
-}
-
-// never reports whether a component that is already in the store is not captured again.
-func (p *captureRates) never(col *column) bool {
-	return p.slow.Has(col.row) && p.rows[col.row].Once && col.control == noControl
 }
 
 // deferRow adds a row to the deferred ones.
@@ -313,66 +267,67 @@ func (p *captureRates) deferRow(id wire.NetworkID, row int) {
 	}
 }
 
+// captureDue captures a component that is already in the store, if it is due. It returns false if the component waits.
+func (c *Capture) captureDue(id wire.NetworkID, col *column, row int) bool {
+	slow := c.rates.slow.Has(col.row)
+	if col.control == snapshot.NoControl && (slow || c.store.Rated()) {
+		if slow && c.tracker.schema.Options(col.row).Once {
+			return true
+		}
+		if !c.store.Due(id, col.row, c.rates.before) && (c.rates.prompt == nil || !c.rates.prompt(id).Has(col.row)) {
+			return false
+		}
+	}
+	c.captureRow(id, col, row)
+	return true
+}
+
 // captureDeferred captures the deferred rows that are due now.
-func (p *captureRates) captureDeferred() {
-	still := p.deferred[:0]
-	for _, l := range p.deferred {
-		at := p.tracker.entry(l.id)
+func (c *Capture) captureDeferred() {
+	still := c.rates.deferred[:0]
+	for _, d := range c.rates.deferred {
+		at := c.tracker.entry(d.id)
 		if at == nil {
 			continue
 		}
-		var col *column
-		if at.table != nowhere {
-			col = p.tracker.tables[at.table].column(l.row)
+		if at.table != nowhere && c.tracker.world.Alive(at.entity) {
+			if col := c.tracker.tables[at.table].column(d.row); col != nil && col.bindTo(c.tracker.world, at.entity) {
+				done := c.captureDue(d.id, col, 0)
+				col.unbind()
+				if !done {
+					still = append(still, d)
+					continue
+				}
+			}
 		}
-		if col != nil && !p.due(l.id, col) {
-			still = append(still, l)
-			continue
-		}
-		p.waits[l.id.Index] = p.waits[l.id.Index].Without(l.row)
-		if col != nil && p.tracker.world.Alive(at.entity) && col.bindTo(p.tracker.world, at.entity) {
-			p.captureRow(l.id, col, 0)
-			col.unbind()
-		}
+		c.rates.waits[d.id.Index] = c.rates.waits[d.id.Index].Without(d.row)
 	}
-	p.deferred = still
+	c.rates.deferred = still
 }
 
-// controlKind is a component that controls replication.
-type controlKind uint8
-
-const (
-	noControl controlKind = iota
-	ownerControl
-	groupControl
-	priorityControl
-	rateControl
-	controlKinds
-)
-
 // controls contains the ids of the control components in a world, by kind.
-type controls [controlKinds]ecs.ID
+type controls [snapshot.ControlKinds]ecs.ID
 
 // bindControls registers the control components with the world.
 func bindControls(w *ecs.World) *controls {
 	return &controls{
-		ownerControl:    ecs.ComponentID[components.Owner](w),
-		groupControl:    ecs.ComponentID[components.Group](w),
-		priorityControl: ecs.ComponentID[components.Priority](w),
-		rateControl:     ecs.ComponentID[components.Rate](w),
+		snapshot.OwnerControl:    ecs.ComponentID[components.Owner](w),
+		snapshot.GroupControl:    ecs.ComponentID[components.Group](w),
+		snapshot.PriorityControl: ecs.ComponentID[components.Priority](w),
+		snapshot.RateControl:     ecs.ComponentID[components.Rate](w),
 	}
 }
 
-// kind returns the control kind of a component. Without controls it returns noControl.
-func (b *controls) kind(id ecs.ID) controlKind {
+// kind returns the control kind of a component. Without controls it returns snapshot.NoControl.
+func (b *controls) kind(id ecs.ID) snapshot.ControlKind {
 	if b != nil {
-		for k := ownerControl; k < controlKinds; k++ {
+		for k := snapshot.OwnerControl; k < snapshot.ControlKinds; k++ {
 			if b[k] == id {
 				return k
 			}
 		}
 	}
-	return noControl
+	return snapshot.NoControl
 }
 
 // columns adds a column for each control component of a mask that is not in the schema, so that scans notice writes to
@@ -381,7 +336,7 @@ func (b *controls) columns(w *ecs.World, t *table, mask *ecs.Mask) {
 	if b == nil {
 		return
 	}
-	for k := ownerControl; k < controlKinds; k++ {
+	for k := snapshot.OwnerControl; k < snapshot.ControlKinds; k++ {
 		if !mask.Get(b[k]) {
 			continue
 		}
@@ -407,22 +362,25 @@ func controlSize(w *ecs.World, id ecs.ID) int {
 func (c *Capture) control(id wire.NetworkID, col *column, row int) {
 	c.controlled = grown(c.controlled, int(id.Index))
 	c.controlled[id.Index] |= 1 << col.control
+	control := snapshot.Control{Kind: col.control}
 	switch col.control {
-	case ownerControl:
-		c.store.SetOwner(id, controlOf[components.Owner](col, row).Client)
-	case groupControl:
-		c.store.SetGroup(id, controlOf[components.Group](col, row).ID)
-	case rateControl:
-		c.rates.set(id.Index, controlOf[components.Rate](col, row).Every)
-	case priorityControl:
+	case snapshot.OwnerControl:
+		control.Value = uint32(controlOf[components.Owner](col, row).Client)
+	case snapshot.GroupControl:
+		control.Value = controlOf[components.Group](col, row).ID
+	case snapshot.RateControl:
+		control.Value = uint32(controlOf[components.Rate](col, row).Every)
+	case snapshot.PriorityControl:
 		weight, reason := snapshot.WeightOf(controlOf[components.Priority](col, row).Weight)
-		if reason != wire.NotFinite {
-			c.store.SetPriority(id, weight)
-		}
 		if reason != wire.NoFault {
 			c.noteWeight(id, reason)
 		}
+		if reason == wire.NotFinite {
+			return
+		}
+		control.Value = uint32(weight)
 	}
+	c.store.SetControl(id, control)
 }
 
 // uncontrol resets the controls that an entity no longer has. now has bit k set for each control of kind k that it has.
@@ -432,19 +390,9 @@ func (c *Capture) uncontrol(id wire.NetworkID, now uint8) {
 	}
 	gone := c.controlled[id.Index] &^ now
 	c.controlled[id.Index] &= now
-	for k := ownerControl; k < controlKinds; k++ {
-		if gone>>k&1 == 0 {
-			continue
-		}
-		switch k {
-		case ownerControl:
-			c.store.SetOwner(id, 0)
-		case groupControl:
-			c.store.SetGroup(id, 0)
-		case priorityControl:
-			c.store.SetPriority(id, snapshot.NormalWeight)
-		case rateControl:
-			c.rates.set(id.Index, 0)
+	for k := snapshot.OwnerControl; k < snapshot.ControlKinds; k++ {
+		if gone>>k&1 != 0 {
+			c.store.SetControl(id, snapshot.Control{Kind: k}.Default())
 		}
 	}
 }

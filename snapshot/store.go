@@ -46,6 +46,7 @@ type Store struct {
 	views    int                       // number of views that observed the last tick that any view observed
 	numbered uint64                    // number of views that were made
 	weight   []uint16                  // by index: base priority in 1/NormalWeight; 0: never set
+	rates    []uint16                  // by index: components.Rate in ticks; 0: every tick
 	alive    bitset
 	early    early
 	lives    lives
@@ -290,7 +291,7 @@ func (s *Store) priority(index uint32) int64 {
 	return int64(s.weight[index])
 }
 
-// setDefaults gives a new entity the defaults: the server as its owner, nobody named to write it, and priority 1.
+// setDefaults gives a new entity the defaults: the server as its owner, nobody named to write it, priority 1 and no rate.
 func (s *Store) setDefaults(index uint32) {
 	if int(index) < len(s.owners) {
 		s.owners[index] = 0
@@ -300,6 +301,9 @@ func (s *Store) setDefaults(index uint32) {
 	}
 	if int(index) < len(s.weight) {
 		s.weight[index] = 0
+	}
+	if int(index) < len(s.rates) {
+		s.rates[index] = 0
 	}
 }
 
