@@ -19,7 +19,6 @@ type Owner struct {
 // with neither.
 // If the visible members are too large for a packet, they are sent entity by entity. A group that is too large as a whole is
 // reported. If despawns and leaving members make it too large, these are sent separately.
-// reported. If despawns and leaving members make it too large, these are sent separately.
 //
 // A group combines changes that were captured in one tick. With a Rate or netcode.Every, members are captured in the same ticks.
 // Values written together are seen together if they are captured equally often: with the same Rate of the members and the same

@@ -85,14 +85,14 @@ type reportedFaults struct {
 func NewCapture(w *ecs.World, store *snapshot.Store, schema *snapshot.Schema, tag uint32, report func(Problem)) *Capture {
 	c := &Capture{
 		tracker: newTracker(w, schema, tag, true, report), store: store,
-		refs: newCaptureRefs(schema), rates: newCaptureRates(store, schema), apart: plain.On,
+		refs: newCaptureRefs(schema), rates: newCaptureRates(schema), apart: plain.On,
 		scene: sceneCheck{row: schema.RowOf(reflect.TypeFor[components.SceneID]())},
 	}
 	c.tracker.controls = bindControls(w)
 	c.tracker.logs = len(c.refs.tables) > 0
 	c.unreplicated = newUnreplicated(&c.tracker.binding)
 	c.marks = newMarks(schema, c.tracker.controls, c.tracker.ids)
-	c.refs.Capture, c.rates.Capture, c.batch.Capture = c, c, c
+	c.refs.Capture = c
 	c.tracker.unscanned = c.marks.rows
 	c.tracker.steady = c.refs.naming.Union(c.rates.slow).Not()
 	for row := range schema.Rows() {
@@ -115,7 +115,7 @@ func (c *Capture) Run(t tick.Tick) (reset bool) {
 	if t <= before {
 		return false
 	}
-	c.rates.now, c.rates.before = t, before
+	c.rates.before = before
 	c.store.Begin(t)
 	c.batch.table = nil
 	if reset = !w.life.isCurrent(w.world); reset {
@@ -135,7 +135,7 @@ func (c *Capture) Run(t tick.Tick) (reset bool) {
 		c.readHanded()
 	}
 	if len(c.rates.deferred) > 0 {
-		c.rates.captureDeferred()
+		c.captureDeferred()
 	}
 	if w.logs { // components have entity fields
 		c.seekCopies()
@@ -170,7 +170,7 @@ func (c *Capture) SetOwner(e ecs.Entity, client wire.ClientID) {
 	if _, ok := OwnerOf(w, e); !ok {
 		return
 	}
-	(*components.Owner)(w.Get(e, c.tracker.controls[ownerControl])).Client = client
+	(*components.Owner)(w.Get(e, c.tracker.controls[snapshot.OwnerControl])).Client = client
 	if id, ok := c.ID(e); ok {
 		c.store.SetOwner(id, client)
 		c.handed = append(c.handed, e)
@@ -181,7 +181,7 @@ func (c *Capture) SetOwner(e ecs.Entity, client wire.ClientID) {
 func (c *Capture) readHanded() {
 	for _, e := range c.handed {
 		if id, ok := c.ID(e); ok {
-			c.store.SetOwner(id, ownerOf(c.tracker.world, e, c.tracker.controls[ownerControl]))
+			c.store.SetOwner(id, ownerOf(c.tracker.world, e, c.tracker.controls[snapshot.OwnerControl]))
 		}
 	}
 	c.handed = c.handed[:0]
@@ -214,17 +214,10 @@ func (c *Capture) differs(id wire.NetworkID, col *column, row, _ int) (keep bool
 		return true
 	}
 	c.batch.table = nil // its entities may get other rows
-	if col.control != noControl {
+	if col.control != snapshot.NoControl {
 		c.control(id, col, row)
 	}
-	switch {
-	case col.row < 0 || c.rates.never(col):
-	case c.rates.due(id, col):
-		c.captureRow(id, col, row)
-	default:
-		return false
-	}
-	return true
+	return col.row < 0 || c.captureDue(id, col, row)
 }
 
 // appears captures all components of an entity. It implements trackerEvents.
@@ -243,7 +236,6 @@ func (c *Capture) appears(t *table, row, slot int) {
 	*r = components.Replicated{ID: id, World: c.tracker.tag}
 	c.tracker.noteMoved(id, at)
 	at.table, at.slot, at.stamp = t.number, int32(slot), c.tracker.run
-	c.tracker.moves++
 	c.captureEntity(id, t, row)
 	t.keepRow(row, slot)
 }
@@ -262,7 +254,7 @@ func (c *Capture) captureEntity(id wire.NetworkID, t *table, row int) {
 	c.uncontrol(id, t.controls)
 	for i := range t.columns {
 		col := &t.columns[i]
-		if col.control != noControl {
+		if col.control != snapshot.NoControl {
 			c.control(id, col, row)
 		}
 		if col.row >= 0 {
@@ -279,13 +271,9 @@ func (c *Capture) captureEntity(id wire.NetworkID, t *table, row int) {
 
 // captureFound captures a component of an entity that the scan found new or moved.
 func (c *Capture) captureFound(id wire.NetworkID, col *column, row int, had snapshot.Mask) {
-	switch {
-	case !had.Has(col.row):
+	if !had.Has(col.row) {
 		c.captureRow(id, col, row)
-	case c.rates.never(col):
-	case c.rates.due(id, col):
-		c.captureRow(id, col, row)
-	default:
+	} else if !c.captureDue(id, col, row) {
 		c.rates.deferRow(id, col.row)
 	}
 }
@@ -366,7 +354,7 @@ func (c *Capture) Reserve(e ecs.Entity) (wire.NetworkID, bool) {
 		c.reserved, c.awaited = map[ecs.Entity]wire.NetworkID{}, map[wire.NetworkID]ecs.Entity{}
 	}
 	c.reserved[e], c.awaited[id] = id, e
-	if owner := ownerOf(w.world, e, w.controls[ownerControl]); owner != 0 {
+	if owner := ownerOf(w.world, e, w.controls[snapshot.OwnerControl]); owner != 0 {
 		c.store.SetOwner(id, owner)
 	}
 	return id, true
@@ -455,7 +443,7 @@ func (c *Capture) spawn(e ecs.Entity) (*entityEntry, wire.NetworkID) {
 	c.full = false
 	c.reported = grown(c.reported, int(id.Index))
 	c.reported[id.Index] = reportedFaults{}
-	c.rates.begin(id.Index)
+	c.rates.forget(id.Index)
 	return c.tracker.assign(id, e), id
 }
 

@@ -18,7 +18,7 @@ type marks struct {
 func newMarks(schema *snapshot.Schema, controls *controls, ids []ecs.ID) (m marks) {
 	for row := range schema.Rows() {
 		// Control components take effect at once, whatever the options.
-		if schema.Options(row).Marked && controls.kind(ids[row]) == noControl {
+		if schema.Options(row).Marked && controls.kind(ids[row]) == snapshot.NoControl {
 			m.rows = m.rows.With(row)
 		}
 	}

@@ -16,7 +16,7 @@ import (
 // isQuick reports whether all rows of a column are captured in every tick, with no other work. It is called again for
 // each batch, since a control component may set the first rate of the world during a run.
 func (c *Capture) isQuick(col *column) bool {
-	return col.steady && len(c.rates.every) == 0
+	return col.steady && !c.store.Rated()
 }
 
 // captureRow quantises one component and stores it. A row with entity fields waits until all entities have their ids. A
@@ -88,11 +88,7 @@ func (c *Capture) captureMarkedRows(id wire.NetworkID, rows snapshot.Mask) {
 		if col == nil || !col.bindTo(c.tracker.world, at.entity) {
 			continue
 		}
-		switch {
-		case c.rates.never(col):
-		case c.rates.due(id, col):
-			c.captureRow(id, col, 0)
-		default:
+		if !c.captureDue(id, col, 0) {
 			c.rates.deferRow(id, col.row)
 		}
 		col.unbind()
@@ -103,10 +99,9 @@ func (c *Capture) captureMarkedRows(id wire.NetworkID, rows snapshot.Mask) {
 // and small enough that each step finds its data in the cache.
 const batchRows = 128
 
-// rowBatch captures several rows of a column together: the fast path of captureRow. It finds the entities of the rows
-// for the first column. The next columns use them again if the same rows differ.
+// rowBatch is several rows of a table whose components are captured together, column by column. The next column uses the
+// entities again if the same rows differ.
 type rowBatch struct {
-	*Capture
 	table *table           // the table of asked; nil: asked is not valid
 	asked []int32          // the rows that findOwners looked up
 	rows  []int32          // of asked: rows with an entity of this capture
@@ -116,126 +111,59 @@ type rowBatch struct {
 	bad   []int32          // positions in rows with a fault
 }
 
-// findOwners finds the entities in rows of a table. It sets rows, ids and have.
-func (g *rowBatch) findOwners(t *table, rows []int32) {
-	if g.table == t && slices.Equal(g.asked, rows) {
-		return
-	}
-	g.table, g.asked = t, append(g.asked[:0], rows...)
-	f := &t.ownedRows
-	f.asOf(g.tracker.moves, g.store.Shapes(), t.length)
-	var all bool
-	if g.ids, all = f.ids(t, rows, g.ids[:0]); all {
-		g.rows, g.have = append(g.rows[:0], rows...), t.rows
-		return
-	}
-	g.rows, g.ids = g.tracker.owners(t, rows, g.rows[:0], g.ids[:0])
-	if g.have = g.store.Common(g.ids); t.rows.Within(g.have) {
-		f.add(g.rows)
-	}
-}
-
-// ownedRows is a cache: a set of rows of a table. Each row contains an entity of this capture, and the store has all
-// components of that entity. The set is valid until an entity moves or its components change. Without it, each look-up
-// reads memory all over the entity map and the store.
-type ownedRows struct {
-	moves, shapes uint64   // counters at the time when the set was filled
-	rows          []uint64 // bits
-}
-
-// asOf empties the set if an entity moved or changed its components since it was filled.
-func (f *ownedRows) asOf(moves, shapes uint64, rows int) {
-	if words := (rows + 63) / 64; f.moves != moves || f.shapes != shapes || words > len(f.rows) {
-		f.moves, f.shapes = moves, shapes
-		f.rows = slices.Grow(f.rows[:0], words)[:words]
-		clear(f.rows)
-	}
-}
-
-// ids appends the ids of rows, and reports whether the set contains all rows.
-func (f *ownedRows) ids(t *table, rows []int32, ids []wire.NetworkID) ([]wire.NetworkID, bool) {
-	ids = slices.Grow(ids, len(rows))[:len(rows)]
-	all := uint64(1)
-	for k, row := range rows {
-		all &= f.rows[uint32(row)/64] >> (uint32(row) % 64)
-		ids[k] = t.replicas.keptReplicated(int(row)).ID
-	}
-	return ids, all != 0
-}
-
-// has reports whether the set contains all rows.
-func (f *ownedRows) has(rows []int32) bool {
-	all := uint64(1)
-	for _, row := range rows {
-		all &= f.rows[uint32(row)/64] >> (uint32(row) % 64)
-	}
-	return all != 0
-}
-
-// add adds rows to the set.
-func (f *ownedRows) add(rows []int32) {
-	for _, row := range rows {
-		f.rows[uint32(row)/64] |= 1 << (uint32(row) % 64)
-	}
-}
-
 // rowsDiffer captures rows of one column in batches, step by step: the fast path of differs. It implements
 // trackerEvents.
 func (c *Capture) rowsDiffer(t *table, col *column, rows []int32) bool {
 	if c.apart || !c.isQuick(col) {
 		return false
 	}
-	c.batch.findOwners(t, rows)
-	g := &c.batch
-	for from := 0; from < len(g.ids); from += batchRows {
-		to := min(from+batchRows, len(g.ids))
-		c.batch.captureBatch(col, g.rows[from:to], g.ids[from:to])
+	c.findOwners(t, rows)
+	b := &c.batch
+	if !b.have.Has(col.row) {
+		return false
+	}
+	for from := 0; from < len(b.ids); from += batchRows {
+		to := min(from+batchRows, len(b.ids))
+		c.captureBatch(col, b.rows[from:to], b.ids[from:to])
 	}
 	col.keepRows(rows)
 	return true
 }
 
-// captureBatch does the same as captureRow, for several rows of one column.
-func (g *rowBatch) captureBatch(col *column, rows []int32, ids []wire.NetworkID) {
-	if !g.have.Has(col.row) {
-		for k, id := range ids {
-			g.differs(id, col, int(rows[k]), int(rows[k]))
-		}
+// findOwners finds the entities in rows of a table. It sets rows, ids and have of the batch.
+func (c *Capture) findOwners(t *table, rows []int32) {
+	b := &c.batch
+	if b.table == t && slices.Equal(b.asked, rows) {
 		return
 	}
-	n := len(g.blank[col.row])
-	g.lanes = slices.Grow(g.lanes[:0], n*len(ids))[:n*len(ids)] // quantising writes all lanes of each row without a fault
-	g.bad = col.quantiseRows(rows, g.lanes, g.bad[:0])
-	if len(g.bad) > 0 {
-		g.noteFaults(col, rows, ids)
-	}
-	g.store.ReplaceRows(ids, col.row, g.lanes)
+	b.table, b.asked = t, append(b.asked[:0], rows...)
+	b.rows, b.ids = c.tracker.owners(t, rows, b.rows[:0], b.ids[:0])
+	b.have = c.store.Common(b.ids)
 }
 
-// noteFaults reports the rows of a batch with faults, and quantises them again over their last values.
-func (g *rowBatch) noteFaults(col *column, rows []int32, ids []wire.NetworkID) {
-	n := len(g.blank[col.row])
-	slices.Sort(g.bad)
-	for _, k := range slices.Compact(g.bad) {
-		lanes := g.lanes[int(k)*n : (int(k)+1)*n]
-		copy(lanes, g.store.Row(ids[k], col.row)) // a field with a fault keeps its value
-		g.noteFault(ids[k], col, int(rows[k]), col.plan.Quantise(col.at(int(rows[k])), lanes))
+// captureBatch does the same as captureRow, for several rows of one column.
+func (c *Capture) captureBatch(col *column, rows []int32, ids []wire.NetworkID) {
+	b, n := &c.batch, len(c.blank[col.row])
+	b.lanes = slices.Grow(b.lanes[:0], n*len(ids))[:n*len(ids)] // quantising writes all lanes of each row without a fault
+	b.bad = col.quantiseRows(rows, b.lanes, b.bad[:0])
+	slices.Sort(b.bad)
+	for _, k := range slices.Compact(b.bad) {
+		lanes := b.lanes[int(k)*n : (int(k)+1)*n]
+		copy(lanes, c.store.Row(ids[k], col.row)) // a field with a fault keeps its value
+		c.noteFault(ids[k], col, int(rows[k]), col.plan.Quantise(col.at(int(rows[k])), lanes))
 	}
+	c.store.ReplaceRows(ids, col.row, b.lanes)
 }
 
 // captureRates decides when a written component is captured, from the entity's components.Rate and the schema's options
 // for the component. A component that waits stays different from the shadow, so the next scan finds it again. An entity
 // that moved has no shadow to compare with: its rows that are not due are deferred. Control components never wait.
 type captureRates struct {
-	*Capture
-	store       *snapshot.Store
-	now, before tick.Tick // ticks of this capture and of the one before
-	rows        []snapshot.RowOptions
-	slow        snapshot.Mask // rows with options
-	every       []uint16      // by network index: components.Rate in ticks; 0: each tick
-	deferred    []deferredRow
-	waits       []snapshot.Mask                    // by network index: rows in deferred
-	prompt      func(wire.NetworkID) snapshot.Mask // nil: none; see Capture.Prompt
+	before   tick.Tick     // tick of the capture before
+	slow     snapshot.Mask // rows with options
+	deferred []deferredRow
+	waits    []snapshot.Mask                    // by network index: rows in deferred
+	prompt   func(wire.NetworkID) snapshot.Mask // nil: none; see Capture.Prompt
 }
 
 // deferredRow is a row to capture when it is next due, whether or not it was written.
@@ -244,64 +172,26 @@ type deferredRow struct {
 	row int
 }
 
-func newCaptureRates(store *snapshot.Store, schema *snapshot.Schema) captureRates {
-	p := captureRates{store: store}
+func newCaptureRates(schema *snapshot.Schema) (p captureRates) {
 	for row := range schema.Rows() {
-		o := schema.Options(row)
-		p.rows = append(p.rows, o)
-		if o.Once || o.Every > 1 {
+		if o := schema.Options(row); o.Once || o.Every > 1 {
 			p.slow = p.slow.With(row)
 		}
 	}
 	return p
 }
 
-// begin resets the state of an index for a new entity.
-func (p *captureRates) begin(index uint32) {
-	p.set(index, 0)
-	if int(index) < len(p.waits) {
-		p.waits[index] = snapshot.Mask{}
-	}
-}
-
 // forgetRates resets the state of all entities. The memory stays.
 func (p *captureRates) forgetRates() {
 	p.deferred = p.deferred[:0]
 	clear(p.waits)
-	clear(p.every)
 }
 
-// set sets the components.Rate of an entity, in ticks.
-func (p *captureRates) set(index uint32, every uint16) {
-	if every == 0 && int(index) >= len(p.every) {
-		return
+// forget resets the state of an index for a new entity.
+func (p *captureRates) forget(index uint32) {
+	if int(index) < len(p.waits) {
+		p.waits[index] = snapshot.Mask{}
 	}
-	p.every = grown(p.every, int(index))
-	p.every[index] = every
-}
-
-// due reports whether a component that is already in the store is captured now. If captures skipped ticks, a turn in a
-// skipped tick counts.
-func (p *captureRates) due(id wire.NetworkID, col *column) bool {
-	every := tick.Tick(1)
-	if uint(id.Index) < uint(len(p.every)) {
-		every = max(every, tick.Tick(p.every[id.Index]))
-	}
-	if p.slow.Has(col.row) {
-		every = max(every, tick.Tick(p.rows[col.row].Every))
-	}
-	if every == 1 || col.control != noControl {
-		return true
-	}
-	if p.prompt != nil && p.prompt(id).Has(col.row) {
-		return true
-	}
-	return p.store.Turn(id, every, p.before, p.now)
-}
-
-// never reports whether a component that is already in the store is not captured again.
-func (p *captureRates) never(col *column) bool {
-	return p.slow.Has(col.row) && p.rows[col.row].Once && col.control == noControl
 }
 
 // deferRow adds a row to the deferred ones.
@@ -313,66 +203,67 @@ func (p *captureRates) deferRow(id wire.NetworkID, row int) {
 	}
 }
 
+// captureDue captures a component that is already in the store, if it is due. It returns false if the component waits.
+func (c *Capture) captureDue(id wire.NetworkID, col *column, row int) bool {
+	slow := c.rates.slow.Has(col.row)
+	if col.control == snapshot.NoControl && (slow || c.store.Rated()) {
+		if slow && c.tracker.schema.Options(col.row).Once {
+			return true
+		}
+		if !c.store.Due(id, col.row, c.rates.before) && (c.rates.prompt == nil || !c.rates.prompt(id).Has(col.row)) {
+			return false
+		}
+	}
+	c.captureRow(id, col, row)
+	return true
+}
+
 // captureDeferred captures the deferred rows that are due now.
-func (p *captureRates) captureDeferred() {
-	still := p.deferred[:0]
-	for _, l := range p.deferred {
-		at := p.tracker.entry(l.id)
+func (c *Capture) captureDeferred() {
+	still := c.rates.deferred[:0]
+	for _, d := range c.rates.deferred {
+		at := c.tracker.entry(d.id)
 		if at == nil {
 			continue
 		}
-		var col *column
-		if at.table != nowhere {
-			col = p.tracker.tables[at.table].column(l.row)
+		if at.table != nowhere && c.tracker.world.Alive(at.entity) {
+			if col := c.tracker.tables[at.table].column(d.row); col != nil && col.bindTo(c.tracker.world, at.entity) {
+				done := c.captureDue(d.id, col, 0)
+				col.unbind()
+				if !done {
+					still = append(still, d)
+					continue
+				}
+			}
 		}
-		if col != nil && !p.due(l.id, col) {
-			still = append(still, l)
-			continue
-		}
-		p.waits[l.id.Index] = p.waits[l.id.Index].Without(l.row)
-		if col != nil && p.tracker.world.Alive(at.entity) && col.bindTo(p.tracker.world, at.entity) {
-			p.captureRow(l.id, col, 0)
-			col.unbind()
-		}
+		c.rates.waits[d.id.Index] = c.rates.waits[d.id.Index].Without(d.row)
 	}
-	p.deferred = still
+	c.rates.deferred = still
 }
 
-// controlKind is a component that controls replication.
-type controlKind uint8
-
-const (
-	noControl controlKind = iota
-	ownerControl
-	groupControl
-	priorityControl
-	rateControl
-	controlKinds
-)
-
 // controls contains the ids of the control components in a world, by kind.
-type controls [controlKinds]ecs.ID
+type controls [snapshot.ControlKinds]ecs.ID
 
 // bindControls registers the control components with the world.
 func bindControls(w *ecs.World) *controls {
 	return &controls{
-		ownerControl:    ecs.ComponentID[components.Owner](w),
-		groupControl:    ecs.ComponentID[components.Group](w),
-		priorityControl: ecs.ComponentID[components.Priority](w),
-		rateControl:     ecs.ComponentID[components.Rate](w),
+		snapshot.OwnerControl:    ecs.ComponentID[components.Owner](w),
+		snapshot.GroupControl:    ecs.ComponentID[components.Group](w),
+		snapshot.PriorityControl: ecs.ComponentID[components.Priority](w),
+		snapshot.RateControl:     ecs.ComponentID[components.Rate](w),
 	}
 }
 
-// kind returns the control kind of a component. Without controls it returns noControl.
-func (b *controls) kind(id ecs.ID) controlKind {
+// kind returns the control kind of a component. Without controls it returns snapshot.NoControl.
+func (b *controls) kind(id ecs.ID) snapshot.ControlKind {
 	if b != nil {
-		for k := ownerControl; k < controlKinds; k++ {
+		for k := snapshot.OwnerControl; k < snapshot.ControlKinds; k++ {
 			if b[k] == id {
 				return k
 			}
 		}
 	}
-	return noControl
+	return snapshot.NoControl
 }
 
 // columns adds a column for each control component of a mask that is not in the schema, so that scans notice writes to
@@ -381,7 +272,7 @@ func (b *controls) columns(w *ecs.World, t *table, mask *ecs.Mask) {
 	if b == nil {
 		return
 	}
-	for k := ownerControl; k < controlKinds; k++ {
+	for k := snapshot.OwnerControl; k < snapshot.ControlKinds; k++ {
 		if !mask.Get(b[k]) {
 			continue
 		}
@@ -407,22 +298,25 @@ func controlSize(w *ecs.World, id ecs.ID) int {
 func (c *Capture) control(id wire.NetworkID, col *column, row int) {
 	c.controlled = grown(c.controlled, int(id.Index))
 	c.controlled[id.Index] |= 1 << col.control
+	control := snapshot.Control{Kind: col.control}
 	switch col.control {
-	case ownerControl:
-		c.store.SetOwner(id, controlOf[components.Owner](col, row).Client)
-	case groupControl:
-		c.store.SetGroup(id, controlOf[components.Group](col, row).ID)
-	case rateControl:
-		c.rates.set(id.Index, controlOf[components.Rate](col, row).Every)
-	case priorityControl:
+	case snapshot.OwnerControl:
+		control.Value = uint32(controlOf[components.Owner](col, row).Client)
+	case snapshot.GroupControl:
+		control.Value = controlOf[components.Group](col, row).ID
+	case snapshot.RateControl:
+		control.Value = uint32(controlOf[components.Rate](col, row).Every)
+	case snapshot.PriorityControl:
 		weight, reason := snapshot.WeightOf(controlOf[components.Priority](col, row).Weight)
-		if reason != wire.NotFinite {
-			c.store.SetPriority(id, weight)
-		}
 		if reason != wire.NoFault {
 			c.noteWeight(id, reason)
 		}
+		if reason == wire.NotFinite {
+			return
+		}
+		control.Value = uint32(weight)
 	}
+	c.store.SetControl(id, control)
 }
 
 // uncontrol resets the controls that an entity no longer has. now has bit k set for each control of kind k that it has.
@@ -432,19 +326,9 @@ func (c *Capture) uncontrol(id wire.NetworkID, now uint8) {
 	}
 	gone := c.controlled[id.Index] &^ now
 	c.controlled[id.Index] &= now
-	for k := ownerControl; k < controlKinds; k++ {
-		if gone>>k&1 == 0 {
-			continue
-		}
-		switch k {
-		case ownerControl:
-			c.store.SetOwner(id, 0)
-		case groupControl:
-			c.store.SetGroup(id, 0)
-		case priorityControl:
-			c.store.SetPriority(id, snapshot.NormalWeight)
-		case rateControl:
-			c.rates.set(id.Index, 0)
+	for k := snapshot.OwnerControl; k < snapshot.ControlKinds; k++ {
+		if gone>>k&1 != 0 {
+			c.store.SetControl(id, snapshot.Control{Kind: k}.Default())
 		}
 	}
 }

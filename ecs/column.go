@@ -56,7 +56,6 @@ type table struct {
 	handles   []ecs.Entity     // scattered: entities of the rows, in the order of the walk
 	slots     []int32          // scattered: slot of each handle; negative: none yet
 	goal      int              // index of the relation's column; negative: the relation does not replicate
-	ownedRows ownedRows        // captures: a cache of rows with known entities
 }
 
 // newTable creates the shadow for a mask. It registers the mask's filter with the world, so that a query finds the
@@ -81,7 +80,7 @@ func newTable(w *ecs.World, b *binding, mask ecs.Mask, number int32) *table {
 		}
 		_, aimed := plan.Target()
 		c := column{id: id, row: row, plan: plan, size: int(plan.Size()), plain: plan.Plain() && !aimed, relation: aimed, control: b.controls.kind(id)}
-		c.steady = c.control == noControl && b.steady.Has(row)
+		c.steady = c.control == snapshot.NoControl && b.steady.Has(row)
 		c.compare = quantize.NewRows(c.size)
 		if b.unscanned.Has(row) {
 			t.unscanned = append(t.unscanned, c)
@@ -188,8 +187,8 @@ type column struct {
 
 	plain bool // the memory of a component equals its lanes: see quantize.Plan.Plain
 
-	control controlKind // captures: kind of control component
-	steady  bool        // captures: no control, no entity fields and no options
+	control snapshot.ControlKind // captures: kind of control component
+	steady  bool                 // captures: no control, no entity fields and no options
 
 	// relation reports whether the component is a relation. Its target is not part of its bytes. target is the target
 	// of the bound row, targets is the shadow. Only scattered tables have such columns.

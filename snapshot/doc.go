@@ -61,6 +61,7 @@
 //
 //   - store.go: the newest state; spawns and despawns; ids that are reserved before their entity is spawned (Store.Reserve)
 //   - replace.go, columns.go: changes of rows; rows as of an earlier tick
+//   - control.go: components.Owner, Group, Priority and Rate of entities; Due
 //   - history.go, moved.go: the undo log; the tick of an entity's newest change
 //   - view.go: the knowledge of one client, and how a commit changes it
 //   - visibility.go: entities that a client sees; lifetimes: show begins one, without a baseline, and end ends it

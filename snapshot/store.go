@@ -46,6 +46,7 @@ type Store struct {
 	views    int                       // number of views that observed the last tick that any view observed
 	numbered uint64                    // number of views that were made
 	weight   []uint16                  // by index: base priority in 1/NormalWeight; 0: never set
+	rates    []uint16                  // by index: components.Rate in ticks; 0: every tick
 	alive    bitset
 	early    early
 	lives    lives
@@ -62,7 +63,6 @@ type Store struct {
 	count    int              // rows changed in this tick
 	grew     uint64           // see Grown
 	refused  uint64           // see Refused
-	shapes   uint64           // see Shapes
 
 	observers atomic.Int32 // number of views that observed this tick
 }
@@ -256,9 +256,6 @@ func (s *Store) Births() []wire.NetworkID { return s.births }
 // Changed returns the number of rows that the newest capture changed.
 func (s *Store) Changed() int { return s.count }
 
-// Shapes returns a number that rises whenever an entity is spawned or despawned, or gets or loses a row.
-func (s *Store) Shapes() uint64 { return s.shapes }
-
 // Grown returns how often memory grew because more entities were alive than [Config.Entities] had made room for.
 func (s *Store) Grown() uint64 { return s.grew }
 
@@ -290,7 +287,7 @@ func (s *Store) priority(index uint32) int64 {
 	return int64(s.weight[index])
 }
 
-// setDefaults gives a new entity the defaults: the server as its owner, nobody named to write it, and priority 1.
+// setDefaults gives a new entity the defaults: the server as its owner, nobody named to write it, priority 1 and no rate.
 func (s *Store) setDefaults(index uint32) {
 	if int(index) < len(s.owners) {
 		s.owners[index] = 0
@@ -300,6 +297,9 @@ func (s *Store) setDefaults(index uint32) {
 	}
 	if int(index) < len(s.weight) {
 		s.weight[index] = 0
+	}
+	if int(index) < len(s.rates) {
+		s.rates[index] = 0
 	}
 }
 

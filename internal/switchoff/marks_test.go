@@ -8,8 +8,8 @@ func marks() []mutation {
 			"	for t := at.table; !rows.IsZero() && t == at.table && at.stamp == 0; rows = rows.Rest() {"),
 		change("marks", "a row without a mark is captured", "TestMarkedRowsAreSentAndNoOthers",
 			"ecs/capture.go", "	c.tracker.unscanned = c.marks.rows\n", ""),
-		change("marks", "a marked row does not wait for its turn", "TestMarksGiveTheSameBytes",
-			"ecs/capture_rows.go", "		case c.rates.due(id, col):\n			c.captureRow(id, col, 0)\n		default:", "		case true:\n			c.captureRow(id, col, 0)\n		default:"),
+		change("marks", "a marked row that is not due is forgotten", "TestMarksGiveTheSameBytes",
+			"ecs/capture_rows.go", "		if !c.captureDue(id, col, 0) {\n			c.rates.deferRow(id, col.row)\n		}\n		col.unbind()", "		c.captureDue(id, col, 0)\n		col.unbind()"),
 		change("marks", "a write of the first rate comes after the rows that wait for it", "TestTheFirstRateCountsAtOnce",
 			"ecs/capture_rows.go", "	slices.SortStableFunc(t.columns, func(x, y column) int { return int(y.control) - int(x.control) })\n", ""),
 	}

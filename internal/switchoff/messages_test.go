@@ -53,7 +53,7 @@ func messages() []mutation {
 		change("messages", "a stage without a queue is not asked what was deferred", "TestDeferredUntilTheEntityIsThere",
 			"message/drain.go", "len(q.items)+len(in.waiting)+len", "len(q.items)+len"),
 		testedIn(".", change("messages", "what waits for its pace is not asked for where nothing is put", "TestPutKeepsToThePaceOfCaptures",
-			"internal/worldless/entities.go", "if len(p.late)+len(p.anew) > 0 {", "if len(p.anew) > 0 {")),
+			"internal/worldless/entities.go", "	if len(e.late) > 0 {", "	if len(e.late) < 0 {")),
 		change("messages", "a packet size changes under messages that wait", "TestPacketSizeRefuses",
 			"internal/link/link.go", "if !l.Outgoing.SetPacketSize(n) {", "if !l.Outgoing.SetPacketSize(n) && false {").inFolder("."),
 		change("messages", "a group has to fit the server's packets alone", "TestGroupTooLargeForTheSmallerPacketsOfOneClient",

@@ -22,7 +22,7 @@ func groupsAndSight() []mutation {
 		change("budget", "unlucky pivots are gone on with", "TestSelectTopSortsWhereItsPivotsAreUnlucky",
 			"snapshot/priority.go", "const mostLooks = 8", "const mostLooks = 1000"),
 		change("groups", "members have their turns by themselves", "TestMembersOfAGroupHaveTheirTurnsTogether",
-			"ecs/capture_rows.go", "p.store.Turn(id, every, p.before, p.now)", "(p.now+tick.Tick(id.Index))/every != (p.before+tick.Tick(id.Index))/every"),
+			"snapshot/control.go", "s.Turn(id, every, before, s.tick)", "(s.tick+tick.Tick(id.Index))/every != (before+tick.Tick(id.Index))/every").inFolder("ecs"),
 
 		change("groups", "hidden members make one too large", "TestGroupIsWholeIfItsVisiblePartFits",
 			"snapshot/groups.go", "if !v.visible.has(index) {", "if false {"),
