@@ -11,8 +11,7 @@
 //
 //   - conn.go: Conn, Stats
 //   - reader.go: the reading goroutine and the queue to Receive
-//   - send_unix.go, sendto_unix.go, send_other.go: send one datagram without blocking
-//   - volley_linux.go, volley_other.go, sendmmsg_linux_amd64.go, sendmmsg_linux_arm64.go: send many runs in one call (sendmmsg)
+//   - send_unix.go, send_other.go: send without blocking
 //   - offload_linux.go, offload_other.go: several datagrams in one read or write (GRO, GSO)
 //   - whole_linux.go, whole_other.go: forbid IP fragmentation
 package udp
