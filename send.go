@@ -17,8 +17,8 @@ import (
 // Send sends a message from a server, a client, or the end that a handler was given. (The methods Server.Send and Client.Send
 // are steps of the frame, which the systems call.) It leaves at the end of the frame, if the budget allows. Its registration
 // sets its delivery; the last arguments change that for this message. m is not kept. The
-// receiver takes 1024 unreliable messages and 256 KiB of them in one of its frames (its Config.QueuePerSender and
-// QueueSenderBytes) and drops the rest, without an error here; a server closes a client that continues so, a client no server. A
+// receiver takes 1024 unreliable messages and 256 KiB of them in one of its frames (its Config.QueuePerSender)
+// and drops the rest, without an error here; a server closes a client that continues so, a client no server. A
 // message to several is encoded once. Send allocates nothing once warm.
 //
 // A message about an entity that is dead, or that a client may not see, is not sent to that client. With ToAll and
