@@ -274,15 +274,6 @@ func (o *Outgoing) Unconfirmed() int { return o.reliable.unconfirmed }
 // t is the tick that the receiver waits for, as far as this end knows. The receiver may store messages until their tick
 // and then has no credit to grant. That does not count as blocked, if it has acknowledged all that was sent.
 func (o *Outgoing) Blocked(now time.Duration, t tick.Tick) time.Duration {
-	if o.reliable.unconfirmed == 0 { // as in most games' ticks
-		o.blocked = false
-		return 0
-	}
-	return o.blockedFor(now, t)
-}
-
-// blockedFor is Blocked if there are reliable messages that are not acknowledged.
-func (o *Outgoing) blockedFor(now time.Duration, t tick.Tick) time.Duration {
 	why := o.reliable.blocked()
 	if why == blockNone || why == blockCredit && t < o.reliable.heldUntil && o.reliable.underway == 0 {
 		o.blocked = false

@@ -16,9 +16,6 @@ type Config struct {
 	MaxDatagram int // maximum size of a datagram in bytes, at most transport.MaxDatagram; default 2048
 	ReadBuffer  int // requested size of the kernel's receive buffer in bytes; it may grant less; default 1 MiB
 	WriteBuffer int // requested size of the kernel's send buffer in bytes; it may grant less; default 1 MiB
-	// Fragments allows IP fragmentation, for games with a Config.PacketSize above 1472. By default a datagram that is too large
-	// for a path is lost, and sessions find the right size. The setting works on Linux only; elsewhere the system decides.
-	Fragments bool
 
 	single bool // for tests: one datagram per read, as on kernels without GRO
 }
@@ -114,9 +111,7 @@ func Listen(addr string, config Config) (*Conn, error) {
 		_ = socket.Close()
 		return nil, fmt.Errorf("udp: %w", err)
 	}
-	if !config.Fragments {
-		keepWhole(socket)
-	}
+	keepWhole(socket)
 	c.coalesced = !config.single && coalesce(socket)
 	go c.read()
 	return c, nil
