@@ -202,7 +202,7 @@ func (c *Client) sendToServer() {
 			f()
 		}
 		if session := c.sessionAtHost(); session != nil {
-			c.handSections(&c.link, nil, session, c.agreed.PacketSize)
+			c.passSections(&c.link, nil, session, c.agreed.PacketSize)
 		}
 		return
 	}

@@ -311,12 +311,12 @@ func (c *endpointCore) endName() string {
 // connection is a link with the state that the game's messages need.
 type connection struct {
 	link.Link
-	near   *endpointCore   // The other end, if it is in this process; else nil. Such a link sends no packets. A recorded player's end has no inbound.
-	held   *held.Queue     // Messages that wait for their entity; nil if the other end is in this process.
-	older  *registry.Older // The protocol of the session, if it is an older build's.
-	handed uint64          // The number of sections passed to an end in this process.
-	config *Config
-	stats  *Stats
+	loopback *endpointCore   // The other end, if it is in this process; else nil. Such a link sends no packets. A recorded player's end has no inbound.
+	held     *held.Queue     // Messages that wait for their entity; nil if the other end is in this process.
+	older    *registry.Older // The protocol of the session, if it is an older build's.
+	passed   uint64          // The number of sections passed to an end in this process.
+	config   *Config
+	stats    *Stats
 }
 
 // newConnection makes a connection that is not started. The arguments belong to its end.
@@ -326,14 +326,14 @@ func newConnection(frame *tick.Frame, config *Config, out *outbox.Buffer, stats 
 
 // start begins a new connection.
 func (l *connection) start(address transport.Addr, conn *peer.Conn, remote wire.ClientID, pool *peer.Pool, seed peer.SkipSeed) {
-	l.near, l.held, l.older = nil, nil, nil
+	l.loopback, l.held, l.older = nil, nil, nil
 	l.Start(l.config.link(), address, conn, remote, pool, seed)
 }
 
 // setPacketSize implements SetPacketSize of both ends.
 func (l *connection) setPacketSize(n int) error {
 	switch {
-	case l.near != nil:
+	case l.loopback != nil:
 		return nil
 	case n < MinPacketSize || n > l.config.PacketSize:
 		return &PacketSizeError{Size: n, Min: MinPacketSize, Max: l.config.PacketSize}

@@ -193,7 +193,7 @@ func (m *RawMessage) Send(to *Session, about NetworkID, body []byte) error {
 	if !about.IsZero() {
 		p.Flags, p.Entity = wire.FlagEntity, about
 	}
-	if to.link.near != nil {
+	if to.link.loopback != nil {
 		return to.link.handBytes(0, &p, body)
 	}
 	return to.server.push(&to.link, m.Name, &p, body)
@@ -371,8 +371,8 @@ func refuse(ctx *Context, reason error) {
 	if err != nil {
 		return
 	}
-	if l.near != nil {
-		l.near.refused(ctx.Call, ctx.Local, reason.Error())
+	if l.loopback != nil {
+		l.loopback.refused(ctx.Call, ctx.Local, reason.Error())
 		return
 	}
 	c.postRefusal(l, peer.Post{Stage: ctx.Stage, Channel: ctx.Channel, Call: ctx.Call}, reason)

@@ -91,7 +91,7 @@ type doorSessions Server
 
 // forDoor returns a session as the Door sees it: none for a client in this process.
 func (c *Session) forDoor() handshake.Session {
-	if c == nil || c.link.near != nil {
+	if c == nil || c.link.loopback != nil {
 		return handshake.Session{}
 	}
 	s := c.joined

@@ -50,11 +50,11 @@ func Host(s *Server, c *Client) error {
 	if err != nil {
 		return err
 	}
-	l := s.openNear(&Session{id: s.door.LastID + 1}, &c.endpointCore, seed)
+	l := s.openLoopback(&Session{id: s.door.LastID + 1}, &c.endpointCore, seed)
 	c.host, c.agreed, c.state, c.id = s, s.config, Connected, l.id
 	c.replica, c.back = nil, heldState{}
 	c.link.start(l.link.Address, peer.NewConn(s.config.conn(0, 0)), 0, c.pool, seed)
-	c.link.near = &s.endpointCore
+	c.link.loopback = &s.endpointCore
 	c.inbound.SetLocal(c.id)
 	c.inbound.Due(c.due())
 	c.up = upstream{}
@@ -72,13 +72,13 @@ func Host(s *Server, c *Client) error {
 	return nil
 }
 
-// openNear makes the session of a client without packets.
-func (s *Server) openNear(c *Session, near *endpointCore, seed peer.SkipSeed) *Session {
+// openLoopback makes the session of a client without packets.
+func (s *Server) openLoopback(c *Session, other *endpointCore, seed peer.SkipSeed) *Session {
 	s.door.LastID = max(s.door.LastID, c.id)
 	c.state, c.server, c.recaller.session = connected, s, c
 	c.link = newConnection(&s.frame, &s.config, &s.out, &s.stats, &s.counters)
 	c.link.start(c.link.Address, peer.NewConn(s.config.conn(0, 0)), c.id, s.pool, seed)
-	c.link.near = near
+	c.link.loopback = other
 	s.counts[connected]++
 	s.byID[c.id] = c
 	s.sessions = append(s.sessions, c)
@@ -127,7 +127,7 @@ func (s *Server) AddRecordedPlayer(id ClientID) (*Session, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := s.openNear(&Session{id: id, recorded: true}, new(endpointCore), seed) // An end without an inbound takes nothing.
+	c := s.openLoopback(&Session{id: id, recorded: true}, new(endpointCore), seed) // An end without an inbound takes nothing.
 	s.events.Fire()
 	return c, nil
 }

@@ -331,24 +331,24 @@ func (c *Client) ready(_ wire.ClientID, id wire.NetworkID, state tick.Tick) bool
 
 // hand passes a message to the other end of a link in this process.
 func hand[T any](l *connection, sender wire.ClientID, of *message.Type, codec *message.CodecOf[T], p *peer.Post, m *T) error {
-	if l.near.inbound == nil {
+	if l.loopback.inbound == nil {
 		return nil // The session of a recorded player.
 	}
-	local := nearMessage(p)
-	return message.PostNear(l.near.inbound, l.near.sourceOf(sender), of, codec, &local, m)
+	local := loopbackMessage(p)
+	return message.PostNear(l.loopback.inbound, l.loopback.sourceOf(sender), of, codec, &local, m)
 }
 
 // handBytes is hand for an encoded message.
 func (l *connection) handBytes(sender wire.ClientID, p *peer.Post, body []byte) error {
-	if l.near.inbound == nil {
+	if l.loopback.inbound == nil {
 		return nil
 	}
-	local := nearMessage(p)
-	return l.near.inbound.PushNear(l.near.sourceOf(sender), &local, body)
+	local := loopbackMessage(p)
+	return l.loopback.inbound.PushNear(l.loopback.sourceOf(sender), &local, body)
 }
 
-// nearMessage returns a message in the form for an end in this process.
-func nearMessage(p *peer.Post) message.Message {
+// loopbackMessage returns a message in the form for an end in this process.
+func loopbackMessage(p *peer.Post) message.Message {
 	m := message.Message{Type: p.Type, Stage: p.Stage, Channel: p.Channel, Entity: p.Entity, Call: p.Call}
 	m.HasCall = p.Flags&wire.FlagCall != 0
 	if p.Flags&wire.FlagTick != 0 {

@@ -105,7 +105,7 @@ func post[T any](c *endpointCore, to Recipient, m *T, how []How, call callOf) er
 func write[T any](c *endpointCore, l *connection, of *message.Type, codec *message.CodecOf[T], to *held.Envelope, m *T) error {
 	p := &to.Post
 	tapped := c.tapped()
-	if l.near != nil && !tapped {
+	if l.loopback != nil && !tapped {
 		return hand(l, c.inbound.Local().ID(), of, codec, p, m)
 	}
 	if l.older.Lacks(p.Type) {
@@ -151,13 +151,13 @@ func write[T any](c *endpointCore, l *connection, of *message.Type, codec *messa
 func writeHeld[T any](c *endpointCore, l *connection, of *message.Type, codec *message.CodecOf[T], to *held.Envelope, m *T, waits bool) error {
 	buffer := c.borrow(codec.Size())
 	n, err := codec.Encode(c.inbound.Scratch(), buffer, m)
-	if err == nil && l.near == nil && c.server != nil && c.server.namesEarly(to.Type, buffer[:n]) {
-		c.server.awaitBirth(to)
+	if err == nil && l.loopback == nil && c.server != nil && c.server.namesEarly(to.Type, buffer[:n]) {
+		c.server.holdUntilCapture(to)
 		waits = true
 	}
 	switch {
 	case err != nil:
-	case l.near != nil:
+	case l.loopback != nil:
 		err = l.handBytes(c.inbound.Local().ID(), &to.Post, buffer[:n])
 	case waits:
 		err = l.delay(to, of.Name, buffer[:n])
@@ -329,9 +329,9 @@ func (s *Server) sendToMany(to Recipient, of *message.Type, p *held.Envelope, bo
 			case id == 0:
 			case l == nil && !here:
 				first = either(first, ErrNotConnected)
-			case l != nil && (l.link.near != nil) == here:
+			case l != nil && (l.link.loopback != nil) == here:
 				first = either(first, s.sendToOne(l, of, p, body))
-			case l != nil && l.link.near != nil:
+			case l != nil && l.link.loopback != nil:
 				near = true
 			}
 		}
@@ -341,8 +341,8 @@ func (s *Server) sendToMany(to Recipient, of *message.Type, p *held.Envelope, bo
 		if l.state != connected || (to.kind == toAllBut && l.id == to.client()) || (to.kind == toSeers && !s.maySee(l, to.entity())) {
 			continue
 		}
-		if (l.link.near != nil) != here {
-			near = near || l.link.near != nil
+		if (l.link.loopback != nil) != here {
+			near = near || l.link.loopback != nil
 			continue
 		}
 		err := s.sendToOne(l, of, p, body)
@@ -447,10 +447,10 @@ func (s *Server) sendToOne(c *Session, of *message.Type, to *held.Envelope, body
 		return ErrNotVisible
 	}
 	early := s.namesEarly(p.Type, body)
-	if !early || c.link.near != nil {
+	if !early || c.link.loopback != nil {
 		body = s.unseen(c, p.Type, body)
 	}
-	if c.link.near != nil {
+	if c.link.loopback != nil {
 		return c.link.handBytes(0, p, body)
 	}
 	if c.link.older.Lacks(p.Type) {
@@ -459,7 +459,7 @@ func (s *Server) sendToOne(c *Session, of *message.Type, to *held.Envelope, body
 	var err error
 	waits := s.holdsBack(&c.link, to)
 	if early {
-		s.awaitBirth(to)
+		s.holdUntilCapture(to)
 	}
 	if waits || early {
 		err = c.link.delay(to, of.Name, body)
@@ -506,8 +506,8 @@ func (s *Server) namesEarly(kind wire.MessageType, body []byte) bool {
 	return false
 }
 
-// awaitBirth holds a message back until the next capture, since it refers to an entity that is not captured yet.
-func (s *Server) awaitBirth(p *held.Envelope) { p.AsOf = max(p.AsOf, s.nextCapture(s.store.Tick())) }
+// holdUntilCapture holds a message back until the next capture, since it refers to an entity that is not captured yet.
+func (s *Server) holdUntilCapture(p *held.Envelope) { p.AsOf = max(p.AsOf, s.nextCapture(s.store.Tick())) }
 
 // MayConcern reports whether a message of a client may name an entity: it is alive and the client may see it. A message about
 // any other entity never waits for it. Stats.NotVisible counts refusals.
@@ -562,7 +562,7 @@ func (s *Server) unseen(c *Session, kind wire.MessageType, body []byte) []byte {
 	hidden := false
 	for _, lane := range plan.Refs() {
 		id := wire.NetworkID{Index: row[lane], Generation: row[lane+1]}
-		if id.Generation != 0 && !s.sees(c, id) && (c.link.near == nil || !s.store.Reserved(id)) {
+		if id.Generation != 0 && !s.sees(c, id) && (c.link.loopback == nil || !s.store.Reserved(id)) {
 			row[lane], row[lane+1] = 0, 0
 			hidden = true
 		}

@@ -574,7 +574,7 @@ func (s *Server) SetOpen(open bool) {
 // Alone reports whether no client of another process is connected, or is still being told that its connection is over.
 func (s *Server) Alone() bool {
 	for _, c := range s.sessions {
-		if c.link.near == nil && c.state != gone {
+		if c.link.loopback == nil && c.state != gone {
 			return false
 		}
 	}

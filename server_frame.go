@@ -272,10 +272,10 @@ func (s *Server) prepareTick(c *Session) (due bool) {
 	if c.state != connected {
 		return false
 	}
-	if c.link.near != nil {
+	if c.link.loopback != nil {
 		s.observe(c) // Its view is updated all the same.
 		if s.frame.Due {
-			s.handSections(&c.link, c, nil, s.config.PacketSize)
+			s.passSections(&c.link, c, nil, s.config.PacketSize)
 		}
 		return false
 	}
@@ -440,7 +440,7 @@ func (s *Server) expire() {
 	}
 	for _, c := range s.sessions {
 		switch {
-		case c.link.near != nil:
+		case c.link.loopback != nil:
 		case c.state == connected && s.frame.Now-c.link.ReceivedAt >= s.config.SilenceTimeout:
 			s.stats.SilenceTimeouts++
 			s.end(c, &peer.Error{Reason: peer.ReasonTimeout}, closeTold)

@@ -97,7 +97,7 @@ func (c *Session) ID() ClientID { return c.id }
 func (c *Session) Server() *Server { return c.server }
 
 // Local reports whether the client runs in this process, as the player of a host: no packets are sent to it.
-func (c *Session) Local() bool { return c.link.near != nil }
+func (c *Session) Local() bool { return c.link.loopback != nil }
 
 // Connected reports whether the client is connected. It is false while messages of a client that has closed are still handled.
 func (c *Session) Connected() bool { return c.state == connected }
@@ -130,7 +130,7 @@ func (c *Session) View() *snapshot.View {
 // the Presented hook of an extension, such as package input, or else by the newest tick that it acknowledged. It may be any
 // time. It returns false if that is not known.
 func (c *Session) Presented(at Tick) (tick.Time, bool) {
-	if c.link.near != nil && !c.Recorded() { // A host shows the world itself.
+	if c.link.loopback != nil && !c.Recorded() { // A host shows the world itself.
 		return c.server.store.Tick().Begin(), true
 	}
 	for _, presented := range c.server.hooks.presented {

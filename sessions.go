@@ -82,7 +82,7 @@ func (s *Server) end(c *Session, reason *peer.Error, how closeMode) {
 	s.homes.Leave(&c.link.Link)
 	s.door.Leave(c.forDoor(), c.id, reason)
 	s.leaveInterest(c.id)
-	if how == closeFlushed && c.state == connected && c.link.near == nil {
+	if how == closeFlushed && c.state == connected && c.link.loopback == nil {
 		s.releaseLast(&c.link, c)
 	}
 	s.forget(c)
@@ -90,9 +90,9 @@ func (s *Server) end(c *Session, reason *peer.Error, how closeMode) {
 	c.view = nil
 	c.link.dropHeld()
 	s.forgetMessages(&c.link)
-	if c.link.near != nil && c.state == connected {
+	if c.link.loopback != nil && c.state == connected {
 		if !c.Recorded() {
-			c.link.near.client.unhost(reason)
+			c.link.loopback.client.unhost(reason)
 		}
 		how = closeQuiet
 	}

@@ -79,7 +79,7 @@ func groupsAndSight() []mutation {
 		change("sight", "what is hidden before the first packet is shown", silent,
 			"snapshot/visibility.go", "case v.Visible(id):\n\t\tv.noteHidden(id.Index, true)\n\t\tv.end(id.Index, v.next())", "case v.Visible(id) && v.ack(id.Index).went > 0:\n\t\tv.end(id.Index, v.next())"),
 		change("sight", "a message names an entity that is hidden", "TestMessagesNameOnlyVisibleEntities",
-			"send.go", "if id.Generation != 0 && !s.sees(c, id) && (c.link.near == nil || !s.store.Reserved(id)) {", "if id.Generation != 0 && !s.store.Alive(id) {"),
+			"send.go", "if id.Generation != 0 && !s.sees(c, id) && (c.link.loopback == nil || !s.store.Reserved(id)) {", "if id.Generation != 0 && !s.store.Alive(id) {"),
 		change("sight", "a question about what is hidden is answered otherwise than one about nobody", "TestCase46RepliesTellNothing",
 			"send.go", "may := c != nil && s.sees(c, entity)", "may := c != nil && s.store.Alive(entity)"),
 	}
