@@ -324,7 +324,7 @@ func (c *endpointCore) sendToMany(to Recipient, of *message.Type, p *held.Envelo
 // whether there is one in this process.
 func (s *Server) sendToMany(to Recipient, of *message.Type, p *held.Envelope, body []byte, here bool) (first error, near bool) {
 	if to.kind == toMany {
-		for _, id := range to.many() {
+		for _, id := range to.list {
 			switch l := s.client(id); {
 			case id == 0:
 			case l == nil && !here:
@@ -507,7 +507,9 @@ func (s *Server) namesEarly(kind wire.MessageType, body []byte) bool {
 }
 
 // holdUntilCapture holds a message back until the next capture, since it refers to an entity that is not captured yet.
-func (s *Server) holdUntilCapture(p *held.Envelope) { p.AsOf = max(p.AsOf, s.nextCapture(s.store.Tick())) }
+func (s *Server) holdUntilCapture(p *held.Envelope) {
+	p.AsOf = max(p.AsOf, s.nextCapture(s.store.Tick()))
+}
 
 // MayConcern reports whether a message of a client may name an entity: it is alive and the client may see it. A message about
 // any other entity never waits for it. Stats.NotVisible counts refusals.
