@@ -64,7 +64,6 @@ func (s State) String() string {
 // Package systems calls these. [Client.Send] is a step of the frame: a message is sent by the function [Send].
 //
 //   - [Client.BeginFrame], [Client.Receive], [Client.ReceiveAfter], [Client.Applied], [Client.Suspended], [Client.Dispatch], [Client.Send], [Client.Drain], [Client.Tag], [Client.Contain], [Client.ConnectedTo], [Client.Moved]
-//   - [Client.Acked] and [Client.Lost] are for package peer alone.
 //
 // # Methods for extensions
 //
@@ -412,20 +411,25 @@ func (c *Client) finishLeaving() {
 // first. Each connection starts a fresh one.
 func (c *Client) Replica() *Replica { return c.replica }
 
-// Newest is the Replica that decodes the packets. It is Replica, unless an extension holds state back.
-func (c *Client) Newest() *Replica {
-	if c.back.newest != nil {
-		return c.back.newest
+// clientOutcome is a client as peer.Outcome.
+type clientOutcome Client
+
+// Acked implements peer.Outcome.
+func (c *clientOutcome) Acked(seq uint64, _ tick.Tick) {
+	c.sections.acked(nil, seq)
+	if c.sender != nil {
+		c.sender.ackedUpstream(seq, false)
 	}
-	return c.replica
+	c.link.Acked(seq)
 }
 
-// newHeldState makes the held state of a new connection.
-func (c *Client) newHeldState() (h heldState) {
-	if c.hooks.hold != nil {
-		h.newest = replica.New(c.protocol.types.Schema, c.link.older.State(c.agreed.snapshot()), c.replica.Tick())
+// Lost implements peer.Outcome: reliable messages are sent again.
+func (c *clientOutcome) Lost(seq uint64) {
+	c.sections.lost(nil, seq)
+	if c.sender != nil {
+		c.sender.ackedUpstream(seq, true)
 	}
-	return h
+	c.link.Lost(seq)
 }
 
 // closeFor implements endpoint.

@@ -8,7 +8,6 @@ import (
 	"github.com/arche-netcode/netcode/internal/link"
 	"github.com/arche-netcode/netcode/peer"
 	"github.com/arche-netcode/netcode/replica"
-	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/transport"
 )
 
@@ -26,15 +25,6 @@ func (c *Client) BeginFrame(now time.Duration) {
 	for _, f := range c.hooks.beginFrame {
 		f()
 	}
-}
-
-// Dispatch hands the messages that wait for a stage to their handlers, and makes it the stage that the client is in, as
-// Server.Dispatch does.
-func (c *Client) Dispatch(stage Stage) {
-	for _, f := range c.hooks.dispatch {
-		f(stage)
-	}
-	c.inbound.Drain(stage)
 }
 
 // Receive takes one datagram. It keeps nothing of packet. A datagram that is not the server's is counted and dropped.
@@ -65,7 +55,7 @@ func (c *Client) ReceiveAfter(from transport.Addr, packet []byte, waited time.Du
 // receivePacket handles a packet from the server. Either the whole packet takes effect, or none of it does and it is not
 // acknowledged.
 func (c *Client) receivePacket(packet []byte) {
-	in, err := c.link.Conn.Read(packet, c.frame.Now, c)
+	in, err := c.link.Conn.Read(packet, c.frame.Now, (*clientOutcome)(c))
 	if err != nil {
 		c.unreadable(err)
 		return
@@ -172,6 +162,15 @@ func (c *Client) Applied() {
 	}
 }
 
+// Dispatch hands the messages that wait for a stage to their handlers, and makes it the stage that the client is in, as
+// Server.Dispatch does.
+func (c *Client) Dispatch(stage Stage) {
+	for _, f := range c.hooks.dispatch {
+		f(stage)
+	}
+	c.inbound.Drain(stage)
+}
+
 // Send ends a frame: it sends Hello while connecting, and else builds the packets that the budget allows: messages in every
 // frame. They wait for Drain. It is a step of the frame, which the systems call: a message is sent by the function netcode.Send.
 func (c *Client) Send() {
@@ -184,7 +183,7 @@ func (c *Client) Send() {
 	case Closing:
 		if c.leaving {
 			c.finishLeaving()
-		} else if c.link.ContinueClose(c) {
+		} else if c.link.ContinueClose((*clientOutcome)(c)) {
 			c.drop()
 		}
 	}
@@ -196,9 +195,6 @@ func (c *Client) Send() {
 	c.events.Fire()
 }
 
-// Drain hands out the datagrams that wait to be sent, in order. A packet is good until the function returns.
-func (c *Client) Drain(send func(to transport.Addr, packet []byte)) { c.out.Drain(send) }
-
 // sendToServer sends the packets of this frame to the server.
 func (c *Client) sendToServer() {
 	if c.host != nil {
@@ -206,7 +202,7 @@ func (c *Client) sendToServer() {
 			f()
 		}
 		if session := c.sessionAtHost(); session != nil {
-			c.handSections(&c.link, nil, session, c.agreed.PacketSize)
+			c.passSections(&c.link, nil, session, c.agreed.PacketSize)
 		}
 		return
 	}
@@ -223,7 +219,7 @@ func (c *Client) sendToServer() {
 	c.link.Refill()
 	first := c.link.Conn.Next()
 	if c.frame.Due {
-		c.link.Conn.DetectLost(c.frame.Now, c)
+		c.link.Conn.DetectLost(c.frame.Now, (*clientOutcome)(c))
 		if epoch, want := c.Newest().WantResync(); want { // The server sends all state again.
 			c.link.SendResync(epoch)
 		}
@@ -267,65 +263,5 @@ func (c *Client) maxSilence() (every time.Duration) {
 	return c.agreed.KeepAlive
 }
 
-// Acked implements peer.Outcome.
-func (c *Client) Acked(seq uint64, sentAt tick.Tick) {
-	c.sections.acked(nil, seq)
-	if c.sender != nil {
-		c.sender.ackedUpstream(seq, false)
-	}
-	c.link.Acked(seq)
-}
-
-// Lost implements peer.Outcome: reliable messages are sent again.
-func (c *Client) Lost(seq uint64) {
-	c.sections.lost(nil, seq)
-	if c.sender != nil {
-		c.sender.ackedUpstream(seq, true)
-	}
-	c.link.Lost(seq)
-}
-
-// heldState is the state that an extension holds back from a client's world: see ClientHooks.HoldState.
-type heldState struct {
-	newest    *replica.Replica // Decodes the packets; nil: Client.Replica decodes them.
-	complete  tick.Tick        // Client.Replica has all state of this tick.
-	suspended bool
-}
-
-// ShowState reads into Replica a payload that ClientHooks.HoldState was given. Those of the ticks before it must have been shown
-// before, as far as they came.
-func (c *Client) ShowState(payload []byte) {
-	t := replica.PayloadTick(payload, c.replica.Tick())
-	c.replica.Follow(c.back.newest, min(t, c.replica.Tick()))
-	if err := c.replica.Read(payload); err != nil { // The two replicas must be equal: request all state again.
-		c.stats.LostBaselines++
-		c.back.newest.Lose()
-		return
-	}
-	c.applied = false
-	c.time.Shown.Arrive(t, c.time.Raw)
-	for _, f := range c.hooks.read {
-		f()
-	}
-}
-
-// ShownUpTo tells that Replica has what came of the ticks up to one: whatever is known of these ticks holds for Replica too. complete
-// tells that nothing is missing as of that tick.
-func (c *Client) ShownUpTo(t Tick, complete bool) {
-	if c.back.newest == nil {
-		return
-	}
-	if c.replica.Follow(c.back.newest, t); complete {
-		c.back.complete = t
-	}
-}
-
-// CompleteTick returns the newest complete tick, as an extension that holds state back tells it: Replica lacks nothing of that tick.
-// held is false where no extension holds state back.
-func (c *Client) CompleteTick() (t Tick, held bool) { return c.back.complete, c.back.newest != nil }
-
-// Suspend makes the systems leave the client's world as it is, or not any more: while Replica has a part of the state of a tick.
-func (c *Client) Suspend(on bool) { c.back.suspended = on }
-
-// Suspended reports whether the systems must leave the client's world as it is.
-func (c *Client) Suspended() bool { return c.back.suspended }
+// Drain hands out the datagrams that wait to be sent, in order. A packet is good until the function returns.
+func (c *Client) Drain(send func(to transport.Addr, packet []byte)) { c.out.Drain(send) }

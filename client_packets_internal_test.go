@@ -100,7 +100,7 @@ func (k *packetsPair) open(t testing.TB) {
 	c.BeginFrame(k.now)
 	k.in, k.content = k.in[:0], k.content[:0]
 	for _, packet := range k.packets {
-		in, err := c.link.Conn.Read(packet, c.frame.Now, c)
+		in, err := c.link.Conn.Read(packet, c.frame.Now, (*clientOutcome)(c))
 		found, reason := c.judgePacket(&c.link, &in)
 		if err != nil || reason != nil { // require would take longer than what is measured
 			t.Fatal(err, reason)

@@ -86,14 +86,12 @@ type Config struct {
 	HistoryBytes int
 	NoRepeat     bool // Do not spend idle ticks on repeating what is not confirmed yet. Server only.
 
-	// QueuePerStage bounds the received messages that wait for one stage; default 512 for each of Clients, at least 32768. Where that
-	// is full an equal share of it is everyone's own. Who has more makes room: of unreliable messages the oldest is dropped, and where
-	// there are only reliable ones the connection of whoever has the most ends.
-	QueuePerStage    int
-	QueueBytes       int // Bytes of received messages in one frame, of which all have equal shares of half; default: what the quotas and the credit of all Clients allow.
-	QueuePerSender   int // Unreliable messages taken from one sender in a frame; default 1024, beyond that they are dropped.
-	QueueSenderBytes int // Bytes of unreliable messages taken from one sender in a frame; default 256 KiB, as above.
-	// FloodFrames is the number of frames beyond one of these two, less those in which it sent and stayed below, that a client has until it
+	// QueuePerSender bounds the unreliable messages that are taken from one sender in a frame; default 1024, and 256 KiB of them. Beyond
+	// that they are dropped. 512 messages for each of Clients, at least 32768, may wait for one stage. Where that is full an equal
+	// share of it is everyone's own. Who has more makes room: of unreliable messages the oldest is dropped, and where there are only
+	// reliable ones the connection of whoever has the most ends. The bytes of received messages in one frame are bounded alike.
+	QueuePerSender int
+	// FloodFrames is the number of frames beyond QueuePerSender or its bytes, less those in which it sent and stayed below, that a client has until it
 	// is closed; default 64. Server only.
 	FloodFrames   int
 	OutboxBytes   int // Bytes of unreliable messages that wait to be sent to one peer; default 64 KiB, beyond that sending fails.
@@ -172,10 +170,7 @@ func (c Config) withDefaults() Config {
 	c.SentPackets = cmp.Or(c.SentPackets, 1024)
 	c.SendBudget = cmp.Or(c.SendBudget, 64<<10)
 	c.HistoryBytes = cmp.Or(c.HistoryBytes, 128<<20)
-	c.QueuePerStage = cmp.Or(c.QueuePerStage, max(32768, 512*c.Clients))
 	c.QueuePerSender = cmp.Or(c.QueuePerSender, 1024)
-	c.QueueSenderBytes = cmp.Or(c.QueueSenderBytes, 256<<10)
-	c.QueueBytes = cmp.Or(c.QueueBytes, min(max(16<<20, (c.Clients+1)*(c.QueueSenderBytes+c.QueueSenderBytes/2+peer.InitialCredit)), 1<<30))
 	c.FloodFrames = cmp.Or(c.FloodFrames, 64)
 	c.OutboxBytes = cmp.Or(c.OutboxBytes, 64<<10)
 	c.ReliableBytes = cmp.Or(c.ReliableBytes, 256<<10)
@@ -219,10 +214,7 @@ func (c Config) check() error {
 		{"Entities", c.Entities, 1, c.MaxEntities},
 		{"SentPackets", c.SentPackets, 64, 1 << 14},
 		{"HistoryBytes", c.HistoryBytes, 1 << 16, 1<<31 - 1},
-		{"QueuePerStage", c.QueuePerStage, 1, 1 << 24},
 		{"QueuePerSender", c.QueuePerSender, 1, 1 << 24},
-		{"QueueBytes", c.QueueBytes, MaxPacketSize, 1 << 30},
-		{"QueueSenderBytes", c.QueueSenderBytes, 1, 1 << 30},
 		{"FloodFrames", c.FloodFrames, 1, 1 << 20},
 		{"OutboxBytes", c.OutboxBytes, MinPacketSize, 1 << 30},
 		{"ReliableBytes", c.ReliableBytes, MinPacketSize, 1 << 30},
@@ -271,10 +263,15 @@ func (c Config) snapshot() snapshot.Config {
 	}
 }
 
-// queues returns the bounds of received messages, for a number of other ends.
+// queueSenderBytes bounds the bytes of unreliable messages that are taken from one sender in a frame.
+const queueSenderBytes = 256 << 10
+
+// queues returns the bounds of received messages, for a number of other ends. The bytes of a frame are what the quotas and the
+// credit of all clients allow.
 func (c Config) queues(others int) message.Limits {
 	return message.Limits{
-		PerStage: c.QueuePerStage, Bytes: c.QueueBytes, Sources: others + 1, PerSender: c.QueuePerSender, SenderBytes: c.QueueSenderBytes,
+		PerStage: max(32768, 512*c.Clients), Bytes: min(max(16<<20, (c.Clients+1)*(queueSenderBytes*3/2+peer.InitialCredit)), 1<<30), Sources: others + 1,
+		PerSender: c.QueuePerSender, SenderBytes: queueSenderBytes,
 		Deferred: c.Deferred, DeferredBytes: c.DeferredBytes, DeferredTime: c.DeferredTime, Nested: c.Nested,
 	}
 }

@@ -298,7 +298,7 @@ type connection struct {
 	loopback *endpointCore   // The other end, if it is in this process; else nil. Such a link sends no packets. A recorded player's end has no inbound.
 	held     *held.Queue     // Messages that wait for their entity; nil if the other end is in this process.
 	older    *registry.Older // The protocol of the session, if it is an older build's.
-	handed   uint64          // The number of sections passed to an end in this process.
+	passed   uint64          // The number of sections passed to an end in this process.
 	config   *Config
 	stats    *Stats
 }

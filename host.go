@@ -50,7 +50,7 @@ func Host(s *Server, c *Client) error {
 	if err != nil {
 		return err
 	}
-	l := s.openLocal(&Session{id: s.door.LastID + 1}, &c.endpointCore, seed)
+	l := s.openLoopback(&Session{id: s.door.LastID + 1}, &c.endpointCore, seed)
 	c.host, c.agreed, c.state, c.id = s, s.config, Connected, l.id
 	c.replica, c.back = nil, heldState{}
 	c.link.start(l.link.Address, peer.NewConn(s.config.conn(0, 0)), 0, c.pool, seed)
@@ -72,13 +72,13 @@ func Host(s *Server, c *Client) error {
 	return nil
 }
 
-// openLocal makes the session of a client without packets.
-func (s *Server) openLocal(c *Session, loopback *endpointCore, seed peer.SkipSeed) *Session {
+// openLoopback makes the session of a client without packets.
+func (s *Server) openLoopback(c *Session, other *endpointCore, seed peer.SkipSeed) *Session {
 	s.door.LastID = max(s.door.LastID, c.id)
 	c.state, c.server, c.recaller.session = connected, s, c
 	c.link = newConnection(&s.frame, &s.config, &s.out, &s.stats, &s.counters)
 	c.link.start(c.link.Address, peer.NewConn(s.config.conn(0, 0)), c.id, s.pool, seed)
-	c.link.loopback = loopback
+	c.link.loopback = other
 	s.counts[connected]++
 	s.byID[c.id] = c
 	s.sessions = append(s.sessions, c)
@@ -127,7 +127,7 @@ func (s *Server) AddRecordedPlayer(id ClientID) (*Session, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := s.openLocal(&Session{id: id, recorded: true}, new(endpointCore), seed) // An end without an inbound takes nothing.
+	c := s.openLoopback(&Session{id: id, recorded: true}, new(endpointCore), seed) // An end without an inbound takes nothing.
 	s.events.Fire()
 	return c, nil
 }

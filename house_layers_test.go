@@ -19,7 +19,7 @@ import (
 // rootLayers lists the files of the root from the bottom to the top, as doc.go does: a file calls those of its own layer and of lower ones.
 func rootLayers() [][]string {
 	return [][]string{
-		{"config.go", "errors.go", "protocol.go", "stats.go", "unsafe.go"},
+		{"config.go", "errors.go", "protocol.go", "stats.go"},
 		{"endpoint.go", "handle.go", "held_messages.go", "incoming.go", "posted.go", "recipient.go", "sections.go", "send.go", "session.go", "spawn.go", "upstream.go", "visibility.go"},
 		{"client.go", "client_time.go", "extension.go", "handshake.go", "host.go", "server.go", "sessions.go"},
 		{"client_frame.go", "executor.go", "server_frame.go"},

@@ -43,7 +43,7 @@ func (c *endpointCore) tellPosted(to Recipient, p *held.Envelope, body []byte) {
 	case toSeers:
 		m.Seers = to.entity()
 	case toMany:
-		m.Clients = append(m.Clients, to.many()...)
+		m.Clients = append(m.Clients, to.list...)
 	default:
 		m.Clients = append(m.Clients, to.client())
 	}

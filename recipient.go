@@ -10,10 +10,10 @@ import (
 
 // Recipient is the receivers of a message. Its values are made by To, ToMany, ToAll, ToAllBut, ToOwner, ToSeers, ToServer and
 // ToSelf; the zero value is nobody.
-type Recipient struct { // Small enough for Go to pass it in registers.
-	who  uint64         // A client, an entity, or the length of the list.
-	list *wire.ClientID // Of toMany; nil without any.
+type Recipient struct {
 	kind recipientKind
+	who  uint64          // A client or an entity.
+	list []wire.ClientID // Of toMany.
 }
 
 type recipientKind uint8
@@ -34,7 +34,7 @@ func To(client ClientID) Recipient { return Recipient{kind: toOne, who: uint64(c
 
 // ToMany is each client of a list. The sending end's own id in it is left out, so that a host may use any list as it is. The
 // list is read before Send returns and not kept.
-func ToMany[S ~[]ClientID](clients S) Recipient { return listOf(clients) }
+func ToMany[S ~[]ClientID](clients S) Recipient { return Recipient{kind: toMany, list: clients} }
 
 // ToAll is every connected client.
 func ToAll() Recipient { return Recipient{kind: toAll} }

@@ -134,16 +134,16 @@ func (s *sections) lost(to *Session, packet uint64) {
 	}
 }
 
-// handSections passes the due sections to an end in this process. to and from are the session at the end that has one.
-func (c *endpointCore) handSections(l *connection, to, from *Session, size int) {
+// passSections passes the due sections to an end in this process. to and from are the session at the end that has one.
+func (c *endpointCore) passSections(l *connection, to, from *Session, size int) {
 	for i := range c.sections.out {
 		section := &c.sections.out[i]
 		if !section.Due(to, false) {
 			continue
 		}
 		room := c.borrow(size)
-		n, number := section.Write(to, room[:size], l.handed), l.handed
-		l.handed++
+		n, number := section.Write(to, room[:size], l.passed), l.passed
+		l.passed++
 		if other := l.loopback.sections.in[section.kind]; n > 0 && other != nil && other.Check(from, room[:n]) == nil {
 			other.Take(from, room[:n])
 		}

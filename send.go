@@ -16,8 +16,8 @@ import (
 // Send sends a message from a server, a client, or the end that a handler was given. (The methods Server.Send and Client.Send
 // are steps of the frame, which the systems call.) It leaves at the end of the frame, if the budget allows. Its registration
 // sets its delivery; the last arguments change that for this message. m is not kept. The
-// receiver takes 1024 unreliable messages and 256 KiB of them in one of its frames (its Config.QueuePerSender and
-// QueueSenderBytes) and drops the rest, without an error here; a server closes a client that continues so, a client no server. A
+// receiver takes 1024 unreliable messages and 256 KiB of them in one of its frames (its Config.QueuePerSender)
+// and drops the rest, without an error here; a server closes a client that continues so, a client no server. A
 // message to several is encoded once. Send allocates nothing once warm.
 //
 // A message about an entity that is dead, or that a client may not see, is not sent to that client. With ToAll and
@@ -120,7 +120,7 @@ func (c *endpointCore) sendToOne(l *connection, of *message.Type, p *held.Envelo
 	}
 	waits := c.holdsBack(l, p)
 	if s != nil && s.namesEarly(p.Type, body) {
-		s.awaitBirth(p)
+		s.holdUntilCapture(p)
 		waits = true
 	}
 	if waits {
@@ -270,7 +270,7 @@ func (s *Server) sendToMany(to Recipient, of *message.Type, p *held.Envelope, bo
 // sendToEach sends to the clients of a Recipient in this process, if local, otherwise to the remote ones.
 func (s *Server) sendToEach(to Recipient, of *message.Type, p *held.Envelope, body []byte, local bool) (first error) {
 	if to.kind == toMany {
-		for _, id := range to.many() {
+		for _, id := range to.list {
 			switch l := s.client(id); {
 			case id == 0:
 			case l == nil:

@@ -61,7 +61,7 @@ func (s *Server) ReceiveAfter(from transport.Addr, packet []byte, waited time.Du
 // receivePacket handles a packet from a client. Either the whole packet takes effect, or none of it does and it is not
 // acknowledged.
 func (s *Server) receivePacket(c *Session, packet []byte) {
-	in, err := c.link.Conn.Read(packet, s.frame.Now, (*outcome)(c))
+	in, err := c.link.Conn.Read(packet, s.frame.Now, (*sessionOutcome)(c))
 	if err != nil {
 		s.unreadable(c, err)
 		return
@@ -234,15 +234,6 @@ func (s *Server) sendFrame() {
 	s.events.Fire()
 }
 
-// Drain hands out the datagrams that wait to be sent, in order. A packet is good until the function returns.
-func (s *Server) Drain(send func(to transport.Addr, packet []byte)) { s.out.Drain(send) }
-
-// DrainAll is Drain for a socket that takes several datagrams at once. runs[i] goes to to[i]. It is one packet, or several packets one
-// behind the other, with sizes[i] bytes each; the last packet may be shorter. DrainAll calls send once, or not at all if nothing waits.
-func (s *Server) DrainAll(send func(to []transport.Addr, runs [][]byte, sizes []int)) {
-	s.out.DrainAll(send)
-}
-
 // writeTick sends every client its packets of this frame. It prepares each client, then writes the packets of the due ones,
 // with an Executor those of several at a time.
 func (s *Server) writeTick() {
@@ -284,7 +275,7 @@ func (s *Server) prepareTick(c *Session) (due bool) {
 	if c.link.loopback != nil {
 		s.observe(c) // Its view is updated all the same.
 		if s.frame.Due {
-			s.handSections(&c.link, c, nil, s.config.PacketSize)
+			s.passSections(&c.link, c, nil, s.config.PacketSize)
 		}
 		return false
 	}
@@ -310,7 +301,7 @@ func (s *Server) prepareTick(c *Session) (due bool) {
 		s.door.Welcome(c.forDoor())
 	}
 	c.welcomed = false
-	c.link.Conn.DetectLost(s.frame.Now, (*outcome)(c))
+	c.link.Conn.DetectLost(s.frame.Now, (*sessionOutcome)(c))
 	if c.upstream != nil { // It requests all state of the client again if it lost versions that records are coded against.
 		if epoch, want := c.upstream.WantResync(); want {
 			c.link.SendResync(epoch)
@@ -453,8 +444,17 @@ func (s *Server) expire() {
 		case c.state == connected && s.frame.Now-c.link.ReceivedAt >= s.config.SilenceTimeout:
 			s.stats.SilenceTimeouts++
 			s.end(c, &peer.Error{Reason: peer.ReasonTimeout}, closeTold)
-		case c.state == lingering && c.link.ContinueClose((*outcome)(c)):
+		case c.state == lingering && c.link.ContinueClose((*sessionOutcome)(c)):
 			s.remove(c)
 		}
 	}
+}
+
+// Drain hands out the datagrams that wait to be sent, in order. A packet is good until the function returns.
+func (s *Server) Drain(send func(to transport.Addr, packet []byte)) { s.out.Drain(send) }
+
+// DrainAll is Drain for a socket that takes several datagrams at once. runs[i] goes to to[i]. It is one packet, or several packets one
+// behind the other, with sizes[i] bytes each; the last packet may be shorter. DrainAll calls send once, or not at all if nothing waits.
+func (s *Server) DrainAll(send func(to []transport.Addr, runs [][]byte, sizes []int)) {
+	s.out.DrainAll(send)
 }

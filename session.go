@@ -66,11 +66,11 @@ type sendState struct {
 	stateLeft  bool          // State waited at the end of the last tick: messages wait for the next tick.
 }
 
-// outcome is a session as peer.Outcome.
-type outcome Session
+// sessionOutcome is a session as peer.Outcome.
+type sessionOutcome Session
 
 // Acked implements peer.Outcome: the view records the client's new baselines.
-func (o *outcome) Acked(seq uint64, sentAt tick.Tick) {
+func (o *sessionOutcome) Acked(seq uint64, sentAt tick.Tick) {
 	c := (*Session)(o)
 	if c.view != nil {
 		c.view.Acked(seq)
@@ -81,7 +81,7 @@ func (o *outcome) Acked(seq uint64, sentAt tick.Tick) {
 }
 
 // Lost implements peer.Outcome: the view marks entities to be sent again.
-func (o *outcome) Lost(seq uint64) {
+func (o *sessionOutcome) Lost(seq uint64) {
 	c := (*Session)(o)
 	if c.view != nil {
 		c.view.Lost(seq)

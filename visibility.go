@@ -41,8 +41,10 @@ func (s *Server) namesEarly(kind wire.MessageType, body []byte) bool {
 	return false
 }
 
-// awaitBirth holds a message back until the next capture, since it refers to an entity that is not captured yet.
-func (s *Server) awaitBirth(p *held.Envelope) { p.AsOf = max(p.AsOf, s.nextCapture(s.store.Tick())) }
+// holdUntilCapture holds a message back until the next capture, since it refers to an entity that is not captured yet.
+func (s *Server) holdUntilCapture(p *held.Envelope) {
+	p.AsOf = max(p.AsOf, s.nextCapture(s.store.Tick()))
+}
 
 // MayConcern reports whether a message of a client may name an entity: it is alive and the client may see it. A message about
 // any other entity never waits for it. Stats.NotVisible counts refusals.

@@ -15,7 +15,7 @@ type socket interface {
 type countedSocket struct {
 	socket
 	sent        int64 // datagrams
-	calls       int64 // of Send and SendRun
+	calls       int64 // of Send, and runs of SendAll
 	sentBytes   int64
 	headers     bool  // count headerBytes too, which takes time
 	headerBytes int64 // all that is not a message's payload
@@ -31,8 +31,8 @@ func (c *countedSocket) Send(to transport.Addr, datagram []byte) error {
 	return c.socket.Send(to, datagram)
 }
 
-// SendRun counts the datagrams of a run each.
-func (c *countedSocket) SendRun(to transport.Addr, datagrams []byte, size int) error {
+// sendRun counts the datagrams of a run each.
+func (c *countedSocket) sendRun(to transport.Addr, datagrams []byte, size int) error {
 	c.calls++
 	for rest := datagrams; len(rest) > 0; rest = rest[min(size, len(rest)):] {
 		datagram := rest[:min(size, len(rest))]
@@ -41,9 +41,6 @@ func (c *countedSocket) SendRun(to transport.Addr, datagrams []byte, size int) e
 		if c.headers {
 			c.headerBytes += int64(headersOf(datagram))
 		}
-	}
-	if run, ok := c.socket.(transport.RunSender); ok {
-		return run.SendRun(to, datagrams, size)
 	}
 	for ; len(datagrams) > 0; datagrams = datagrams[min(size, len(datagrams)):] {
 		if err := c.socket.Send(to, datagrams[:min(size, len(datagrams))]); err != nil {
@@ -58,7 +55,7 @@ func (c *countedSocket) SendAll(to []transport.Addr, runs [][]byte, sizes []int)
 	all, ok := c.socket.(transport.BatchSender)
 	if !ok || c.headers {
 		for i := range runs {
-			if fault := c.SendRun(to[i], runs[i], sizes[i]); err == nil && fault != nil {
+			if fault := c.sendRun(to[i], runs[i], sizes[i]); err == nil && fault != nil {
 				failed, err = i, fault
 			}
 		}

@@ -1,8 +1,9 @@
 package peer
 
 import (
+	"cmp"
+	"math"
 	"math/bits"
-	"sort"
 	"time"
 
 	"github.com/arche-netcode/netcode/congestion"
@@ -101,7 +102,6 @@ type Conn struct {
 	config   ConnConfig
 	received received
 	sent     sent
-	acked    recentAcks
 	rtt      roundTrip
 	loss     lossRate
 	lastAck  lastAck
@@ -219,10 +219,6 @@ func (c *Conn) DetectLost(now time.Duration, out Outcome) {
 		c.stats.RingFull++
 	}
 }
-
-// Heard returns the time at which the last packet was accepted, for the silence timeout. any is false if there was
-// none.
-func (c *Conn) Heard() (at time.Duration, any bool) { return c.heard, c.received.any }
 
 // RTT returns the smoothed round-trip time and its smoothed mean deviation. It includes the remote end's wait for its
 // next tick. Both are 0 before the first acknowledgement.
@@ -361,18 +357,16 @@ func (c *Conn) acknowledge(ack wire.Sequence, ackBits uint32, now time.Duration,
 	}
 	from := c.sent.next - 1 - age
 	all := uint64(ackBits)<<1 | 1 // bit n is sequence from-n
-	news := all &^ c.acked.known(from)
-	for rest := news; rest != 0; rest &= rest - 1 {
+	for rest := all; rest != 0; rest &= rest - 1 {
 		if !c.sent.legal(age + uint64(bits.TrailingZeros64(rest))) {
 			return false
 		}
 	}
-	c.acked.add(from, all)
 	var newest *record
 	var newestSequence uint64
-	for news != 0 {
-		n := uint64(bits.Len64(news) - 1) // rising order of sequence
-		news &^= 1 << n
+	for all != 0 {
+		n := uint64(bits.Len64(all) - 1) // rising order of sequence
+		all &^= 1 << n
 		if r := c.applyAck(age+n, now, out); r != nil {
 			newest, newestSequence = r, from-n
 		}
@@ -406,6 +400,114 @@ func (c *Conn) applyAck(age uint64, now time.Duration, out Outcome) *record {
 		out.Acked(c.sent.next-1-age, r.tick)
 	}
 	return r
+}
+
+// SetPacketSize changes the limit of packets that are begun from now on, in bytes.
+func (c *Conn) SetPacketSize(n int) {
+	c.config.PacketSize = min(max(n, MinPacketSize), MaxPacketSize)
+	c.mtu = c.newMTUSearch()
+}
+
+// newMTUSearch returns a search before any probe.
+func (c *Conn) newMTUSearch() mtuSearch {
+	return newMTUSearch(cmp.Or(c.config.BaseSize, c.config.PacketSize), c.config.PacketSize, c.sent.next)
+}
+
+// PathSize returns the size of the largest packet that is known to reach the other end, in bytes: BaseSize at first.
+// Larger packets may be sent, up to SettledSize.
+func (c *Conn) PathSize() int { return c.mtu.size }
+
+// SettledSize returns the size of the largest packet that may reach the other end, in bytes: PathSize, if all larger
+// sizes were tried without success, otherwise the packet size.
+func (c *Conn) SettledSize() int {
+	if c.mtu.settled() {
+		return c.mtu.size
+	}
+	return c.config.PacketSize
+}
+
+// ProbeDue returns the size of the probe to send now, or 0. Begin it with BeginProbe.
+func (c *Conn) ProbeDue(now time.Duration) int { return c.mtu.due(now) }
+
+// AckSize is the largest size of a packet that only acknowledges.
+const AckSize = packetOverhead
+
+// lastAck is the newest packet that only acknowledged, and the sequences that it acknowledged.
+type lastAck struct {
+	packet [AckSize]byte
+	size   int // 0: none
+	newest uint64
+	bits   uint64
+}
+
+// RepeatAck reports whether to repeat the last acknowledgement if there is nothing else to send. Packets of the remote
+// end are lost, so acknowledgements to it are likely to be lost, too. It ends a few ticks after the last received
+// packet.
+func (c *Conn) RepeatAck(now time.Duration) bool {
+	return c.received.lacks() >= minLacking && now-c.heard <= ackAgain*c.config.TickInterval
+}
+
+// AckRepeats returns the number of further packets of a tick that repeat the last acknowledgement. Under high loss few
+// of them arrive, and the remote end then codes its state against older packets.
+func (c *Conn) AckRepeats(now time.Duration) int {
+	if !c.RepeatAck(now) {
+		return 0
+	}
+	return min(c.received.lacks()/lackingPerCopy, mostCopies)
+}
+
+// Again writes the newest packet that only acknowledged into dst, to send it again unchanged, and returns its length.
+// It returns 0 and counts nothing as sent if there is more to acknowledge or dst is shorter than AckSize. The copy
+// keeps its sequence: a new sequence would be one more packet that may be lost, and that the remote end would
+// acknowledge.
+func (c *Conn) Again(dst []byte) int {
+	s := &c.lastAck
+	if len(dst) < AckSize || s.size == 0 || s.newest != c.received.newest || s.bits != c.received.window[0] {
+		return 0
+	}
+	c.stats.Repeated++
+	c.stats.BytesSent += uint64(s.size)
+	return copy(dst, s.packet[:s.size])
+}
+
+// storeAck stores a packet that only acknowledges.
+func (c *Conn) storeAck(packet []byte) {
+	c.lastAck.size = copy(c.lastAck.packet[:], packet)
+	c.lastAck.newest, c.lastAck.bits = c.received.newest, c.received.window[0]
+}
+
+// delayEvery is the time between two packets with an ack delay.
+const delayEvery = time.Second
+
+// ping measures the round trip without the time that packets wait for a frame at the two ends. As in RFC 9000, section
+// 13.2.5, an end sends how long the newest acknowledged packet waited there. It does so in one packet per second, if
+// the packet has space.
+type ping struct {
+	took     time.Duration
+	newestAt time.Duration // arrival time of the newest packet of the other end
+	toldAt   time.Duration
+	told     bool
+}
+
+// tellDelay adds an ack delay to a packet with messages, if the packet has space and the delay fits its field.
+func (c *Conn) tellDelay(b *Builder, now time.Duration) {
+	p := &c.ping
+	delay := max(now-p.newestAt, 0) / wire.AckDelayUnit
+	if !c.received.any || delay > math.MaxUint16 || len(b.buf)+wire.AckDelaySize > b.limit {
+		return
+	}
+	p.told, p.toldAt = true, now
+	b.buf = wire.InsertAckDelay(b.buf, 0, b.first, uint16(delay))
+}
+
+// samplePing uses the ack delay of an accepted packet.
+func (c *Conn) samplePing(in *Incoming) {
+	age := uint64(uint16(wire.Sequence(c.sent.next-1) - in.ack))
+	if age >= uint64(len(c.sent.ring)) || age >= c.sent.next-c.sent.first || c.sent.next-1-age < c.mtu.since {
+		return
+	}
+	took := in.Arrived - c.sent.at(c.sent.next-1-age).at - time.Duration(in.delay)*wire.AckDelayUnit
+	c.ping.took = min(max(took, 0), maxSample)
 }
 
 // Stats counts what happened on one connection since it was opened.
@@ -449,44 +551,4 @@ func (s *Stats) Add(one Stats) {
 	s.Lost += one.Lost
 	s.LateAcks += one.LateAcks
 	s.RingFull += one.RingFull
-}
-
-// MaxBody returns the longest body that Reserve accepts for such a message in an empty queue, in bytes. It returns 0 if
-// it accepts none.
-func (o *Outgoing) MaxBody(p *Post) int {
-	var prefix [maxPrefix]byte
-	front := len(p.appendPrefix(prefix[:0]))
-	if !p.Channel.Delivery().Reliable() {
-		return max(min(o.batches.most(p.Channel)-wire.MessageHeaderSize-front, o.config.PacketSize), 0)
-	}
-	return max(sort.Search(maxMessageCost+1, func(bound int) bool { return !o.reliable.takes(front + bound) })-1, 0)
-}
-
-// takes reports whether a message with n bytes of prefixes and body can be sent at all.
-func (r *reliable) takes(n int) bool {
-	pieces := r.cut(n)
-	return pieces <= MaxFragments && r.cost(n, pieces) <= maxMessageCost && r.size(n, pieces)+pieces*itemOverhead <= r.limit
-}
-
-// MaxCloseDetail is the longest detail of a close message, in bytes.
-const MaxCloseDetail = 200
-
-// AppendClose appends the payload of a close message: a byte of reason and the detail. The detail is cut to
-// MaxCloseDetail bytes. Unprintable characters become question marks.
-func AppendClose(b []byte, e Error) []byte {
-	b = append(b, byte(e.Reason))
-	return append(b, cleanDetail(e.Detail, MaxCloseDetail)...)
-}
-
-// ParseClose reads the payload of a close message. An unknown reason is no error. The error is ErrMalformed.
-func ParseClose(payload []byte) (Error, error) {
-	if len(payload) < 1 || len(payload) > 1+MaxCloseDetail {
-		return Error{}, ErrMalformed
-	}
-	e := Error{Reason: Reason(payload[0])}
-	if e.Reason == ReasonNone || !legalDetail(payload[1:]) {
-		return Error{}, ErrMalformed
-	}
-	e.Detail = string(payload[1:])
-	return e, nil
 }

@@ -41,21 +41,21 @@
 //
 // # Files
 //
-//   - conn.go: one connection: reads a packet, applies its acks, detects lost packets
+//   - conn.go: one connection: reads a packet, applies its acks, detects lost packets, repeats acks, measures the ping
 //   - mtu.go: finds the packet size of the path by probes (RFC 8899)
-//   - packet.go: builds a packet; iterates over the messages of a packet; maps message types of another protocol
-//   - received_packets.go: which sequences arrived, and the acks to send
+//   - packet.go: builds a packet; kinds of datagrams; iterates over the messages of a packet; maps message types of another protocol
+//   - received_packets.go: which sequences arrived
 //   - sent_packets.go: which sequences are in flight; loss, round trip, timeout; skipped sequences
-//   - send_queue.go: the messages that wait to be sent to a peer, and their order
+//   - send_queue.go: the messages that wait to be sent to a peer, and their order; their buffers
 //   - message_header.go: the fields before the body of a message
 //   - unreliable.go: waiting unreliable messages
-//   - reliable.go: reliable messages until they are acknowledged, in pieces if large; the reliable messages of each
-//     packet; buffers
+//   - reliable.go: reliable messages until they are acknowledged, in pieces if large, and when they may be sent; those of each
+//     packet
 //   - recall.go: takes waiting messages about an entity back
 //   - receive_queue.go: order, duplicates and pieces of received messages
 //   - budget.go: limits: bytes per second, credit for reliable messages, handshake work for each address
 //   - handshake.go: datagrams of the handshake, cookies and refusals; Resume and Reset of a session; sessions that are
 //     over
 //   - state.go: which messages are legal in which state
-//   - errors.go: reasons and errors
+//   - errors.go: reasons and errors; close messages
 package peer

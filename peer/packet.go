@@ -1,7 +1,6 @@
 package peer
 
 import (
-	"cmp"
 	"encoding/binary"
 	"net/netip"
 	"time"
@@ -49,33 +48,6 @@ type Builder struct {
 	gap      int          // size of the batch header before the next message; 0: it is added to the open batch
 	probe    bool         // the packet is a probe of a size
 }
-
-// SetPacketSize changes the limit of packets that are begun from now on, in bytes.
-func (c *Conn) SetPacketSize(n int) {
-	c.config.PacketSize = min(max(n, MinPacketSize), MaxPacketSize)
-	c.mtu = c.newMTUSearch()
-}
-
-// newMTUSearch returns a search before any probe.
-func (c *Conn) newMTUSearch() mtuSearch {
-	return newMTUSearch(cmp.Or(c.config.BaseSize, c.config.PacketSize), c.config.PacketSize, c.sent.next)
-}
-
-// PathSize returns the size of the largest packet that is known to reach the other end, in bytes: BaseSize at first.
-// Larger packets may be sent, up to SettledSize.
-func (c *Conn) PathSize() int { return c.mtu.size }
-
-// SettledSize returns the size of the largest packet that may reach the other end, in bytes: PathSize, if all larger
-// sizes were tried without success, otherwise the packet size.
-func (c *Conn) SettledSize() int {
-	if c.mtu.settled() {
-		return c.mtu.size
-	}
-	return c.config.PacketSize
-}
-
-// ProbeDue returns the size of the probe to send now, or 0. Begin it with BeginProbe.
-func (c *Conn) ProbeDue(now time.Duration) int { return c.mtu.due(now) }
 
 // BeginProbe is Begin for a packet of exactly n bytes. Its only message must fill its Room. The loss of a probe counts
 // for the path's size and not for the link.

@@ -2,7 +2,6 @@ package peer
 
 import (
 	"math/bits"
-	"time"
 
 	"github.com/arche-netcode/netcode/wire"
 )
@@ -138,81 +137,4 @@ func (w *window) set(n uint64) {
 			return
 		}
 	}
-}
-
-// recentAcks stores which of the newest packets were acknowledged. An acknowledgement mostly repeats the one before, so
-// it costs only as much as its new sequences.
-//
-//	bit k <=> sequence newest-k was in an acknowledgement
-//
-// Older sequences are looked up in the ring of sent packets.
-type recentAcks struct {
-	newest uint64
-	bits   uint64
-}
-
-// known returns the stored bits relative to the sequence from. Go defines shifts by 64 or more as zero: nothing is
-// stored there.
-func (a *recentAcks) known(from uint64) uint64 {
-	if from >= a.newest {
-		return a.bits << (from - a.newest)
-	}
-	return a.bits >> (a.newest - from)
-}
-
-// add stores that the sequence from-k was acknowledged, for each bit k.
-func (a *recentAcks) add(from, bits uint64) {
-	if from >= a.newest {
-		a.bits = a.known(from) | bits
-		a.newest = from
-		return
-	}
-	a.bits |= bits << (a.newest - from)
-}
-
-// AckSize is the largest size of a packet that only acknowledges.
-const AckSize = packetOverhead
-
-// lastAck is the newest packet that only acknowledged, and the sequences that it acknowledged.
-type lastAck struct {
-	packet [AckSize]byte
-	size   int // 0: none
-	newest uint64
-	bits   uint64
-}
-
-// RepeatAck reports whether to repeat the last acknowledgement if there is nothing else to send. Packets of the remote
-// end are lost, so acknowledgements to it are likely to be lost, too. It ends a few ticks after the last received
-// packet.
-func (c *Conn) RepeatAck(now time.Duration) bool {
-	return c.received.lacks() >= minLacking && now-c.heard <= ackAgain*c.config.TickInterval
-}
-
-// AckRepeats returns the number of further packets of a tick that repeat the last acknowledgement. Under high loss few
-// of them arrive, and the remote end then codes its state against older packets.
-func (c *Conn) AckRepeats(now time.Duration) int {
-	if !c.RepeatAck(now) {
-		return 0
-	}
-	return min(c.received.lacks()/lackingPerCopy, mostCopies)
-}
-
-// Again writes the newest packet that only acknowledged into dst, to send it again unchanged, and returns its length.
-// It returns 0 and counts nothing as sent if there is more to acknowledge or dst is shorter than AckSize. The copy
-// keeps its sequence: a new sequence would be one more packet that may be lost, and that the remote end would
-// acknowledge.
-func (c *Conn) Again(dst []byte) int {
-	s := &c.lastAck
-	if len(dst) < AckSize || s.size == 0 || s.newest != c.received.newest || s.bits != c.received.window[0] {
-		return 0
-	}
-	c.stats.Repeated++
-	c.stats.BytesSent += uint64(s.size)
-	return copy(dst, s.packet[:s.size])
-}
-
-// storeAck stores a packet that only acknowledges.
-func (c *Conn) storeAck(packet []byte) {
-	c.lastAck.size = copy(c.lastAck.packet[:], packet)
-	c.lastAck.newest, c.lastAck.bits = c.received.newest, c.received.window[0]
 }

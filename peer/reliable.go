@@ -2,8 +2,8 @@ package peer
 
 import (
 	"encoding/binary"
+	"math/bits"
 	"sort"
-	"sync"
 
 	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/wire"
@@ -95,6 +95,23 @@ func (r *reliable) cost(n, pieces int) int {
 	return r.size(n, pieces) - pieces*wire.MessageHeaderSize + pieces*messageOverhead
 }
 
+// MaxBody returns the longest body that Reserve accepts for such a message in an empty queue, in bytes. It returns 0 if
+// it accepts none.
+func (o *Outgoing) MaxBody(p *Post) int {
+	var prefix [maxPrefix]byte
+	front := len(p.appendPrefix(prefix[:0]))
+	if !p.Channel.Delivery().Reliable() {
+		return max(min(o.batches.most(p.Channel)-wire.MessageHeaderSize-front, o.config.PacketSize), 0)
+	}
+	return max(sort.Search(maxMessageCost+1, func(bound int) bool { return !o.reliable.takes(front + bound) })-1, 0)
+}
+
+// takes reports whether a message with n bytes of prefixes and body can be sent at all.
+func (r *reliable) takes(n int) bool {
+	pieces := r.cut(n)
+	return pieces <= MaxFragments && r.cost(n, pieces) <= maxMessageCost && r.size(n, pieces)+pieces*itemOverhead <= r.limit
+}
+
 // reserveReliable is Reserve for reliable channels.
 func (o *Outgoing) reserveReliable(p *Post, bound int) ([]byte, error) {
 	r := &o.reliable
@@ -106,7 +123,7 @@ func (o *Outgoing) reserveReliable(p *Post, bound int) ([]byte, error) {
 	n := len(front) + bound
 	pieces := r.cut(n)
 	size := r.size(n, pieces)
-	if pieces > MaxFragments || r.cost(n, pieces) > maxMessageCost || size+pieces*itemOverhead > r.limit {
+	if !r.takes(n) {
 		return nil, ErrTooLarge
 	}
 	if r.held+size+pieces*itemOverhead > r.limit {
@@ -337,6 +354,251 @@ func (r *reliable) clear() {
 	r.held, r.waiting, r.unconfirmed, r.underway, r.heldUntil = 0, 0, 0, 0, 0
 }
 
+// resend moves the lost messages into the packet. It reports whether all fitted.
+func (r *reliable) resend(b *Builder, stats *OutgoingStats) bool {
+	for id := r.items.oldestLost(); id != 0; id = r.items.oldestLost() {
+		it := r.items.at(id)
+		b.Switch(r.lines[it.line].channel)
+		if !b.Append(r.framed(it)) {
+			return false
+		}
+		r.items.unmarkLost(id)
+		r.noteSent(b.sequence, id, it)
+		stats.Resent++
+	}
+	return true
+}
+
+// noteSent notes that a packet contains a message.
+func (r *reliable) noteSent(seq, id uint64, it *reliableMessage) {
+	for r.carried.crowded(seq) {
+		r.lost(r.carried.packets.at(r.carried.packets.first).packet) // its unconfirmed messages are sent again
+		r.carried.drop()
+	}
+	r.carried.note(r.carried.open(seq), id)
+	if it.state == itemWaiting {
+		r.underway++
+	}
+	it.state, it.packet = itemFlying, seq
+	r.waiting -= it.size
+}
+
+// sendHead moves the first waiting message of a line into the packet. It reports whether it fitted.
+func (r *reliable) sendHead(l *line, b *Builder) bool {
+	id := l.head
+	it := r.items.at(id)
+	b.Switch(l.channel)
+	if !b.Append(r.framed(it)) {
+		return false
+	}
+	l.head = it.next
+	switch {
+	case it.pieces > 0:
+		r.sets[r.open] = fragmentSet{first: id, end: id + uint64(it.pieces)}
+		r.open++
+		r.spent += uint64(it.setCost)
+	case !it.piece:
+		r.spent += uint64(it.cost())
+	}
+	r.noteSent(b.sequence, id, it)
+	return true
+}
+
+// blockReason is the reason why the first waiting message of a line cannot be sent.
+type blockReason uint8
+
+const (
+	blockNone   blockReason = iota
+	blockEmpty              // nothing waits
+	blockWindow             // too many messages before it are not acknowledged, or too many large messages are in flight
+	blockCredit             // the receiver must grant more credit first
+)
+
+// blockReason checks the first waiting message of a line. The first piece of a large message takes the credit of all pieces,
+// so that a message that was begun can always be completed.
+func (r *reliable) blockReason(l *line) blockReason {
+	if l.head == 0 {
+		return blockEmpty
+	}
+	it := r.items.at(l.head)
+	switch {
+	case it.number >= l.confirmed.base+ReliableWindow:
+		return blockWindow
+	case it.pieces > 0 && r.open == maxFragmentSets:
+		return blockWindow
+	case it.pieces > 0 && r.spent+uint64(it.setCost) > r.granted:
+		return blockCredit
+	case !it.piece && r.spent+uint64(it.cost()) > r.granted:
+		return blockCredit
+	}
+	return blockNone
+}
+
+// sendable returns the line with the message to send next: of the messages that are not held back, the one that was
+// added first. If a message lacks credit, later messages must not spend credit, or a large message might wait forever.
+// Further pieces spend none.
+func (r *reliable) sendable() (next *line) {
+	poorest := r.items.next // id of the first message that lacks credit
+	var piece *line         // line of the oldest piece that is not the first of its message
+	for i := range r.lines {
+		l := &r.lines[i]
+		switch r.blockReason(l) {
+		case blockCredit:
+			poorest = min(poorest, l.head)
+		case blockNone:
+			if it := r.items.at(l.head); it.piece && it.pieces == 0 {
+				if piece == nil || l.head < piece.head {
+					piece = l
+				}
+			} else if next == nil || l.head < next.head {
+				next = l
+			}
+		}
+	}
+	if next != nil && next.head > poorest {
+		next = nil
+	}
+	if next == nil || piece != nil && piece.head < next.head {
+		return piece
+	}
+	return next
+}
+
+// blocked returns why messages wait: for the window, otherwise for credit, otherwise blockNone.
+func (r *reliable) blocked() blockReason {
+	why := blockNone
+	for i := range r.lines {
+		switch r.blockReason(&r.lines[i]) {
+		case blockWindow:
+			return blockWindow
+		case blockCredit:
+			why = blockCredit
+		}
+	}
+	return why
+}
+
+// itemState is the state of a reliable message.
+type itemState uint8
+
+const (
+	itemWaiting   itemState = iota // not sent yet
+	itemFlying                     // sent, neither acknowledged nor lost
+	itemLost                       // to be sent again
+	itemConfirmed                  // acknowledged
+)
+
+// reliableMessage is one reliable message, or one piece of a large one, from the call to its acknowledgement.
+type reliableMessage struct {
+	number uint64 // number in its channel
+	next   uint64 // id of the channel's next waiting message; 0: none
+	packet uint64 // the last packet with this message
+	start  int    // position in the arena
+	size   int    // size of header and payload; 0 if confirmed
+	// setCost is the cost of the whole message and pieces the number of its pieces, both in the first piece. Elsewhere
+	// they are 0.
+	setCost int
+	pieces  uint8
+	piece   bool
+	line    uint8
+	state   itemState
+}
+
+// cost returns the credit that the item takes.
+func (it *reliableMessage) cost() int { return messageCost(it.size - wire.MessageHeaderSize) }
+
+// items stores the reliable messages of one peer in the order of the calls. Their ids count from 1.
+type items struct {
+	ring  []reliableMessage // a power of two long
+	first uint64            // id of the oldest item; all before it are confirmed
+	next  uint64            // id of the next item
+	// lost has a bit for each place of the ring, set if its item is lost. No id below lostFrom is lost.
+	lost      []uint64
+	lostFrom  uint64
+	lostCount int
+}
+
+func newItems() items { return items{first: 1, next: 1, lostFrom: 1} }
+
+func (s *items) at(id uint64) *reliableMessage { return &s.ring[id&uint64(len(s.ring)-1)] }
+
+// live reports whether id is in the ring.
+func (s *items) live(id uint64) bool { return id >= s.first && id < s.next }
+
+// push adds an item.
+func (s *items) push(it reliableMessage) uint64 {
+	if int(s.next-s.first) == len(s.ring) {
+		s.grow()
+	}
+	id := s.next
+	s.next++
+	*s.at(id) = it
+	return id
+}
+
+func (s *items) grow() {
+	old := *s
+	s.ring = make([]reliableMessage, max(64, 2*len(old.ring)))
+	s.lost = make([]uint64, len(s.ring)/64)
+	for id := s.first; id < s.next; id++ {
+		it := old.at(id)
+		*s.at(id) = *it
+		if it.state == itemLost {
+			s.mark(id)
+		}
+	}
+}
+
+func (s *items) mark(id uint64) {
+	place := id & uint64(len(s.ring)-1)
+	s.lost[place/64] |= 1 << (place % 64)
+}
+
+// lose marks an item in flight as lost.
+func (s *items) lose(id uint64) {
+	s.at(id).state = itemLost
+	s.mark(id)
+	s.lostFrom = min(s.lostFrom, id)
+	s.lostCount++
+}
+
+// unmarkLost removes an item from the lost ones. The caller sets its new state.
+func (s *items) unmarkLost(id uint64) {
+	place := id & uint64(len(s.ring)-1)
+	s.lost[place/64] &^= 1 << (place % 64)
+	s.lostCount--
+}
+
+// oldestLost returns the lowest id of a lost item, or 0.
+func (s *items) oldestLost() uint64 {
+	if s.lostCount == 0 {
+		return 0
+	}
+	s.lostFrom = max(s.lostFrom, s.first)
+	for {
+		place := s.lostFrom & uint64(len(s.ring)-1)
+		if word := s.lost[place/64] >> (place % 64); word != 0 {
+			s.lostFrom += uint64(bits.TrailingZeros64(word))
+			return s.lostFrom
+		}
+		s.lostFrom += 64 - place%64
+	}
+}
+
+// release drops the confirmed items at the front and returns their number.
+func (s *items) release() (n int) {
+	for ; s.first < s.next && s.at(s.first).state == itemConfirmed; s.first++ {
+		n++
+	}
+	return n
+}
+
+// clear drops all items. Their ids are not used again.
+func (s *items) clear() {
+	clear(s.lost)
+	s.first, s.lostFrom, s.lostCount = s.next, s.next, 0
+}
+
 // idRange is a range of items with consecutive ids.
 type idRange struct {
 	first uint64
@@ -474,47 +736,3 @@ func (a *arena) free(tail int) { a.tail = tail }
 
 // clear frees everything.
 func (a *arena) clear() { a.head, a.tail, a.any = 0, 0, false }
-
-// Pool provides the buffers for waiting messages that do not fit into a peer's own buffer. All peers of an end share
-// it, and several goroutines may use it at once.
-type Pool struct {
-	mutex sync.Mutex
-	free  [][]byte
-	size  int
-	lent  int
-}
-
-// poolKeep is the largest total size of unused buffers in a pool, in bytes. With it, 64 peers whose queues are full in
-// every frame never make the pool allocate.
-const poolKeep = 8 << 20
-
-// NewPool returns an empty pool of buffers for packets of at most packetSize bytes. Larger buffers are allocated at
-// each use.
-func NewPool(packetSize int) *Pool { return &Pool{size: packetSize} }
-
-// Lent returns the number of buffers in use.
-func (p *Pool) Lent() int { return p.lent }
-
-// lend returns an empty buffer with a capacity of at least size.
-func (p *Pool) lend(size int) []byte {
-	p.mutex.Lock()
-	defer p.mutex.Unlock()
-	p.lent++
-	n := len(p.free)
-	if n == 0 || size > p.size {
-		return make([]byte, 0, max(size, p.size))
-	}
-	b := p.free[n-1]
-	p.free = p.free[:n-1]
-	return b
-}
-
-// giveBack returns a buffer to the pool. A buffer with another capacity than the pool's is dropped.
-func (p *Pool) giveBack(b []byte) {
-	p.mutex.Lock()
-	defer p.mutex.Unlock()
-	p.lent--
-	if cap(b) == p.size && len(p.free)*p.size < poolKeep {
-		p.free = append(p.free, b[:0])
-	}
-}

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/arche-netcode/netcode/tick"
-	"github.com/arche-netcode/netcode/wire"
 )
 
 // sentState is the state of a sent packet.
@@ -272,40 +271,6 @@ func (r *roundTrip) timeout(interval time.Duration) time.Duration {
 		return firstTimeout + interval
 	}
 	return r.smoothed + r.smoothed/4 + r.jitter + interval
-}
-
-// delayEvery is the time between two packets with an ack delay.
-const delayEvery = time.Second
-
-// ping measures the round trip without the time that packets wait for a frame at the two ends. As in RFC 9000, section
-// 13.2.5, an end sends how long the newest acknowledged packet waited there. It does so in one packet per second, if
-// the packet has space.
-type ping struct {
-	took     time.Duration
-	newestAt time.Duration // arrival time of the newest packet of the other end
-	toldAt   time.Duration
-	told     bool
-}
-
-// tellDelay adds an ack delay to a packet with messages, if the packet has space and the delay fits its field.
-func (c *Conn) tellDelay(b *Builder, now time.Duration) {
-	p := &c.ping
-	delay := max(now-p.newestAt, 0) / wire.AckDelayUnit
-	if !c.received.any || delay > math.MaxUint16 || len(b.buf)+wire.AckDelaySize > b.limit {
-		return
-	}
-	p.told, p.toldAt = true, now
-	b.buf = wire.InsertAckDelay(b.buf, 0, b.first, uint16(delay))
-}
-
-// samplePing uses the ack delay of an accepted packet.
-func (c *Conn) samplePing(in *Incoming) {
-	age := uint64(uint16(wire.Sequence(c.sent.next-1) - in.ack))
-	if age >= uint64(len(c.sent.ring)) || age >= c.sent.next-c.sent.first || c.sent.next-1-age < c.mtu.since {
-		return
-	}
-	took := in.Arrived - c.sent.at(c.sent.next-1-age).at - time.Duration(in.delay)*wire.AckDelayUnit
-	c.ping.took = min(max(took, 0), maxSample)
 }
 
 const (

@@ -9,14 +9,6 @@ const arrivalsKept = 256
 type Arrivals struct {
 	packets [arrivalsKept]arrival
 	newest  uint64 // The highest number, plus one.
-	before  soughtBack
-}
-
-// soughtBack caches the newest search for earlier ticks. It is also valid for the next packet of the same tick.
-type soughtBack struct {
-	sequence      uint64
-	tick          Tick
-	next, further Tick
 }
 
 // arrival is one packet.
@@ -59,7 +51,7 @@ func (a *Arrivals) Note(sequence uint64, t Tick) (n News) {
 
 // judge returns the complete ticks around a packet.
 func (a *Arrivals) judge(sequence uint64, t Tick) (from, to, idle Tick) {
-	earlier, before := a.back(sequence, t)
+	earlier, before := a.seek(sequence, t, -1)
 	later, after := a.seek(sequence, t, +1)
 	if earlier != None {
 		idle = t - 1
@@ -80,17 +72,6 @@ func (a *Arrivals) judge(sequence uint64, t Tick) (from, to, idle Tick) {
 		}
 	}
 	return from, to, idle
-}
-
-// back searches towards older packets. If both ticks are known, one search serves all packets of a tick that arrive in
-// order.
-func (a *Arrivals) back(sequence uint64, t Tick) (next, further Tick) {
-	b := &a.before
-	if b.further == None || b.tick != t || b.sequence+1 != sequence {
-		b.next, b.further = a.seek(sequence, t, -1)
-	}
-	b.sequence, b.tick = sequence, t
-	return b.next, b.further
 }
 
 // left returns the nearest older packet with a tick. ok is false if a packet between is missing.

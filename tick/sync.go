@@ -14,7 +14,7 @@ const (
 	maxRTT = 5 * time.Second
 	// maxEarly bounds the believed earliness of one input, in ticks.
 	maxEarly = 1 << 20
-	// inputSlack is how much earlier than needed inputs should arrive.
+	// inputSlack is the time by which inputs should arrive earlier than needed.
 	inputSlack = OneTick / 2
 	// syncJump is the difference over which the clock jumps, at least 4 ticks. It steers away a smaller one.
 	syncJump = 250 * time.Millisecond

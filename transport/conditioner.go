@@ -118,9 +118,6 @@ func (c *Conditioner) Proved(of Addr) (user string, data []byte, ok bool) { retu
 // Moved implements Mover: it asks the inner connection.
 func (c *Conditioner) Moved() (m Move, ok bool) { return moved(c.inner) }
 
-// Overhead implements Overheader: it asks the inner connection.
-func (c *Conditioner) Overhead() int { return OverheadOf(c.inner) }
-
 // Waited implements Timed: it returns the time since the datagram left the link.
 func (c *Conditioner) Waited() time.Duration { return c.waited }
 

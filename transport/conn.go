@@ -41,18 +41,11 @@ type Conn interface {
 	Close() error
 }
 
-// RunSender is implemented by a Conn that sends several datagrams to one address faster than one by one.
-type RunSender interface {
-	// SendRun sends consecutive datagrams of size bytes each; the last may be shorter. Its effect is that of Send for each of
-	// them. It returns the first error. A type that wraps a connection and defines Send must define SendRun too, or hide it.
-	SendRun(to Addr, datagrams []byte, size int) error
-}
-
-// BatchSender is implemented by a Conn that sends to several addresses faster than one after the other.
+// BatchSender is implemented by a Conn that sends several datagrams faster than one after the other.
 type BatchSender interface {
-	// SendAll calls SendRun for each run, in order: to[i] receives runs[i], with datagrams of sizes[i] bytes. It returns the
-	// first error and the number of the run that failed. A type that wraps a connection and defines Send must define SendAll too,
-	// or hide it.
+	// SendAll sends runs of datagrams, in order: to[i] receives runs[i], consecutive datagrams of sizes[i] bytes each, of which the
+	// last may be shorter. Its effect is that of Send for each of them. It returns the first error and the number of the run that
+	// failed. A type that wraps a connection and defines Send must define SendAll too, or hide it.
 	SendAll(to []Addr, runs [][]byte, sizes []int) (failed int, err error)
 }
 
@@ -74,20 +67,6 @@ func WaitedOf(conn any) time.Duration {
 type Secured interface {
 	// Secure reports whether nobody on the path can read or change datagrams.
 	Secure() bool
-}
-
-// Overheader is implemented by a Conn that adds bytes to each datagram, such as encryption.
-type Overheader interface {
-	// Overhead returns the number of bytes added to each datagram.
-	Overhead() int
-}
-
-// OverheadOf returns Overhead of a connection or any other value, 0 if it is no Overheader.
-func OverheadOf(conn any) int {
-	if o, ok := conn.(Overheader); ok {
-		return o.Overhead()
-	}
-	return 0
 }
 
 // IsSecure reports whether a connection or any other value is Secured and secure.

@@ -22,7 +22,6 @@ type Joined struct {
 
 var (
 	_ Conn        = (*Joined)(nil)
-	_ RunSender   = (*Joined)(nil)
 	_ BatchSender = (*Joined)(nil)
 )
 
@@ -58,33 +57,6 @@ func (j *Joined) Send(to Addr, datagram []byte) error {
 	return j.survive(c.Send(to, datagram))
 }
 
-// SendRun implements RunSender.
-func (j *Joined) SendRun(to Addr, datagrams []byte, size int) error {
-	c, to, err := j.inside(to)
-	if err != nil {
-		return err
-	}
-	return j.survive(sendRun(c, to, datagrams, size))
-}
-
-// sendRun calls SendRun of a connection, or Send for each datagram.
-func sendRun(c Conn, to Addr, datagrams []byte, size int) (first error) {
-	if runs, ok := c.(RunSender); ok {
-		return runs.SendRun(to, datagrams, size)
-	}
-	for len(datagrams) > 0 {
-		n := len(datagrams)
-		if size > 0 {
-			n = min(n, size)
-		}
-		if err := c.Send(to, datagrams[:n]); first == nil {
-			first = err
-		}
-		datagrams = datagrams[n:]
-	}
-	return first
-}
-
 // SendAll implements BatchSender: each inner connection gets its own runs, in order.
 func (j *Joined) SendAll(to []Addr, runs [][]byte, sizes []int) (failed int, err error) {
 	for i, a := range to {
@@ -109,14 +81,21 @@ func (j *Joined) SendAll(to []Addr, runs [][]byte, sizes []int) (failed int, err
 	return failed, err
 }
 
-// sendAll calls SendAll of a connection, or sendRun for each run.
+// sendAll calls SendAll of a connection, or Send for each datagram.
 func sendAll(c Conn, to []Addr, runs [][]byte, sizes []int) (failed int, err error) {
 	if all, ok := c.(BatchSender); ok && len(to) > 0 {
 		return all.SendAll(to, runs, sizes)
 	}
-	for i := range to {
-		if fault := sendRun(c, to[i], runs[i], sizes[i]); fault != nil && err == nil {
-			failed, err = i, fault
+	for i, run := range runs {
+		for len(run) > 0 {
+			n := min(sizes[i], len(run))
+			if n <= 0 {
+				n = len(run)
+			}
+			if fault := c.Send(to[i], run[:n]); fault != nil && err == nil {
+				failed, err = i, fault
+			}
+			run = run[n:]
 		}
 	}
 	return failed, err
@@ -203,14 +182,6 @@ func (j *Joined) Moved() (m Move, ok bool) {
 
 // Waited implements Timed: it asks the connection of the last datagram.
 func (j *Joined) Waited() time.Duration { return WaitedOf(j.conns[j.last]) }
-
-// Overhead implements Overheader: it returns the maximum of the inner connections.
-func (j *Joined) Overhead() (most int) {
-	for _, c := range j.conns {
-		most = max(most, OverheadOf(c))
-	}
-	return most
-}
 
 // Conns returns the inner connections, in the order of Addr.Via.
 func (j *Joined) Conns() []Conn { return slices.Clone(j.conns) }

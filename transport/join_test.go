@@ -78,7 +78,8 @@ func TestJoinSendsRunsAndBatches(t *testing.T) {
 	sizes := []int{2, 2, 2, 2}
 	_, err := server.SendAll(addrs, runs, sizes)
 	require.NoError(t, err)
-	require.NoError(t, server.SendRun(to[1], []byte("gghhi"), 2))
+	_, err = server.SendAll(to[1:2], [][]byte{[]byte("gghhi")}, []int{2})
+	require.NoError(t, err)
 	buf := make([]byte, 10)
 	for i, want := range [][]string{{"cc"}, {"ee", "ff", "gg", "hh", "i"}, {"aa", "bb", "d"}} {
 		for _, text := range want {

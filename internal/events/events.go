@@ -33,14 +33,11 @@ type Event struct {
 // Add queues an event.
 func (q *Queue) Add(e Event) { q.waiting = append(q.waiting, e) }
 
-// Fire handles all queued events, also those that the called functions add. It is inlined: most frames have none.
+// Fire handles all queued events, also those that the called functions add.
 func (q *Queue) Fire() {
-	if len(q.waiting) > 0 && !q.firing {
-		q.tellAll()
+	if q.firing {
+		return
 	}
-}
-
-func (q *Queue) tellAll() {
 	q.firing = true
 	defer func() { q.firing = false }()
 	for i := 0; i < len(q.waiting); i++ {

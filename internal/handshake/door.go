@@ -306,18 +306,11 @@ func (d *Door) refuse(to transport.Addr, nonce uint64, reason *peer.Error) {
 	})
 }
 
-// refuseBriefly sends a refusal without a detail. It is shorter than any question.
-func (d *Door) refuseBriefly(to transport.Addr, nonce uint64, reason peer.Reason) {
-	d.out.send(to, answerRoom, func(b []byte) []byte {
-		return peer.AppendRefuse(b, peer.Refuse{Nonce: nonce, Reason: reason})
-	})
-}
-
 // answerRoom is enough bytes for any handshake datagram of a server except Refuse.
 const answerRoom = 48
 
 // mayWork takes one piece of handshake work out of the budgets of an address and its network. Without budget it refuses
-// the client briefly, for the cost of one table lookup; the client may retry.
+// the client without a detail, for the cost of one table lookup; the client may retry.
 func (d *Door) mayWork(from transport.Addr, nonce uint64, work peer.Work) bool {
 	switch d.places.Work(from.IP.Addr(), work, d.frame.Now) {
 	case admission.Address:
@@ -327,7 +320,7 @@ func (d *Door) mayWork(from transport.Addr, nonce uint64, work peer.Work) bool {
 	default:
 		return true
 	}
-	d.refuseBriefly(from, nonce, peer.ReasonBusy)
+	d.refuse(from, nonce, &peer.Error{Reason: peer.ReasonBusy})
 	return false
 }
 
@@ -372,7 +365,7 @@ func (d *Door) mayMove(s Session, to transport.Addr, r *peer.Resume) {
 		d.places.Free(s.Address.IP.Addr()) // A session's own place never blocks it.
 		if reason := d.crowded(to.IP.Addr()); reason != nil {
 			d.places.Take(s.Address.IP.Addr())
-			d.refuseBriefly(to, r.Path, reason.Reason)
+			d.refuse(to, r.Path, &peer.Error{Reason: reason.Reason})
 			return
 		}
 		d.places.Take(to.IP.Addr())

@@ -25,7 +25,7 @@ func promises() []mutation {
 		change("promises", "a server's log does not tell how a client's protocol differs", "TestWrongProtocolNamesTheFirstDifference",
 			"internal/handshake/door.go", "difference = d.config.Canon.Difference(hello.Digest)", "difference = \"\"").inFolder("."),
 		change("promises", "the clock is sampled by each packet", "TestSyncSamplesATickOnce",
-			"tick/sync.go", "if s.seen.filled > 0 && server <= s.newest && s.newest-server < Tick(s.config.Rate) {", "if false {"),
+			"tick/sync.go", "if s.seen.filled > 0 && server <= s.newest && s.newest-server < Tick(s.rate) {", "if false {"),
 		change("promises", "a question of an unknown type has no answer", answers,
 			"incoming.go", "if a.Header.Flags&wire.FlagCall != 0 {\n\t\tc.postRefusal(c.from, peer.Post{Stage: a.Header.Stage, Channel: a.Channel, Call: a.Call}, errNobody)", "if false {\n\t\tc.postRefusal(c.from, peer.Post{Stage: a.Header.Stage, Channel: a.Channel, Call: a.Call}, errNobody)"),
 	}

@@ -145,9 +145,6 @@ func (c *Client) SetToken(token []byte) error {
 // Secure implements transport.Secured: it returns true.
 func (c *Client) Secure() bool { return true }
 
-// Overhead implements transport.Overheader.
-func (c *Client) Overhead() int { return Overhead + transport.OverheadOf(c.inner) }
-
 // Waited implements transport.Timed: it asks the inner connection.
 func (c *Client) Waited() time.Duration { return transport.WaitedOf(c.inner) }
 

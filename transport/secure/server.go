@@ -174,9 +174,6 @@ func Listen(inner transport.Conn, config Config) (*Server, error) {
 // Secure implements transport.Secured: it returns true.
 func (s *Server) Secure() bool { return true }
 
-// Overhead implements transport.Overheader.
-func (s *Server) Overhead() int { return Overhead + transport.OverheadOf(s.inner) }
-
 // Waited implements transport.Timed: it asks the inner connection.
 func (s *Server) Waited() time.Duration { return transport.WaitedOf(s.inner) }
 

@@ -3,7 +3,6 @@ package udp
 import (
 	"errors"
 	"fmt"
-	"math/bits"
 	"net"
 	"sync/atomic"
 	"time"
@@ -17,9 +16,6 @@ type Config struct {
 	MaxDatagram int // maximum size of a datagram in bytes, at most transport.MaxDatagram; default 2048
 	ReadBuffer  int // requested size of the kernel's receive buffer in bytes; it may grant less; default 1 MiB
 	WriteBuffer int // requested size of the kernel's send buffer in bytes; it may grant less; default 1 MiB
-	// Fragments allows IP fragmentation, for games with a Config.PacketSize above 1472. By default a datagram that is too large
-	// for a path is lost, and sessions find the right size. The setting works on Linux only; elsewhere the system decides.
-	Fragments bool
 
 	single bool // for tests: one datagram per read, as on kernels without GRO
 }
@@ -71,7 +67,6 @@ type Conn struct {
 
 var (
 	_ transport.Conn        = (*Conn)(nil)
-	_ transport.RunSender   = (*Conn)(nil)
 	_ transport.BatchSender = (*Conn)(nil)
 	_ transport.Timed       = (*Conn)(nil)
 )
@@ -116,9 +111,7 @@ func Listen(addr string, config Config) (*Conn, error) {
 		_ = socket.Close()
 		return nil, fmt.Errorf("udp: %w", err)
 	}
-	if !config.Fragments {
-		keepWhole(socket)
-	}
+	keepWhole(socket)
 	c.coalesced = !config.single && coalesce(socket)
 	go c.read()
 	return c, nil
@@ -158,8 +151,9 @@ func (c *Conn) Send(to transport.Addr, datagram []byte) error {
 // reachable reports whether an address is one of UDP: IP and port only.
 func reachable(to transport.Addr) bool { return to.IsValid() && to.Key == 0 && to.Via == 0 }
 
-// SendRun implements transport.RunSender. On Linux the kernel splits the datagrams itself, in one call (GSO).
-func (c *Conn) SendRun(to transport.Addr, datagrams []byte, size int) error {
+// sendRun sends consecutive datagrams of size bytes each; the last may be shorter. On Linux the kernel splits them itself, in one
+// call (GSO).
+func (c *Conn) sendRun(to transport.Addr, datagrams []byte, size int) error {
 	if size > 0 && size < len(datagrams) && size <= c.largest && reachable(to) && !c.closed.Load() {
 		n := uint64((len(datagrams) + size - 1) / size)
 		full, ok, err := c.sender.sendRun(transport.AddrOf(to.IP).IP, datagrams, size)
@@ -189,26 +183,12 @@ func (c *Conn) SendRun(to transport.Addr, datagrams []byte, size int) error {
 	return first
 }
 
-// SendAll implements transport.BatchSender. On Linux one call sends up to 64 runs (sendmmsg).
+// SendAll implements transport.BatchSender.
 func (c *Conn) SendAll(to []transport.Addr, runs [][]byte, sizes []int) (failed int, err error) {
-	if len(runs) == 1 { // usual for a server with one client
-		if n := len(runs[0]); n > 0 && n <= sizes[0] {
-			return 0, c.Send(to[0], runs[0])
+	for i := range runs {
+		if fault := c.sendRun(to[i], runs[i], sizes[i]); fault != nil && err == nil {
+			failed, err = i, fault
 		}
-		return 0, c.SendRun(to[0], runs[0], sizes[0])
-	}
-	for at := 0; at < len(runs); {
-		n, alone := c.sendVolley(to[at:], runs[at:], sizes[at:])
-		if n == 0 { // send the datagrams of the first run singly
-			n, alone = 1, 1
-		}
-		for ; alone != 0; alone &= alone - 1 {
-			i := at + bits.TrailingZeros64(alone)
-			if fault := c.SendRun(to[i], runs[i], sizes[i]); fault != nil && err == nil {
-				failed, err = i, fault
-			}
-		}
-		at += n
 	}
 	return failed, err
 }
@@ -262,7 +242,6 @@ type Stats struct {
 	Sent          uint64 // accepted by the kernel
 	BytesSent     uint64 // of these, without headers
 	Runs          uint64 // writes with several datagrams each (GSO)
-	Volleys       uint64 // calls with several writes each (sendmmsg)
 	SendDropped   uint64 // dropped because the kernel had no room
 	SendErrors    uint64 // failed with an error that Send returned
 	Received      uint64 // put into the queue
@@ -275,7 +254,7 @@ type Stats struct {
 }
 
 type counters struct {
-	sent, bytesSent, runs, volleys        atomic.Uint64
+	sent, bytesSent, runs                 atomic.Uint64
 	sendDropped, sendErrors               atomic.Uint64
 	received, bytesReceived, runsReceived atomic.Uint64
 	overflowed                            atomic.Uint64
@@ -287,7 +266,6 @@ func (c *counters) load() Stats {
 		Sent:          c.sent.Load(),
 		BytesSent:     c.bytesSent.Load(),
 		Runs:          c.runs.Load(),
-		Volleys:       c.volleys.Load(),
 		SendDropped:   c.sendDropped.Load(),
 		SendErrors:    c.sendErrors.Load(),
 		Received:      c.received.Load(),

@@ -377,7 +377,7 @@ func TestRunArrivesAsItsDatagrams(t *testing.T) {
 			for _, run := range []struct{ n, size, last int }{{1, 100, 100}, {2, 1200, 1200}, {3, 1200, 7}, {40, 1200, 1199}, {64, 10, 1}} {
 				data := runOf(run.n, run.size, run.last)
 				before := a.Stats()
-				require.NoError(t, a.SendRun(b.LocalAddr(), data, run.size))
+				require.NoError(t, a.sendRun(b.LocalAddr(), data, run.size))
 				for i := range run.n {
 					n, from := receive(t, b, buf)
 					want := run.size
@@ -403,7 +403,7 @@ func TestRunThatTheKernelRefusesGoesOneByOne(t *testing.T) {
 	a, b := listen(t, "127.0.0.1:0", Config{}), listen(t, "127.0.0.1:0", Config{})
 	// More segments than any kernel takes in one call.
 	data := runOf(200, 20, 20)
-	require.NoError(t, a.SendRun(b.LocalAddr(), data, 20))
+	require.NoError(t, a.sendRun(b.LocalAddr(), data, 20))
 	buf := make([]byte, 2048)
 	for i := range 200 {
 		n, _ := receive(t, b, buf)
@@ -414,17 +414,17 @@ func TestRunThatTheKernelRefusesGoesOneByOne(t *testing.T) {
 func TestRunThatCannotBeSent(t *testing.T) {
 	a := listen(t, "127.0.0.1:0", Config{MaxDatagram: 100})
 	data := runOf(3, 200, 200)
-	require.ErrorIs(t, a.SendRun(a.LocalAddr(), data, 200), transport.ErrTooLarge)
-	require.ErrorIs(t, a.SendRun(transport.Addr{}, data, 50), transport.ErrAddress)
-	require.ErrorIs(t, a.SendRun(transport.MustParseAddr("[::1]:9"), data, 50), transport.ErrAddress)
-	require.NoError(t, a.SendRun(a.LocalAddr(), nil, 50))
-	require.NoError(t, a.SendRun(a.LocalAddr(), data[:90], 0), "without a size it is one datagram")
+	require.ErrorIs(t, a.sendRun(a.LocalAddr(), data, 200), transport.ErrTooLarge)
+	require.ErrorIs(t, a.sendRun(transport.Addr{}, data, 50), transport.ErrAddress)
+	require.ErrorIs(t, a.sendRun(transport.MustParseAddr("[::1]:9"), data, 50), transport.ErrAddress)
+	require.NoError(t, a.sendRun(a.LocalAddr(), nil, 50))
+	require.NoError(t, a.sendRun(a.LocalAddr(), data[:90], 0), "without a size it is one datagram")
 	require.NoError(t, a.Close())
-	require.ErrorIs(t, a.SendRun(a.LocalAddr(), data, 50), transport.ErrClosed)
+	require.ErrorIs(t, a.sendRun(a.LocalAddr(), data, 50), transport.ErrClosed)
 }
 
 func TestRunAllocatesNothing(t *testing.T) {
 	a, b := listen(t, "127.0.0.1:0", Config{}), listen(t, "127.0.0.1:0", Config{})
 	data := runOf(3, 1200, 500)
-	alloctest.Zero(t, 100, func() { _ = a.SendRun(b.LocalAddr(), data, 1200) })
+	alloctest.Zero(t, 100, func() { _ = a.sendRun(b.LocalAddr(), data, 1200) })
 }

@@ -50,7 +50,7 @@ func TestADualStackSocketSurvivesFaults(t *testing.T) {
 					require.NotErrorIs(t, err, transport.ErrClosed)
 					failed++
 				}
-				_ = c.SendRun(to, make([]byte, 4*size/2+1), size/2+1)
+				_ = c.sendRun(to, make([]byte, 4*size/2+1), size/2+1)
 			}
 		}
 	}

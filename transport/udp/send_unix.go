@@ -33,7 +33,6 @@ type sender struct {
 	control  []byte // GSO control message; nil: none
 	room     [controlSize]byte
 	err      error
-	volley   mmsgBatch
 }
 
 func (s *sender) open(socket *net.UDPConn) error {
@@ -113,7 +112,7 @@ func (s *sender) writeAll(data, control []byte) (full bool, err error) {
 func (s *sender) writeOnce(descriptor uintptr) {
 	for again := true; again; again = s.err == syscall.EINTR {
 		if s.control == nil {
-			s.err = s.writeOne(descriptor)
+			s.err = syscall.Sendto(int(descriptor), s.datagram, syscall.MSG_DONTWAIT, s.to())
 		} else {
 			_, s.err = syscall.SendmsgN(int(descriptor), s.datagram, s.control, s.to(), syscall.MSG_DONTWAIT)
 		}

@@ -37,17 +37,14 @@ func sendAll(t *testing.T, a *Conn, sockets []*Conn, runs []runTo) (want [][][]b
 	return want
 }
 
-func TestVolleyArrivesAsItsDatagrams(t *testing.T) {
+func TestRunsArriveAsTheirDatagrams(t *testing.T) {
 	for _, addr := range []string{"127.0.0.1:0", "[::1]:0"} {
-		for kind := range 4 {
+		for _, segments := range []bool{true, false} {
 			a := listen(t, addr, Config{})
-			if kind&1 != 0 {
-				a.sender.segments = false
-			}
-			switchOff(a, kind&2 != 0)
+			a.sender.segments = a.sender.segments && segments
 			sockets := []*Conn{listen(t, addr, Config{}), listen(t, addr, Config{}), listen(t, addr, Config{})}
 			runs := []runTo{{0, 1, 100, 100}, {1, 3, 50, 7}, {2, 1, 1, 1}, {0, 2, 1200, 1200}, {1, 1, 1200, 1200}, {2, 5, 10, 10}}
-			for i := range 150 { // more than go in one call
+			for i := range 150 {
 				runs = append(runs, runTo{i % 3, 1, 20 + i, 20 + i})
 			}
 			want := sendAll(t, a, sockets, runs)
@@ -66,13 +63,12 @@ func TestVolleyArrivesAsItsDatagrams(t *testing.T) {
 			require.EqualValues(t, size, stats.BytesSent)
 			require.Zero(t, stats.SendErrors)
 			require.Equal(t, a.sender.segments, stats.Runs == 3)
-			require.Equal(t, volleys(a) && kind&2 == 0, stats.Volleys > 0)
 		}
 	}
 }
 
-// TestVolleyWithOnesThatCannotGo: what is wrong with one run is told, and the others go.
-func TestVolleyWithOnesThatCannotGo(t *testing.T) {
+// TestRunsThatCannotBeSent: what is wrong with one run is told, and the others go.
+func TestRunsThatCannotBeSent(t *testing.T) {
 	a, b := listen(t, "127.0.0.1:0", Config{MaxDatagram: 1000}), listen(t, "127.0.0.1:0", Config{})
 	good := b.LocalAddr()
 	to := []transport.Addr{good, good, {}, good, transport.MustParseAddr("[::1]:9"), good, good, good, good}
@@ -117,28 +113,7 @@ func TestVolleyWithOnesThatCannotGo(t *testing.T) {
 	require.Zero(t, failed)
 }
 
-// TestOneRunIsNoVolley: what is for one address goes as by SendRun, and its faults are told.
-func TestOneRunIsNoVolley(t *testing.T) {
-	a, b := listen(t, "127.0.0.1:0", Config{MaxDatagram: 1000}), listen(t, "127.0.0.1:0", Config{})
-	buf := make([]byte, 2048)
-	for _, run := range [][]byte{{1}, runOf(3, 100, 40)} {
-		failed, err := a.SendAll([]transport.Addr{b.LocalAddr()}, [][]byte{run}, []int{min(len(run), 100)})
-		require.NoError(t, err)
-		require.Zero(t, failed)
-		for ; len(run) > 0; run = run[min(len(run), 100):] {
-			n, _ := receive(t, b, buf)
-			require.Equal(t, run[:min(len(run), 100)], buf[:n])
-		}
-	}
-	require.EqualValues(t, 4, a.Stats().Sent)
-	require.Zero(t, a.Stats().Volleys)
-	failed, err := a.SendAll([]transport.Addr{{}}, [][]byte{{1}}, []int{1})
-	require.ErrorIs(t, err, transport.ErrAddress)
-	require.Zero(t, failed)
-	require.EqualValues(t, 1, a.Stats().SendErrors)
-}
-
-func TestVolleyAllocatesNothing(t *testing.T) {
+func TestSendAllAllocatesNothing(t *testing.T) {
 	a, b := listen(t, "127.0.0.1:0", Config{}), listen(t, "127.0.0.1:0", Config{})
 	to := []transport.Addr{b.LocalAddr(), b.LocalAddr(), b.LocalAddr()}
 	runs, sizes := [][]byte{runOf(3, 1200, 500), {1}, {2}}, []int{1200, 1, 1}

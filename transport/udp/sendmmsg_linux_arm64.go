@@ -1,5 +1,0 @@
-package udp
-
-import "syscall"
-
-const sysSendmmsg = syscall.SYS_SENDMMSG
