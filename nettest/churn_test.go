@@ -75,7 +75,7 @@ func staysFlat(t *testing.T, waves int, wave func()) {
 // heapNoise is the size that tables of the runtime add to a heap of two megabytes.
 const heapNoise = 16 << 10
 
-// 600 clients, and 1200 with -heavy, that join, stay for two seconds and close in order leave nothing behind, whether one or several parts of the
+// 240 clients, and 1200 with -heavy, that join, stay for two seconds and close in order leave nothing behind, whether one or several parts of the
 // server write to them.
 func TestCase49VisitsLeaveNoMemory(t *testing.T) {
 	for _, c := range []struct {
@@ -88,14 +88,14 @@ func TestCase49VisitsLeaveNoMemory(t *testing.T) {
 			n := nettest.New(t, nettest.Config{
 				Protocol: protocol(), Seed: 60, Link: transport.Link{Delay: 20 * time.Millisecond}, Game: g.play, Rate: 30, Server: inParts(c.parts, netcode.Config{}),
 			})
-			visits(n, 100, 2*time.Second, 250*time.Millisecond, inOrder)
-			staysFlat(t, c.waves, func() { visits(n, 300, 2*time.Second, 250*time.Millisecond, inOrder) })
+			visits(n, sized(60, 100), 2*time.Second, 250*time.Millisecond, inOrder)
+			staysFlat(t, c.waves, func() { visits(n, sized(60, 300), 2*time.Second, 250*time.Millisecond, inOrder) })
 			casebook.Injected(t, n.Server.Stats().Disconnected, "clients that came and left")
 		})
 	}
 }
 
-// Eight places whose clients come and go all the time: 8500 ticks, and a million with -heavy.
+// Eight places whose clients come and go all the time: 3600 ticks, and a million with -heavy.
 func TestEightPlacesChangeHandsForLong(t *testing.T) {
 	if testing.Short() {
 		t.Skip("a long simulation")
@@ -104,8 +104,8 @@ func TestEightPlacesChangeHandsForLong(t *testing.T) {
 	n := nettest.New(t, nettest.Config{Protocol: protocol(), Seed: 62, Link: transport.Link{Delay: 30 * time.Millisecond}, Game: g.play, Rate: 30})
 	const between = 400 * time.Millisecond
 	wave := func(ticks int) { visits(n, ticks/12, 8*between, between, inOrder) }
-	wave(2500)
-	staysFlat(t, 4, func() { wave(sized(1500, 250_000)) })
+	wave(1200)
+	staysFlat(t, 4, func() { wave(sized(600, 250_000)) })
 }
 
 // bursts is a game in which a few walk, and all do every now and then.
@@ -276,9 +276,9 @@ func TestCase49NothingStaysOfVisitors(t *testing.T) {
 		return false
 	}
 	wave := func() {
-		visits(g.net, 100, 2*time.Second, 200*time.Millisecond, leaveAs)
+		visits(g.net, sized(60, 100), 2*time.Second, 200*time.Millisecond, leaveAs)
 		g.net.Run(3 * time.Second)
 	}
 	wave()
-	staysFlat(t, 8, wave)
+	staysFlat(t, sized(3, 8), wave)
 }

@@ -21,7 +21,7 @@ import (
 
 var (
 	// Any number of games: go test ./nettest -run TestGames -games 1000
-	games = flag.Int("games", 24, "random games of TestGames")
+	games = flag.Int("games", 16, "random games of TestGames")
 	// One that failed, again: go test ./nettest -run TestGames -games 1 -game-seed N
 	gameSeed = flag.Uint64("game-seed", 1, "seed of the first game; the next has the next number")
 )
@@ -47,7 +47,7 @@ func TestGames(t *testing.T) {
 		}
 	}
 	t.Log(met)
-	if count < 24 {
+	if count < 16 {
 		return
 	}
 	for _, deed := range gameDeeds() {

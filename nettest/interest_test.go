@@ -109,6 +109,9 @@ func TestOwnerOnly(t *testing.T) {
 	}
 }
 
+// secret is a component that only some may see.
+type secret struct{ Word uint64 }
+
 // Each client has the secrets of its own entities and of no others, while all see where everybody is.
 func TestComponentsOfOthersAreNotVisible(t *testing.T) {
 	t.Parallel()

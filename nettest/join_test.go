@@ -44,19 +44,8 @@ func joined(n *nettest.Net, c *nettest.Client) bool {
 	return ok && c.State() == netcode.Connected
 }
 
-func TestThreeHundredClientsJoinAtOnce(t *testing.T) {
-	const clients = 300
-	n := joiners(t, clients, rtt200(0))
-	all := n.RunUntil(3*time.Second, func() bool { return in(n) == clients })
-	require.True(t, all, "%d of %d clients are in after %v", in(n), clients, n.Now())
-	t.Logf("%d clients are in after %v", clients, n.Now())
-}
-
 func TestAThousandClientsJoinAtOnceOverALossyLink(t *testing.T) {
-	clients := 1000
-	if testing.Short() {
-		clients = 300
-	}
+	clients := sized(300, 1000)
 	n := joiners(t, clients, rtt200(.05))
 	all := n.RunUntil(3*time.Second, func() bool { return in(n) == clients })
 	require.True(t, all, "%d of %d clients are in after %v", in(n), clients, n.Now())

@@ -92,27 +92,6 @@ func run(t testing.TB, seed uint64, loss float64, seconds int) *nettest.Net {
 	return n
 }
 
-func TestConvergeAtEveryLoss(t *testing.T) {
-	for _, loss := range []float64{0, .05, .2, .4, .6} {
-		for seed := range uint64(3) {
-			t.Run(fmt.Sprintf("loss %v seed %d", loss, seed), func(t *testing.T) {
-				t.Parallel()
-				n := run(t, seed, loss, 8)
-				n.AssertConverge()
-				require.True(t, n.Connected())
-				require.NotZero(t, n.Clients[0].Replica().Stats().Despawns)
-				if loss > 0 {
-					bad := n.Server.Stats().Packets.BadChecksum
-					for _, c := range n.Clients {
-						bad += c.Stats().Packets.BadChecksum
-					}
-					require.NotZero(t, bad, "corruption really happened")
-				}
-			})
-		}
-	}
-}
-
 func TestSameSeedSameBytes(t *testing.T) {
 	first, second, other := run(t, 7, .2, 3), run(t, 7, .2, 3), run(t, 8, .2, 3)
 	require.Equal(t, first.TraceHash(), second.TraceHash())
@@ -141,28 +120,6 @@ func TestEachInvariantIsNoticedWhenBroken(t *testing.T) {
 			require.Contains(t, r.errors[0], invariant.String()+" does not hold at client 0")
 		})
 	}
-}
-
-func TestAKilledClientLeavesAndANewcomerGetsTheWorld(t *testing.T) {
-	g := &churn{rest: 1200, state: 5}
-	var left []string
-	n := nettest.New(t, nettest.Config{
-		Protocol: protocol(), Clients: 3, Seed: 5, Link: bad(.1), Game: g.play,
-		Server: netcode.Config{SendBudget: -1, SilenceTimeout: 2 * time.Second},
-	})
-	n.Server.OnDisconnect(func(id netcode.ClientID, why *netcode.CloseError) { left = append(left, fmt.Sprint(id, " ", why)) })
-	require.True(t, n.RunUntil(5*time.Second, n.Connected))
-	n.Run(2 * time.Second)
-	n.Kill(n.Clients[1])
-	n.Run(time.Second)
-	require.Empty(t, left, "not before the timeout")
-	newcomer := n.Join()
-	n.Run(4 * time.Second)
-	require.Len(t, left, 1)
-	require.Equal(t, netcode.Connected, newcomer.State())
-	n.Run(14 * time.Second)
-	n.AssertConverge()
-	require.Equal(t, n.Server.Store().Len(), newcomer.Replica().Len())
 }
 
 func TestHooksSeeWholeEntities(t *testing.T) {
@@ -210,65 +167,6 @@ func TestAReplicatedResource(t *testing.T) {
 	for _, c := range n.Clients {
 		require.Equal(t, score{1, 200}, *netecs.NewResource[score](&c.World).Get())
 	}
-}
-
-func TestALateJoinerAndOneThatComesBack(t *testing.T) {
-	g := &churn{rest: 900, state: 4}
-	n := nettest.New(t, nettest.Config{Protocol: protocol(), Clients: 1, Seed: 4, Link: bad(.2), Game: g.play})
-	n.Run(7 * time.Second) // later than any handshake timeout
-	late := n.Join()
-	require.True(t, n.RunUntil(3*time.Second, func() bool { return late.State() == netcode.Connected }))
-	late.Close()
-	require.True(t, n.RunUntil(3*time.Second, func() bool { return late.State() == netcode.Disconnected }))
-	first := late.ID()
-	require.NoError(t, late.Connect(n.Address()))
-	n.Run(8 * time.Second)
-	require.NotEqual(t, first, late.ID(), "a session of its own")
-	n.AssertConverge()
-}
-
-// secret is a component that only some may see.
-type secret struct{ Word uint64 }
-
-func TestHiddenFromItsBirthOn(t *testing.T) {
-	p := protocol()
-	netcode.Replicate[secret](p)
-	seen := 0
-	var n *nettest.Net
-	n = nettest.New(t, nettest.Config{
-		Protocol: p, Clients: 2, Seed: 6, Link: bad(.2),
-		Game: func(w *ecs.World, frame int) {
-			if frame%10 == 0 && frame < 400 {
-				hidden := generic.NewMap2[components.Replicated, secret](w)
-				hidden.NewWith(&components.Replicated{}, &secret{Word: 0xDEADBEEF})
-			}
-		},
-		Setup: func(s *systems.ServerSystems, w *ecs.World) {
-			s.OnSpawn(func(e ecs.Entity, id netcode.NetworkID) {
-				for client := range n.Server.Clients {
-					if client != n.Clients[0].ID() {
-						require.True(t, s.Server.Hide(client, id))
-					}
-				}
-			})
-			s.Server.OnConnect(func(client netcode.ClientID) {
-				for id := range s.Server.Store().All {
-					require.True(t, s.Server.Hide(client, id))
-				}
-			})
-		},
-		SetupClient: func(i int, c *systems.ClientSystems, w *ecs.World) {
-			c.OnSpawn(func(ecs.Entity, netcode.NetworkID) {
-				if i == 1 {
-					seen++
-				}
-			})
-		},
-	})
-	n.Run(8 * time.Second)
-	n.AssertConverge()
-	require.Zero(t, seen, "the second client never saw one, not even for a moment")
-	require.NotZero(t, n.Clients[0].Replica().Len())
 }
 
 // The 16 bits of a tick that are sent go around every 36 minutes at 30 ticks a second.

@@ -161,7 +161,7 @@ func (c *crew) all(names []string, within time.Duration, done func(string) bool)
 // A hundred players are killed and come back over a network that loses every tenth datagram: some while the server has not noticed, some after. Each is again
 // who it was: its id, its entities, what it may write, its collections. The worlds are equal, and nothing of the earlier connections remains.
 func TestHundredPlayersAreKilledAndReturn(t *testing.T) {
-	count := 100
+	count := sized(30, 100)
 	c := newCrew(t, systems.KeepEntities, netcode.Config{Clients: 128, Keep: time.Minute, SilenceTimeout: 4 * time.Second, SendBudget: -1})
 	var names []string
 	for i := range count {
@@ -195,9 +195,9 @@ func TestHundredPlayersAreKilledAndReturn(t *testing.T) {
 	}
 	wave()
 	stats := c.net.Server.Stats()
-	require.Greater(t, stats.TakenOver, uint64(40))
-	require.Greater(t, stats.Returned, uint64(90))
-	require.Greater(t, stats.SilenceTimeouts, uint64(40))
+	require.Greater(t, stats.TakenOver, uint64(count*2/5))
+	require.Greater(t, stats.Returned, uint64(count*9/10))
+	require.Greater(t, stats.SilenceTimeouts, uint64(count*2/5))
 	for _, name := range names {
 		c.steer(name, 7)
 	}
@@ -211,9 +211,6 @@ func TestHundredPlayersAreKilledAndReturn(t *testing.T) {
 		living++
 	}
 	require.Equal(t, 2*count, living)
-	if testing.Short() {
-		return
-	}
 	c.net.SetLink(transport.Link{Delay: 40 * time.Millisecond, Jitter: 10 * time.Millisecond, Loss: .1})
 	wave()
 	staysFlat(t, sized(1, 2), wave)

@@ -3,13 +3,11 @@ package quantize
 import (
 	"bytes"
 	"encoding/binary"
-	"fmt"
 	"math"
 	"math/rand/v2"
 	"reflect"
 	"slices"
 	"testing"
-	"time"
 	"unsafe"
 
 	"github.com/stretchr/testify/require"
@@ -440,27 +438,6 @@ func TestDifferingRowsNeedsItsMemory(t *testing.T) {
 	require.Panics(t, func() { NewRows(12).Differing(make([]byte, 12*9), make([]byte, 12*9-1), 9) })
 }
 
-// BenchmarkDiffering compares 64 rows, in assembly and in plain Go.
-func BenchmarkDiffering(b *testing.B) {
-	for _, size := range []int{8, 12, 16} {
-		x, y := make([]byte, 64*size), make([]byte, 64*size)
-		y[5*size] = 1
-		for name, r := range map[string]Rows{"wide": NewRows(size), "plain": {size: size}} {
-			b.Run(fmt.Sprint(size, "/", name), func(b *testing.B) {
-				best, sum := time.Hour, uint64(0)
-				for b.Loop() {
-					began := time.Now()
-					for range 16 {
-						sum += r.Differing(x, y, 64)
-					}
-					best = min(best, time.Since(began))
-				}
-				b.ReportMetric(float64(best.Nanoseconds())/1024, "ns/row")
-			})
-		}
-	}
-}
-
 // TestFloatsAreCopied checks that CopyFloats equals reading lane by lane, and refuses truncated input and numbers that
 // are not finite.
 func TestFloatsAreCopied(t *testing.T) { rapid.Check(t, copiedFloats) }
@@ -510,16 +487,6 @@ func TestOneFloatThatIsNotFiniteIsRefused(t *testing.T) {
 			}
 		}
 	}
-}
-
-func BenchmarkCopyFloats(b *testing.B) {
-	buf, lanes := make([]byte, 28*40), make([]uint32, 280)
-	for b.Loop() {
-		if !CopyFloats(lanes, buf) {
-			b.Fatal("refused")
-		}
-	}
-	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/28, "ns/row")
 }
 
 // newFloatRun returns finite float32 lanes and their bytes.
@@ -602,23 +569,4 @@ func TestReadingARunAllocatesNothing(t *testing.T) {
 	alloctest.Zero(t, 100, func() {
 		require.True(t, rows.Copy(lanes, buf))
 	})
-}
-
-// BenchmarkFloatRun reads 29 rows of ten lanes, both ways; the fastest of many runs counts.
-func BenchmarkFloatRun(b *testing.B) {
-	want, buf := newFloatRun(rand.New(rand.NewPCG(23, 5)), 290)
-	lanes := make([]uint32, len(want))
-	for name, rows := range map[string]FloatRows{"plain": {}, "wide": NewFloatRows()} {
-		b.Run(name, func(b *testing.B) {
-			fastest := time.Hour
-			for b.Loop() {
-				start := time.Now()
-				for range 64 {
-					rows.Copy(lanes, buf)
-				}
-				fastest = min(fastest, time.Since(start))
-			}
-			b.ReportMetric(float64(fastest.Nanoseconds())/64, "fastest-ns")
-		})
-	}
 }

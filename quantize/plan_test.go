@@ -37,17 +37,6 @@ func mustCompile[T any](t testing.TB, name string) *Plan {
 	return p
 }
 
-// bodies returns count random bodies with arbitrary values.
-func bodies(count int) []body {
-	random := rand.New(rand.NewPCG(1, 2))
-	list := make([]body, count)
-	for i := range list {
-		at := func() float32 { return random.Float32()*1000 - 500 }
-		list[i] = body{X: at(), Y: at(), Z: at(), Rot: randomQuat(random)}
-	}
-	return list
-}
-
 // randomQuat returns a uniformly random rotation.
 func randomQuat(random *rand.Rand) (q [4]float32) {
 	for {
@@ -61,86 +50,6 @@ func randomQuat(random *rand.Rand) (q [4]float32) {
 			return normalised(q)
 		}
 	}
-}
-
-func BenchmarkQuantise(b *testing.B) {
-	b.Run("body", func(b *testing.B) {
-		p, list := mustCompile[body](b, "Body"), bodies(1024)
-		lanes := make([]uint32, p.Lanes())
-		for i := 0; b.Loop(); i++ {
-			p.Quantise(unsafe.Pointer(&list[i&1023]), lanes)
-		}
-	})
-	b.Run("bodyOften", func(b *testing.B) {
-		p, list := mustCompile[body](b, "Body"), bodies(1)
-		lanes := make([]uint32, p.Lanes())
-		for b.Loop() {
-			p.Quantise(unsafe.Pointer(&list[0]), lanes)
-		}
-	})
-	b.Run("exact", func(b *testing.B) {
-		p := mustCompile[exact](b, "Exact")
-		v := exact{A: 1, B: 2, C: 3, D: 4, E: -5, F: 6}
-		lanes := make([]uint32, p.Lanes())
-		for b.Loop() {
-			p.Quantise(unsafe.Pointer(&v), lanes)
-		}
-	})
-}
-
-func BenchmarkDequantise(b *testing.B) {
-	p, list := mustCompile[body](b, "Body"), bodies(1)
-	lanes := make([]uint32, p.Lanes())
-	p.Quantise(unsafe.Pointer(&list[0]), lanes)
-	for b.Loop() {
-		p.Dequantise(lanes, unsafe.Pointer(&list[0]))
-	}
-}
-
-func BenchmarkRow(b *testing.B) {
-	p, list := mustCompile[body](b, "Body"), bodies(64)
-	lanes, packed := make([]uint32, p.Lanes()), make([]uint64, (p.Bits()+63)/64)
-	rows := make([][]uint32, len(list))
-	buf := make([]byte, 1200)
-	w := wire.NewBitWriter(buf)
-	for i := range list {
-		rows[i] = make([]uint32, p.Lanes())
-		p.Quantise(unsafe.Pointer(&list[i]), rows[i])
-		p.WriteRow(&w, rows[i])
-	}
-	w.Finish()
-	b.Run("write", func(b *testing.B) {
-		for i := 0; b.Loop(); i++ {
-			if i&63 == 0 {
-				w = wire.NewBitWriter(buf)
-			}
-			p.WriteRow(&w, rows[i&63])
-		}
-	})
-	b.Run("pack", func(b *testing.B) {
-		for i := 0; b.Loop(); i++ {
-			p.Pack(rows[i&63], packed)
-		}
-	})
-	b.Run("writePacked", func(b *testing.B) {
-		for i := 0; b.Loop(); i++ {
-			if i&63 == 0 {
-				w = wire.NewBitWriter(buf)
-			}
-			p.WritePacked(&w, packed)
-		}
-	})
-	b.Run("read", func(b *testing.B) {
-		var r wire.BitReader
-		for i := 0; b.Loop(); i++ {
-			if i&63 == 0 {
-				r = wire.NewBitReader(buf)
-			}
-			if !p.ReadRow(&r, lanes) {
-				b.Fatal("not legal")
-			}
-		}
-	})
 }
 
 func TestFaultReasons(t *testing.T) {

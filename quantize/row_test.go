@@ -603,32 +603,6 @@ func requireLegalRow(t *testing.T, p *Plan, row []uint32) {
 	require.Equal(t, row, again)
 }
 
-func BenchmarkRun(b *testing.B) {
-	p := mustCompile[joysticks](b, "Joysticks")
-	const count = 16
-	rows, buf := inputRows(p, count), make([]byte, 1000)
-	got := make([]uint32, len(rows))
-	w := wire.NewBitWriter(buf)
-	report := func(b *testing.B) {
-		b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/count, "ns/row")
-	}
-	b.Run("write", func(b *testing.B) {
-		for b.Loop() {
-			w = wire.NewBitWriter(buf)
-			p.WriteRun(&w, rows, count)
-		}
-		report(b)
-	})
-	n := w.Finish()
-	b.Run("read", func(b *testing.B) {
-		for b.Loop() {
-			r := wire.NewBitReader(buf[:n])
-			p.ReadRun(&r, got, count)
-		}
-		report(b)
-	})
-}
-
 // maxRunBits returns the maximum length of a run of count rows in bits.
 func maxRunBits(p *Plan, count int) int {
 	if count == 0 {

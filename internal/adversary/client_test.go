@@ -111,7 +111,7 @@ func TestLiesOfClientsTakeNoMemory(t *testing.T) {
 			}
 			tell(10 * time.Second)
 			before := heap()
-			tell(4 * time.Second)
+			tell(2 * time.Second)
 			flat(t, before, liar.AllTold())
 		})
 	}
