@@ -43,7 +43,6 @@ const (
 	houseFormat   = "snapshot/format"
 	housePlain    = "internal/plain" // the switch of the build tag netcode_plain
 	houseKernel   = "internal/kernel"
-	houseWalk     = "internal/walk" // a command that counts functions
 	fileLines     = 800
 	functionLines = 70
 	functionWarn  = 60
@@ -104,9 +103,8 @@ func houseArrows() map[string][]string {
 		"load":              {houseArche, houseRoot, "systems", "tick", "transport", "internal"},
 		"examples":          append(all, "inspect/live", "load", "internal"),
 		"bench":             append(all, "inspect/live", "load", "internal", "nettest/adversary"),
-		"cmd":               append(all, "internal", "internal/scenes"),
+		"cmd":               append(all, "internal"),
 		"internal":          {},
-		houseWalk:           all,
 		// Parts of the root that need no server and no client.
 		"internal/admission": {"peer", "transport", "wire"},
 		"internal/calls":     {"wire"},
@@ -120,7 +118,6 @@ func houseArrows() map[string][]string {
 		"internal/outbox":    {"transport"},
 		"internal/registry":  {"internal/canon", "internal/handshake", "components", "delta", "message", "peer", "quantize", houseFormat, "snapshot", "tick", "wire"},
 		"internal/rig":       {houseRoot, "peer", "snapshot", "tick", "transport", "wire"},
-		"internal/scenes":    {houseFormat, "record", "snapshot", "delta", "quantize", "wire", "tick"},
 		"internal/worldless": {"components", "quantize", "snapshot", "tick", "wire"},
 		"docs":               {},
 	}
@@ -336,12 +333,12 @@ func touchesOutside(target string) bool {
 
 // mayDoInput is true where sockets, clocks and goroutines live.
 func (f *houseFile) mayDoInput() bool {
-	return f.folder == "transport" || f.folder == "examples" || f.folder == "bench" || f.folder == "cmd" || f.folder == "load" || f.folder == "schema" || f.folder == "inspect/live" || f.folder == "nettest/soak" || f.folder == "nettest/processes" || f.folder == houseWalk || f.name == "systems/runner.go"
+	return f.folder == "transport" || f.folder == "examples" || f.folder == "bench" || f.folder == "cmd" || f.folder == "load" || f.folder == "schema" || f.folder == "inspect/live" || f.folder == "nettest/soak" || f.folder == "nettest/processes" || f.name == "systems/runner.go"
 }
 
 // checkState allows error values, compile-time assertions and one embedded string a package, and no other variable.
 func (f *houseFile) checkState() {
-	if f.folder == houseWalk {
+	if strings.HasPrefix(f.name, "cmd/walk/") {
 		return // its one variable is in a copy of the module alone
 	}
 	for _, declaration := range f.syntax.Decls {

@@ -45,7 +45,7 @@
 //   - mtu.go: finds the packet size of the path by probes (RFC 8899)
 //   - packet.go: builds a packet; iterates over the messages of a packet; maps message types of another protocol
 //   - received_packets.go: which sequences arrived, and the acks to send
-//   - sent_packets.go: which sequences are in flight; loss, round trip, timeout; skipped sequences
+//   - sent_packets.go: which sequences are in flight; loss, round trip, ping, timeout; skipped sequences
 //   - send_queue.go: the messages that wait to be sent to a peer, and their order
 //   - message_header.go: the fields before the body of a message
 //   - unreliable.go: waiting unreliable messages

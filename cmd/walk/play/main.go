@@ -16,8 +16,8 @@ import (
 	"github.com/mlange-42/arche/generic"
 
 	"github.com/arche-netcode/netcode"
+	"github.com/arche-netcode/netcode/cmd/walk/trace"
 	"github.com/arche-netcode/netcode/components"
-	"github.com/arche-netcode/netcode/internal/walk/trace"
 	"github.com/arche-netcode/netcode/systems"
 	"github.com/arche-netcode/netcode/transport"
 	"github.com/arche-netcode/netcode/transport/memory"
@@ -151,7 +151,7 @@ func path(calls []trace.Call) (left []trace.Call) {
 			clock = 0
 		}
 		switch {
-		case hasPrefix(c.Function, "transport/", "internal/walk/"):
+		case hasPrefix(c.Function, "transport/", "cmd/walk/"):
 		case hasPrefix(c.Function, "tick/sync", "tick/drift", "tick/clocks.go", "client_time.go"):
 			if clock == 0 {
 				clock = c.Depth

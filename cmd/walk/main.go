@@ -1,6 +1,6 @@
 // Command walk counts the functions and files on the path from a component written on a server to the client's world.
 //
-//	go run ./internal/walk [-v]
+//	go run ./cmd/walk [-v]
 //
 // It copies the module into a temporary folder and adds a call to every function that reports its entry. Then it runs package
 // play in the copy: one server, one client, one entity, one component, in steady state. -v lists the functions.
@@ -20,7 +20,7 @@ import (
 	"strings"
 )
 
-const tracer = "github.com/arche-netcode/netcode/internal/walk/trace"
+const tracer = "github.com/arche-netcode/netcode/cmd/walk/trace"
 
 func main() {
 	verbose := flag.Bool("v", false, "list the functions")
@@ -42,7 +42,7 @@ func walk(root string, verbose bool) error {
 	if err := instrumentAll(root, copied); err != nil {
 		return err
 	}
-	args := []string{"run", "./internal/walk/play"}
+	args := []string{"run", "./cmd/walk/play"}
 	if verbose {
 		args = append(args, "-v")
 	}
@@ -79,7 +79,7 @@ func instrumentAll(root, to string) error {
 		if err != nil {
 			return err
 		}
-		if filepath.Ext(name) == ".go" && !strings.HasPrefix(filepath.ToSlash(inside), "internal/walk/") {
+		if filepath.Ext(name) == ".go" && !strings.HasPrefix(filepath.ToSlash(inside), "cmd/walk/") {
 			if source, err = instrument(filepath.ToSlash(inside), source); err != nil {
 				return err
 			}
@@ -97,7 +97,7 @@ func skipped(root, inside string) bool {
 		return true
 	}
 	base := filepath.Base(inside)
-	return strings.HasPrefix(base, ".") || base == "testdata" || inside == "bench" || inside == "examples" || inside == "cmd" || inside == "docs" || inside == "nettest"
+	return strings.HasPrefix(base, ".") || base == "testdata" || inside == "bench" || inside == "examples" || inside == "docs" || inside == "nettest"
 }
 
 // instrument adds a call of trace.Enter to the start of each function of a file.
