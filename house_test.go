@@ -37,13 +37,13 @@ const (
 )
 
 const (
+	houseWalk     = "internal/walk" // a command that counts functions
 	houseModule   = "github.com/arche-netcode/netcode"
 	houseArche    = "github.com/mlange-42/arche"
 	houseRoot     = "."
 	houseFormat   = "snapshot/format"
 	housePlain    = "internal/plain" // the switch of the build tag netcode_plain
 	houseKernel   = "internal/kernel"
-	houseWalk     = "internal/walk" // a command that counts functions
 	fileLines     = 800
 	functionLines = 70
 	functionWarn  = 60
@@ -101,7 +101,7 @@ func houseArrows() map[string][]string {
 		"load":         {houseArche, houseRoot, "systems", "tick", "transport", "internal"},
 		"examples":     append(all, "inspect/live", "load", "internal"),
 		"bench":        append(all, "inspect/live", "load", "internal", "internal/adversary"),
-		"cmd":          append(all, "internal", "internal/scenes"),
+		"cmd":          append(all, "internal"),
 		"internal":     {},
 		houseWalk:      all,
 		// Parts of the root that need no server and no client.
@@ -120,7 +120,6 @@ func houseArrows() map[string][]string {
 		"internal/adversary": {houseRoot, houseFormat, "message", "peer", "quantize", "snapshot", "tick", "transport", "wire"},
 		"internal/processes": append(all, "internal", "internal/adversary"),
 		"internal/soak":      append(all, "internal", "internal/adversary"),
-		"internal/scenes":    {houseFormat, "record", "snapshot", "delta", "quantize", "wire", "tick"},
 		"internal/worldless": {"components", "quantize", "snapshot", "tick", "wire"},
 		"docs":               {},
 	}

@@ -24,7 +24,7 @@ const (
 	clauseFirst     = `^// (What|Who|Whose)\b`
 	wordLean        = `(?i)\blean`
 	pronounPair     = `\b(of|to) (which|whom)\b`
-	pronounPairs    = 2 // in a file
+	pronounPairs    = 2                          // in a file
 	codeName        = `\b[A-Z]?[a-z]+[A-Z]\w*\b` // with a capital inside
 )
 

@@ -34,7 +34,6 @@ type history struct {
 	components []component
 	slots      int          // The capacity in entities.
 	masks      []uint64     // By tick modulo Window, then slot.
-	arranged   [Window]int  // By tick modulo Window: the order.version that set all masks; 0: none did.
 	columns    [][]byte     // By component: by tick modulo Window, then slot.
 	scratch    []uint32     // Scratch: lanes.
 	saved      [][]byte     // By tick modulo Window: the resources.
@@ -69,9 +68,7 @@ func (h *history) mask(t netcode.Tick, slot int) uint64 {
 
 // setMask sets the components of an entity in a tick.
 func (h *history) setMask(t netcode.Tick, slot int, mask uint64) {
-	if at := &h.masks[int(t%Window)*h.slots+slot]; *at != mask {
-		*at, h.arranged[t%Window] = mask, 0
-	}
+	h.masks[int(t%Window)*h.slots+slot] = mask
 }
 
 // masksOf returns the masks of count consecutive slots.
@@ -164,38 +161,6 @@ func (h *history) restoreColumn(to []byte, t netcode.Tick, slot, k int) {
 func (h *history) same(t netcode.Tick, slot, count, k int, theirs []uint32, stride int) bool {
 	c := &h.components[k]
 	return c.keepsLanes() && c.compare.SameAt(wordsOf(h.column(t, slot, count, k)), theirs, stride, count)
-}
-
-// unlike compares a component of up to 64 consecutive slots with the server's lanes, which are stride lanes apart. It
-// returns a bit for each entity that differs.
-func (h *history) unlike(t netcode.Tick, slot, count, k int, theirs []uint32, stride int) (set uint64) {
-	c := &h.components[k]
-	if c.keepsLanes() {
-		return c.compare.DifferingAt(wordsOf(h.column(t, slot, count, k)), theirs, stride, count)
-	}
-	for i := range count {
-		if !slices.Equal(h.lanesOf(t, slot+i, k), theirs[i*stride:][:len(c.lanes)]) {
-			set |= 1 << i
-		}
-	}
-	return set
-}
-
-// correct writes the server's lanes of a component into count consecutive slots.
-func (h *history) correct(t netcode.Tick, slot, count, k int, theirs []uint32, stride int) {
-	c, to := &h.components[k], h.column(t, slot, count, k)
-	width := len(c.lanes)
-	if c.keepsLanes() {
-		for i, ours := 0, wordsOf(to); i < count; i++ {
-			copy(ours[i*width:][:width], theirs[i*stride:])
-		}
-		return
-	}
-	if !c.plan.DequantiseRows(to, theirs, stride, count) {
-		for i := range count {
-			c.plan.Dequantise(theirs[i*stride:][:width], pointerTo(h.bytes(t, slot+i, k)))
-		}
-	}
 }
 
 // structure adds and removes components of entities. Its lists are scratch: lists of a call would be on the heap.

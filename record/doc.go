@@ -4,7 +4,8 @@
 // # Files
 //
 //   - start.go: the extension that records a server
-//   - writer.go, reader.go, format.go: write and read a recording tick by tick: chunks, checksums
+//   - writer.go, reader.go, format.go: write and read a recording tick by tick: chunks, checksums, and
+//     whether a build knows the recorded components (ErrProtocol)
 //   - index.go: finds the chunks of a file by their heads
 //   - player.go: plays a recording on a server: speed, pause, seek
 //   - sight.go: records owners and what each client saw

@@ -19,7 +19,7 @@
 //   - time.go: Tick, Time, Span and their arithmetic
 //   - stage.go: the stages of a frame
 //   - clock.go: Clock turns time into due ticks; Frame is the present moment of one end, with stalls of its process
-//   - sync.go: the server's time and the input clock, at a client
+//   - sync.go: the server's time and the input clock, at a client; their jumps and restarts, as after a stall
 //   - drift.go: the drift between two clocks, from the earliest packets
 //   - presentation.go: the moment that a client shows
 //   - arrivals.go: the ticks that arrived completely

@@ -19,6 +19,6 @@
 //
 //   - transfer.go: Register, Config, Send, On
 //   - end.go: the transfers of each connection; how many pieces wait in its message queue (feed)
-//   - sending.go, receiving.go: one transfer, at the sender and at the receiver
+//   - sending.go, receiving.go: one transfer, at the sender and at the receiver; what may be in flight
 //   - messages.go: the messages between them
 package transfer

@@ -23,8 +23,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/arche-netcode/netcode/cmd/netcode/scenes"
 	"github.com/arche-netcode/netcode/delta"
-	"github.com/arche-netcode/netcode/internal/scenes"
 	"github.com/arche-netcode/netcode/internal/usage"
 	"github.com/arche-netcode/netcode/record"
 	"github.com/arche-netcode/netcode/systems"

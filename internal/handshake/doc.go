@@ -9,5 +9,5 @@
 //   - resume.go: Resume, while the server is silent (docs/adr/0041)
 //   - outbox.go: the datagrams of both ends that wait to be sent
 //   - door.go: the server's answers to Hello, Join and Resume
-//   - admit.go: admission: limits, the game's decision, players that return
+//   - admit.go: admission: room on the server, limits, the game's decision, players that return
 package handshake

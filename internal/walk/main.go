@@ -97,7 +97,7 @@ func skipped(root, inside string) bool {
 		return true
 	}
 	base := filepath.Base(inside)
-	return strings.HasPrefix(base, ".") || base == "testdata" || inside == "bench" || inside == "examples" || inside == "cmd" || inside == "docs" || inside == "nettest"
+	return strings.HasPrefix(base, ".") || base == "testdata" || inside == "bench" || inside == "examples" || inside == "docs" || inside == "nettest"
 }
 
 // instrument adds a call of trace.Enter to the start of each function of a file.
