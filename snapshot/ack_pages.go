@@ -61,6 +61,7 @@ type ackPage struct { // the fields that a packet is written from are in the fir
 	lost   tick.Tick // newest tick that cannot be R, since a resync came after it
 	topOf  uint64    // entities with a record of top
 	top    tick.Tick // the newest complete tick; tick.None: none
+	newest tick.Tick // newest tick in which a record was sent
 	even   bool      // R is the even one of two complete ticks: the newest records are large, and there are leastSharing clients
 }
 

@@ -83,7 +83,7 @@ type cachedDelta struct {
 // deltaCache stores the deltas of one tick. Their numbers are in the order of encoding, from 1.
 type deltaCache struct {
 	tick    tick.Tick
-	first   []uint32      // by index: number of its newest delta; valid only if entries[number].index is the index
+	first   []uint32      // by index: number of its newest delta; 0: none
 	entries []cachedDelta // by number; the first one is unused
 	code    delta.BitBuffer
 	symbols []delta.DeltaSymbol // scratch: symbols of one delta, for a trainer
@@ -95,6 +95,7 @@ type deltaCache struct {
 func (c *deltaCache) reset(s *Store) {
 	c.tick = s.tick
 	c.first = grown(c.first, len(s.gens), cap(s.gens))
+	clear(c.first)
 	c.code.Reset()
 	if cap(c.entries) < len(s.gens)+1 { // room for one delta of each index
 		c.entries = make([]cachedDelta, 0, cap(s.gens)+1)
@@ -116,7 +117,7 @@ func (c *deltaCache) get(s *Store, index uint32, mask Mask, t, previous tick.Tic
 
 // find returns the number of a delta that was encoded in this tick, 0 if there is none.
 func (c *deltaCache) find(index uint32, mask Mask, t, previous tick.Tick) uint32 {
-	number := c.newest(index)
+	number := c.first[index]
 	for number != 0 {
 		e := &c.entries[number]
 		if e.t == t && e.previous == previous && e.mask == mask {
@@ -127,18 +128,10 @@ func (c *deltaCache) find(index uint32, mask Mask, t, previous tick.Tick) uint32
 	return number
 }
 
-// newest returns the number of the newest delta of an index, 0 if there is none.
-func (c *deltaCache) newest(index uint32) uint32 {
-	if at := c.first[index]; int(at) < len(c.entries) && c.entries[at].index == index {
-		return at
-	}
-	return 0
-}
-
 // add adds a delta without bits and returns its number. An index has several deltas if its clients have different T or T', by loss or
 // longer round trips.
 func (c *deltaCache) add(s *Store, index uint32, mask Mask, t, previous tick.Tick) uint32 {
-	n, next := len(c.entries), c.newest(index)
+	n, next := len(c.entries), c.first[index]
 	if n == cap(c.entries) {
 		c.entries = slices.Grow(c.entries, max(n, min(moreEach*len(s.gens), mostMore)))
 	}

@@ -116,7 +116,7 @@ func (p *packetWriter) passPage(g *ackPage, w uint32) {
 	case !l.open:
 	case g.ref == l.ref:
 		l.none++
-	case !p.v.recent.has(l.ref) || p.v.recent.at(l.ref, w) != nil:
+	case !p.v.recent.has(l.ref) || g.newest >= l.ref && p.v.recent.at(l.ref, w) != nil:
 		p.endList() // the server does not know which records of R the client has of this page
 	}
 }

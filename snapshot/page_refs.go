@@ -73,6 +73,7 @@ func (s *sentPages) late(ticks tick.Tick) {
 func (v *View) sentAt(w uint32, t tick.Tick, of uint64, group bool) {
 	b := v.recent.pageOf(t, w, len(v.pages), cap(v.pages))
 	b.of |= of
+	v.pages[w].newest = t
 	if !group {
 		return
 	}

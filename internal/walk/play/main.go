@@ -16,8 +16,8 @@ import (
 	"github.com/mlange-42/arche/generic"
 
 	"github.com/arche-netcode/netcode"
-	"github.com/arche-netcode/netcode/internal/walk/trace"
 	"github.com/arche-netcode/netcode/components"
+	"github.com/arche-netcode/netcode/internal/walk/trace"
 	"github.com/arche-netcode/netcode/systems"
 	"github.com/arche-netcode/netcode/transport"
 	"github.com/arche-netcode/netcode/transport/memory"
