@@ -39,7 +39,6 @@ func manyElements() map[string]func(r *wire.Reader) int {
 		"packed":       func(r *wire.Reader) int { return len(wire.ReadPackedSlice[uint64](r, nil, limit)) },
 		"runes":        func(r *wire.Reader) int { return len(r.Runes(nil, limit)) },
 		"strings":      func(r *wire.Reader) int { return len(r.Strings(nil, limit, limit)) },
-		"byte slices":  func(r *wire.Reader) int { return len(r.ByteSlices(nil, limit, limit)) },
 		"nothing each": s(func(s *wire.Serializer) int { var v []emptyElement; wire.SerializeEach(s, &v, limit); return len(v) }),
 		"avatars":      s(func(s *wire.Serializer) int { var v []avatar; wire.SerializeEach(s, &v, limit); return len(v) }),
 	}
@@ -141,7 +140,7 @@ func TestCase03VarintEdges(t *testing.T) {
 	for _, n := range []uint64{65536, 1 << 32, math.MaxUint64} { // beyond the type's range
 		b := wire.AppendVarint(nil, n)
 		r := wire.NewReader(b)
-		require.Zero(t, r.PackedUint16())
+		require.Zero(t, wire.ReadPacked[uint16](&r))
 		require.ErrorIs(t, r.Err(), wire.ErrMalformed)
 		r = wire.NewReader(b)
 		require.Zero(t, wire.ReadPacked[int16](&r))
@@ -239,7 +238,7 @@ func TestCase06ExactFit(t *testing.T) {
 		"bool": func(w *wire.Writer) { w.Bool(true) }, "u8": func(w *wire.Writer) { w.Uint8(1) }, "u16": func(w *wire.Writer) { w.Uint16(1) },
 		"u32": func(w *wire.Writer) { w.Uint32(1) }, "u64": func(w *wire.Writer) { w.Uint64(1) }, "f32": func(w *wire.Writer) { w.Float32(1) }, "f64": func(w *wire.Writer) { w.Float64(1) },
 		"half": func(w *wire.Writer) { w.Half(1) }, "axis": func(w *wire.Writer) { w.Axis(1) }, "rune": func(w *wire.Writer) { w.Rune('x') },
-		"varint": func(w *wire.Writer) { w.Varint(1 << 50) }, "zigzag": func(w *wire.Writer) { w.Zigzag(-300) }, "packed": func(w *wire.Writer) { w.PackedInt32(-70000) },
+		"varint": func(w *wire.Writer) { w.Varint(1 << 50) }, "zigzag": func(w *wire.Writer) { w.Zigzag(-300) }, "packed": func(w *wire.Writer) { wire.WritePacked(w, int32(-70000)) },
 		"bytes": func(w *wire.Writer) { w.Bytes([]byte{1, 2, 3}, 9) }, "string": func(w *wire.Writer) { w.String("abc", 9) }, "array": func(w *wire.Writer) { wire.WriteArray(w, []uint16{1, 2}) },
 		"slice": func(w *wire.Writer) { wire.WriteSlice(w, []int{1, 2}, 9) }, "strings": func(w *wire.Writer) { w.Strings([]string{"a", "bc"}, 9, 9) }, "reserve": func(w *wire.Writer) { w.Reserve(5) },
 	}
@@ -473,7 +472,7 @@ func TestCase11FragmentsOfMessages(t *testing.T) {
 	// (set, index, count, bytes), as a fragment's header would be: count 0, huge, index >= count.
 	read := func(b []byte) (ok bool) {
 		r := wire.NewReader(b)
-		r.PackedUint16()
+		_ = wire.ReadPacked[uint16](&r)
 		index, count := r.Varint(), r.Varint()
 		part := r.Bytes(1200)
 		return r.Done() && count >= 1 && count <= 32 && index < count && len(part) > 0
@@ -482,7 +481,7 @@ func TestCase11FragmentsOfMessages(t *testing.T) {
 	for _, count := range []uint64{0, 1, 2, 32, 33, 1 << 16, 1 << 31, 1 << 32, math.MaxUint64} {
 		for _, index := range []uint64{0, 1, 31, 32, 1 << 31, math.MaxUint64} {
 			w := wire.NewWriter(make([]byte, 64))
-			w.PackedUint16(7)
+			wire.WritePacked(&w, uint16(7))
 			w.Varint(index)
 			w.Varint(count)
 			w.Bytes([]byte{1, 2}, 9)

@@ -2,7 +2,6 @@ package wire
 
 import (
 	"encoding/binary"
-	"math"
 	"math/bits"
 	"reflect"
 	"unicode/utf8"
@@ -203,34 +202,9 @@ func (r *Reader) Strings(dst []string, limit, each int) []string {
 	return dst
 }
 
-// ByteSlices appends the length of v and then each slice, as Bytes does. More than limit slices, or one of more than
-// each bytes, is ErrTooLong.
-func (w *Writer) ByteSlices(v [][]byte, limit, each int) {
-	w.Count(len(v), limit)
-	for _, one := range v {
-		w.Bytes(one, each)
-	}
-}
-
-// ByteSlices reads a slice of Writer.ByteSlices into dst, as Strings does. Each element refers to the reader's buffer,
-// as with Bytes.
-func (r *Reader) ByteSlices(dst [][]byte, limit, each int) [][]byte {
-	dst = dst[:0]
-	for range r.Count(limit, 1) {
-		one := r.Bytes(each)
-		if r.err != nil {
-			return dst[:0]
-		}
-		dst = append(dst, one)
-	}
-	return dst
-}
-
-// Packed integers are varints; signed ones are first mapped to their zigzag form. Small magnitudes take one byte, the
-// largest one more than the fixed form. Each width has its own range: a 16-bit reader accepts 65535, and 65536 is
-// malformed.
-
-// Packable is every integer type with a packed form, including named ones. The packed form of an int or uint does not
+// Packable is every integer type with a packed form, including named ones. Packed integers are varints; signed ones are
+// first mapped to their zigzag form. Small magnitudes take one byte, the largest one more than the fixed form. A number
+// outside the type that is read is malformed. The packed form of an int or uint does not
 // depend on the platform; numbers too large for the reader's platform are malformed.
 type Packable interface {
 	~int16 | ~int32 | ~int64 | ~int | ~uint16 | ~uint32 | ~uint64 | ~uint
@@ -248,52 +222,6 @@ func VarintSize(v uint64) int {
 	}
 	return 1 + (bits.Len64(v)+7)/8
 }
-
-// PackedUint16 appends v in 1 to 3 bytes.
-func (w *Writer) PackedUint16(v uint16) { w.Varint(uint64(v)) }
-
-// PackedUint32 appends v in 1 to 5 bytes.
-func (w *Writer) PackedUint32(v uint32) { w.Varint(uint64(v)) }
-
-// PackedUint64 appends v in 1 to 9 bytes.
-func (w *Writer) PackedUint64(v uint64) { w.Varint(v) }
-
-// PackedInt16 appends v in 1 to 3 bytes.
-func (w *Writer) PackedInt16(v int16) { w.Zigzag(int64(v)) }
-
-// PackedInt32 appends v in 1 to 5 bytes.
-func (w *Writer) PackedInt32(v int32) { w.Zigzag(int64(v)) }
-
-// PackedInt64 appends v in 1 to 9 bytes.
-func (w *Writer) PackedInt64(v int64) { w.Zigzag(v) }
-
-// narrow reads a varint up to limit; a larger one is ErrMalformed.
-func (r *Reader) narrow(limit uint64) uint64 {
-	v := r.Varint()
-	if v > limit {
-		r.err = ErrMalformed
-		return 0
-	}
-	return v
-}
-
-// PackedUint16 reads 1 to 3 bytes.
-func (r *Reader) PackedUint16() uint16 { return uint16(r.narrow(math.MaxUint16)) }
-
-// PackedUint32 reads 1 to 5 bytes.
-func (r *Reader) PackedUint32() uint32 { return uint32(r.narrow(math.MaxUint32)) }
-
-// PackedUint64 reads 1 to 9 bytes.
-func (r *Reader) PackedUint64() uint64 { return r.Varint() }
-
-// PackedInt16 reads 1 to 3 bytes.
-func (r *Reader) PackedInt16() int16 { return int16(Unzigzag64(r.narrow(math.MaxUint16))) }
-
-// PackedInt32 reads 1 to 5 bytes.
-func (r *Reader) PackedInt32() int32 { return int32(Unzigzag64(r.narrow(math.MaxUint32))) }
-
-// PackedInt64 reads 1 to 9 bytes.
-func (r *Reader) PackedInt64() int64 { return r.Zigzag() }
 
 // hasSign reports whether T is a signed type.
 func hasSign[T Packable | Integer]() bool {

@@ -162,36 +162,28 @@ func TestRunesAndTexts(t *testing.T) {
 		for _, one := range runes {
 			d.fixed(uint64(one), 4)
 		}
-		for range 2 {
-			d.varint(uint64(len(texts)))
-			for _, text := range texts {
-				d.text(text)
-			}
-		}
-		var blobs [][]byte
+		d.varint(uint64(len(texts)))
 		for _, text := range texts {
-			blobs = append(blobs, []byte(text))
+			d.text(text)
 		}
 		w := NewWriter(make([]byte, len(d.b)))
 		w.Runes(runes, len(runes))
 		w.Strings(texts, 6, 20)
-		w.ByteSlices(blobs, 6, 20)
 		require.NoError(t, w.Err())
 		require.Equal(t, d.b, w.Written())
-		read := func(b []byte) (*Reader, []rune, []string, [][]byte) {
+		read := func(b []byte) (*Reader, []rune, []string) {
 			r := NewReader(b)
-			return &r, r.Runes(nil, len(runes)), r.Strings(nil, 6, 20), r.ByteSlices(nil, 6, 20)
+			return &r, r.Runes(nil, len(runes)), r.Strings(nil, 6, 20)
 		}
-		r, gotRunes, gotTexts, gotBlobs := read(d.b)
+		r, gotRunes, gotTexts := read(d.b)
 		require.True(t, r.Done())
 		require.Equal(t, string(runes), string(gotRunes))
 		require.Equal(t, len(texts), len(gotTexts))
 		for i := range texts {
 			require.Equal(t, texts[i], gotTexts[i])
-			require.Equal(t, texts[i], string(gotBlobs[i]))
 		}
 		for cut := range d.b {
-			r, _, _, _ := read(d.b[:cut])
+			r, _, _ := read(d.b[:cut])
 			require.ErrorIs(t, r.Err(), ErrTruncated)
 		}
 	})
@@ -227,7 +219,6 @@ func FuzzArrays(f *testing.F) {
 	WritePackedSlice(&w, []int16{1, -300}, 9)
 	w.Runes([]rune("aö"), 9)
 	w.Strings([]string{"", "text"}, 9, 9)
-	w.ByteSlices([][]byte{{}, {1, 2}}, 9, 9)
 	WriteArray(&w, []int{5, -5})
 	f.Add(w.Written())
 	f.Fuzz(func(t *testing.T, b []byte) {
@@ -238,7 +229,6 @@ func FuzzArrays(f *testing.F) {
 		WritePackedSlice(&w, ReadPackedSlice[int16](&r, nil, 9), 9)
 		w.Runes(r.Runes(nil, 9), 9)
 		w.Strings(r.Strings(nil, 9, 9), 9, 9)
-		w.ByteSlices(r.ByteSlices(nil, 9, 9), 9, 9)
 		var last [2]int
 		ReadArray(&r, last[:])
 		WriteArray(&w, last[:])
@@ -251,16 +241,15 @@ func FuzzArrays(f *testing.F) {
 
 func TestArraysAllocateNothing(t *testing.T) {
 	buf, list, flags, runes := make([]byte, 100), []float64{1, 2}, []flag{true}, []rune("ö")
-	text, blob := []string{"text"}, [][]byte{{1}}
+	text := []string{"text"}
 	alloctest.Zero(t, 100, func() {
 		w := NewWriter(buf)
 		WriteSlice(&w, list, 9)
 		WriteSlice(&w, flags, 9)
 		w.Runes(runes, 9)
-		w.ByteSlices(blob, 9, 9)
 		w.Strings(text, 9, 9)
 		r := NewReader(w.Written())
-		list, flags, runes, blob = ReadSlice(&r, list, 9), ReadSlice(&r, flags, 9), r.Runes(runes, 9), r.ByteSlices(blob, 9, 9)
+		list, flags, runes = ReadSlice(&r, list, 9), ReadSlice(&r, flags, 9), r.Runes(runes, 9)
 		if r.Err() != nil {
 			t.Fatal(r.Err())
 		}
@@ -277,61 +266,54 @@ func TestVarintSize(t *testing.T) {
 	})
 }
 
-// packedWays writes and reads one number by the method of its type and by the generic function.
-func packedWays[T Packable](method func(*Writer, T), read func(*Reader) T) func(t require.TestingT, u uint64) {
-	return func(t require.TestingT, u uint64) {
-		v := T(u)
-		var d dumb
-		if hasSign[T]() {
-			d.signed(int64(v))
-		} else {
-			d.varint(uint64(v))
-		}
-		w, g := NewWriter(make([]byte, len(d.b))), NewWriter(make([]byte, 9))
-		method(&w, v)
-		WritePacked(&g, v)
-		require.NoError(t, w.Err())
-		require.Equal(t, d.b, w.Written())
-		require.Equal(t, d.b, g.Written())
-		r, q := NewReader(d.b), NewReader(d.b)
-		require.Equal(t, v, read(&r))
-		require.Equal(t, v, ReadPacked[T](&q))
-		require.True(t, r.Done() && q.Done())
-		for cut := range d.b {
-			r := NewReader(d.b[:cut])
-			require.Zero(t, read(&r))
-			require.ErrorIs(t, r.Err(), ErrTruncated)
-			w := NewWriter(make([]byte, cut))
-			method(&w, v)
-			require.ErrorIs(t, w.Err(), ErrOverflow)
-		}
-		// The same varint for a narrower type gives the number itself, or an error.
-		var every dumb
-		every.varint(u)
-		r, q = NewReader(every.b), NewReader(every.b)
-		got := read(&r)
-		require.Equal(t, got, ReadPacked[T](&q))
-		require.Equal(t, r.Err(), q.Err())
-		if r.Err() == nil {
-			require.Equal(t, u, packed(got))
-			return
-		}
-		require.ErrorIs(t, r.Err(), ErrMalformed)
-		require.Zero(t, got)
+// packedWay writes and reads one number, and cuts it at every byte.
+func packedWay[T Packable](t require.TestingT, u uint64) {
+	v := T(u)
+	var d dumb
+	if hasSign[T]() {
+		d.signed(int64(v))
+	} else {
+		d.varint(uint64(v))
 	}
+	w := NewWriter(make([]byte, len(d.b)))
+	WritePacked(&w, v)
+	require.NoError(t, w.Err())
+	require.Equal(t, d.b, w.Written())
+	r := NewReader(d.b)
+	require.Equal(t, v, ReadPacked[T](&r))
+	require.True(t, r.Done())
+	for cut := range d.b {
+		r := NewReader(d.b[:cut])
+		require.Zero(t, ReadPacked[T](&r))
+		require.ErrorIs(t, r.Err(), ErrTruncated)
+		w := NewWriter(make([]byte, cut))
+		WritePacked(&w, v)
+		require.ErrorIs(t, w.Err(), ErrOverflow)
+	}
+	// The same varint for a narrower type gives the number itself, or an error.
+	var every dumb
+	every.varint(u)
+	r = NewReader(every.b)
+	got := ReadPacked[T](&r)
+	if r.Err() == nil {
+		require.Equal(t, u, packed(got))
+		return
+	}
+	require.ErrorIs(t, r.Err(), ErrMalformed)
+	require.Zero(t, got)
 }
 
 func TestPackedOfEachWidth(t *testing.T) {
 	ways := []func(require.TestingT, uint64){
-		packedWays((*Writer).PackedInt16, (*Reader).PackedInt16),
-		packedWays((*Writer).PackedInt32, (*Reader).PackedInt32),
-		packedWays((*Writer).PackedInt64, (*Reader).PackedInt64),
-		packedWays((*Writer).PackedUint16, (*Reader).PackedUint16),
-		packedWays((*Writer).PackedUint32, (*Reader).PackedUint32),
-		packedWays((*Writer).PackedUint64, (*Reader).PackedUint64),
-		packedWays(WritePacked[int], ReadPacked[int]),
-		packedWays(WritePacked[uint], ReadPacked[uint]),
-		packedWays(WritePacked[negativeEnum], ReadPacked[negativeEnum]),
+		packedWay[int16],
+		packedWay[int32],
+		packedWay[int64],
+		packedWay[uint16],
+		packedWay[uint32],
+		packedWay[uint64],
+		packedWay[int],
+		packedWay[uint],
+		packedWay[negativeEnum],
 	}
 	for _, way := range ways {
 		for _, u := range []uint64{0, 1, math.MaxInt16, math.MaxInt16 + 1, math.MaxUint16, math.MaxUint16 + 1, math.MaxInt32, math.MaxInt32 + 1,
@@ -391,11 +373,11 @@ func TestPackedAllocatesNothing(t *testing.T) {
 	dst := make([]int32, 3)
 	alloctest.Zero(t, 100, func() {
 		w := NewWriter(buf)
-		w.PackedInt16(-300)
+		WritePacked(&w, int16(-300))
 		WritePacked(&w, negativeEnum(5))
 		WritePackedSlice(&w, list, 3)
 		r := NewReader(w.Written())
-		r.PackedInt16()
+		ReadPacked[int16](&r)
 		ReadPacked[negativeEnum](&r)
 		dst = ReadPackedSlice(&r, dst, 3)
 		if !r.Done() {
