@@ -358,8 +358,13 @@ func (c *Conn) acknowledge(ack wire.Sequence, ackBits uint32, now time.Duration,
 	from := c.sent.next - 1 - age
 	all := uint64(ackBits)<<1 | 1 // bit n is sequence from-n
 	for rest := all; rest != 0; rest &= rest - 1 {
-		if !c.sent.legal(age + uint64(bits.TrailingZeros64(rest))) {
+		n := bits.TrailingZeros64(rest)
+		legal, news := c.sent.ackable(age + uint64(n))
+		if !legal {
 			return false
+		}
+		if !news {
+			all &^= 1 << n
 		}
 	}
 	var newest *record

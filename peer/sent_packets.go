@@ -114,13 +114,14 @@ func (s *sent) push(t tick.Tick, now time.Duration, state sentState, size int, e
 	}
 }
 
-// legal reports whether a packet may be acknowledged. age is its distance from the newest sent packet. It may be if it
-// was sent, or if it is older than the ring.
-func (s *sent) legal(age uint64) bool {
-	if age >= uint64(len(s.ring)) {
-		return true
+// ackable reports whether a packet may be acknowledged, and whether its acknowledgement is news. age is its distance from
+// the newest sent packet. It may be if it was sent, or if it is older than the ring.
+func (s *sent) ackable(age uint64) (legal, news bool) {
+	if age >= uint64(len(s.ring)) || age >= s.next-s.first {
+		return age >= uint64(len(s.ring)), false
 	}
-	return age < s.next-s.first && s.at(s.next-1-age).state != sentSkipped
+	state := s.at(s.next - 1 - age).state
+	return state != sentSkipped, state != sentAcked
 }
 
 // acked notes the acknowledgement of the packet with an age, and returns its record and its state before. The state is

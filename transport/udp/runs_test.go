@@ -114,8 +114,11 @@ func TestRunsThatCannotBeSent(t *testing.T) {
 }
 
 func TestSendAllAllocatesNothing(t *testing.T) {
-	a, b := listen(t, "127.0.0.1:0", Config{}), listen(t, "127.0.0.1:0", Config{})
+	a, b := listen(t, "127.0.0.1:0", Config{}), listen(t, "127.0.0.1:0", Config{Queue: 1})
 	to := []transport.Addr{b.LocalAddr(), b.LocalAddr(), b.LocalAddr()}
 	runs, sizes := [][]byte{runOf(3, 1200, 500), {1}, {2}}, []int{1200, 1, 1}
+	_, err := a.SendAll(to, runs, sizes)
+	require.NoError(t, err)
+	eventually(t, "a full queue: it takes no more memory", func() bool { return b.Stats().Overflowed > 0 })
 	alloctest.Zero(t, 100, func() { _, _ = a.SendAll(to, runs, sizes) })
 }
