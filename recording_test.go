@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"errors"
 	"io"
-	"os"
 	"testing"
 	"time"
 
@@ -17,23 +16,11 @@ import (
 	"github.com/arche-netcode/netcode/snapshot"
 )
 
-// writerFunc and writerMap are writers that may be nil without being pointers.
-type writerFunc func(b []byte) (int, error)
-
-func (f writerFunc) Write(b []byte) (int, error) { return f(b) }
-
-type writerMap map[string]int
-
-func (m writerMap) Write(b []byte) (int, error) { m[string(b)]++; return len(b), nil }
-
 // One line on the server, and the world of every tick is in the file.
 func TestServerRecords(t *testing.T) {
 	r := newRig(t, protocol(), netcode.Config{})
 	var file bytes.Buffer
 	require.PanicsWithValue(t, "netcode: record.Start: the writer is nil", func() { _, _ = record.Start(r.server.Server, nil) })
-	for _, nobody := range []io.Writer{(*os.File)(nil), (*bytes.Buffer)(nil), writerFunc(nil), writerMap(nil)} { // which no longer is nil as an io.Writer
-		require.PanicsWithValue(t, "netcode: record.Start: the writer is nil", func() { _, _ = record.Start(r.server.Server, nobody) }, "%T", nobody)
-	}
 	stop, err := record.Start(r.server.Server, &file)
 	require.NoError(t, err)
 	_, err = record.Start(r.server.Server, &file)

@@ -222,10 +222,13 @@ func learn(source motion) (*delta.Tables, error) {
 		}
 		plans = append(plans, p)
 	}
-	training, err := netrecord.NewTraining(plans, false, netrecord.Trips(source.hz())...)
+	trainer := delta.NewTrainer()
+	counting := delta.NewCounting(trainer, false)
+	training, err := netrecord.NewTraining(plans, counting, netrecord.Trips(source.hz())...)
 	if err != nil {
 		return nil, err
 	}
+	training.Store.Watch(counting.Count)
 	var ids []wire.NetworkID
 	lanes := make([]uint32, 8)
 	for now := tick.Tick(1); ; now++ {
@@ -234,7 +237,7 @@ func learn(source motion) (*delta.Tables, error) {
 			return nil, err
 		}
 		if !more {
-			return training.Tables()
+			return trainer.BuildKnown(netrecord.LeastCounted)
 		}
 		s := training.Store
 		s.Begin(now)

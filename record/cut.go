@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 
 	"github.com/arche-netcode/netcode"
 	"github.com/arche-netcode/netcode/quantize"
@@ -95,10 +96,8 @@ func Diff(a, b io.Reader) (*Difference, error) {
 		}
 		sides[i] = r
 	}
-	for row := range max(len(sides[0].plans), len(sides[1].plans)) {
-		if one, other := sides[0].component(row), sides[1].component(row); one != other {
-			return nil, fmt.Errorf("%w: %s in the one, %s in the other", ErrProtocol, one, other)
-		}
+	if err := sameComponents(sides[0].plans, sides[1].plans); err != nil {
+		return nil, err
 	}
 	for begun := false; ; begun = true {
 		ended := 0
@@ -133,12 +132,21 @@ func Diff(a, b io.Reader) (*Difference, error) {
 	}
 }
 
-// component returns the description of a recorded component.
-func (r *Reader) component(row int) string {
-	if row >= len(r.plans) {
-		return absent
+// sameComponents returns an error unless the components of a recording are those of the other side: of another recording,
+// or of the program.
+func sameComponents(recorded, others []*quantize.Plan) error {
+	describe := func(plans []*quantize.Plan, row int) string {
+		if row >= len(plans) {
+			return absent
+		}
+		return string(plans[row].Describe(nil))
 	}
-	return string(r.plans[row].Describe(nil))
+	for row := range max(len(recorded), len(others)) {
+		if one, other := describe(recorded, row), describe(others, row); one != other {
+			return fmt.Errorf("%w: %s in the one, %s in the other", ErrProtocol, one, other)
+		}
+	}
+	return nil
 }
 
 // apart returns the difference of recordings that are at different ticks: one lacks the tick of the other. tick.None is
@@ -174,7 +182,7 @@ func differ(a *Reader, b world, indexes int) *Difference {
 		}
 		for rows := mask.Union(other); !rows.IsZero(); rows = rows.Rest() {
 			row := rows.Lowest()
-			if one, two := a.Row(index, row), b.Row(index, row); !mask.Has(row) || !other.Has(row) || !same(one, two) {
+			if one, two := a.Row(index, row), b.Row(index, row); !mask.Has(row) || !other.Has(row) || !slices.Equal(one, two) {
 				d.Component = a.plans[row].Name()
 				d.A, d.B = values(a.plans[row], mask.Has(row), one), values(a.plans[row], other.Has(row), two)
 				if mask.Has(row) && other.Has(row) {

@@ -219,15 +219,9 @@ func TestTrainingPlaysRecordings(t *testing.T) {
 
 	_, err = Learn(bytes.NewReader(g.out.Bytes()), 1, 201, delta.NewCounting(delta.NewTrainer(), false), nil)
 	require.ErrorIs(t, err, delta.ErrExtrapolation)
-	require.ErrorContains(t, err, "NewTraining")
-	training, err := NewTraining(plans(), false, Trips(10)...)
-	require.NoError(t, err)
-	for range 4 {
-		ticks, err := training.Play(bytes.NewReader(g.out.Bytes()))
-		require.NoError(t, err)
-		require.Equal(t, 200, ticks)
-	}
-	tables, err := training.Tables()
+	require.ErrorContains(t, err, "record.Train")
+	file := func() io.Reader { return bytes.NewReader(g.out.Bytes()) }
+	tables, err := Train(plans(), file(), file(), file(), file())
 	require.NoError(t, err)
 	var names []string
 	for _, table := range tables.All() {
@@ -235,8 +229,8 @@ func TestTrainingPlaysRecordings(t *testing.T) {
 	}
 	require.Contains(t, names, "place.0")
 
-	_, err = training.Play(bytes.NewReader(moving(t, 3).out.Bytes()))
+	_, err = Train(plans(), bytes.NewReader(moving(t, 3).out.Bytes()))
 	require.ErrorIs(t, err, ErrProtocol)
-	_, err = training.Play(bytes.NewReader(nil))
+	_, err = Train(plans(), bytes.NewReader(nil))
 	require.ErrorIs(t, err, ErrFormat)
 }

@@ -6,7 +6,6 @@
 //   - start.go: the extension that records a server
 //   - writer.go, reader.go, format.go: write and read a recording tick by tick: chunks, checksums, and
 //     whether a build knows the recorded components (ErrProtocol)
-//   - index.go: finds the chunks of a file by their heads
 //   - player.go: plays a recording on a server: speed, pause, seek
 //   - sight.go: records owners and what each client saw
 //   - inputs.go, replay.go: record players' actions and the data of features; replay a game from them
@@ -15,5 +14,5 @@
 //   - cut.go: cuts and compares recordings
 //   - save.go: saves and loads games: one key frame
 //   - input.go: reads a file chunk by chunk and skips damaged parts
-//   - train.go, learn.go, client.go: train tables: play recordings, count symbols
+//   - train.go, learn.go, client.go: train tables: play recordings to clients, count symbols
 package record

@@ -1,13 +1,12 @@
 package record
 
 import (
-	"bytes"
 	"errors"
-	"fmt"
 	"io"
 	"math"
 
 	"github.com/arche-netcode/netcode/delta"
+	"github.com/arche-netcode/netcode/quantize"
 	"github.com/arche-netcode/netcode/snapshot"
 	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/wire"
@@ -117,7 +116,9 @@ func (p *stage) end(s *snapshot.Store, index uint32) {
 // symbols. The chunk of the first tick is played from its start, without counting before that tick. progress, if not
 // nil, is called after each chunk's first tick. Damaged parts are skipped: ticks is the number of readable ones.
 func Learn(in io.Reader, from, to tick.Tick, counting *delta.Counting, progress func(tick.Tick)) (ticks int, err error) {
-	return play(in, from, to, counting, counting.Count, nil, progress)
+	p := playback{tables: counting, watch: counting.Count, from: from, to: to, progress: progress}
+	err = p.runFile(in)
+	return p.ticks, err
 }
 
 // Cost is the size of encoded rows.
@@ -138,92 +139,78 @@ func (c Cost) PerRow() float64 {
 // ticks give a better result here than in a real game.
 func Measure(in io.Reader, from, to tick.Tick, tables delta.TableSource, progress func(tick.Tick)) (Cost, error) {
 	var c Cost
-	_, err := play(in, from, to, tables, func(list []delta.DeltaSymbol) {
+	p := playback{tables: tables, from: from, to: to, progress: progress, watch: func(list []delta.DeltaSymbol) {
 		for i := range list {
 			_, n := list[i].Code()
 			c.Bits += float64(n + list[i].RawBits)
 		}
-	}, func(t *Training) {
-		if t.counts {
-			c.Rows = t.deltas() - t.before
-		}
-	}, progress)
+	}}
+	err := p.runFile(in)
+	c.Rows = p.rows
 	return c, err
 }
 
-func play(in io.Reader, from, to tick.Tick, tables delta.TableSource, watch func([]delta.DeltaSymbol), done func(*Training), progress func(tick.Tick)) (int, error) {
+// playback plays the ticks from..to-1 of a recording through a Training.
+type playback struct {
+	tables   delta.TableSource
+	watch    func([]delta.DeltaSymbol) // gets the symbols of these ticks
+	from, to tick.Tick
+	progress func(tick.Tick) // see Learn
+
+	ticks int    // readable ticks
+	rows  uint64 // rows sent as deltas in them
+}
+
+// runFile plays a recording of the components that it names itself.
+func (p *playback) runFile(in io.Reader) error {
 	r, err := NewReader(in)
 	if err != nil {
-		return 0, err
+		return err
 	}
-	t, err := NewTrainingWith(r.plans, tables, Trips(r.header.TickRate)...)
+	return p.run(r, r.plans)
+}
+
+// run plays a recording of these components.
+func (p *playback) run(r *Reader, plans []*quantize.Plan) error {
+	t, err := NewTraining(plans, p.tables, Trips(r.header.TickRate)...)
 	if err != nil {
-		return 0, err
+		return err
 	}
+	counts := false // a chunk is played from its start, and its symbols count from p.from on
 	t.Store.Watch(func(list []delta.DeltaSymbol) {
-		if t.counts {
-			watch(list)
+		if counts {
+			p.watch(list)
 		}
 	})
-	if done != nil {
-		defer done(t)
-	}
-	return t.play(r, from, to, progress)
-}
-
-// Play counts the symbols of a whole recording with the same components, and returns the number of ticks. It skips
-// damaged parts. It does not touch Store, and may be called for any number of recordings.
-func (t *Training) Play(in io.Reader) (ticks int, err error) {
-	r, err := NewReader(in)
-	if err != nil {
-		return 0, err
-	}
-	if len(r.plans) != len(t.plans) {
-		return 0, fmt.Errorf("%w: it has %d components, and the training %d", ErrProtocol, len(r.plans), len(t.plans))
-	}
-	for row, p := range r.plans {
-		if have, want := p.Describe(nil), t.plans[row].Describe(nil); !bytes.Equal(have, want) {
-			return 0, fmt.Errorf("%w: it has %s, and the training %s", ErrProtocol, have, want)
-		}
-	}
-	one, err := NewTrainingWith(t.plans, t.counting, t.trips...)
-	if err != nil {
-		return 0, err
-	}
-	one.Store.Watch(t.counting.Count)
-	return one.play(r, 1, math.MaxInt64, nil)
-}
-
-func (t *Training) play(r *Reader, from, to tick.Tick, progress func(tick.Tick)) (ticks int, err error) {
 	for err = ErrDamaged; errors.Is(err, ErrDamaged); {
-		err = r.Seek(from)
+		err = r.Seek(p.from)
 	}
 	if err != nil {
-		return 0, ended(err)
+		return ended(err)
 	}
-	var p stage
+	var s stage
 	for {
 		now, err := r.Next()
 		switch {
 		case errors.Is(err, ErrDamaged):
 			continue // each chunk starts with empty state
-		case err != nil || now >= to:
-			return ticks, ended(err)
+		case err != nil || now >= p.to:
+			return ended(err)
 		}
-		if now >= from && !t.counts { // a chunk is played from its start
-			t.counts, t.before = true, t.deltas()
-		}
+		before := t.deltas()
+		counts = now >= p.from
 		t.Store.Begin(now)
-		p.fill(t.Store, r)
+		s.fill(t.Store, r)
 		t.Store.Commit()
 		if err := t.Send(); err != nil {
-			return ticks, err
+			return err
 		}
-		if t.counts {
-			ticks++
+		if counts {
+			p.ticks++
+			p.rows += t.deltas() - before
 		}
-		if r.Fresh() && progress != nil {
-			progress(now)
+		if r.Fresh() && p.progress != nil {
+			p.progress(now)
 		}
 	}
 }

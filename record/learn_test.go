@@ -53,8 +53,8 @@ func TestTicksBeforeTheFirstCountForNothing(t *testing.T) {
 		return cost.Rows
 	}
 	learned := func(from tick.Tick) (symbols int) {
-		_, err := play(bytes.NewReader(data), from, 21, delta.Shipped(), func(list []delta.DeltaSymbol) { symbols += len(list) }, nil, nil)
-		require.NoError(t, err)
+		p := playback{tables: delta.Shipped(), from: from, to: 21, watch: func(list []delta.DeltaSymbol) { symbols += len(list) }}
+		require.NoError(t, p.runFile(bytes.NewReader(data)))
 		return symbols
 	}
 	for from := tick.Tick(12); from < 20; from++ {
@@ -81,7 +81,7 @@ func TestRecordingsOfADebugProtocolAreNotLearned(t *testing.T) {
 	p, err := quantize.Compile(reflect.TypeFor[place](), "place")
 	require.NoError(t, err)
 	p.Debug()
-	_, err = NewTraining([]*quantize.Plan{p}, false, 1)
+	_, err = NewTraining([]*quantize.Plan{p}, delta.Shipped(), 1)
 	require.ErrorContains(t, err, "place has packing off")
 	var file bytes.Buffer
 	_, err = NewWriter(&file, Header{TickRate: 30, Entries: []string{componentOf + string(p.Describe(nil))}}, format.NewSchema([]*quantize.Plan{p}))

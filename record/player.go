@@ -84,9 +84,9 @@ type played struct {
 }
 
 // Play makes a server play a recording from its first tick on, at the recorded speed. The server's protocol must have
-// each recorded component unchanged; it may have others. The server's own entities stay. Play reads the chunk heads.
-// Each network tick reads up to MaxSpeed recorded ticks, and a seek reads one chunk (a second). Damage in the file is
-// skipped, and reported to OnError when playback reaches it.
+// each recorded component unchanged; it may have others. The server's own entities stay. Play reads
+// the whole file once and checks its sums. Each network tick reads up to MaxSpeed recorded ticks, and a seek reads one
+// chunk (a second). Damage in the file is skipped, and reported to OnError.
 //
 // Entities have no owner: a spectator owns nothing and writes nothing. The ids of spectators start at FirstSpectator,
 // so that components.Owner never names a spectator. The errors are ErrNothingRecorded, ErrProtocol, ErrPlaying, and
@@ -115,7 +115,7 @@ func Play(s *netcode.Server, file io.ReadSeeker) (*Player, error) {
 			p.naming = p.naming.With(row)
 		}
 	}
-	if p.index, err = r.index(file, s.Report); err != nil {
+	if p.index, err = r.places(s.Report); err != nil {
 		return nil, err
 	}
 	if len(p.index) == 0 {

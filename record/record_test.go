@@ -302,7 +302,10 @@ func FuzzReader(f *testing.F) {
 	f.Add(append([]byte{}, r.raw...), true)
 	f.Add([]byte{1, 1, 1, 0, 0, 1, 0, 0, 1, 1, 0, 0}, true)
 	f.Fuzz(func(t *testing.T, chunk []byte, unpacked bool) {
-		index, _, _, _, _ := indexOf(t, append(bytes.Clone(head), chunk...))
+		reader, err := NewReader(bytes.NewReader(append(bytes.Clone(head), chunk...)))
+		require.NoError(t, err)
+		index, err := reader.places(func(error) {})
+		require.NoError(t, err)
 		for i := range max(len(index)-1, 0) {
 			require.Less(t, index[i].last, index[i+1].first)
 			require.Less(t, index[i].offset, index[i+1].offset)

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/arche-netcode/netcode"
+	"github.com/arche-netcode/netcode/quantize"
 	"github.com/arche-netcode/netcode/snapshot"
 	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/wire"
@@ -32,7 +33,11 @@ func Replay(s *netcode.Server, file io.Reader, frame func(now time.Duration)) (*
 	if err != nil {
 		return nil, err
 	}
-	if err := r.same(s.Protocol()); err != nil {
+	var plans []*quantize.Plan
+	for row := range s.Protocol().Schema().Rows() {
+		plans = append(plans, s.Protocol().Schema().Plan(row))
+	}
+	if err := sameComponents(r.plans, plans); err != nil {
 		return nil, err
 	}
 	p := &replay{server: s, reader: r, types: r.header.messageTypes(s.Protocol()), features: r.header.featuresOf(s)}
@@ -61,20 +66,6 @@ func Replay(s *netcode.Server, file io.Reader, frame func(now time.Duration)) (*
 			return d, nil
 		}
 	}
-}
-
-// same returns an error if a protocol has other components than the recording.
-func (r *Reader) same(p *netcode.Protocol) error {
-	for row := range max(len(r.plans), p.Schema().Rows()) {
-		own := absent
-		if row < p.Schema().Rows() {
-			own = string(p.Schema().Plan(row).Describe(nil))
-		}
-		if recorded := r.component(row); recorded != own {
-			return fmt.Errorf("%w: %s in the recording, %s here", ErrProtocol, recorded, own)
-		}
-	}
-	return nil
 }
 
 // replay replays recorded players on a server.

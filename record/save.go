@@ -95,7 +95,7 @@ func appendEntities(b []byte, store *snapshot.Store, schema *snapshot.Schema) []
 	b = wire.AppendVarint(b, uint64(count))
 	for id := range store.All {
 		mask := store.Mask(id)
-		b = appendMask(b, savedMask(mask, schema), schema.Rows()-schema.Coarse.Count())
+		b = appendMask(b, mask.Squeeze(schema.Coarse), schema.Rows()-schema.Coarse.Count())
 		b = wire.AppendVarint(b, uint64(store.Owner(id)))
 		b = wire.AppendVarint(b, uint64(store.Named(id)))
 		for ; !mask.IsZero(); mask = mask.Rest() {
@@ -110,20 +110,6 @@ func appendEntities(b []byte, store *snapshot.Store, schema *snapshot.Schema) []
 		}
 	}
 	return b
-}
-
-// savedMask converts rows to a mask with a bit per line of savedText.
-func savedMask(rows snapshot.Mask, schema *snapshot.Schema) (places snapshot.Mask) {
-	for place, row := 0, 0; row < schema.Rows(); row++ {
-		if schema.Coarse.Has(row) {
-			continue
-		}
-		if rows.Has(row) {
-			places = places.With(place)
-		}
-		place++
-	}
-	return places
 }
 
 // ReadSaved reads a saved game for a schema, which must have each of its components unchanged. The bytes may be damaged

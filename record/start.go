@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"reflect"
 	"slices"
 
 	"github.com/arche-netcode/netcode"
@@ -32,9 +31,9 @@ type recording struct {
 // Each tick has the rows of all entities and their owners, and with Views the visible entities of each client.
 //
 // stop writes the rest and returns the first error. It does not close w. Call it from the server's goroutine. Start
-// panics if w is nil, or a nil pointer, function, map or channel.
+// panics if w is nil.
 func Start(s *netcode.Server, w io.Writer, options ...Option) (stop func() error, err error) {
-	if isNil(w) {
+	if w == nil {
 		panic("netcode: record.Start: the writer is nil")
 	}
 	r, extended := netcode.ExtensionOf[*recording](s)
@@ -65,17 +64,6 @@ func Start(s *netcode.Server, w io.Writer, options ...Option) (stop func() error
 		}
 		return writer.Close()
 	}, nil
-}
-
-// isNil reports whether a writer is nil, or contains a nil value such as a file that was never opened.
-func isNil(w io.Writer) bool {
-	switch v := reflect.ValueOf(w); v.Kind() {
-	case reflect.Invalid:
-		return true
-	case reflect.Pointer, reflect.Func, reflect.Map, reflect.Chan:
-		return v.IsNil()
-	}
-	return false
 }
 
 // beforeSend runs while the store still has the owner changes.

@@ -1,10 +1,12 @@
 package record
 
 import (
+	"bytes"
 	"compress/flate"
 	"encoding/binary"
 	"fmt"
 	"io"
+	"slices"
 
 	"github.com/arche-netcode/netcode/quantize"
 	"github.com/arche-netcode/netcode/snapshot"
@@ -23,7 +25,7 @@ type Writer struct {
 	plans    []*quantize.Plan
 	older    snapshot.Mask // plans of older builds: not recorded
 	packer   *flate.Writer
-	packed   buffer
+	packed   bytes.Buffer
 	tick     []byte // of one tick, uncompressed
 	notes    []byte // of the next tick
 	raw      int    // bytes of the chunk so far, uncompressed
@@ -75,15 +77,6 @@ func (m *memory) expected(at int, moving bool) uint32 {
 
 // set replaces the value of a lane.
 func (m *memory) set(at int, lane uint32) { m.before[at], m.lanes[at] = m.lanes[at], lane }
-
-// buffer is a growing slice of bytes.
-type buffer struct{ b []byte }
-
-// Write implements io.Writer.
-func (b *buffer) Write(p []byte) (int, error) {
-	b.b = append(b.b, p...)
-	return len(p), nil
-}
 
 // NewWriter writes the header. Its component entries must be those of the schema of the recorded stores, in the same
 // order.
@@ -166,7 +159,8 @@ func (w *Writer) Note(kind uint64, body []byte) {
 func (w *Writer) begin(now tick.Tick) {
 	w.epoch++
 	w.first, w.raw = now, 0
-	w.packed.b = append(w.packed.b[:0], make([]byte, chunkFixed)...)
+	w.packed.Reset()
+	w.packed.Write(make([]byte, chunkFixed))
 	w.packer.Reset(&w.packed)
 }
 
@@ -211,7 +205,7 @@ func (w *Writer) differences(s *snapshot.Store, id wire.NetworkID, m *memory, ma
 	for rows := m.mask; !rows.IsZero(); rows = rows.Rest() {
 		row := rows.Lowest()
 		n := w.plans[row].Lanes()
-		if mask.Has(row) && !same(m.lanes[at:at+n], s.Row(id, row)) {
+		if mask.Has(row) && !slices.Equal(m.lanes[at:at+n], s.Row(id, row)) {
 			changed = changed.With(row)
 		}
 		at += n
@@ -222,15 +216,6 @@ func (w *Writer) differences(s *snapshot.Store, id wire.NetworkID, m *memory, ma
 	w.gap(id.Index)
 	w.tick = append(w.tick, recordSame)
 	w.rows(s, id, m, mask, changed)
-}
-
-func same(a, b []uint32) bool {
-	for i := range a {
-		if a[i] != b[i] {
-			return false
-		}
-	}
-	return true
 }
 
 // gap appends the distance to the next index; it is never 0, which ends a tick.
@@ -311,7 +296,7 @@ func (w *Writer) flush() {
 	if w.failed = w.packer.Close(); w.failed != nil {
 		return
 	}
-	b := w.packed.b
+	b := w.packed.Bytes()
 	copy(b, chunkMagic)
 	binary.LittleEndian.PutUint32(b[4:], uint32(len(b)-chunkFixed))
 	binary.LittleEndian.PutUint32(b[8:], uint32(w.raw))

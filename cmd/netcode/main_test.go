@@ -180,8 +180,11 @@ func TestTrainMeasuresOnAnotherRecording(t *testing.T) {
 func TestTrainNamesLeftOutComponents(t *testing.T) {
 	p, err := quantize.Compile(reflect.TypeFor[struct{ A [90]uint16 }](), "many")
 	require.NoError(t, err)
-	training, err := record.NewTraining([]*quantize.Plan{p}, false, 1, 3)
+	trainer := delta.NewTrainer()
+	counting := delta.NewCounting(trainer, false)
+	training, err := record.NewTraining([]*quantize.Plan{p}, counting, 1, 3)
 	require.NoError(t, err)
+	training.Store.Watch(counting.Count)
 	id, lanes := wire.NetworkID{}, make([]uint32, p.Lanes())
 	for f := range 400 {
 		training.Store.Begin(tick.Tick(f + 1))
@@ -195,9 +198,9 @@ func TestTrainNamesLeftOutComponents(t *testing.T) {
 		training.Store.Commit()
 		require.NoError(t, training.Send())
 	}
-	left := training.LeftOut()
+	left := trainer.LeftOut(record.LeastCounted)
 	require.NotEmpty(t, left)
-	tables, err := training.Tables()
+	tables, err := trainer.BuildKnown(record.LeastCounted)
 	require.NoError(t, err)
 	for _, table := range tables.All() {
 		require.NotContains(t, left, table.Name())

@@ -415,7 +415,7 @@ var withHost = map[string]func(t *testing.T){
 		}
 		require.Greater(t, len(trail(h.server, id)), 30)
 		require.NoError(t, stop())
-		text, err := learn(p, 30, io.Reader(&file))
+		text, err := learn(p, io.Reader(&file))
 		require.NoError(t, err)
 		_, err = delta.ParseTables(text)
 		require.NoError(t, err)

@@ -106,21 +106,12 @@ func ballistics(protocol *netcode.Protocol) { // on both sides
 // end guide
 
 // begin guide
-func learn(protocol *netcode.Protocol, rate int, recordings ...io.Reader) ([]byte, error) {
+func learn(protocol *netcode.Protocol, recordings ...io.Reader) ([]byte, error) {
 	var plans []*quantize.Plan
 	for row := range protocol.Schema().Rows() {
 		plans = append(plans, protocol.Schema().Plan(row))
 	}
-	training, err := record.NewTraining(plans, false, record.Trips(rate)...)
-	if err != nil {
-		return nil, err
-	}
-	for _, r := range recordings {
-		if _, err := training.Play(r); err != nil {
-			return nil, err
-		}
-	}
-	tables, err := training.Tables()
+	tables, err := record.Train(plans, recordings...)
 	if err != nil {
 		return nil, err
 	}
@@ -238,7 +229,7 @@ func TestGuideStateRecipes(t *testing.T) {
 	require.ErrorIs(t, err, snapshot.ErrEvicted)
 
 	require.NoError(t, stop())
-	text, err := learn(g.server.Server.Protocol(), 30, bytes.NewReader(file.Bytes()))
+	text, err := learn(g.server.Server.Protocol(), bytes.NewReader(file.Bytes()))
 	require.NoError(t, err)
 	tables, err := delta.ParseTables(text)
 	require.NoError(t, err)

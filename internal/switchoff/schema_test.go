@@ -41,8 +41,6 @@ func schemas() []mutation {
 			"peer/conn.go", "renumber(batches, &of.In)", "_ = of"),
 		change("older builds", "a refusal that comes twice refuses two protocols", "TestAnAttemptOffersOlderProtocols",
 			"internal/handshake/attempt.go", "a.Nonce+1, peer.Cookie{}", "a.Nonce, peer.Cookie{}"),
-		change("recordings", "what is no head is a chunk", "TestTheIndexOfADamagedFile",
-			"record/index.go", "return nil, nil // places reports the fault", "_ = index"),
 		change("captures", "joined datagrams are read as one", "TestTapReadsSecureSessions",
 			"inspect/capture.go", "c.keys == nil && follow(datagram, n)", "false"),
 		change("captures", "a number that was skipped joins datagrams", "TestTapReadsSecureSessions",

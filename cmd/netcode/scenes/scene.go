@@ -66,7 +66,7 @@ func (s *scene) train(counting *delta.Counting) error {
 		}
 		plans = append(plans, p)
 	}
-	t, err := record.NewTrainingWith(plans, counting, s.trips...)
+	t, err := record.NewTraining(plans, counting, s.trips...)
 	if err != nil {
 		return err
 	}
