@@ -149,7 +149,9 @@ func TestSnapRowsIsRowByRow(t *testing.T) {
 		size, width := int(p.Size()), p.Lanes()
 		rapid.Check(t, func(t *rapid.T) { snapRows(t, p) })
 		require.Panics(t, func() { p.SnapRows(make([]byte, 24*size-1, 24*size), make([]uint32, 24*width), 24) })
-		require.Panics(t, func() { p.SnapRows(make([]byte, 24*size), make([]uint32, 24*width-1, 24*width), 24) })
+		lanes := make([]uint32, 24*width-1, 24*width)
+		require.Panics(t, func() { p.SnapRows(make([]byte, 24*size), lanes, 24) })
+		require.Equal(t, make([]uint32, 24*width-1), lanes, "nothing is written")
 		column, lanes := make([]byte, 100*size), make([]uint32, 100*width)
 		alloctest.Zero(t, 10, func() { p.SnapRows(column, lanes, 100) })
 	}

@@ -24,7 +24,6 @@ type Schema struct {
 	Older   Mask            // rows that stand for a component in older builds
 
 	Codes  Codes              // prefix codes
-	Floats quantize.FloatRows // copies rows of exact floats
 
 	plans   []*quantize.Plan
 	options []RowOptions
@@ -68,7 +67,7 @@ func NewSchemaWith(plans []*quantize.Plan, source delta.TableSource) (*Schema, e
 	if len(plans) > MaxRows {
 		panic(fmt.Sprintf("format: %d replicated components, at most %d are possible%s", len(plans), MaxRows, MoreRows))
 	}
-	s := &Schema{plans: plans, Floats: quantize.NewFloatRows()}
+	s := &Schema{plans: plans}
 	for _, p := range plans {
 		s.Words = append(s.Words, (p.Bits()+63)/64)
 		s.Widths = append(s.Widths, int32(p.Lanes()))
