@@ -116,7 +116,8 @@ func NewApply(w *ecs.World, r *replica.Replica, schema *snapshot.Schema, tag uin
 	a.fill = a.fillEntity
 	a.births.byMask = map[snapshot.Mask]int{}
 	a.refs = newBackRefs(schema)
-	a.writer.Apply, a.local.Apply, a.refs.Apply, a.targets.Apply, a.delayed.Apply = a, a, a, a, a
+	a.writer.apply, a.local.apply, a.refs.apply, a.targets.apply, a.delayed.apply = a, a, a, a, a
+	a.writer.tracker, a.local.tracker, a.refs.tracker, a.targets.tracker, a.delayed.tracker = a.tracker, a.tracker, a.tracker, a.tracker, a.tracker
 	for row := range schema.Rows() {
 		if _, aimed := schema.Plan(row).Target(); aimed {
 			a.targets.rows = a.targets.rows.With(row)
@@ -449,7 +450,9 @@ func (a *Apply) Read(id wire.NetworkID, row int, lanes []uint32) bool {
 // valueWriter writes the values of a run. It lists the entities to write by table, and stores the changed rows for
 // [Apply.Changes].
 type valueWriter struct {
-	*Apply
+	apply   *Apply
+	tracker *tracker
+
 	byTable       [][]writeItem // by table number: entities with rows in it
 	unplaced      []uint32      // indexes of entities without a known slot
 	created       []writeItem   // new entities, which have their values already
@@ -492,14 +495,14 @@ func (w *valueWriter) clearLists() {
 
 // list adds an entity to the list of its table, or to unplaced. Within a run it adds each entity once.
 func (w *valueWriter) list(index uint32, at *entityEntry, applied *appliedEntity) {
-	if applied.listed == w.run {
+	if applied.listed == w.apply.run {
 		return
 	}
-	applied.listed = w.run
-	if applied.mask.Overlaps(w.targets.rows) {
-		w.targets.list = append(w.targets.list, index)
+	applied.listed = w.apply.run
+	if applied.mask.Overlaps(w.apply.targets.rows) {
+		w.apply.targets.list = append(w.apply.targets.list, index)
 	}
-	if at.table == nowhere || w.unsettled {
+	if at.table == nowhere || w.apply.unsettled {
 		w.unplaced = append(w.unplaced, index)
 		return
 	}
@@ -513,20 +516,20 @@ func (w *valueWriter) listInTable(index uint32, at *entityEntry, applied *applie
 	}
 	d := writeItem{index: index, slot: at.slot, has: applied.mask.Minus(applied.setAside)}
 	if !applied.authored.IsZero() {
-		d.has = d.has.Minus(w.owned(wire.NetworkID{Index: index, Generation: at.generation}))
+		d.has = d.has.Minus(w.apply.owned(wire.NetworkID{Index: index, Generation: at.generation}))
 	}
 	w.byTable[at.table] = append(w.byTable[at.table], d)
 }
 
 // listChanged lists the entities that changed in the replica.
 func (w *valueWriter) listChanged() {
-	for _, span := range w.replica.ChangedRanges() {
+	for _, span := range w.apply.replica.ChangedRanges() {
 		for index, end := span.First, span.First+span.Count; index < end; {
 			if n := w.listRange(index, end-index); n > 0 {
 				index += n
 				continue
 			}
-			w.updateEntity(index)
+			w.apply.updateEntity(index)
 			index++
 		}
 	}
@@ -541,15 +544,15 @@ func (w *valueWriter) settleLists() {
 		w.byTable[t] = w.byTable[t][:0]
 	}
 	w.unplaced = w.ranges.dissolve(w.unplaced)
-	w.settle()
+	w.apply.settle()
 	for _, index := range w.unplaced {
-		at, applied := &w.tracker.byIndex[index], &w.applied[index]
+		at, applied := &w.tracker.byIndex[index], &w.apply.applied[index]
 		if at.table != nowhere {
 			w.listInTable(index, at, applied)
 			continue
 		}
 		if !applied.left && at.generation != 0 { // a listener of the game removed the new entity
-			w.local.noteRemoved(wire.NetworkID{Index: index, Generation: at.generation}, at)
+			w.apply.local.noteRemoved(wire.NetworkID{Index: index, Generation: at.generation}, at)
 		}
 	}
 	w.unplaced = w.unplaced[:0]
@@ -558,9 +561,9 @@ func (w *valueWriter) settleLists() {
 // writeAll writes the rows of the listed entities and updates the shadow. It visits other entities only after
 // structural changes.
 func (w *valueWriter) writeAll() {
-	settled := !w.unsettled
+	settled := !w.apply.unsettled
 	if !settled || len(w.unplaced) > 0 {
-		w.unsettled = true
+		w.apply.unsettled = true
 		w.settleLists()
 	}
 	if !w.tracker.life.isCurrent(w.tracker.world) {
@@ -574,7 +577,7 @@ func (w *valueWriter) writeAll() {
 			continue
 		}
 		for i := range list { // rows that fillEntity or setTarget changed
-			applied := &w.applied[list[i].index]
+			applied := &w.apply.applied[list[i].index]
 			list[i].rows, applied.changed = applied.changed, snapshot.Mask{}
 			w.touched = w.touched.Union(list[i].rows)
 		}
@@ -633,8 +636,8 @@ func (w *valueWriter) writeColumn(c *column, list []writeItem) {
 		if !d.has.Overlaps(bit) {
 			continue
 		}
-		if lanes := w.refs.value(d.index, c.row); lanes != nil {
-			w.stats.Rows++
+		if lanes := w.apply.refs.value(d.index, c.row); lanes != nil {
+			w.apply.stats.Rows++
 			if c.put(int(d.slot), int(d.slot), lanes) {
 				d.rows = d.rows.Union(bit)
 				w.touched = w.touched.Union(bit)
@@ -654,11 +657,11 @@ func (w *valueWriter) writeScattered(t *table, list []writeItem) {
 		}
 		for j := range t.columns {
 			c := &t.columns[j]
-			lanes := w.refs.value(d.index, c.row)
+			lanes := w.apply.refs.value(d.index, c.row)
 			if lanes == nil || !d.has.Has(c.row) || !c.bindTo(w.tracker.world, at.entity) {
 				continue
 			}
-			w.stats.Rows++
+			w.apply.stats.Rows++
 			if c.put(0, int(d.slot), lanes) {
 				d.rows, w.touched = d.rows.With(c.row), w.touched.With(c.row)
 			}

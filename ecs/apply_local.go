@@ -7,7 +7,10 @@ import (
 )
 
 // localChanges handles the changes that game code made to a client's world. It implements trackerEvents.
-type localChanges struct{ *Apply }
+type localChanges struct {
+	apply   *Apply
+	tracker *tracker
+}
 
 // differs restores a component that game code wrote.
 func (l *localChanges) differs(id wire.NetworkID, c *column, row, slot int) (keep bool) {
@@ -21,11 +24,11 @@ func (l *localChanges) rowsDiffer(*table, *column, []int32) bool { return false 
 // restore compares a row with the applied value in a slot of a shadow. If a sent field differs, it writes the server's
 // value. A row that the client may write is only noted as written.
 func (l *localChanges) restore(id wire.NetworkID, c *column, row int, shadow *column, slot int) {
-	applied := &l.applied[id.Index]
+	applied := &l.apply.applied[id.Index]
 	if c.row < 0 || !applied.mask.Has(c.row) || applied.setAside.Has(c.row) {
 		return // a component of game code
 	}
-	if l.may(id, c.row) {
+	if l.apply.may(id, c.row) {
 		if _, equal := c.plan.Compare(shadow.kept(slot), c.at(row)); !equal {
 			applied.authored = applied.authored.With(c.row)
 		}
@@ -33,15 +36,15 @@ func (l *localChanges) restore(id wire.NetworkID, c *column, row int, shadow *co
 	}
 	field, equal := c.plan.Compare(shadow.kept(slot), c.at(row))
 	strayed := c.relation && shadow.relation && c.target != shadow.targets[slot]
-	if equal && !strayed || l.replica.Entity(id.Index).ID != id {
+	if equal && !strayed || l.apply.replica.Entity(id.Index).ID != id {
 		return
 	}
-	lanes := l.refs.value(id.Index, c.row)
+	lanes := l.apply.refs.value(id.Index, c.row)
 	if lanes == nil {
 		return
 	}
-	if l.refs.rows.Has(c.row) { // the entities that it refers to may appear or be removed in this run
-		c.takeBack(row, shadow, slot, l.refs.lanes)
+	if l.apply.refs.rows.Has(c.row) { // the entities that it refers to may appear or be removed in this run
+		c.takeBack(row, shadow, slot, l.apply.refs.lanes)
 	} else {
 		c.write(row, lanes)
 	}
@@ -50,7 +53,7 @@ func (l *localChanges) restore(id wire.NetworkID, c *column, row int, shadow *co
 	}
 	if strayed { // setTarget restores it when the world is unlocked; the shadow keeps the applied target
 		c.target = shadow.targets[slot]
-		l.again = append(l.again, id.Index)
+		l.apply.again = append(l.apply.again, id.Index)
 		if equal {
 			field = "target"
 		}
@@ -60,8 +63,8 @@ func (l *localChanges) restore(id wire.NetworkID, c *column, row int, shadow *co
 
 // restored counts a restored component, and reports the first one of an entity.
 func (l *localChanges) restored(id wire.NetworkID, c *column, field string) {
-	l.stats.Restored++
-	if applied := &l.applied[id.Index]; !applied.restored {
+	l.apply.stats.Restored++
+	if applied := &l.apply.applied[id.Index]; !applied.restored {
 		applied.restored = true
 		l.tracker.note(Problem{
 			Kind: LocalWriteRestored, Entity: id, Local: l.tracker.entry(id).entity,
@@ -75,8 +78,8 @@ func (l *localChanges) restored(id wire.NetworkID, c *column, field string) {
 func (l *localChanges) appears(t *table, row, _ int) {
 	e := l.tracker.entityAt(t, row)
 	r := t.replicas.replicated(row)
-	if l.delayed.has(e) {
-		l.delayed.restoreReplicated(r, e)
+	if l.apply.delayed.has(e) {
+		l.apply.delayed.restoreReplicated(r, e)
 		return
 	}
 	id, ours := l.tracker.idOf(e)
@@ -100,7 +103,7 @@ func (l *localChanges) appears(t *table, row, _ int) {
 	default:
 		l.tracker.noteStrange(StaleReplicated, e)
 	}
-	l.unsettled = true
+	l.apply.unsettled = true
 	if !ours {
 		*r = components.Replicated{}
 		return
@@ -112,13 +115,13 @@ func (l *localChanges) appears(t *table, row, _ int) {
 // moved handles an entity of this apply whose row moved. Game code added or removed components, or removed another
 // entity of the table.
 func (l *localChanges) moved(id wire.NetworkID, t *table, row int) {
-	at, applied := l.tracker.entry(id), &l.applied[id.Index]
+	at, applied := l.tracker.entry(id), &l.apply.applied[id.Index]
 	at.stamp = l.tracker.run
 	l.tracker.noteMoved(id, at)
 	if applied.left { // game code removed its Replicated and added it again
 		applied.left = false
-		l.again = append(l.again, id.Index)
-		l.refs.requeueReferrers(id)
+		l.apply.again = append(l.apply.again, id.Index)
+		l.apply.refs.requeueReferrers(id)
 	}
 	for m := applied.mask.Minus(applied.gone).Minus(applied.setAside).Minus(t.rows); !m.IsZero(); m = m.Rest() {
 		applied.gone = applied.gone.With(m.Lowest())
@@ -130,10 +133,10 @@ func (l *localChanges) moved(id wire.NetworkID, t *table, row int) {
 	if back := applied.gone.Intersect(t.rows); !back.IsZero() {
 		applied.gone = applied.gone.Minus(back)
 		applied.secondRelation = applied.secondRelation.Minus(back)
-		l.again = append(l.again, id.Index)
+		l.apply.again = append(l.apply.again, id.Index)
 	}
 	if !applied.secondRelation.IsZero() && !t.scattered { // game code may have removed the relation that blocked the server's
-		l.again = append(l.again, id.Index)
+		l.apply.again = append(l.apply.again, id.Index)
 	}
 	if at.table == nowhere {
 		l.noteAdded(id, at, t.rows.Minus(applied.mask).Minus(applied.setAside))
@@ -164,7 +167,7 @@ func (l *localChanges) noticeLost() {
 	for _, id := range l.tracker.lost {
 		if at := l.tracker.entry(id); at != nil && at.stamp != l.tracker.run {
 			at.table = nowhere
-			l.unsettled = true
+			l.apply.unsettled = true
 			l.noteRemoved(id, at)
 		}
 	}
@@ -172,10 +175,10 @@ func (l *localChanges) noticeLost() {
 
 // noteRemoved notes and reports that game code removed an entity or its Replicated.
 func (l *localChanges) noteRemoved(id wire.NetworkID, at *entityEntry) {
-	l.applied[id.Index].left = true
-	l.refs.requeueReferrers(id)
+	l.apply.applied[id.Index].left = true
+	l.apply.refs.requeueReferrers(id)
 	p := Problem{Kind: LocallyRemovedEntity, Entity: id}
-	if l.alive(at.entity) {
+	if l.apply.alive(at.entity) {
 		p = Problem{Kind: LocallyRemovedComponent, Entity: id, Local: at.entity, Component: "Replicated"}
 	}
 	l.tracker.note(p)

@@ -45,11 +45,11 @@ const leastStraight = 4
 // returns 0 if the first entity needs updateEntity.
 func (w *valueWriter) listRange(index, count uint32) uint32 {
 	places := w.tracker.byIndex
-	if w.apart || w.unsettled || int(index) >= len(places) || !w.applied[index].setAside.IsZero() {
+	if w.apply.apart || w.apply.unsettled || int(index) >= len(places) || !w.apply.applied[index].setAside.IsZero() {
 		return 0
 	}
-	s, ok := w.replica.RangeAt(index, count)
-	if !ok || s.Mask.Overlaps(w.targets.rows) {
+	s, ok := w.apply.replica.RangeAt(index, count)
+	if !ok || s.Mask.Overlaps(w.apply.targets.rows) {
 		return 0
 	}
 	first := &places[index]
@@ -60,8 +60,8 @@ func (w *valueWriter) listRange(index, count uint32) uint32 {
 	r.slots = grown(r.slots, len(places)-1)
 	slot, n := first.slot, uint32(0)
 	for i := index; n < s.Count && int(i) < len(places); i, n = i+1, n+1 {
-		at, applied := &places[i], &w.applied[i]
-		if at.generation != s.Generation || at.table != first.table || !applied.onlyValuesChanged(s.Mask) || applied.listed == w.run {
+		at, applied := &places[i], &w.apply.applied[i]
+		if at.generation != s.Generation || at.table != first.table || !applied.onlyValuesChanged(s.Mask) || applied.listed == w.apply.run {
 			break
 		}
 		if slot >= 0 && at.slot != slot+int32(n) {
@@ -70,7 +70,7 @@ func (w *valueWriter) listRange(index, count uint32) uint32 {
 			}
 			slot = -1
 		}
-		applied.listed = w.run
+		applied.listed = w.apply.run
 		r.slots[i] = at.slot
 	}
 	if n > 0 {
@@ -109,19 +109,19 @@ func (w *valueWriter) writeRanges() {
 // writeRange writes one component of the entities of a range.
 func (w *valueWriter) writeRange(c *column, d *tableRange) {
 	r, s, n := &w.ranges, &d.entities, int(d.entities.Count)
-	w.stats.Rows += uint64(n)
+	w.apply.stats.Rows += uint64(n)
 	r.same = r.same[:0]
-	lanes := w.replica.Lanes(s.Tick)
+	lanes := w.apply.replica.Lanes(s.Tick)
 	if lanes == nil {
 		for k := range s.Count {
-			if lanes := w.replica.Row(s.Index+k, c.row); lanes == nil || !c.put(r.slot(d, k), r.slot(d, k), lanes) {
+			if lanes := w.apply.replica.Row(s.Index+k, c.row); lanes == nil || !c.put(r.slot(d, k), r.slot(d, k), lanes) {
 				r.same = append(r.same, int32(k))
 			}
 		}
 		w.touch(r.change(d, c.row))
 		return
 	}
-	first, end := w.replica.Place(s.Mask, c.row)
+	first, end := w.apply.replica.Place(s.Mask, c.row)
 	lanes = lanes[int(s.First)+first:]
 	switch {
 	case c.plain && end-first == 3:

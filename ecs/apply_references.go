@@ -11,7 +11,7 @@ import (
 // value returns the lanes of a row. Entity fields contain the handles of this world. It returns nil if there is no such
 // row.
 func (r *backRefs) value(index uint32, row int) []uint32 {
-	lanes := r.replica.Row(index, row)
+	lanes := r.apply.replica.Row(index, row)
 	if lanes == nil || !r.rows.Has(row) {
 		return lanes
 	}
@@ -22,7 +22,9 @@ func (r *backRefs) value(index uint32, row int) []uint32 {
 // is one backRef for each entity field that is not nil. It ends when the row is removed or the field refers to another
 // entity.
 type backRefs struct {
-	*Apply
+	apply   *Apply
+	tracker *tracker
+
 	rows  snapshot.Mask // schema rows with handles in memory
 	none  snapshot.Mask // schema rows with neither handles in memory nor a target
 	links []backRef
@@ -158,15 +160,15 @@ func (r *backRefs) requeueReferrers(id wire.NetworkID) {
 	}
 	for n := r.to[id.Index]; n != 0; n = r.links[n-1].next {
 		if l := &r.links[n-1]; l.target == id {
-			r.stats.Resolved++
-			r.again = append(r.again, l.index)
+			r.apply.stats.Resolved++
+			r.apply.again = append(r.apply.again, l.index)
 		}
 	}
 }
 
 // refer stores the entity that a field refers to. An index that the replica does not accept counts as nil.
 func (r *backRefs) refer(index uint32, row, lane int, id wire.NetworkID) {
-	if int(id.Index) >= r.replica.MaxEntities() {
+	if int(id.Index) >= r.apply.replica.MaxEntities() {
 		id = wire.NetworkID{}
 	}
 	r.set(index, row, lane, id)
@@ -179,7 +181,7 @@ func (r *backRefs) local(id wire.NetworkID) ecs.Entity {
 		return ecs.Entity{}
 	}
 	at := r.tracker.entry(id)
-	if at == nil || r.applied[id.Index].left || !r.alive(at.entity) {
+	if at == nil || r.apply.applied[id.Index].left || !r.apply.alive(at.entity) {
 		return ecs.Entity{}
 	}
 	return at.entity
@@ -204,7 +206,9 @@ func (r *backRefs) resolve(index uint32, row int, lanes []uint32) []uint32 {
 // It clears every relation on a cycle: the client does not know which relation was set last. It decides by the server's
 // present relations, not by the world's. So two entities may change places in one run.
 type relationTargets struct {
-	*Apply
+	apply   *Apply
+	tracker *tracker
+
 	rows     snapshot.Mask // schema rows of relations with a target
 	list     []uint32      // indexes of entities whose target may have changed
 	inCycles []cycleEntity // entities on cycles, grouped by cycle
@@ -227,7 +231,7 @@ func (s *relationTargets) setTargets() {
 	for n, r := range s.before { // any of these cycles may have ended
 		s.places = grown(s.places, int(r.index))
 		s.places[r.index] = 1 + int32(n)
-		s.applied[r.index].circle = false
+		s.apply.applied[r.index].circle = false
 		s.enlist(r.index)
 	}
 	start := s.walk + 1
@@ -248,8 +252,8 @@ func (s *relationTargets) setTargets() {
 
 // enlist lists an entity for writing whose rows did not change in this run.
 func (s *relationTargets) enlist(index uint32) {
-	if at := s.tracker.entry(s.replica.Entity(index).ID); at != nil && !s.applied[index].left {
-		s.writer.list(index, at, &s.applied[index])
+	if at := s.tracker.entry(s.apply.replica.Entity(index).ID); at != nil && !s.apply.applied[index].left {
+		s.apply.writer.list(index, at, &s.apply.applied[index])
 	}
 }
 
@@ -273,7 +277,7 @@ func (s *relationTargets) findCycle(index uint32, start uint64) {
 // parent returns the index of the target of an entity's relation at the server. It returns false if the target is nil
 // or not here.
 func (s *relationTargets) parent(index uint32) (uint32, bool) {
-	row, ok := s.relation(s.replica.Entity(index).Mask)
+	row, ok := s.relation(s.apply.replica.Entity(index).Mask)
 	if !ok {
 		return 0, false
 	}
@@ -281,14 +285,14 @@ func (s *relationTargets) parent(index uint32) (uint32, bool) {
 	if id.Generation == 0 || id.Index >= snapshot.MaxEntities {
 		return 0, false
 	}
-	up := s.replica.Entity(id.Index)
-	return id.Index, up.Alive && up.ID == id && uint(id.Index) < uint(len(s.applied))
+	up := s.apply.replica.Entity(id.Index)
+	return id.Index, up.Alive && up.ID == id && uint(id.Index) < uint(len(s.apply.applied))
 }
 
 // goal returns the received target of a relation.
 func (s *relationTargets) goal(index uint32, row int) wire.NetworkID {
 	lane, _ := s.tracker.schema.Plan(row).Target()
-	lanes := s.replica.Row(index, row)
+	lanes := s.apply.replica.Row(index, row)
 	return wire.NetworkID{Index: lanes[lane], Generation: lanes[lane+1]}
 }
 
@@ -304,16 +308,16 @@ func (s *relationTargets) relation(mask snapshot.Mask) (row int, ok bool) {
 // setTarget sets the target of one entity. It compares with the target in the shadow to see whether the target changed,
 // since game code may have set another one meanwhile.
 func (s *relationTargets) setTarget(index uint32) {
-	now := s.replica.Entity(index)
-	at, applied := s.tracker.entry(now.ID), &s.applied[index]
+	now := s.apply.replica.Entity(index)
+	at, applied := s.tracker.entry(now.ID), &s.apply.applied[index]
 	row, ok := s.relation(now.Mask.Minus(applied.gone))
-	if !ok || at == nil || applied.left || !s.alive(at.entity) || !s.tracker.world.Has(at.entity, s.tracker.ids[row]) {
+	if !ok || at == nil || applied.left || !s.apply.alive(at.entity) || !s.tracker.world.Has(at.entity, s.tracker.ids[row]) {
 		return
 	}
 	lane, _ := s.tracker.schema.Plan(row).Target()
 	id := s.goal(index, row)
-	s.refs.refer(index, row, lane, id)
-	target := s.refs.local(id)
+	s.apply.refs.refer(index, row, lane, id)
+	target := s.apply.refs.local(id)
 	if applied.circle {
 		target = ecs.Entity{}
 	}
@@ -328,7 +332,7 @@ func (s *relationTargets) setTarget(index uint32) {
 		applied.changed = applied.changed.With(row)
 	}
 	if present != target {
-		s.unsettled = true
+		s.apply.unsettled = true
 		relations.Set(at.entity, s.tracker.ids[row], target)
 	}
 }
@@ -351,15 +355,15 @@ type cycle struct {
 func (s *relationTargets) addCycle(n uint32) {
 	c := cycle{from: len(s.inCycles)}
 	for x := n; ; {
-		row, _ := s.relation(s.replica.Entity(x).Mask)
-		r := cycleEntity{index: x, up: s.goal(x, row), since: s.replica.NewestKnown()}
+		row, _ := s.relation(s.apply.replica.Entity(x).Mask)
+		r := cycleEntity{index: x, up: s.goal(x, row), since: s.apply.replica.NewestKnown()}
 		if int(x) < len(s.places) && s.places[x] > 0 {
 			if old := s.before[s.places[x]-1]; old.up == r.up {
 				r.since = old.since
 			}
 		}
 		s.inCycles, c.since = append(s.inCycles, r), max(c.since, r.since)
-		s.applied[x].circle = true
+		s.apply.applied[x].circle = true
 		if x, _ = s.parent(x); x == n {
 			break
 		}
@@ -374,15 +378,15 @@ func (s *relationTargets) addCycle(n uint32) {
 func (s *relationTargets) reportCycles() {
 	for n := range s.cycles {
 		c := &s.cycles[n]
-		if c.told || !s.atOnce(s.inCycles[c.from:c.to]) && s.replica.NewestKnown()-c.since <= s.replica.Window() {
+		if c.told || !s.atOnce(s.inCycles[c.from:c.to]) && s.apply.replica.NewestKnown()-c.since <= s.apply.replica.Window() {
 			continue
 		}
 		c.told = true
 		for _, r := range s.inCycles[c.from:c.to] {
-			now := s.replica.Entity(r.index)
-			at, applied := s.tracker.entry(now.ID), &s.applied[r.index]
+			now := s.apply.replica.Entity(r.index)
+			at, applied := s.tracker.entry(now.ID), &s.apply.applied[r.index]
 			row, ok := s.relation(now.Mask.Minus(applied.gone))
-			if !ok || at == nil || applied.told || applied.left || !s.alive(at.entity) {
+			if !ok || at == nil || applied.told || applied.left || !s.apply.alive(at.entity) {
 				continue
 			}
 			applied.told = true
@@ -393,9 +397,9 @@ func (s *relationTargets) reportCycles() {
 
 // atOnce reports whether the client has all entities of a cycle as of the same tick.
 func (s *relationTargets) atOnce(rings []cycleEntity) bool {
-	first := s.replica.Entity(rings[0].index).Tick
+	first := s.apply.replica.Entity(rings[0].index).Tick
 	for _, r := range rings[1:] {
-		if s.replica.Entity(r.index).Tick != first {
+		if s.apply.replica.Entity(r.index).Tick != first {
 			return false
 		}
 	}

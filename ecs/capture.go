@@ -92,7 +92,7 @@ func NewCapture(w *ecs.World, store *snapshot.Store, schema *snapshot.Schema, ta
 	c.tracker.logs = len(c.refs.tables) > 0
 	c.unreplicated = newUnreplicated(&c.tracker.binding)
 	c.marks = newMarks(schema, c.tracker.controls, c.tracker.ids)
-	c.refs.Capture = c
+	c.refs.capture, c.refs.tracker, c.refs.store = c, c.tracker, store
 	c.tracker.unscanned = c.marks.rows
 	c.tracker.steady = c.refs.naming.Union(c.rates.slow).Not()
 	for row := range schema.Rows() {

@@ -11,7 +11,10 @@ import (
 // same scan. It may also lose its id while the bytes of the field stay the same. So rows with entity fields wait for
 // the end of the scan. Rows that refer to an entity whose id changed are resolved again.
 type captureRefs struct {
-	*Capture
+	capture *Capture
+	tracker *tracker
+	store   *snapshot.Store
+
 	tables []refTable
 	naming snapshot.Mask // rows with entity fields, including fields that are network ids in memory
 	byRow  []int         // by schema row: index in tables, or -1
@@ -170,7 +173,7 @@ func (r *captureRefs) setRow(q pendingRow) {
 		return
 	}
 	n := r.tracker.schema.Plan(t.row).Lanes()
-	lanes := r.Capture.lanes[:n]
+	lanes := r.capture.lanes[:n]
 	if q.at >= 0 {
 		copy(lanes, r.lanes[q.at:q.at+n])
 	} else if copy(lanes, r.store.Row(q.id, t.row)) < n {
@@ -189,10 +192,10 @@ func (r *captureRefs) setRow(q pendingRow) {
 
 // noteCircle reports a relation on a cycle, once for each entity.
 func (r *captureRefs) noteCircle(id wire.NetworkID, row int) {
-	if r.reported[id.Index].circle || !r.leadsBack(r.tracker.entry(id).entity) {
+	if r.capture.reported[id.Index].circle || !r.leadsBack(r.tracker.entry(id).entity) {
 		return
 	}
-	r.reported[id.Index].circle = true
+	r.capture.reported[id.Index].circle = true
 	r.tracker.note(Problem{
 		Kind: RelationCycle, Entity: id, Local: r.tracker.entry(id).entity, Component: r.tracker.schema.Plan(row).Name(),
 	})

@@ -182,7 +182,9 @@ func (s *Smooth) exchange(st *smoothState) {
 // delayedDespawns contains entities that are despawned and still shown, since the presented moment is before their end.
 // Their Replicated has the tag and no id, so that no capture or apply takes them for new entities.
 type delayedDespawns struct {
-	*Apply
+	apply   *Apply
+	tracker *tracker
+
 	on          bool
 	shown       tick.Time
 	lives       uint32 // counts resets of the world, since handles may repeat after a reset
@@ -210,10 +212,10 @@ type delayedDespawn struct {
 // delay keeps a despawned entity until its end is presented. It returns false if the end is already presented, if
 // nothing is presented, or if rows of the entity are set aside.
 func (l *delayedDespawns) delay(id wire.NetworkID, e ecs.Entity) bool {
-	if !l.on || l.replica == nil || !l.alive(e) || !l.applied[id.Index].setAside.IsZero() {
+	if !l.on || l.apply.replica == nil || !l.apply.alive(e) || !l.apply.applied[id.Index].setAside.IsZero() {
 		return false
 	}
-	_, ends := l.replica.Latest(id)
+	_, ends := l.apply.replica.Latest(id)
 	if ends <= l.shown.Tick {
 		return false
 	}
@@ -224,7 +226,7 @@ func (l *delayedDespawns) delay(id wire.NetworkID, e ecs.Entity) bool {
 	l.stays[e.ID()] = e.Generation() + 1
 	l.trackRefs(id.Index, e)
 	l.list = append(l.list, delayedDespawn{id: id, entity: e, ends: ends, state: smoothState{entity: e}})
-	l.unsettled = true
+	l.apply.unsettled = true
 	return true
 }
 
@@ -248,19 +250,19 @@ func (l *delayedDespawns) forgetDelayed() {
 func (l *delayedDespawns) restoreReplicated(r *components.Replicated, e ecs.Entity) {
 	if *r != l.gone() {
 		l.tracker.note(Problem{Kind: OverwrittenReplicated, Local: e})
-		*r, l.unsettled = l.gone(), true
+		*r, l.apply.unsettled = l.gone(), true
 	}
 }
 
 // trackRefs stores the references in the rows of an entity, before the entity loses its id.
 func (l *delayedDespawns) trackRefs(index uint32, e ecs.Entity) {
-	if int(index) >= len(l.refs.from) {
+	if int(index) >= len(l.apply.refs.from) {
 		return
 	}
-	for n := l.refs.from[index]; n != 0; n = l.refs.links[n-1].sibling {
-		if k := &l.refs.links[n-1]; !k.target.IsZero() {
+	for n := l.apply.refs.from[index]; n != 0; n = l.apply.refs.links[n-1].sibling {
+		if k := &l.apply.refs.links[n-1]; !k.target.IsZero() {
 			l.delayedRefs = append(l.delayedRefs, delayedRef{
-				holder: e, target: l.refs.local(k.target), id: k.target, row: int(k.row), lane: int(k.lane),
+				holder: e, target: l.apply.refs.local(k.target), id: k.target, row: int(k.row), lane: int(k.lane),
 			})
 		}
 	}
@@ -271,8 +273,8 @@ func (l *delayedDespawns) clearRefs() {
 	kept := l.delayedRefs[:0]
 	for _, n := range l.delayedRefs {
 		switch {
-		case !l.alive(n.holder):
-		case n.target.IsZero() || l.refs.local(n.id) != n.target:
+		case !l.apply.alive(n.holder):
+		case n.target.IsZero() || l.apply.refs.local(n.id) != n.target:
 			l.clearRef(n)
 		default:
 			kept = append(kept, n)
@@ -290,13 +292,13 @@ func (l *delayedDespawns) clearRef(n delayedRef) {
 	}
 	if lane, aimed := plan.Target(); aimed && lane == n.lane {
 		if !w.Relations().Get(n.holder, c.id).IsZero() {
-			l.unsettled = true
+			l.apply.unsettled = true
 			w.Relations().Set(n.holder, c.id, ecs.Entity{})
 		}
 		return
 	}
 	if c.bindTo(w, n.holder) {
-		c.clearHandle(n.lane, l.refs.lanes)
+		c.clearHandle(n.lane, l.apply.refs.lanes)
 		c.unbind()
 	}
 }
@@ -310,20 +312,20 @@ func (l *delayedDespawns) removePresented(at tick.Time) {
 			kept = append(kept, d)
 			continue
 		}
-		l.toRemove = append(l.toRemove, removal{id: d.id, entity: d.entity})
+		l.apply.toRemove = append(l.apply.toRemove, removal{id: d.id, entity: d.entity})
 	}
 	l.list = kept
-	if len(l.toRemove) > 0 {
-		l.running = true
-		l.removeQueued()
-		l.running = false
+	if len(l.apply.toRemove) > 0 {
+		l.apply.running = true
+		l.apply.removeQueued()
+		l.apply.running = false
 	}
 }
 
 // removeAll queues all delayed entities for removal.
 func (l *delayedDespawns) removeAll() {
 	for _, d := range l.list {
-		l.toRemove = append(l.toRemove, removal{id: d.id, entity: d.entity})
+		l.apply.toRemove = append(l.apply.toRemove, removal{id: d.id, entity: d.entity})
 	}
 	l.list = l.list[:0]
 }

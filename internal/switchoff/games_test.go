@@ -13,7 +13,7 @@ func games() []mutation {
 		change("games", "whom a row names for a moment is a change of what was moved", named,
 			"ecs/apply_entities.go", "if a.refs.rows.Has(row) && !f.born && !f.added.Has(row) {", "if false {"),
 		change("games", "whom a row names for a moment is a change of what was put back", named,
-			"ecs/apply_local.go", "if l.refs.rows.Has(c.row) { // the", "if false { // the"),
+			"ecs/apply_local.go", "if l.apply.refs.rows.Has(c.row) { // the", "if false { // the"),
 
 		game("observers are not told of what changed with what is added", "ecs/apply_entities.go", "applied.changed = applied.changed.With(row)", "applied.changed = applied.changed.Without(row)"),
 		game("observers are told of what was put back", "ecs/apply_local.go", "c.plan.Compare(shadow.kept(slot), c.at(row)); !old", "\"\", false; !old"),

@@ -6,7 +6,7 @@ func late() []mutation {
 	return []mutation{
 		change("late", "a server over the same world takes who is still shown for its own", fresh,
 			"ecs/tracker.go", "(r.World != 0 || !r.ID.IsZero())", "!r.ID.IsZero()"),
-		change("late", "what game code wrote to the Replicated of who is still shown stays", copies, "ecs/smooth.go", "*r, l.unsettled = l.gone(), true", ""),
+		change("late", "what game code wrote to the Replicated of who is still shown stays", copies, "ecs/smooth.go", "*r, l.apply.unsettled = l.gone(), true", ""),
 		change("late", "a copy that lies in the place of who was shown is not noticed", copies,
 			"ecs/tracker.go", "if _, ok := w.owner(t, row); !ok {", "if false {"),
 		change("late", "an entity shown again in its former row is not placed", "TestEntityShownAgainInItsFormerRow",
