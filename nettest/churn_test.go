@@ -75,7 +75,7 @@ func staysFlat(t *testing.T, waves int, wave func()) {
 // heapNoise is the size that tables of the runtime add to a heap of two megabytes.
 const heapNoise = 16 << 10
 
-// 240 clients, and 1200 with -heavy, that join, stay for two seconds and close in order leave nothing behind, whether one or several parts of the
+// 600 clients, and 1200 with -heavy, that join, stay for two seconds and close in order leave nothing behind, whether one or several parts of the
 // server write to them.
 func TestCase49VisitsLeaveNoMemory(t *testing.T) {
 	for _, c := range []struct {
@@ -88,8 +88,8 @@ func TestCase49VisitsLeaveNoMemory(t *testing.T) {
 			n := nettest.New(t, nettest.Config{
 				Protocol: protocol(), Seed: 60, Link: transport.Link{Delay: 20 * time.Millisecond}, Game: g.play, Rate: 30, Server: inParts(c.parts, netcode.Config{}),
 			})
-			visits(n, sized(60, 100), 2*time.Second, 250*time.Millisecond, inOrder)
-			staysFlat(t, c.waves, func() { visits(n, sized(60, 300), 2*time.Second, 250*time.Millisecond, inOrder) })
+			visits(n, 100, 2*time.Second, 250*time.Millisecond, inOrder)
+			staysFlat(t, c.waves, func() { visits(n, 300, 2*time.Second, 250*time.Millisecond, inOrder) })
 			casebook.Injected(t, n.Server.Stats().Disconnected, "clients that came and left")
 		})
 	}
@@ -276,9 +276,9 @@ func TestCase49NothingStaysOfVisitors(t *testing.T) {
 		return false
 	}
 	wave := func() {
-		visits(g.net, sized(60, 100), 2*time.Second, 200*time.Millisecond, leaveAs)
+		visits(g.net, 100, 2*time.Second, 200*time.Millisecond, leaveAs)
 		g.net.Run(3 * time.Second)
 	}
 	wave()
-	staysFlat(t, sized(3, 8), wave)
+	staysFlat(t, 8, wave)
 }
