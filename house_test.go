@@ -54,11 +54,11 @@ const (
 func houseKept() map[string][]string {
 	return map[string][]string{
 		ruleComment: {"*"},
-		ruleMethod:  {"ecs", "wire", "quantize", "delta", "tick", "interest", "peer", "message", "components", "collections", "transport", "transport/memory", "transport/udp", "transport/secure", "record", "systems", "nettest", "internal/adversary", "authority", "inspect", "input", "interpolate", "rewind", "consistent", "transfer", "loading"},
-		ruleType:    {"ecs", "authority", "inspect", "input", "interpolate", "rewind", "tick", "components", "collections", "transport", "transport/memory", "transport/secure", "systems", "internal/adversary"},
+		ruleMethod:  {"ecs", "wire", "quantize", "delta", "tick", "interest", "peer", "message", "components", "collections", "transport", "transport/memory", "transport/udp", "transport/secure", "record", "systems", "nettest", "nettest/adversary", "authority", "inspect", "input", "interpolate", "rewind", "consistent", "transfer", "loading"},
+		ruleType:    {"ecs", "authority", "inspect", "input", "interpolate", "rewind", "tick", "components", "collections", "transport", "transport/memory", "transport/secure", "systems", "nettest/adversary"},
 		ruleDefined: {"ecs", "peer", "message"},
 		// Folders where a function of more than functionWarn lines is a violation.
-		ruleFunction: {".", "tick", "wire", "quantize", "delta", "components", "transport", "transport/memory", "transport/udp", "transport/secure", "message", "peer", "snapshot", "interest", "collections", "ecs", "systems", "nettest", "internal/adversary", "record", "authority", "inspect", "input", "interpolate", "rewind", "consistent", "transfer", "loading"},
+		ruleFunction: {".", "tick", "wire", "quantize", "delta", "components", "transport", "transport/memory", "transport/udp", "transport/secure", "message", "peer", "snapshot", "interest", "collections", "ecs", "systems", "nettest", "nettest/adversary", "record", "authority", "inspect", "input", "interpolate", "rewind", "consistent", "transfer", "loading"},
 	}
 }
 
@@ -100,7 +100,7 @@ func houseArrows() map[string][]string {
 		"schema":       {houseRoot, "internal/canon"},
 		"load":         {houseArche, houseRoot, "systems", "tick", "transport", "internal"},
 		"examples":     append(all, "inspect/live", "load", "internal"),
-		"bench":        append(all, "inspect/live", "load", "internal", "internal/adversary"),
+		"bench":        append(all, "inspect/live", "load", "internal", "nettest/adversary"),
 		"cmd":          append(all, "internal"),
 		"internal":     {},
 		houseWalk:      all,
@@ -117,9 +117,9 @@ func houseArrows() map[string][]string {
 		"internal/outbox":    {"transport"},
 		"internal/registry":  {"internal/canon", "internal/handshake", "components", "delta", "message", "peer", "quantize", houseFormat, "snapshot", "tick", "wire"},
 		"internal/rig":       {houseRoot, "peer", "snapshot", "tick", "transport", "wire"},
-		"internal/adversary": {houseRoot, houseFormat, "message", "peer", "quantize", "snapshot", "tick", "transport", "wire"},
-		"internal/processes": append(all, "internal", "internal/adversary"),
-		"internal/soak":      append(all, "internal", "internal/adversary"),
+		"nettest/adversary": {houseRoot, houseFormat, "message", "peer", "quantize", "snapshot", "tick", "transport", "wire"},
+		"internal/processes": append(all, "internal", "nettest/adversary"),
+		"internal/soak":      append(all, "internal", "nettest/adversary"),
 		"internal/worldless": {"components", "quantize", "snapshot", "tick", "wire"},
 		"docs":               {},
 	}

@@ -11,7 +11,7 @@ import (
 
 	"github.com/arche-netcode/netcode"
 	"github.com/arche-netcode/netcode/components"
-	"github.com/arche-netcode/netcode/internal/adversary"
+	"github.com/arche-netcode/netcode/nettest/adversary"
 	"github.com/arche-netcode/netcode/systems"
 	"github.com/arche-netcode/netcode/transport"
 	"github.com/arche-netcode/netcode/transport/memory"

@@ -2,8 +2,8 @@ package nettest
 
 import "github.com/arche-netcode/netcode/transport"
 
-// Listen adds an end to the network that is neither the server nor a client of the Net. Use it for a bot, or for
-// an end that lies. It has a link like all others. Its datagrams are in the trace.
+// Listen adds an end to the network that is neither the server nor a client of the Net. Use it for an end of package adversary or
+// a bot. It has a link like all others. Its datagrams are in the trace.
 func (n *Net) Listen() transport.Conn {
 	n.t.Helper()
 	return n.ListenAt(transport.Addr{})
@@ -42,7 +42,7 @@ func (n *Net) LinkStats() (sum transport.LinkStats) {
 // order in which they were added.
 func (n *Net) Each(f func()) { n.each = append(n.each, f) }
 
-// JoinAt adds a client that connects to another server, such as one that lies. It runs frames like other clients,
+// JoinAt adds a client that connects to another server, such as one of package adversary. It runs frames like other clients,
 // after the functions of Each. It is not in Clients, and no invariant is checked: invariants compare with the Net's server.
 func (n *Net) JoinAt(server transport.Addr) *Client {
 	n.t.Helper()

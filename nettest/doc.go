@@ -17,8 +17,7 @@
 // repairs the network first and checks Converge. The same seed produces the same datagrams in the same order, which
 // [Net.TraceHash] verifies. A failure prints the seed.
 //
-// The package holds only the names that a game's tests call. The project's own test programs are in internal: adversary, soak and
-// processes.
+// Package nettest/adversary has malicious clients and servers.
 //
 // # Files
 //

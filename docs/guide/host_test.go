@@ -609,6 +609,8 @@ var withoutHost = map[string]string{
 	"TestSchema":     "a test of the protocol alone",
 	"newestProtocol": "a host and its player are one build",
 	"TestMyGame":     "nettest runs clients with worlds of their own",
+
+	"TestMyGameAmongLiars": "nettest runs clients with worlds of their own",
 }
 
 // Every function that the guide shows is walked with a host, or it is said why not. Functions that no page shows may be walked too.

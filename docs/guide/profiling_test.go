@@ -10,6 +10,7 @@ import (
 	"github.com/arche-netcode/netcode"
 	"github.com/arche-netcode/netcode/components"
 	"github.com/arche-netcode/netcode/nettest"
+	"github.com/arche-netcode/netcode/nettest/adversary"
 	"github.com/arche-netcode/netcode/transport"
 	"github.com/arche-netcode/netcode/transport/memory"
 )
@@ -91,6 +92,33 @@ func TestMyGame(t *testing.T) {
 	})
 	n.Run(3 * time.Second) // of virtual time; walkers stop after 2 s
 	n.AssertConverge()     // every client's world is the server's
+}
+
+// end guide
+
+// begin guide
+func TestMyGameAmongLiars(t *testing.T) {
+	p := protocol()
+	n := nettest.New(t, nettest.Config{Protocol: p, Clients: 3, Seed: 1, Game: walkers})
+	liar := adversary.NewClient(adversary.Config{Protocol: p, Conn: n.Listen(), Remote: n.Address(), Now: n.Now, Seed: 1})
+	n.Each(liar.Step)
+	n.RunUntil(time.Second, liar.Connected)
+	liar.Messages(10)  // random legal messages of the game, of every type and in every stage
+	liar.AckAhead(100) // of a packet that the server never sent: it ends the session
+	n.Run(time.Second)
+	if liar.Told("AckAhead") != 1 || liar.Reason() == nil {
+		t.Fatal("the lie was not told, or not noticed")
+	}
+	n.AssertConverge() // the three others notice nothing
+
+	server := adversary.NewServer(adversary.Config{Protocol: p, Conn: n.Listen(), Now: n.Now, Seed: 2})
+	n.Each(server.Step)
+	c := n.JoinAt(server.Address())
+	server.Bend(server.FlipBits(3)) // a right checksum over damaged state
+	n.RunUntil(5*time.Second, func() bool { return c.Err() != nil })
+	if server.Told("Bend") == 0 || c.Err() == nil {
+		t.Fatal("the client believes all that it is told")
+	}
 }
 
 // end guide

@@ -11,7 +11,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/arche-netcode/netcode/internal/adversary"
+	"github.com/arche-netcode/netcode/nettest/adversary"
 	"github.com/arche-netcode/netcode/transport"
 	"github.com/arche-netcode/netcode/transport/udp"
 )

@@ -6,8 +6,8 @@ import (
 	"github.com/arche-netcode/netcode"
 	"github.com/arche-netcode/netcode/authority"
 	"github.com/arche-netcode/netcode/interest"
-	"github.com/arche-netcode/netcode/internal/adversary"
 	"github.com/arche-netcode/netcode/nettest"
+	"github.com/arche-netcode/netcode/nettest/adversary"
 	"github.com/arche-netcode/netcode/transport"
 )
 

@@ -15,8 +15,8 @@ import (
 	"github.com/arche-netcode/netcode/authority"
 	"github.com/arche-netcode/netcode/components"
 	"github.com/arche-netcode/netcode/input"
-	"github.com/arche-netcode/netcode/internal/adversary"
 	"github.com/arche-netcode/netcode/nettest"
+	"github.com/arche-netcode/netcode/nettest/adversary"
 	"github.com/arche-netcode/netcode/systems"
 	"github.com/arche-netcode/netcode/transport"
 )

@@ -7,8 +7,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/arche-netcode/netcode"
-	"github.com/arche-netcode/netcode/internal/adversary"
 	"github.com/arche-netcode/netcode/nettest"
+	"github.com/arche-netcode/netcode/nettest/adversary"
 	"github.com/arche-netcode/netcode/transport"
 )
 
