@@ -7,17 +7,20 @@ import (
 // SetRows sets the components of a visible entity that the client may see. A lifetime begins with all components. The client removes
 // components that it may no longer see.
 func (v *View) SetRows(id wire.NetworkID, rows Mask) {
-	if v.deferCall(deferredCall{what: callRows, id: id, rows: rows}) {
+	if v.store.open {
+		v.deferred = append(v.deferred, func() { v.SetRows(id, rows) })
 		return
 	}
+	v.Observe()
 	if !v.Visible(id) {
 		return
 	}
 	was := v.rowsOf(id.Index)
-	if rows = v.unfold(id.Index, rows).Minus(v.unknown); !was.Within(rows) {
+	now := v.unfold(id.Index, rows).Minus(v.unknown)
+	if !was.Within(now) {
 		v.noteHidden(id.Index, false)
 	}
-	v.changeRows(id.Index, was, rows)
+	v.changeRows(id.Index, was, now)
 }
 
 // changeRows changes the rows of a visible entity that the client may see, from was to rows.

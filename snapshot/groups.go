@@ -238,73 +238,14 @@ func varBits(v uint32) int { return 2*bits.Len64((uint64(v)+4)>>2) + 1 }
 
 // groupSet is a set of groups in the order in which they were added. A unit may have any number of groups: entities may have moved
 // from group to group while nothing was acknowledged.
-type groupSet struct {
-	list  []uint32
-	slots []groupSlot // hash table, a power of two of at least twice as many as list; unused while list is shorter than shortList
-	round uint32      // a slot with another round is empty
-}
+type groupSet struct{ list, sorted []uint32 }
 
-type groupSlot struct{ group, round uint32 }
-
-// shortList is the length from which list has a hash table.
-const shortList = 16
-
-func (g *groupSet) clear() {
-	g.list = g.list[:0]
-	if g.round++; g.round == 0 { // wrapped
-		clear(g.slots)
-		g.round = 1
-	}
-}
+func (g *groupSet) clear() { g.list, g.sorted = g.list[:0], g.sorted[:0] }
 
 // add adds a group, if the set does not have it.
 func (g *groupSet) add(group uint32) {
-	if len(g.list) < shortList {
-		for _, other := range g.list {
-			if other == group {
-				return
-			}
-		}
-		if g.list = append(g.list, group); len(g.list) == shortList {
-			g.lookUp()
-		}
-		return
-	}
-	if !g.take(group) {
-		return
-	}
-	if g.list = append(g.list, group); 2*len(g.list) > len(g.slots) {
-		g.lookUp()
-	}
-}
-
-// lookUp builds the hash table from list, with room for twice as many.
-func (g *groupSet) lookUp() {
-	if need := 4 * len(g.list); len(g.slots) < need {
-		size := 4 * shortList
-		for size < need {
-			size *= 2
-		}
-		g.slots = make([]groupSlot, size)
-		g.round = 1
-	}
-	for _, group := range g.list {
-		g.take(group)
-	}
-}
-
-// take puts a group into the hash table. It returns false if the table has it already.
-func (g *groupSet) take(group uint32) bool {
-	mask := uint32(len(g.slots) - 1)
-	// Fibonacci hashing: the upper bits differ even for numbers that are alike in many bits.
-	for at := group * 0x9E3779B1 >> (33 - bits.Len(uint(len(g.slots)))); ; at = (at + 1) & mask {
-		switch s := &g.slots[at]; {
-		case s.round != g.round:
-			*s = groupSlot{group, g.round}
-			return true
-		case s.group == group:
-			return false
-		}
+	if at, has := slices.BinarySearch(g.sorted, group); !has {
+		g.list, g.sorted = append(g.list, group), slices.Insert(g.sorted, at, group)
 	}
 }
 

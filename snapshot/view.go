@@ -53,11 +53,11 @@ type clientSight struct {
 	spawns     pendingSpawns
 	overrides  clientOverrides
 	ownWrites  ownWrites
-	shares     bool           // Share was called
-	sights     uint64         // number of changes of visible
-	hidden     []hiddenAt     // by index
-	lastHidden tick.Tick      // the newest tick in hidden
-	deferred   []deferredCall // calls that wait for the commit of an open capture
+	shares     bool       // Share was called
+	sights     uint64     // number of changes of visible
+	hidden     []hiddenAt // by index
+	lastHidden tick.Tick  // the newest tick in hidden
+	deferred   []func()   // calls that wait for the commit of an open capture, in their order
 }
 
 // waiting is the entities that have to be sent.
@@ -186,9 +186,7 @@ func (v *View) Observe() {
 		return
 	}
 	v.observe()
-	if len(v.deferred) > 0 {
-		v.applyDeferred()
-	}
+	v.applyDeferred()
 }
 
 // observe applies a commit that was not observed yet, without the deferred calls.

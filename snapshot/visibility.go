@@ -21,9 +21,11 @@ type Interest interface {
 // Show lets the client see an entity. The first record is full, whatever the client had before. Between Begin and Commit the call
 // takes effect with the commit, as all calls about sight do.
 func (v *View) Show(id wire.NetworkID) {
-	if v.deferCall(deferredCall{what: callShow, id: id}) {
+	if v.store.open {
+		v.deferred = append(v.deferred, func() { v.Show(id) })
 		return
 	}
+	v.Observe()
 	if v.store.Alive(id) && !v.Visible(id) {
 		v.show(id, v.next())
 	}
@@ -34,9 +36,11 @@ func (v *View) Show(id wire.NetworkID) {
 // An entity that is hidden before the first packet of its first tick was never shown: not even its existence leaks. Between Begin and
 // Commit, Visible still returns the state before the call.
 func (v *View) Hide(id wire.NetworkID) {
-	if v.deferCall(deferredCall{what: callHide, id: id}) {
+	if v.store.open {
+		v.deferred = append(v.deferred, func() { v.Hide(id) })
 		return
 	}
+	v.Observe()
 	switch {
 	case v.Visible(id):
 		v.noteHidden(id.Index, true)
@@ -67,9 +71,11 @@ func (v *View) noteHidden(index uint32, all bool) {
 // Keep takes an entity out of the client's sight as Hide does, but the client keeps its last state. Nothing more is sent until Show.
 // The client removes the entity when it despawns or Hide is called.
 func (v *View) Keep(id wire.NetworkID) {
-	if v.deferCall(deferredCall{what: callKeep, id: id}) {
+	if v.store.open {
+		v.deferred = append(v.deferred, func() { v.Keep(id) })
 		return
 	}
+	v.Observe()
 	if !v.Visible(id) {
 		return
 	}
@@ -87,18 +93,22 @@ func (v *View) Keep(id wire.NetworkID) {
 // ShowNew sets whether the client sees new entities at once, which is the default, or only after Show. Between Begin and Commit, new
 // entities of that tick are seen only if both the old and the new setting are true.
 func (v *View) ShowNew(show bool) {
-	if v.deferCall(deferredCall{what: callShowNew, show: show}) { // false: it has observed the newest commit, with its new entities
+	if v.store.open {
+		v.deferred = append(v.deferred, func() { v.ShowNew(show) })
 		v.hideNew = v.hideNew || !show
 		return
 	}
+	v.Observe() // the newest commit, with its new entities
 	v.hideNew = !show
 }
 
 // ShowAll resets the client's sight: it sees every entity, also later ones, with all components and the normal weight.
 func (v *View) ShowAll() {
-	if v.deferCall(deferredCall{what: callShowAll}) {
+	if v.store.open {
+		v.deferred = append(v.deferred, func() { v.ShowAll() })
 		return
 	}
+	v.Observe()
 	v.ShowNew(true)
 	clear(v.overrides.weight)
 	for id := range v.store.All {
@@ -308,64 +318,11 @@ func (v *View) cancelSpawn(index uint32) bool {
 	return true
 }
 
-// deferredCall is a call about sight between Begin and Commit. It takes effect when the view observes the commit, in the order of the
-// calls.
-type deferredCall struct {
-	what   callKind
-	id     wire.NetworkID
-	rows   Mask
-	weight uint16
-	show   bool
-}
-
-type callKind uint8
-
-const (
-	callShow callKind = iota
-	callHide
-	callKeep
-	callRows
-	callWeight
-	callAgain
-	callBands
-	callShowNew
-	callShowAll
-)
-
-// deferCall stores a call until the commit and returns true, if a capture is open. Otherwise it observes the newest commit and returns
-// false.
-func (v *View) deferCall(o deferredCall) bool {
-	if v.store.open {
-		v.deferred = append(v.deferred, o)
-		return true
-	}
-	v.Observe()
-	return false
-}
-
-// applyDeferred executes the deferred calls.
+// applyDeferred executes the calls about sight that were made between Begin and Commit.
 func (v *View) applyDeferred() {
-	for i := range v.deferred {
-		switch o := &v.deferred[i]; o.what {
-		case callShow:
-			v.Show(o.id)
-		case callHide:
-			v.Hide(o.id)
-		case callKeep:
-			v.Keep(o.id)
-		case callRows:
-			v.SetRows(o.id, o.rows)
-		case callBands:
-			v.SetBands(o.id, o.rows)
-		case callWeight:
-			v.SetWeight(o.id, o.weight)
-		case callAgain:
-			v.Again(o.id)
-		case callShowNew:
-			v.ShowNew(o.show)
-		case callShowAll:
-			v.ShowAll()
-		}
+	for _, call := range v.deferred {
+		call()
 	}
+	clear(v.deferred)
 	v.deferred = v.deferred[:0]
 }
