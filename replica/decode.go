@@ -82,7 +82,7 @@ func (r *Replica) decode(b *wire.BitReader, s tick.Tick) error {
 		}
 		r.pending.epoch = epoch
 	}
-	r.observer.header(b)
+	r.observer.count(b, headerBits)
 	if err := r.decodeDespawns(b); err != nil {
 		return err
 	}
@@ -93,7 +93,7 @@ func (r *Replica) decode(b *wire.BitReader, s tick.Tick) error {
 			return err
 		}
 	}
-	r.observer.header(b)
+	r.observer.count(b, headerBits)
 	if err := r.decodeUnlisted(b, s, context); err != nil {
 		return err
 	}
@@ -120,7 +120,7 @@ func (r *Replica) decodeDespawns(b *wire.BitReader) error {
 		}
 		r.pending.despawns = append(r.pending.despawns, wire.NetworkID{Index: index, Generation: generation})
 	}
-	r.observer.despawns(b)
+	r.observer.count(b, despawnBits)
 	if b.Failed() {
 		return r.malformed()
 	}
@@ -136,12 +136,12 @@ func (r *Replica) decodeUnlisted(b *wire.BitReader, s tick.Tick, context int) er
 			return r.malformed()
 		}
 		if end {
-			r.observer.places(b)
+			r.observer.count(b, placeBits)
 			return nil
 		}
 		index := next + gap
 		next = index + 1
-		r.observer.places(b)
+		r.observer.count(b, placeBits)
 		if index >= r.most {
 			return r.outOfRange(index)
 		}
@@ -228,7 +228,7 @@ func (r *Replica) decodeFull(b *wire.BitReader, index uint32, h *recordHeader) (
 	if b.Bool() {
 		return r.decodeRun(b, index, h, layout.lanes)
 	}
-	r.observer.places(b)
+	r.observer.count(b, placeBits)
 	return 0, nil
 }
 
@@ -244,7 +244,7 @@ func (r *Replica) decodeRun(b *wire.BitReader, index uint32, h *recordHeader, wi
 	if last := index + uint32(n); last >= r.most {
 		return 0, r.outOfRange(last)
 	}
-	r.observer.places(b)
+	r.observer.count(b, placeBits)
 	rest := p.payload[len(p.payload)-b.Remaining()/8:]
 	if len(rest) < 4*n*width {
 		return 0, r.malformed()
@@ -423,7 +423,7 @@ func (r *Replica) decodeRows(b *wire.BitReader, s tick.Tick, index uint32, mask,
 			}
 		}
 		changed := r.schema.Codes.Which[n-1].Read(b, delta.WhichContext(n, moved, base.prev != nil, v.Age))
-		r.observer.changed(b)
+		r.observer.count(b, changedBits)
 		for i := range n {
 			g := &group[i]
 			to := r.layouts.of(mask).row(lanes, g.row)
@@ -601,7 +601,7 @@ func (r *Replica) decodePages(b *wire.BitReader, s tick.Tick, l *readList, next 
 		all := b.Bool()
 		some := !all && b.Bool()
 		end := !all && !some && !b.Bool()
-		r.observer.places(b)
+		r.observer.count(b, placeBits)
 		if end {
 			if first || b.Failed() {
 				return r.malformed()
@@ -640,7 +640,7 @@ func (r *Replica) decodeSome(b *wire.BitReader, s tick.Tick, l *readList, from i
 	context, n := format.AfterAll, 0
 	for i := from; i < l.at; i += format.NibbleSize {
 		symbol := r.schema.Codes.Nibble.Read(b, context)
-		r.observer.places(b)
+		r.observer.count(b, placeBits)
 		if symbol == format.NibbleEnd {
 			break
 		}

@@ -32,6 +32,9 @@ func (g *readBatch) ready(r *Replica, s tick.Tick, l *readList, i int) int {
 		return 0
 	}
 	if i < g.from || i >= g.to {
+		if l.at-i < leastRange {
+			return 0
+		}
 		if g.gather(r, l, i); g.to == g.from {
 			return 0
 		}

@@ -68,24 +68,33 @@ func (o *observer) printf(format string, args ...any) {
 	}
 }
 
-// add adds the bits that were read since the last call to a counter. It returns their number.
-func (o *observer) add(b *wire.BitReader, to *uint64) (bits int) {
-	bits, o.left = o.left-b.Remaining(), b.Remaining()
-	*to += uint64(bits)
-	return bits
+// add adds the bits that were read since the last call to a counter.
+func (o *observer) add(b *wire.BitReader, to *uint64) {
+	*to += uint64(o.left - b.Remaining())
+	o.left = b.Remaining()
+}
+
+// purpose tells what bits are for.
+type purpose uint8
+
+const (
+	headerBits purpose = iota
+	placeBits
+	despawnBits
+	changedBits
+)
+
+// count adds the bits that were read since the last call to the counter of a purpose.
+func (o *observer) count(b *wire.BitReader, of purpose) {
+	if o != nil {
+		o.add(b, [...]*uint64{&o.bits.Header, &o.bits.List, &o.bits.Despawns, &o.bits.Changed}[of])
+	}
 }
 
 // epoch notes a resync.
 func (o *observer) epoch(epoch uint16) {
 	if o != nil {
 		o.printf("   resynced, epoch %d\n", epoch)
-	}
-}
-
-// header notes the end of a part of the header.
-func (o *observer) header(b *wire.BitReader) {
-	if o != nil {
-		o.add(b, &o.bits.Header)
 	}
 }
 
@@ -96,25 +105,11 @@ func (o *observer) despawn(index, generation uint32) {
 	}
 }
 
-// despawns notes the end of the despawns.
-func (o *observer) despawns(b *wire.BitReader) {
-	if o != nil {
-		o.add(b, &o.bits.Despawns)
-	}
-}
-
 // list notes the header of a list.
 func (o *observer) list(b *wire.BitReader, l *readList) {
 	if o != nil {
 		o.printf("   entities of tick %d, also against tick %d\n", l.ref, l.near)
 		o.add(b, &o.bits.Header)
-	}
-}
-
-// places notes bits that tell which entities have records.
-func (o *observer) places(b *wire.BitReader) {
-	if o != nil {
-		o.add(b, &o.bits.List)
 	}
 }
 
@@ -140,13 +135,6 @@ func (o *observer) against(b *wire.BitReader, index uint32, t tick.Tick) {
 		o.printf("   entity at %d, against tick %d\n", index, t)
 		o.add(b, &o.bits.Heads)
 		o.rows = WholeRows
-	}
-}
-
-// changed notes a symbol that tells which rows changed.
-func (o *observer) changed(b *wire.BitReader) {
-	if o != nil {
-		o.add(b, &o.bits.Changed)
 	}
 }
 

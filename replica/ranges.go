@@ -107,15 +107,15 @@ func (r *Replica) newestRow(h int32, row int) []uint32 {
 	}
 	l := &r.lives[h]
 	if l.newestTick != l.applied { // the versions received since Lose are older than the applied state
-		return r.kept.row(l.index, row)
+		return r.rowsBeforeLose.row(l.index, row)
 	}
 	if v := r.history.at(l.newest()); v != nil {
 		return r.history.row(l.newestTick, v, row)
 	}
 	if r.evicted[h].mask.Has(row) {
-		return r.left.row(uint32(h), row)[sinceWords:]
+		return r.evictedRows.row(uint32(h), row)[sinceWords:]
 	}
-	return r.kept.row(l.index, row)
+	return r.rowsBeforeLose.row(l.index, row)
 }
 
 // keepNewest copies the newest rows of all entities, before the history is dropped.
@@ -126,7 +126,7 @@ func (r *Replica) keepNewest() {
 		}
 		for m := r.lives[h].mask.Minus(r.schema.Tags); !m.IsZero(); m = m.Rest() {
 			row := m.Lowest()
-			copy(r.kept.row(uint32(index), row), r.newestRow(h, row))
+			copy(r.rowsBeforeLose.row(uint32(index), row), r.newestRow(h, row))
 		}
 	}
 }

@@ -54,15 +54,15 @@ type Replica struct {
 	tombstones []tombstone // nearly in order of tick
 	living     int
 
-	history  versionHistory
-	evicted  []evictedVersion // by life
-	left     rowPages         // by life: rows of its evicted version
-	kept     rowPages         // by index: newest rows at the time of Lose
-	layouts  *rowLayouts
-	bands    *bandReader // nil without distance bands
-	newest   tick.Tick   // the newest decoded tick
-	lastRead tick.Tick   // tick of the payload decoded last
-	changed  changedIndexes
+	history        versionHistory
+	evicted        []evictedVersion // by life
+	evictedRows    rowPages         // by life: rows of its evicted version
+	rowsBeforeLose rowPages         // by index: newest rows at the time of Lose
+	layouts        *rowLayouts
+	bands          *bandReader // nil without distance bands
+	newest         tick.Tick   // the newest decoded tick
+	lastRead       tick.Tick   // tick of the payload decoded last
+	changed        changedIndexes
 
 	lostAt   tick.Tick   // newest at the last call of Lose
 	known    tick.Tick   // the newest tick passed to MarkComplete
@@ -98,8 +98,7 @@ func New(schema *format.Schema, cfg format.Config, start tick.Tick) *Replica {
 	layouts := newRowLayouts(schema)
 	r := &Replica{
 		schema: schema, window: cfg.Window, most: uint32(cfg.MaxEntities), newest: start, layouts: layouts,
-		left:    newRowPages(schema, sinceWords),
-		kept:    newRowPages(schema, 0),
+		evictedRows: newRowPages(schema, sinceWords), rowsBeforeLose: newRowPages(schema, 0),
 		history: newVersionHistory(layouts, 2*cfg.Window+graceTicks, start),
 		unknown: cfg.Lacks(schema),
 	}

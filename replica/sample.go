@@ -160,7 +160,7 @@ func (l *life) asOf(r *Replica, n int32, at tick.Tick) (from Version, ref versio
 		from = r.version(ref.tick, v)
 	case r.evicted[n].tick != tick.None && r.evicted[n].tick <= at:
 		old := &r.evicted[n]
-		from = Version{Tick: old.tick, Mask: r.schema.Fold(old.mask), rows: old.mask, bands: r.bands, schema: r.schema, evicted: &r.left, life: n}
+		from = Version{Tick: old.tick, Mask: r.schema.Fold(old.mask), rows: old.mask, bands: r.bands, schema: r.schema, evicted: &r.evictedRows, life: n}
 	default:
 		return from, ref, to, toTick, false
 	}

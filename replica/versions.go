@@ -230,7 +230,7 @@ func (r *Replica) advance(newest tick.Tick) {
 	h.horizon = horizon
 }
 
-// evictedVersion is the newest version of a life that has left the history. Its rows are in Replica.left.
+// evictedVersion is the newest version of a life that has left the history. Its rows are in Replica.evictedRows.
 type evictedVersion struct {
 	tick tick.Tick // tick.None: none has left yet
 	mask format.Mask
@@ -260,7 +260,7 @@ func (r *Replica) evict(t tick.Tick, v *version, lanes []uint32) {
 	for m := v.mask.Minus(r.schema.Tags); !m.IsZero(); m = m.Rest() {
 		row := m.Lowest()
 		width := int(r.schema.Widths[row])
-		stored := r.left.row(uint32(n), row)
+		stored := r.evictedRows.row(uint32(n), row)
 		if !slices.Equal(stored[sinceWords:], lanes[:width]) || !was.Has(row) {
 			copy(stored[sinceWords:], lanes[:width])
 			stored[0], stored[1] = uint32(since), uint32(since>>32)
@@ -275,7 +275,7 @@ func (r *Replica) evictedRow(life int32, row int, t tick.Tick) ([]uint32, bool) 
 	if e.tick == tick.None || t > e.tick || !e.mask.Has(row) || r.schema.Tags.Has(row) {
 		return nil, false
 	}
-	stored := r.left.row(uint32(life), row)
+	stored := r.evictedRows.row(uint32(life), row)
 	if tick.Tick(uint64(stored[0])|uint64(stored[1])<<32) > t {
 		return nil, false
 	}
