@@ -29,11 +29,34 @@ type Batch struct {
 
 type batch = kernel.Batch
 
-// BatchColumn has one row of each entity of a batch: its value now, at T and at T'. BeginColumn clears it, Point and
-// Load of kernel.Column fill it, CodeColumn encodes it.
+// BatchColumn has one row of each entity of a batch: its value now, at T and at T'. BeginColumn clears it, Put and Take
+// fill it, CodeColumn encodes it.
 type BatchColumn struct{ column }
 
 type column = kernel.Column
+
+// Put sets the row of the k-th entity: now, at T, and at T'. Pass base for before if T' is not used.
+func (c *BatchColumn) Put(k int, now, base, before []uint32) { c.column.Put(k, now, base, before) }
+
+// Take sets the rows of the entities with these indexes, from the k-th on. It stops at the first entity that lacks a
+// version and returns its position. Rows have three or four lanes.
+func (c *BatchColumn) Take(k int, indexes []uint32, h *RowSlice) int {
+	return c.column.Take(k, indexes, (*kernel.RowSlice)(h))
+}
+
+// Touch prefetches the rows that Take will read. Several calls before the first Take let the cache misses overlap.
+func (c *BatchColumn) Touch(indexes []uint32, h *RowSlice) {
+	c.column.Touch(indexes, (*kernel.RowSlice)(h))
+}
+
+// RowSlice is the rows of up to 64 entities in memory, in the order of their indexes.
+type RowSlice struct {
+	First            uint32   // index of the first entity
+	Now              []uint32 // rows of all entities, from First on
+	Base, Before     []uint32 // rows of the entities in InBase and InBefore
+	InBase, InBefore uint64   // bit i: entity First+i
+	Gap              int      // words before each row of Base and Before
+}
 
 // BeginColumn clears c for rows of d, which have at most MaxStreamLanes lanes.
 func (d *Delta) BeginColumn(c *BatchColumn) { c.Begin(len(d.lanes), d.wide) }

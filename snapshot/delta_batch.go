@@ -20,6 +20,7 @@ type deltaBatch struct {
 	t        tick.Tick // T
 	previous tick.Tick // T'
 	columns  [delta.MaxStreamRows]delta.BatchColumn
+	held     [delta.MaxStreamRows][delta.MaxStreams]delta.RowSlice // by column and stripe: where the versions of the rows lie, if aim found them
 	strands  delta.Batch
 	made     [delta.MaxStreams]uint32 // numbers of the deltas, 0 if a baseline is missing
 }
@@ -218,9 +219,9 @@ func (b *deltaBatch) make(s *Store, rows Mask, t, previous tick.Tick) {
 	}
 }
 
-// gatherRows fills the columns with the versions of all rows, and returns them. It finds the versions of all columns first and prefetches
-// them, so that it waits for all of them at once.
+// gatherRows fills the columns with the versions of all rows, and returns them.
 func (b *deltaBatch) gatherRows(s *Store, rows Mask, t, previous tick.Tick) ([]delta.BatchColumn, quantize.Baselines) {
+	offsets := s.past.offsets(s.tick, t, previous)
 	v := quantize.Baselines{Age: int64(s.tick - t), Span: int64(t - previous)}
 	if previous != tick.None {
 		v.Before = b.index[:] // any slice but nil: only its being there counts
@@ -228,45 +229,76 @@ func (b *deltaBatch) gatherRows(s *Store, rows Mask, t, previous tick.Tick) ([]d
 	n := 0
 	clear(b.missing[:b.n])
 	for m := rows; !m.IsZero(); m = m.Rest() {
-		b.find(s, &b.columns[n], m.Lowest(), t, previous)
-		b.columns[n].Touch(b.n)
+		b.aim(s, n, m.Lowest(), &offsets, t, previous)
 		n++
 	}
-	for i := range b.columns[:n] {
-		b.columns[i].Load(b.n)
+	for m, i := rows, 0; !m.IsZero(); m, i = m.Rest(), i+1 {
+		b.gather(s, i, m.Lowest(), t, previous)
 	}
 	return b.columns[:n], v
 }
 
-// find begins a column with the places of all versions of a row. The result is that of Store.versions. Most rows changed in the ticks
-// after T and T', so that the entries of a stripe in these ticks have the versions of many rows.
-func (b *deltaBatch) find(s *Store, c *delta.BatchColumn, row int, t, previous tick.Tick) {
-	h, stride := &s.past, ageLanes+int(s.schema.Widths[row])
+// aim begins the i-th column. It finds where the versions of a row lie in memory, stripe by stripe, and prefetches them. So gather
+// waits for all of them at once. aim finds those stripes whose entries lie at the usual distance in the log (logOffset): most rows
+// changed in the ticks after T and T'.
+func (b *deltaBatch) aim(s *Store, i, row int, offsets *logOffset, t, previous tick.Tick) {
+	h, n, c := &s.past, uint32(s.schema.Widths[row]), &b.columns[i]
+	stripes, pages := h.rows[row].stripes, s.rows.pages[row]
+	atT, after := h.entriesOf(t+1, s.tick), h.entriesOf(previous+1, s.tick)
+	if n != 3 && n != 4 || previous == tick.None {
+		atT.count = 0
+	}
 	s.schema.Codes.Deltas[row].BeginColumn(c)
-	stripes := h.rows[row].stripes
-	for k := 0; k < b.n; {
-		number, both := b.index[k]/stripeRows, uint64(0)
-		var atT, before *undoEntry
-		if int(number) < len(stripes) && previous != tick.None {
-			newest := stripes[number].newest
-			if x, y := h.guess(newest, t), h.guess(newest, previous); x != 0 && y != 0 {
-				atT, before = h.at(x), h.at(y)
-				both = atT.there & before.there
-			}
+	for k, stripe := 0, 0; k < b.n; stripe++ {
+		number, from, held := b.index[k]/stripeRows, k, &b.held[i][stripe]
+		for k++; k < b.n && b.index[k]/stripeRows == number; {
+			k++
 		}
-		for ; k < b.n && b.index[k]/stripeRows == number; k++ {
-			index := b.index[k]
-			if bit := uint64(1) << (index % stripeRows); both&bit != 0 {
-				c.Point(k, s.rows.row(index, row), h.old(atT, bit, stride)[ageLanes:], h.old(before, bit, stride)[ageLanes:])
-			} else {
-				b.findOne(s, c, k, row, t, previous)
-			}
+		held.InBase = 0
+		if int(number) >= len(stripes) {
+			continue
+		}
+		newest := stripes[number].newest
+		x, y := newest+uint64(offsets.base), newest+uint64(offsets.previous)
+		if x-atT.number < atT.count && y-after.number < after.count && h.baselineRows(x, y, uint16(row), number, held) {
+			first := number * stripeRows
+			held.First, held.Now, held.Gap = first, pages[first/pageRows][first%pageRows*n:], ageLanes
+			c.Touch(b.index[from:k], held)
 		}
 	}
 }
 
-// findOne does what find does for the k-th entity.
-func (b *deltaBatch) findOne(s *Store, c *delta.BatchColumn, k, row int, t, previous tick.Tick) {
+// gather fills the i-th column: first from what aim found, then rows that did not change since T', then by find. The result is that of
+// Store.versions.
+func (b *deltaBatch) gather(s *Store, i, row int, t, previous tick.Tick) {
+	h, n, c := &s.past, uint32(s.schema.Widths[row]), &b.columns[i]
+	stripes, pages := h.rows[row].stripes, s.rows.pages[row]
+	still := previous
+	if previous == tick.None {
+		still = t
+	}
+	at, stripe := b.index[0]/stripeRows, 0
+	for k := 0; k < b.n; {
+		index := b.index[k]
+		if number := index / stripeRows; number != at {
+			at, stripe = number, stripe+1
+		}
+		if to := c.Take(k, b.index[:b.n], &b.held[i][stripe]); to > k {
+			k = to
+			continue
+		}
+		if int(index/stripeRows) < len(stripes) && h.sinceOf(row, index) <= still {
+			now := pages[index/pageRows][index%pageRows*n:][:n]
+			c.Put(k, now, now, now)
+		} else {
+			b.find(s, c, k, row, t, previous)
+		}
+		k++
+	}
+}
+
+// find fills in the versions of a row of the k-th entity by Store.versions.
+func (b *deltaBatch) find(s *Store, c *delta.BatchColumn, k, row int, t, previous tick.Tick) {
 	e := cachedDelta{index: b.index[k], t: t, previous: previous}
 	r := rowVersions{row: row}
 	if !s.versions(&r, &e) {
@@ -276,5 +308,53 @@ func (b *deltaBatch) findOne(s *Store, c *delta.BatchColumn, k, row int, t, prev
 	if previous == tick.None {
 		r.previous = r.base
 	}
-	c.Point(k, r.now, r.base, r.previous)
+	c.Put(k, r.now, r.base, r.previous)
+}
+
+// logOffset is a distance in the log, in entries: from the entries of one tick to those with the values at T and at T'. Stripes that
+// change in every tick mostly have the same place among the entries of each tick. So one distance is right for most stripes of all
+// rows, and deltaBatch.aim looks there first.
+type logOffset struct{ base, previous int64 }
+
+// noWay is a distance that leads to no entry.
+const noWay = int64(1) << 62
+
+// offsets returns the distances from the entries of tick from to those with the values at t and at previous.
+func (h *history) offsets(from, t, previous tick.Tick) logOffset {
+	return logOffset{base: h.distance(from, t+1), previous: h.distance(from, previous+1)}
+}
+
+// distance returns the distance in the log between the first entries of two ticks, noWay if one of them is forgotten.
+func (h *history) distance(from, to tick.Tick) int64 {
+	a, b := h.begun(from), h.begun(to)
+	if a.tick != from || b.tick != to {
+		return noWay
+	}
+	return int64(b.number - a.number)
+}
+
+// tickEntries is the entries of a tick: the number of the first, and how many.
+type tickEntries struct{ number, count uint64 }
+
+// entriesOf returns the entries of tick t, where now is the newest tick. It returns none if they are not all in the log.
+func (h *history) entriesOf(t, now tick.Tick) (c tickEntries) {
+	first, next, end := h.begun(t), h.begun(t+1), h.next
+	if t != now {
+		end = next.number
+	}
+	if first.tick != t || first.number < h.oldest || t != now && next.tick != t+1 {
+		return c
+	}
+	return tickEntries{first.number, end - first.number}
+}
+
+// baselineRows fills in the old lanes of two entries, base for T and previous for T'. It reports whether both are of that row and stripe.
+func (h *history) baselineRows(base, previous uint64, row uint16, stripe uint32, to *delta.RowSlice) bool {
+	x, y := h.at(base), h.at(previous)
+	if !x.of(row, stripe) || !y.of(row, stripe) {
+		return false
+	}
+	to.InBase, to.InBefore = x.there, y.there
+	to.Base, to.Before = h.lanes[x.lane&uint64(len(h.lanes)-1):], h.lanes[y.lane&uint64(len(h.lanes)-1):]
+	return true
 }

@@ -45,30 +45,60 @@ GLOBL wideConst<>(SB), RODATA|NOPTR, $96
 	VPSRLQ  $(32+const_ShortSize), Y7, Y6; \
 	VPADDQ  Y6, Y10, Y10
 
-// func load(c *Column, n int)
+// func take(c *Column, k, to int, indexes *uint32, h *RowSlice) int
 //
-// A row is at most four words, which are written as four. Words that the row lacks are not read (VPMASKMOVD), and are 0.
-TEXT ·load(SB), NOSPLIT, $0-16
+// A row is three or four words, which are read and written as four. In a row of three the fourth word is not read (VPMASKMOVD), and is 0.
+TEXT ·take(SB), NOSPLIT, $0-48
 	MOVQ c+0(FP), DI
-	MOVQ n+8(FP), R8
-	LEAQ Column_places(DI), SI
-	LEAQ Column_Differ(DI), DX
+	MOVQ k+8(FP), R8
+	MOVQ indexes+24(FP), SI
+	MOVQ h+32(FP), DX
+	MOVQ RowSlice_InBase(DX), R12
+	MOVQ RowSlice_InBefore(DX), R13
+	MOVQ R12, R14
+	ANDQ R13, R14 // entities in both sets
 	VPBROADCASTD Column_Lanes(DI), X0
 	VPCMPGTD wideConst<>+8(SB), X0, X7 // lanes of a row
+	MOVQ Column_Lanes(DI), R9
+	MOVQ RowSlice_Gap(DX), BX
+	LEAQ (R9)(BX*1), R11
+	SHLQ $2, R9  // distance of rows now, in bytes
+	SHLQ $2, R11 // and at T and at T'
+	SHLQ $2, BX
+	MOVQ BX, CX
+	MOVQ RowSlice_Now(DX), R10
+	ADDQ RowSlice_Base(DX), BX
+	ADDQ RowSlice_Before(DX), CX
+	MOVL RowSlice_First(DX), DX
+	NEGL DX
 	VPXOR X6, X6, X6 // lanes that differ in any row
-	MOVQ DI, BX
 	JMP  more
 
 row:
-	MOVQ places_now(SI), R9
-	MOVQ places_base(SI), R10
-	MOVQ places_before(SI), R11
-	VPMASKMOVD (R9), X7, X0
-	VPMASKMOVD (R10), X7, X1
-	VPMASKMOVD (R11), X7, X2
-	VMOVDQU X0, Column_Now(BX)
-	VMOVDQU X1, Column_Base(BX)
-	VMOVDQU X2, Column_Before(BX)
+	MOVL (SI)(R8*4), AX
+	ADDL DX, AX
+	CMPL AX, $64
+	JAE  done
+	BTQ  AX, R14
+	JCC  done
+
+	// The index of the row as of T, and of the row as of T'.
+	BZHIQ   AX, R12, R15
+	POPCNTQ R15, R15
+	IMULQ   R11, R15
+	VPMASKMOVD (BX)(R15*1), X7, X1
+	BZHIQ   AX, R13, R15
+	POPCNTQ R15, R15
+	IMULQ   R11, R15
+	VPMASKMOVD (CX)(R15*1), X7, X2
+	IMULQ   R9, AX
+	VPMASKMOVD (R10)(AX*1), X7, X0
+
+	MOVQ R8, R15
+	SHLQ $4, R15
+	VMOVDQU X0, Column_Now(DI)(R15*1)
+	VMOVDQU X1, Column_Base(DI)(R15*1)
+	VMOVDQU X2, Column_Before(DI)(R15*1)
 
 	// Mask of the lanes that are equal at T and now (four bits), and at T' and T (four bits). Its inverse has the differing lanes.
 	VPCMPEQD  X0, X1, X0
@@ -77,45 +107,68 @@ row:
 	VPACKSSWB X0, X0, X0
 	VPMOVMSKB X0, AX
 	NOTL AX
-	MOVB AX, (DX)
+	MOVB AX, Column_Differ(DI)(R8*1)
 	VMOVD AX, X0
 	VPOR X0, X6, X6
-	ADDQ $places__size, SI
-	ADDQ $16, BX
-	INCQ DX
+	INCQ R8
 
 more:
-	DECQ R8
-	JGE  row
+	CMPQ R8, to+16(FP)
+	JLT  row
+
+done:
 	VMOVD X6, AX
 	ANDL $(1<<const_Lanes-1), AX
 	ORB  AX, Column_Any(DI)
+	MOVQ R8, ret+40(FP)
 	RET
 
-// func touch(c *Column, n int)
-TEXT ·touch(SB), NOSPLIT, $0-16
-	MOVQ c+0(FP), SI
-	MOVQ n+8(FP), R8
-	MOVQ Column_Lanes(SI), R9
+// func touch(c *Column, k, to int, indexes *uint32, h *RowSlice)
+//
+// It visits the rows as take does, and prefetches each.
+TEXT ·touch(SB), NOSPLIT, $0-40
+	MOVQ c+0(FP), DI
+	MOVQ k+8(FP), R8
+	MOVQ to+16(FP), R10
+	MOVQ indexes+24(FP), SI
+	MOVQ h+32(FP), DX
+	MOVQ RowSlice_InBase(DX), R12
+	MOVQ RowSlice_InBefore(DX), R13
+	MOVQ Column_Lanes(DI), R9
+	MOVQ RowSlice_Gap(DX), BX
+	LEAQ (R9)(BX*1), R11
 	SHLQ $2, R9
-	ADDQ $Column_places, SI
+	SHLQ $2, R11
+	MOVQ RowSlice_Now(DX), DI
+	MOVQ RowSlice_Base(DX), BX
+	MOVQ RowSlice_Before(DX), CX
+	MOVL RowSlice_First(DX), DX
 	JMP  next
 
 ask:
-	MOVQ places_now(SI), AX
-	MOVQ places_base(SI), BX
-	MOVQ places_before(SI), CX
+	MOVL    (SI)(R8*4), AX
+	SUBL    DX, AX
+	BZHIQ   AX, R12, R14
+	POPCNTQ R14, R14
+	IMULQ   R11, R14
+	ADDQ    BX, R14
+	PREFETCHT0 (R14)
+	PREFETCHT0 -4(R14)(R11*1)
+	BZHIQ   AX, R13, R14
+	POPCNTQ R14, R14
+	IMULQ   R11, R14
+	ADDQ    CX, R14
+	PREFETCHT0 (R14)
+	PREFETCHT0 -4(R14)(R11*1)
+	IMULQ   R9, AX
+	ADDQ    DI, AX
 	PREFETCHT0 (AX)
-	PREFETCHT0 (BX)
-	PREFETCHT0 (CX)
 	PREFETCHT0 -4(AX)(R9*1)
-	PREFETCHT0 -4(BX)(R9*1)
-	PREFETCHT0 -4(CX)(R9*1)
-	ADDQ $places__size, SI
+	INCQ    R8
 
 next:
-	DECQ R8
-	JGE  ask
+	CMPQ R8, R10
+	JLT  ask
 	RET
 
 // func Write(s *Batch, c *Column, t *TokenTables, lanes, context, known, any uint64) (left uint64)

@@ -18,17 +18,15 @@ func lastLanes(t *testing.T, n int) []uint32 {
 	return unsafe.Slice((*uint32)(unsafe.Pointer(&memory[page-4*n])), n)
 }
 
-// Rows at the end of memory are read without access beyond it.
-func TestLoadReadsNothingBehind(t *testing.T) {
-	for lanes := 1; lanes <= Lanes; lanes++ {
-		now, base, before := lastLanes(t, lanes), lastLanes(t, lanes), lastLanes(t, lanes)
-		now[lanes-1], base[lanes-1], before[lanes-1] = 7, 8, 9
-		for _, wide := range []bool{false, Wide()} {
+// Rows at the end of memory are taken without access beyond it.
+func TestTakeReadsNothingBehind(t *testing.T) {
+	for lanes := 3; lanes <= 4; lanes++ {
+		h := RowSlice{Now: lastLanes(t, 64*lanes), Base: lastLanes(t, 2*(lanes+2)), Before: lastLanes(t, lanes+2), InBase: 1<<63 | 1, InBefore: 1 << 63, Gap: 2}
+		h.Now[64*lanes-1], h.Base[2*(lanes+2)-1], h.Before[lanes+1] = 7, 8, 9
+		for _, several := range []bool{false, Wide()} {
 			var c Column
-			c.Begin(lanes, wide)
-			c.Point(0, now, base, before)
-			c.Touch(1)
-			c.Load(1)
+			c.Begin(lanes, several)
+			require.Equal(t, 1, c.Take(0, []uint32{63}, &h))
 			require.Equal(t, [3]uint32{7, 8, 9}, [3]uint32{c.Now[lanes-1], c.Base[lanes-1], c.Before[lanes-1]})
 			require.Equal(t, uint8(0x11<<(lanes-1)), c.Differ[0])
 		}

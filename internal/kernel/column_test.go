@@ -1,6 +1,7 @@
 package kernel
 
 import (
+	"math/bits"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -9,58 +10,89 @@ import (
 	"github.com/arche-netcode/netcode/internal/rowtest"
 )
 
-// Load reads the same rows in assembly as in Go, and finds the lanes that differ.
-func TestLoadIsPlain(t *testing.T) { rapid.Check(t, loads) }
+// Take gives the same rows as Put one by one, up to the first entity that lacks a version.
+func TestTakeIsPut(t *testing.T) {
+	taken := 0
+	rapid.Check(t, takes(&taken))
+	if !testing.Short() {
+		require.Greater(t, taken, 40)
+	}
+}
 
-// FuzzLoad is TestLoadIsPlain for a fuzzer.
-func FuzzLoad(f *testing.F) { rowtest.Fuzz(f, rapid.MakeFuzz(loads)) }
+// FuzzTake is TestTakeIsPut for a fuzzer.
+func FuzzTake(f *testing.F) { rowtest.Fuzz(f, rapid.MakeFuzz(takes(new(int)))) }
 
-func loads(t *rapid.T) {
-	n, rows := rapid.IntRange(1, Lanes).Draw(t, "lanes"), rapid.IntRange(1, MaxStreams).Draw(t, "rows")
-	lane := rapid.OneOf(rapid.Uint32Range(0, 2), rapid.SampledFrom([]uint32{1 << 31, 1<<31 + 1, 1<<31 - 1, 1<<32 - 1}))
-	draw := func() []uint32 { return rapid.SliceOfN(lane, n, n).Draw(t, "row") }
-	var got, want Column
-	got.Begin(n, Wide())
-	want.Begin(n, false)
-	any := uint8(0)
-	for k := range rows {
-		now, base, before := draw(), draw(), draw()
-		got.Point(k, now, base, before)
-		want.Point(k, now, base, before)
-		differ := uint8(0)
-		for i := range n {
-			if now[i] != base[i] {
-				differ |= 1 << i
-			}
-			if base[i] != before[i] {
-				differ |= 1 << (i + Lanes)
+func takes(taken *int) func(*rapid.T) {
+	return func(t *rapid.T) {
+		n, gap := rapid.SampledFrom([]int{3, 4, 3, 4, 1, 2}).Draw(t, "lanes"), rapid.IntRange(0, 2).Draw(t, "gap")
+		set := rapid.OneOf(rapid.Just(^uint64(0)), rapid.Uint64(), rapid.Map(rapid.IntRange(0, 64), func(n int) uint64 { return 1<<n - 1 }),
+			rapid.Map(rapid.IntRange(0, 63), func(n int) uint64 { return ^(1 << n) }))
+		h := RowSlice{First: 64 * rapid.Uint32Range(0, 9).Draw(t, "first"), InBase: set.Draw(t, "at T"), Gap: gap}
+		if h.InBefore = h.InBase; rapid.Bool().Draw(t, "others at T'") {
+			h.InBefore = set.Draw(t, "at T'")
+		}
+		lane := rapid.OneOf(rapid.Uint32Range(0, 2), rapid.SampledFrom([]uint32{1 << 31, 1<<31 + 1, 1<<31 - 1, 1<<32 - 1}))
+		draw := func(rows, stride int) []uint32 {
+			return rapid.SliceOfN(lane, rows*stride, rows*stride).Draw(t, "rows")
+		}
+		h.Now, h.Base, h.Before = draw(64, n), draw(bits.OnesCount64(h.InBase), n+gap), draw(bits.OnesCount64(h.InBefore), n+gap)
+		indexes := rapid.SliceOfN(rapid.Uint32Range(h.First, h.First+70), 1, MaxStreams).Draw(t, "indexes")
+		if rapid.IntRange(0, 2).Draw(t, "in a row") > 0 {
+			for i := range indexes {
+				indexes[i] = h.First + (indexes[0]-h.First)/2 + uint32(i)
 			}
 		}
-		want.Differ[k], any = differ, any|differ&(1<<Lanes-1)
-	}
-	differ := want.Differ
-	got.Touch(rows)
-	got.Load(rows)
-	want.Load(rows)
-	require.Equal(t, differ, want.Differ)
-	require.Equal(t, differ, got.Differ)
-	require.Equal(t, any, want.Any)
-	require.Equal(t, any, got.Any)
-	for at := range rows * Lanes {
-		if at%Lanes < n {
-			require.Equal(t, [3]uint32{want.Now[at], want.Base[at], want.Before[at]}, [3]uint32{got.Now[at], got.Base[at], got.Before[at]})
+		k := rapid.IntRange(0, len(indexes)-1).Draw(t, "from")
+
+		var got, want Column
+		got.Begin(n, Wide() && rapid.Bool().Draw(t, "several at a time"))
+		want.Begin(n, false)
+		got.Touch(indexes[k:], &h) // may be beyond the rows
+		to, end := got.Take(k, indexes, &h), k
+		for ; end < len(indexes); end++ {
+			in := indexes[end] - h.First
+			if in >= 64 || h.InBase&h.InBefore>>in&1 == 0 {
+				break
+			}
+			below := uint64(1)<<in - 1
+			row := func(of []uint32, set uint64) []uint32 {
+				return of[bits.OnesCount64(set&below)*(n+gap)+gap:][:n]
+			}
+			want.Put(end, h.Now[int(in)*n:][:n], row(h.Base, h.InBase), row(h.Before, h.InBefore))
+		}
+		if n != 3 && n != 4 || !HostLittle {
+			require.Equal(t, k, to, "rows of other widths are none of its own")
+			return
+		}
+		require.Equal(t, end, to)
+		*taken += to - k
+		require.Equal(t, want.Any, got.Any)
+		require.Equal(t, want.Differ, got.Differ)
+		for at := range want.Now {
+			if at%Lanes < n {
+				require.Equal(t, [3]uint32{want.Now[at], want.Base[at], want.Before[at]}, [3]uint32{got.Now[at], got.Base[at], got.Before[at]})
+			}
 		}
 	}
 }
 
-// A row that is too short is refused.
-func TestPointStaysInside(t *testing.T) {
+// Take copies nothing from a RowSlice that is shorter than its sets.
+func TestTakeStaysInside(t *testing.T) {
+	for _, cut := range []func(*RowSlice){
+		func(h *RowSlice) { h.Now = h.Now[1:] }, func(h *RowSlice) { h.Base = h.Base[1:] }, func(h *RowSlice) { h.Before = h.Before[1:] },
+	} {
+		h := RowSlice{Now: make([]uint32, 192), Base: make([]uint32, 256), Before: make([]uint32, 256), InBase: ^uint64(0), InBefore: ^uint64(0), Gap: 1}
+		var c Column
+		c.Begin(3, Wide())
+		require.Equal(t, 2, c.Take(0, []uint32{0, 63}, &h))
+		cut(&h)
+		require.Zero(t, c.Take(0, []uint32{0, 63}, &h))
+	}
+	h := RowSlice{Now: make([]uint32, 192), Base: make([]uint32, 256), Before: make([]uint32, 256), InBase: ^uint64(0), InBefore: ^uint64(0), Gap: 1}
 	var c Column
 	c.Begin(3, Wide())
-	row, short := make([]uint32, 3), make([]uint32, 2)
-	require.Panics(t, func() { c.Point(0, short, row, row) })
-	require.Panics(t, func() { c.Point(0, row, short, row) })
-	require.Panics(t, func() { c.Point(0, row, row, short) })
-	require.Panics(t, func() { c.Point(MaxStreams, row, row, row) })
-	require.Panics(t, func() { c.Load(MaxStreams + 1) })
+	many := make([]uint32, MaxStreams+1)
+	require.Equal(t, 3, c.Take(3, many, &h), "more bodies than go side by side")
+	require.Equal(t, MaxStreams, c.Take(3, many[:MaxStreams], &h))
+	require.Equal(t, 5, c.Take(5, many[:5], &h), "none")
 }

@@ -33,15 +33,15 @@ func FloatTokens(c *Column, rows int, contexts uint32, age, span float64)
 //go:noescape
 func WriteFloats(t *FloatCodes, columns *Column, k int, out *uint64, acc, have uint64) (words int, rest, left uint64, rows int)
 
-// load is Column.Load.
+// take is Column.Take for the indexes k..to-1, after the checks of Take. It returns where it stopped.
 //
 //go:noescape
-func load(c *Column, n int)
+func take(c *Column, k, to int, indexes *uint32, h *RowSlice) int
 
-// touch is Column.Touch.
+// touch is Column.Touch for the indexes k..to-1, after the checks of Take.
 //
 //go:noescape
-func touch(c *Column, n int)
+func touch(c *Column, k, to int, indexes *uint32, h *RowSlice)
 
 // Write appends the symbols and the tokens of a column's rows, for the lanes in any, if all their codes are in t. It
 // returns the mask of the rows that it did not write. Usual is 0 for the rows from s.N up to the next multiple of

@@ -23,9 +23,9 @@ func WriteFloats(*FloatCodes, *Column, int, *uint64, uint64, uint64) (int, uint6
 	panic(noKernel)
 }
 
-func load(*Column, int) { panic(noKernel) }
+func take(*Column, int, int, *uint32, *RowSlice) int { panic(noKernel) }
 
-func touch(*Column, int) { panic(noKernel) }
+func touch(*Column, int, int, *uint32, *RowSlice) { panic(noKernel) }
 
 // Write panics: see Wide.
 func Write(*Batch, *Column, *TokenTables, uint64, uint64, uint64, uint64) uint64 { panic(noKernel) }

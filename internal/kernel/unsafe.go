@@ -1,9 +1,18 @@
 package kernel
 
-import "unsafe"
+import (
+	"encoding/binary"
+	"unsafe"
+)
 
-// lanesAt returns n lanes from the first one.
-func lanesAt(first *uint32, n int) []uint32 {
-	// SAFETY: Column.Point checked that n lanes lie there.
-	return unsafe.Slice(first, n)
+// firstByte returns the address of a lane as that of a byte.
+func firstByte(first *uint32) *byte {
+	// SAFETY: any number may be read as bytes.
+	return (*byte)(unsafe.Pointer(first))
+}
+
+// wordAt returns the eight bytes at offset, little-endian.
+func wordAt(base *byte, offset uintptr) uint64 {
+	// SAFETY: Column.Take counts the rows first, so that eight bytes lie there; as bytes they need no alignment.
+	return binary.LittleEndian.Uint64((*[8]byte)(unsafe.Add(unsafe.Pointer(base), offset))[:])
 }
