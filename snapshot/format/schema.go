@@ -23,7 +23,7 @@ type Schema struct {
 	Coarse  Mask            // rows that stand for other rows: bands and those of Older
 	Older   Mask            // rows that stand for a component in older builds
 
-	Codes  Codes              // prefix codes
+	Codes Codes // prefix codes
 
 	plans   []*quantize.Plan
 	options []RowOptions
