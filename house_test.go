@@ -117,7 +117,7 @@ func houseArrows() map[string][]string {
 		"internal/outbox":    {"transport"},
 		"internal/registry":  {"internal/canon", "internal/handshake", "components", "delta", "message", "peer", "quantize", houseFormat, "snapshot", "tick", "wire"},
 		"internal/rig":       {houseRoot, "peer", "snapshot", "tick", "transport", "wire"},
-		"nettest/adversary": {houseRoot, houseFormat, "message", "peer", "quantize", "snapshot", "tick", "transport", "wire"},
+		"nettest/adversary":  {houseRoot, houseFormat, "message", "peer", "quantize", "snapshot", "tick", "transport", "wire"},
 		"internal/processes": append(all, "internal", "nettest/adversary"),
 		"internal/soak":      append(all, "internal", "nettest/adversary"),
 		"internal/worldless": {"components", "quantize", "snapshot", "tick", "wire"},

@@ -3,6 +3,7 @@ package netcode_test
 import (
 	"fmt"
 	"math"
+	"strings"
 	"testing"
 	"time"
 
@@ -10,6 +11,7 @@ import (
 
 	"github.com/arche-netcode/netcode"
 	"github.com/arche-netcode/netcode/internal/alloctest"
+	"github.com/arche-netcode/netcode/message"
 	"github.com/arche-netcode/netcode/snapshot"
 	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/wire"
@@ -295,6 +297,36 @@ func TestAMessageWaitsForItsEntity(t *testing.T) {
 	require.ElementsMatch(t, []string{"1<0:0", "1<0:1", "1<0:2", "1<0:3"}, k.heard)
 	require.EqualValues(t, 2, c.Stats().Messages.Deferred, "what may be lost waits there")
 	require.EqualValues(t, 2, k.server.Stats().Delayed, "the others here")
+}
+
+// A handler in the sender's process gets a copy, as one over the network does, and no value that no bytes can say.
+func TestSendInAProcessChecksAndCopies(t *testing.T) {
+	p := protocol()
+	handled := 0
+	netcode.Handle(p, func(_ *netcode.Context, m *position) { m.X, handled = 99, handled+1 }, netcode.Named("goto"))
+	netcode.Handle(p, func(*netcode.Context, *line) { handled++ })
+	server, err := netcode.NewServer(p, netcode.Config{})
+	require.NoError(t, err)
+	player, err := netcode.NewClient(p, netcode.Config{})
+	require.NoError(t, err)
+	require.NoError(t, netcode.Host(server, player))
+	for name, way := range map[string]struct {
+		end netcode.Endpoint
+		to  netcode.Recipient
+	}{
+		"itself": {server, netcode.ToSelf()}, "player": {server, netcode.To(player.ID())}, "all": {server, netcode.ToAll()},
+		"server": {player, netcode.ToServer()}, "player's self": {player, netcode.ToSelf()},
+	} {
+		handled = 0
+		m := position{X: 1}
+		require.NoError(t, netcode.Send(way.end, way.to, &m), name)
+		require.Equal(t, 1, handled, name)
+		require.Equal(t, position{X: 1}, m, name)
+		require.ErrorAs(t, netcode.Send(way.end, way.to, &position{Y: float32(math.NaN())}), new(*netcode.FieldError), name)
+		require.ErrorAs(t, netcode.Send(way.end, way.to, &line{Text: "x", more: true}), new(*message.BoundError), name)
+		require.ErrorAs(t, netcode.Send(way.end, way.to, &line{Text: strings.Repeat("x", 40001)}), new(*message.SerializeError), name)
+		require.Equal(t, 1, handled, name)
+	}
 }
 
 func TestSendAllocatesNothing(t *testing.T) {

@@ -34,7 +34,7 @@ type Stats struct {
 	Recalled        uint64 // Messages taken back before they left, since the entity that they are about left the client's sight.
 	DelayedDropped  uint64 // Of these, dropped: the entity died or was hidden before the client held it, the connection ended, or DeferredTime, or a newer one.
 	TooLarge        uint64 // PacketSize: messages refused because they are larger than what can travel.
-	QueueOverflows  uint64 // ReliableBytes, QueuePerSender: connections ended because a reliable message could not be kept.
+	QueueOverflows  uint64 // ReliableBytes: connections ended because a reliable message could not be kept, also one that came while a stage was full (see QueuePerSender).
 	Stalled         uint64 // ReliableStall: connections ended because reliable messages waited for window or credit for too long.
 	RateLimited     uint64 // FloodFrames: connections ended because far too much came.
 	FlushesCut      uint64 // FlushTimeout: connections that closed with messages undelivered.

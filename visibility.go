@@ -86,14 +86,14 @@ func (s *Server) SetOwner(entity NetworkID, owner ClientID) bool {
 // Owner returns the client that an entity belongs to; 0 is the server, also for an entity that is not alive.
 func (s *Server) Owner(entity NetworkID) ClientID { return s.store.Owner(entity) }
 
-// hideNames clears the entity references of an encoded message that the client may not see now. It returns body if it clears
-// none, otherwise bytes that are valid until the next call. It reads only types with entity fields.
-func (s *Server) hideNames(from wire.ClientID, kind wire.MessageType, body []byte) []byte {
+// hideNames clears the entity references of an encoded message to a client that the client may not see now. It returns body if
+// it clears none, otherwise bytes that are valid until the next call. It reads only types with entity fields.
+func (s *Server) hideNames(to wire.ClientID, kind wire.MessageType, body []byte) []byte {
 	plan, row := s.namesOf(kind, body)
 	if plan == nil {
 		return body
 	}
-	c := s.client(from)
+	c := s.client(to)
 	if c == nil {
 		return body
 	}

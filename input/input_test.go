@@ -10,6 +10,7 @@ import (
 
 	"github.com/arche-netcode/netcode"
 	"github.com/arche-netcode/netcode/internal/alloctest"
+	"github.com/arche-netcode/netcode/internal/casebook"
 	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/wire"
 )
@@ -266,6 +267,39 @@ func TestCase53InputTickAbuse(t *testing.T) {
 	require.EqualValues(t, 2*2*(1<<15-reach-2), s.TooOld)
 	n := p.in.number(reflect.TypeFor[sticks]())
 	require.Equal(t, now, p.queue.newestUntil(now, n), "one input for one tick, however many came")
+}
+
+// TestCase53OneInputATick sends ten inputs of each tick, and ten more once the game has asked for it. The game gets the first of them,
+// in each tick of a stall too: a client acts once a tick.
+func TestCase53OneInputATick(t *testing.T) {
+	p := newSticks()
+	ten := func(at tick.Tick, first float32) {
+		for i := range 10 {
+			p.buffer.restart()
+			p.note(t, at, sticks{MoveX: map[bool]float32{true: first, false: -1}[i == 0]})
+			require.NoError(t, p.server.staged.read(p.in, p.message()))
+			p.queue.take(&p.server.staged)
+		}
+	}
+	asked := tick.Tick(500)
+	for _, steps := range []int{1, 1, 5, 1, 30, 1} { // The server stalls twice.
+		now := asked + tick.Tick(steps)
+		p.moment = moment{now: now, due: true, steps: steps}
+		for at := asked + 1; at <= now; at++ {
+			ten(at, 1)
+		}
+		for asked < now {
+			asked++
+			for range 2 {
+				v, ok := at[sticks](p, asked, asked)
+				require.True(t, ok)
+				require.Equal(t, float32(1), v.MoveX, "tick %d", asked)
+				ten(asked, -1)
+			}
+		}
+	}
+	require.EqualValues(t, asked-500, p.server.stats.Taken)
+	casebook.Injected(t, int(asked-500)*29, "further inputs of a tick")
 }
 
 func TestInputRegistrationRefuses(t *testing.T) {

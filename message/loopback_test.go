@@ -105,13 +105,26 @@ func TestLoopbackThatMustWait(t *testing.T) {
 }
 
 func TestLoopbackErrors(t *testing.T) {
-	r := newRig(t, Config{Limits: Limits{Bytes: 31, PerStage: 1}})
-	r.Drain(tick.PreUpdate)
 	reliable := Message{Stage: tick.Update, Channel: wire.NewChannel(wire.Reliable, 0)}
-	require.NoError(t, r.post(reliable, 1))
-	require.ErrorIs(t, r.post(reliable, 2), ErrFull, "no bytes")
-	require.Equal(t, 1, r.Waiting(tick.Update))
-	require.NoError(t, r.Local().Fault())
+	for name, c := range map[string]struct {
+		limits Limits
+		stats  Stats
+	}{
+		"bytes": {Limits{Bytes: 31}, Stats{Bytes: 1}},
+		"stage": {Limits{PerStage: 1}, Stats{Full: 1}},
+	} {
+		r := newRig(t, Config{Limits: c.limits})
+		r.Drain(tick.PreUpdate)
+		require.NoError(t, r.post(reliable, 1))
+		require.ErrorIs(t, r.post(reliable, 2), ErrFull, name)
+		require.Equal(t, 1, r.Waiting(tick.Update))
+		require.NoError(t, r.Local().Fault())
+		require.Equal(t, c.stats.Bytes, r.Stats().Bytes, name)
+		require.Equal(t, c.stats.Full, r.Stats().Full, name)
+		bad := reliable
+		bad.Stage = tick.NumStages
+		require.ErrorIs(t, r.post(bad, 3), ErrStage)
+	}
 }
 
 // A message without fields fits an empty frame.

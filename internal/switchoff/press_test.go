@@ -16,6 +16,7 @@ func presses() []mutation {
 		change("presses", "what was set without a connection is a press", "TestAPressWithoutAConnectionIsNone", "input/client.go", "	if !connected {\n\t\tplan.ClearEvents(now)", "	if false {\n\t\tplan.ClearEvents(now)"),
 		change("presses", "the game of a host finds a press in a tick that it asked for", host,
 			"input/server.go", "max(q.server.simulated(), q.consumed) + 1", "q.server.simulated() + 1"),
+		change("presses", "the last input of a tick takes the place of the first", "TestCase53OneInputATick", "tick/window.go", "case *held == input:", "case *held == input && false:").inFolder("input"),
 	}
 	for i := range list {
 		switch list[i].test {
