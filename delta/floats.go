@@ -12,11 +12,11 @@ import (
 // Rows of only floats are encoded in two steps: first the distances of all lanes of a column from their extrapolations,
 // then their tokens, row by row. The bits equal those of Delta.Code.
 
-// The token of a float lane contains everything that determines a lane's token, except the previous lane's miss. It has the place of
-// its code in the lane's table (16 bits), the number of raw bits (8) and Versions.Miss for the next lane.
+// floatRaw and floatMiss are bit positions in the token of a float lane. Below floatRaw is the place of its code in the lane's table,
+// if the previous lane had no miss.
 const (
-	floatRaw  = 16
-	floatMiss = 24
+	floatRaw  = 16 // the number of raw bits, in 8 bits
+	floatMiss = 24 // quantize.Baselines.Miss for the next lane
 )
 
 // tokensOfFloats finds the tokens of all lanes of a column of n float rows.

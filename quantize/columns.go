@@ -326,7 +326,7 @@ func (o *op) dequantiseQuatRows(dst []byte, lanes []uint32, size, stride, n int)
 // Rows compares consecutive rows of equal size, up to 64 at once.
 type Rows struct{ size int }
 
-// NewRows compares rows of size bytes.
+// NewRows returns a Rows for rows of size bytes.
 func NewRows(size int) Rows { return Rows{size: size} }
 
 // Differing compares the first n rows of two memories, at most 64. It returns a bitmask of the rows that differ, row 0

@@ -354,8 +354,8 @@ func (r *Replica) baseline(index uint32, t tick.Tick) baseline {
 	return left
 }
 
-// newestAt finds the newest record of an index up to a tick, or the evicted version. A record from before Lose does not
-// count, since a newer one may have been dropped.
+// newestAt finds the newest record of an index up to a tick, in the history or evicted. A record from before Lose does
+// not count, since a newer one may have been dropped.
 func (r *Replica) newestAt(index uint32, upTo tick.Tick) baseline {
 	for n := r.head(index); n >= 0; n = r.lives[n].lower {
 		ref := r.lives[n].newest()
@@ -365,7 +365,7 @@ func (r *Replica) newestAt(index uint32, upTo tick.Tick) baseline {
 			}
 			ref = v.older(ref.tick)
 		}
-		if t := r.evicted[n].tick; t != tick.None && t > r.lostAt {
+		if t := r.evicted[n].tick; t != tick.None && t > r.lostAt && t <= upTo {
 			return baseline{tick: t, generation: r.lives[n].generation, life: n}
 		}
 	}

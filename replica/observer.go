@@ -39,14 +39,10 @@ func (r *Replica) observe(payload []byte, o *observer) {
 	o.left = b.Remaining()
 	s := tick.Near(uint16(b.Read(16)), r.newest)
 	o.printf("   tick %d\n", s)
-	stats, wanted := r.stats, r.wanted
-	r.pending.begin(payload, r.history.blockOf(s))
-	r.pending.upTo = s - 1 // Read may have decoded this payload before
-	r.observer = o
-	err := r.decode(&b, s)
-	r.observer = nil
-	r.pending.drop()
-	r.stats, r.wanted = stats, wanted
+	err := ErrMalformed
+	if !b.Failed() && s > tick.None {
+		err = r.decodeFor(o, &b, payload, s)
+	}
 	switch err {
 	case nil:
 		o.add(&b, &o.bits.Padding)
@@ -60,6 +56,19 @@ func (r *Replica) observe(payload []byte, o *observer) {
 		o.printf("   no more: %v\n", err)
 	}
 	o.bits.Unknown += uint64(o.left)
+}
+
+// decodeFor decodes a payload of tick s for an observer, and drops it.
+func (r *Replica) decodeFor(o *observer, b *wire.BitReader, payload []byte, s tick.Tick) error {
+	stats, wanted := r.stats, r.wanted
+	r.pending.begin(payload, r.history.blockOf(s))
+	r.pending.upTo = s - 1 // Read may have decoded this payload before
+	r.observer = o
+	err := r.decode(b, s)
+	r.observer = nil
+	r.pending.drop()
+	r.stats, r.wanted = stats, wanted
+	return err
 }
 
 func (o *observer) printf(format string, args ...any) {

@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/arche-netcode/netcode/replica"
+	"github.com/arche-netcode/netcode/snapshot/format"
 	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/wire"
 )
@@ -141,5 +142,43 @@ func TestTheObserverChangesNothing(t *testing.T) {
 		require.Equal(t, twin.Read(payload), r.Read(payload))
 		require.Equal(t, twin.Stats(), r.Stats())
 		require.Equal(t, holding(twin), holding(r))
+	}
+}
+
+// A tool observes whatever a datagram has, also payloads that Read refuses for their tick. No baseline is then of the payload's tick or later,
+// and nothing after such a record is decoded.
+func TestTheObserverUsesNoBaselineOfALaterTick(t *testing.T) {
+	d := newDuo(t)
+	var id wire.NetworkID
+	d.ack(d.at(1, func() { id = d.spawn(3) }))
+	d.ack(d.at(5, func() { d.move(id, 4) }))
+	for s := tick.Tick(6); s < 80; s++ { // the record of tick 5 leaves the history
+		d.ack(d.at(s, func() { d.spawn(uint32(s) % 16) }))
+	}
+	_, _, held := d.replica.RecordAt(id.Index, 5)
+	require.False(t, held)
+	for _, s := range []tick.Tick{0, 3, 5, -1, -30000} {
+		for _, age := range []uint64{0, 1 << 20, uint64(s - 1 - 79)} { // the last is, modulo 2^64, the age of tick 79
+			account := replica.NewBits(d.store.schema)
+			buf := make([]byte, 64)
+			w := wire.NewBitWriter(buf)
+			w.Write(uint64(s.Low()), 16)
+			w.Write(0, 3) // no resync, no despawns, no lists
+			symbol, raw, n := format.GapSymbol(id.Index, true)
+			d.store.schema.Codes.Gap.Write(&w, 0, symbol)
+			w.Write(raw, n)
+			w.Bool(true) // against a baseline
+			if w.Bool(age == 0); age != 0 {
+				w.Var(age)
+			}
+			w.Bool(false) // its rows follow
+			d.store.schema.WriteMask(&w, d.store.Mask(id), format.Mask{})
+			w.Write(0, 40)
+			payload := buf[:w.Finish()]
+			d.replica.AddBits(account, payload)
+			require.Equal(t, uint64(8*len(payload)), account.Total())
+			require.Zero(t, account.Heads+account.Changed, "tick %d, age %d", s, age)
+			require.NotZero(t, account.Unknown)
+		}
 	}
 }

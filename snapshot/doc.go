@@ -36,7 +36,7 @@
 //   - [Interest]: the rule that decides which entities and components each client may see
 //   - [EncodeCache]: encoded deltas and texts of a tick, one for each goroutine that writes packets
 //   - [Handover]: an entity with a new owner or writer
-//   - [ViewStats]: counters of a view
+//   - [View.Baselines]: the baselines of sent packets, for tools; [ViewStats]: counters of a view
 //   - [Mask], [Schema], [RowOptions], [Config]: see package format
 //
 // # One packet

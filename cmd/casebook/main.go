@@ -37,9 +37,6 @@ func run(heavy bool) error {
 	if err != nil {
 		return err
 	}
-	if err := date(tests); err != nil {
-		return err
-	}
 	var failed []string
 	for _, folder := range folders {
 		fmt.Println("+ go test -run ^TestCase ./" + folder)
@@ -95,37 +92,4 @@ func find() (tests []*casebook.Test, folders []string, err error) {
 		return nil
 	})
 	return tests, folders, err
-}
-
-// date asks git for the first commit of each test and sorts the tests by it, oldest first. One that is not committed has none.
-func date(tests []*casebook.Test) error {
-	history, err := exec.Command("git", "log", "--reverse", "-p", "-G^func TestCase", "--format=commit %h", "--abbrev=8", "--", "*_test.go").Output()
-	if err != nil {
-		return fmt.Errorf("git log: %w", err)
-	}
-	commit, order := "", map[string]int{}
-	added := regexp.MustCompile(`^\+func (TestCase\d\d\w*)\(`)
-	for line := range strings.Lines(string(history)) {
-		if hash, ok := strings.CutPrefix(line, "commit "); ok {
-			commit = strings.TrimSpace(hash)
-			order[commit] = len(order)
-		}
-		if m := added.FindStringSubmatch(line); m != nil {
-			for _, t := range tests {
-				if t.Name == m[1] && t.Since == "" {
-					t.Since = commit
-				}
-			}
-		}
-	}
-	slices.SortStableFunc(tests, func(a, b *casebook.Test) int {
-		age := func(t *casebook.Test) int {
-			if t.Since == "" {
-				return len(order)
-			}
-			return order[t.Since]
-		}
-		return age(a) - age(b)
-	})
-	return nil
 }

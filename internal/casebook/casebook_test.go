@@ -44,7 +44,7 @@ func TestCheckFindsMistakes(t *testing.T) {
 	var all []string
 	for n := 1; n <= Cases; n++ {
 		name := "TestCase" + string(rune('0'+n/10)) + string(rune('0'+n%10)) + "Some"
-		tests = append(tests, &Test{Package: "p", Name: name, Since: "abc", Result: "pass", Injected: map[string]int{"faults": n}})
+		tests = append(tests, &Test{Package: "p", Name: name, Result: "pass", Injected: map[string]int{"faults": n}})
 		all = append(all, name)
 	}
 	good := Page(tests)

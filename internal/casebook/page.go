@@ -16,7 +16,6 @@ import (
 type Test struct {
 	Package  string         // relative to the root, "." for the root
 	Name     string         // TestCaseNN...
-	Since    string         // abbreviated commit that added it
 	Result   string         // "pass", "fail", "skip"; "" if it did not run
 	Injected map[string]int // by fault
 }
@@ -73,10 +72,10 @@ func Page(tests []*Test) string {
 	b.WriteString(`# Reliability
 
 Each case of the catalogue of faults and attacks is a test whose name has its number. A test fails if it has not injected the fault. This page is written by
-` + "`go run ./cmd/casebook`" + `, which runs all of them in the size that plain ` + "`go test`" + ` has; ` + "`-heavy`" + ` and ` + "`.ci/nightly`" + ` run larger ones. *Since* is the commit that has the oldest test of the case.
+` + "`go run ./cmd/casebook`" + `, which runs all of them in the size that plain ` + "`go test`" + ` has; ` + "`-heavy`" + ` and ` + "`.ci/nightly`" + ` run larger ones.
 
-| | case | tests | injected | result | since |
-|---|---|---|---|---|---|
+| | case | tests | injected | result |
+|---|---|---|---|---|
 `)
 	for n := 1; n <= Cases; n++ {
 		var of []*Test
@@ -85,7 +84,7 @@ Each case of the catalogue of faults and attacks is a test whose name has its nu
 				of = append(of, t)
 			}
 		}
-		fmt.Fprintf(&b, "| %d | %s | %s | %s | %s | %s |\n", n, names()[n], listed(of), injected(of), result(of), since(of))
+		fmt.Fprintf(&b, "| %d | %s | %s | %s | %s |\n", n, names()[n], listed(of), injected(of), result(of))
 	}
 	return b.String()
 }
@@ -135,23 +134,13 @@ func result(of []*Test) string {
 	return strings.Join(parts, ", ")
 }
 
-// since returns the oldest commit of tests, which are sorted by commit.
-func since(of []*Test) string {
-	for _, t := range of {
-		if t.Since != "" {
-			return t.Since
-		}
-	}
-	return ""
-}
-
 // Check returns the faults of a page: a case without a row, an empty cell, a missing test, an unknown test, a test that did not
 // pass. names is the names of all tests of cases.
 func Check(page string, names []string) (faults []string) {
 	rows := map[int][]string{}
 	for line := range strings.Lines(page) {
 		cells := strings.Split(strings.Trim(strings.TrimSpace(line), "|"), "|")
-		if n, err := strconv.Atoi(strings.TrimSpace(cells[0])); err == nil && len(cells) == 6 {
+		if n, err := strconv.Atoi(strings.TrimSpace(cells[0])); err == nil && len(cells) == 5 {
 			rows[n] = cells
 		}
 	}
