@@ -308,9 +308,11 @@ func (p *packetWriter) fits(write func()) bool {
 	return false
 }
 
-// largeRows reports whether records with these rows are large (Schema.Large). It is false while a trainer watches: the shipped tables were
+// largeRecord reports whether an index has large records (Schema.Large). It is false while a trainer watches: the shipped tables were
 // trained without cuts behind any record.
-func (s *Store) largeRows(rows Mask) bool { return s.watch == nil && s.schema.Large(rows) }
+func (p *packetWriter) largeRecord(index uint32) bool {
+	return p.v.store.watch == nil && p.v.store.schema.Large(p.v.maskOf(index))
+}
 
 // symbol writes a symbol of a prefix code.
 func (p *packetWriter) symbol(t *delta.Table, context, symbol int) {
@@ -331,6 +333,7 @@ type record struct {
 	same     bool      // the rows are those of T, and the client has the record of T
 	whole    Mask      // rows that are sent whole, behind the delta
 	delta    uint32    // number of the delta in deltaCache
+	end      int       // bits of the prepared records of a page up to and with this one; 0: not measured
 }
 
 // prepare decides how the record of an entity is written. It is coded against T if both ends have the versions that this needs (rules
