@@ -35,6 +35,7 @@ type client struct {
 	begins   bool         // Some entity waits for its first state.
 	dirty    bool         // The world differs from the history of tick now.
 	seen     [Window]seen // By tick modulo Window.
+	tolerant bool         // A component has a Tolerance.
 	inputsAs netcode.Tick // In a comparison: later ticks were simulated with other inputs than the server's; None: no tick was.
 }
 
@@ -55,7 +56,7 @@ func (c *client) learn(w *ecs.World) {
 		n.rounds = !r.unrounded && !n.plain && r.plan.Lanes() > 0
 		n.packed = n.rounds && n.plan.Dense()
 		n.shown = newShown(w, c.end.Protocol(), &r)
-		c.screen.smooth = c.screen.smooth || n.shown != nil
+		c.screen.smooth, c.tolerant = c.screen.smooth || n.shown != nil, c.tolerant || r.tolerance > 0
 		h.components = append(h.components, n)
 	}
 	for i := range c.sim.all.local {

@@ -5,6 +5,7 @@ import (
 
 	"github.com/arche-netcode/netcode"
 	"github.com/arche-netcode/netcode/input"
+	"github.com/arche-netcode/netcode/internal/plain"
 	"github.com/arche-netcode/netcode/replica"
 	"github.com/arche-netcode/netcode/snapshot"
 	"github.com/arche-netcode/netcode/tick"
@@ -110,16 +111,18 @@ func (c *client) compareRecords() (first netcode.Tick) {
 
 // compareRange compares records of entities with consecutive indexes. It returns the tick of the records if one was mispredicted.
 func (c *client) compareRange(e *replica.EntityRange) (wrong netcode.Tick) {
-	inColumns := c.history.holds(e.Tick) && !e.Mask.Overlaps(c.replica.Schema().Coarse)
-	truth := c.serverMask(e.Mask)
-	for n, most := 0, min(int(e.Count), len(c.set.byIndex)-int(e.Index)); n < most; n++ {
+	inColumns := !plain.On && c.history.holds(e.Tick) && !e.Mask.Overlaps(c.replica.Schema().Coarse)
+	truth, count := c.serverMask(e.Mask), 0
+	for n, most := 0, min(int(e.Count), len(c.set.byIndex)-int(e.Index)); n < most; n += max(count, 1) {
 		slot := int(c.set.byIndex[int(e.Index)+n]) - 1
-		if slot < 0 || c.set.slots[slot].id.Generation != e.Generation {
+		if count = 0; slot < 0 || c.set.slots[slot].id.Generation != e.Generation {
 			continue
 		}
-		if count := c.alike(e, n, slot, truth); inColumns && count > 0 {
+		if inColumns {
+			count = c.alike(e, n, slot, truth)
+		}
+		if count > 0 {
 			wrong = max(wrong, c.compareColumns(e, n, slot, count))
-			n += count - 1
 		} else {
 			wrong = max(wrong, c.compareEntity(slot, e.Tick))
 		}
@@ -127,10 +130,10 @@ func (c *client) compareRange(e *replica.EntityRange) (wrong netcode.Tick) {
 	return wrong
 }
 
-// alike counts the entities, from the n-th of the range on, that compareColumns can compare at once: their slots are consecutive,
-// they have the components of the records, and they were not compared in that tick.
+// alike counts the entities, from the n-th of the range on, that compareColumns can compare at once, at most 64: their slots are
+// consecutive, they have the components of the records, and they were not compared in that tick.
 func (c *client) alike(e *replica.EntityRange, n, slot int, truth uint64) (count int) {
-	most := min(int(e.Count)-n, len(c.set.byIndex)-int(e.Index)-n, len(c.set.slots)-slot)
+	most := min(int(e.Count)-n, len(c.set.byIndex)-int(e.Index)-n, len(c.set.slots)-slot, 64)
 	numbers, slots := c.set.byIndex[int(e.Index)+n:][:most], c.set.slots[slot:][:most]
 	masks, sent := c.history.masksOf(e.Tick, slot, most), c.sentBits()
 	for count < most {
@@ -143,22 +146,34 @@ func (c *client) alike(e *replica.EntityRange, n, slot int, truth uint64) (count
 	return count
 }
 
-// compareColumns compares count entities with consecutive slots with their records, component by component. If one differs, it
-// compares each entity.
-func (c *client) compareColumns(e *replica.EntityRange, n, slot, count int) (wrong netcode.Tick) {
+// compareColumns is the fast path of compareEntity, for count entities with consecutive slots: it compares their records component
+// by component. Where a difference must be described, compareEntity follows for each entity that differs.
+func (c *client) compareColumns(e *replica.EntityRange, n, slot, count int) netcode.Tick {
 	lanes, width := c.replica.Lanes(e.Tick)[int(e.First)+n*int(e.Width):], int(e.Width)
-	same := true
+	differ := uint64(0)
 	for k := range c.history.components {
-		if p := &c.history.components[k]; same && p.row >= 0 && e.Mask.Has(p.row) && len(p.lanes) > 0 {
+		if p := &c.history.components[k]; p.row >= 0 && e.Mask.Has(p.row) && len(p.lanes) > 0 {
 			first, _ := c.replica.Place(e.Mask, p.row)
-			same = c.history.same(e.Tick, slot, count, k, lanes[first:], width)
+			differ |= c.history.differing(e.Tick, slot, count, k, lanes[first:], width)
 		}
 	}
+	describe, wrong := c.tolerant || len(c.sim.mispredicted) > 0 || c.sim.all.explain != nil, tick.None
+	c.ahead = max(c.ahead, e.Tick)
 	for i := range count {
-		if same {
-			c.set.slots[slot+i].compared = e.Tick
-		} else {
+		s := &c.set.slots[slot+i]
+		if differ>>i&1 != 0 && describe {
 			wrong = max(wrong, c.compareEntity(slot+i, e.Tick))
+			continue
+		}
+		if s.known, s.compared = max(s.known, e.Tick), e.Tick; differ>>i&1 != 0 {
+			wrong = e.Tick
+			c.reportMisprediction(slot+i, Misprediction{Tick: e.Tick}, tick.None)
+		}
+	}
+	for k := range c.history.components {
+		if p := &c.history.components[k]; !describe && differ != 0 && p.row >= 0 && e.Mask.Has(p.row) && len(p.lanes) > 0 {
+			first, _ := c.replica.Place(e.Mask, p.row)
+			c.history.write(e.Tick, slot, differ, k, lanes[first:], width)
 		}
 	}
 	return wrong

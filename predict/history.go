@@ -1,6 +1,7 @@
 package predict
 
 import (
+	"math/bits"
 	"slices"
 
 	"github.com/mlange-42/arche/ecs"
@@ -156,11 +157,31 @@ func (h *history) restoreColumn(to []byte, t netcode.Tick, slot, k int) {
 	}
 }
 
-// same reports whether the lanes of a component equal the server's for count consecutive slots. It is false where no
-// lanes are stored.
-func (h *history) same(t netcode.Tick, slot, count, k int, theirs []uint32, stride int) bool {
+// differing compares component k of up to 64 consecutive slots with the server's lanes, which are stride lanes apart. It returns a
+// bit for each entity that differs.
+func (h *history) differing(t netcode.Tick, slot, count, k int, theirs []uint32, stride int) (differ uint64) {
 	c := &h.components[k]
-	return c.keepsLanes() && c.compare.SameAt(wordsOf(h.column(t, slot, count, k)), theirs, stride, count)
+	if c.keepsLanes() {
+		return c.compare.DifferingAt(wordsOf(h.column(t, slot, count, k)), theirs, stride, count)
+	}
+	for i := range count {
+		if !slices.Equal(h.lanesOf(t, slot+i, k), theirs[i*stride:][:len(c.lanes)]) {
+			differ |= 1 << i
+		}
+	}
+	return differ
+}
+
+// write writes the server's lanes of component k into the slots of a set of bits, from a slot on.
+func (h *history) write(t netcode.Tick, slot int, set uint64, k int, theirs []uint32, stride int) {
+	for c := &h.components[k]; set != 0; set &= set - 1 {
+		i := bits.TrailingZeros64(set)
+		if lanes, to := theirs[i*stride:][:len(c.lanes)], h.bytes(t, slot+i, k); c.keepsLanes() {
+			copy(wordsOf(to), lanes)
+		} else {
+			c.plan.Dequantise(lanes, pointerTo(to))
+		}
+	}
 }
 
 // structure adds and removes components of entities. Its lists are scratch: lists of a call would be on the heap.

@@ -13,8 +13,12 @@ import (
 
 // slot is the state of one predicted entity.
 type slot struct {
-	used    bool
-	id      netcode.NetworkID // Zero: spawned here, and not yet matched with an entity of the server.
+	id       netcode.NetworkID // Zero: spawned here, and not yet matched with an entity of the server.
+	compared netcode.Tick      // The newest tick whose server state was compared.
+	known    netcode.Tick      // The newest tick with a known server state.
+	begun    bool              // It has a first state: the server's, or the state of its spawn here.
+	used     bool
+
 	entity  ecs.Entity
 	origin  components.SpawnOf
 	spawned netcode.Tick // The tick of the step that spawned it; None: spawned by the server.
@@ -24,10 +28,6 @@ type slot struct {
 	added   ecs.Mask     // Components that this step added, beside predicted and local ones.
 	asked   netcode.Tick // The tick at which its local components were last requested.
 	show    correction
-
-	known    netcode.Tick // The newest tick with a known server state.
-	compared netcode.Tick // The newest tick whose server state was compared.
-	begun    bool         // It has a first state: the server's, or the state of its spawn here.
 }
 
 // predictedSet has the predicted entities of a client.

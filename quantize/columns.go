@@ -251,6 +251,10 @@ func (p *Plan) SnapRows(column []byte, lanes []uint32, n int) {
 	}
 	size, width := int(p.Size()), len(p.lanes)
 	_, _ = column[n*size-1], lanes[n*width-1]
+	if p.quats != nil {
+		done := p.snapQuats(column, lanes, n)
+		n, column, lanes = n-done, column[done*size:], lanes[done*width:]
+	}
 	if p.block == nil {
 		p.snapRows(column, lanes, n)
 		return
@@ -373,27 +377,27 @@ func (r Rows) DifferingAt(a, b []uint32, stride, n int) (rows uint64) {
 		return 0
 	}
 	a, b = a[:n*words], b[:(n-1)*stride+words]
-	for i := range n {
-		if !slices.Equal(a[i*words:][:words], b[i*stride:][:words]) {
-			rows |= 1 << (i & 63)
+	switch words {
+	case 3:
+		for i := range n {
+			if *(*[3]uint32)(a[3*i:]) != *(*[3]uint32)(b[i*stride:]) {
+				rows |= 1 << (i & 63)
+			}
+		}
+	case 4:
+		for i := range n {
+			if *(*[4]uint32)(a[4*i:]) != *(*[4]uint32)(b[i*stride:]) {
+				rows |= 1 << (i & 63)
+			}
+		}
+	default:
+		for i := range n {
+			if !slices.Equal(a[i*words:][:words], b[i*stride:][:words]) {
+				rows |= 1 << (i & 63)
+			}
 		}
 	}
 	return rows
-}
-
-// SameAt reports whether all rows are equal, with the arguments of DifferingAt. n is not limited.
-func (r Rows) SameAt(a, b []uint32, stride, n int) bool {
-	words := r.size / 4
-	if n == 0 {
-		return true
-	}
-	ours, theirs := a[:n*words], b[:(n-1)*stride+words]
-	for i := range n {
-		if !slices.Equal(ours[i*words:][:words], theirs[i*stride:][:words]) {
-			return false
-		}
-	}
-	return true
 }
 
 // CopyFloats decodes the lanes of exactly sent float32 fields from byte-aligned consecutive rows. It returns false if a

@@ -19,7 +19,7 @@ import (
 // withoutWide returns the plan without assembly.
 func withoutWide(p *Plan) *Plan {
 	plain := *p
-	plain.wide, plain.runs, plain.block, plain.ops = false, nil, nil, slices.Clone(p.ops)
+	plain.wide, plain.runs, plain.block, plain.quats, plain.ops = false, nil, nil, nil, slices.Clone(p.ops)
 	for i := range plain.ops {
 		plain.ops[i].run = 0
 	}

@@ -213,12 +213,11 @@ func TestDifferingAtIsComparing(t *testing.T) {
 func FuzzDifferingAt(f *testing.F) { rowtest.Fuzz(f, rapid.MakeFuzz(differingAt)) }
 
 func differingAt(t *rapid.T) {
-	words, n := rapid.IntRange(1, 6).Draw(t, "words"), rapid.IntRange(0, 140).Draw(t, "rows")
+	words, n := rapid.IntRange(1, 6).Draw(t, "words"), rapid.IntRange(0, 64).Draw(t, "rows")
 	stride := words + rapid.IntRange(0, 3).Draw(t, "gap")
 	a := make([]uint32, n*words)
 	b := make([]uint32, max(0, (n-1)*stride+words))
 	want, often := uint64(0), rapid.SampledFrom([]int{3, 300}).Draw(t, "how often")
-	same := true
 	for i := range n {
 		for k := range words {
 			a[i*words+k] = rapid.Uint32().Draw(t, "word")
@@ -227,13 +226,7 @@ func differingAt(t *rapid.T) {
 		if rapid.IntRange(0, often).Draw(t, "differs") == 0 {
 			b[i*stride+rapid.IntRange(0, words-1).Draw(t, "where")] ^= 1 << rapid.IntRange(0, 31).Draw(t, "bit")
 			want |= 1 << i
-			same = false
 		}
 	}
-	for _, rows := range []Rows{NewRows(4 * words), {size: 4 * words}} {
-		require.Equal(t, same, rows.SameAt(a, b, stride, n))
-		if n <= 64 {
-			require.Equal(t, want, rows.DifferingAt(a, b, stride, n))
-		}
-	}
+	require.Equal(t, want, NewRows(4*words).DifferingAt(a, b, stride, n))
 }

@@ -1,6 +1,9 @@
 package kernel
 
-import "sync/atomic"
+import (
+	"math/bits"
+	"sync/atomic"
+)
 
 const (
 	// Lanes is the maximum number of lanes of a row in a batch.
@@ -164,4 +167,24 @@ type FixedBlock struct {
 	Scale       [BlockFloats]float64 // steps per unit
 	Step        [BlockFloats]float64 // units per step
 	Half        float64              // 1/2, added before truncation
+}
+
+// QuatBlock is the number of rotations that SnapQuats processes at a time.
+const QuatBlock = 8
+
+// OddQuat returns the index in its block of the rotation of the lowest bit of odd, the result of SnapQuats.
+func OddQuat(odd uint64) int {
+	bit := bits.TrailingZeros64(odd)
+	return bit%4*2 + bit/4
+}
+
+// QuatNumbers has the constants of SnapQuats, repeated to fill a register.
+type QuatNumbers struct {
+	One        [4]float64 // 1
+	Scale, Mid [4]float64 // steps per unit; half of the largest lane value, plus 1/2
+	Last       [4]uint32  // 3
+	Step, Edge [4]float64 // units per step; maximum magnitude of a component that is not left out
+	Unit       float32    // 1
+	UnitSlack  float32    // how far a squared length may differ from 1
+	UnitNear   float32    // minimum distance of the largest component to all others
 }

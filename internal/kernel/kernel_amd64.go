@@ -20,6 +20,13 @@ func FixedRows(r *FixedRun, column *byte, size int, rows *int32, n int, lanes *u
 //go:noescape
 func SnapBlocks(b *FixedBlock, floats *byte, lanes *uint32, n int) (done int)
 
+// SnapQuats quantises n consecutive blocks of QuatBlock rotations, and writes them back as their lanes tell. It stops
+// after the first block with rotations that need plain code: odd has a bit for each, see OddQuat. It returns the number
+// of blocks processed.
+//
+//go:noescape
+func SnapQuats(q *QuatNumbers, rotations *byte, lanes *uint32, n int) (done int, odd uint64)
+
 // FloatTokens finds the tokens of the first rows of a column of floats, four lanes at a time. contexts is the index of
 // the first code of the first context.
 //

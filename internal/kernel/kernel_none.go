@@ -15,6 +15,9 @@ func FixedRows(*FixedRun, *byte, int, *int32, int, *uint32, int) int { return 0 
 // SnapBlocks does nothing; plain code does all blocks.
 func SnapBlocks(*FixedBlock, *byte, *uint32, int) int { return 0 }
 
+// SnapQuats panics: see Wide.
+func SnapQuats(*QuatNumbers, *byte, *uint32, int) (int, uint64) { panic(noKernel) }
+
 // FloatTokens panics: see Wide.
 func FloatTokens(*Column, int, uint32, float64, float64) { panic(noKernel) }
 
