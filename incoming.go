@@ -32,7 +32,13 @@ type packetContents struct {
 func (c *endpointCore) judgePacket(l *connection, in *peer.Incoming) (packetContents, *peer.Error) {
 	var got packetContents
 	r := in.Messages()
-	for r.Next() {
+	for {
+		simple, size := c.inbound.CheckSimple(r.Rest())
+		got.messages += simple
+		r.Skip(size)
+		if !r.Next() {
+			break
+		}
 		if err := c.judgeMessage(l, &r, &got); err != nil {
 			return packetContents{}, closeError(err)
 		}
@@ -161,7 +167,11 @@ func (c *endpointCore) queue(l *connection, in *peer.Incoming) *peer.Error {
 	c.inbound.From(l.Source, c.frame.Clock.Tick(), c.frame.Now)
 	c.from, c.fault = l, nil
 	r := in.Messages()
-	for r.Next() {
+	for {
+		r.Skip(c.inbound.PushSimple(r.Rest()))
+		if !r.Next() {
+			break
+		}
 		h := r.Header
 		if h.Type < wire.FirstUserMessage && h.Type != wire.MessageFragment && h.Type != wire.MessageRefusal {
 			continue

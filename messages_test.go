@@ -72,6 +72,28 @@ func TestManyMessagesFillManyPackets(t *testing.T) {
 	r.sees(r.clients[0], id, 1)
 }
 
+// A message to a client that left is an error, also where the server sent to it before, and goes to nobody else.
+func TestNothingIsSentToAClientThatLeft(t *testing.T) {
+	p := protocol()
+	var numbers []uint32
+	netcode.Handle(p, func(_ *message.Context, m *chat) { numbers = append(numbers, m.Number) })
+	r := newRig(t, p, netcode.Config{})
+	for range 2 {
+		r.joined(p, netcode.Config{})
+	}
+	for i := range uint32(3) {
+		require.NoError(t, netcode.Send(r.server.Server, netcode.To(1), &chat{i}))
+	}
+	r.until(func() bool { return len(numbers) == 3 })
+	r.clients[0].Close()
+	r.until(func() bool { _, known := r.server.ClientStats(1); return !known })
+	require.ErrorIs(t, netcode.Send(r.server.Server, netcode.To(1), &chat{9}), netcode.ErrNotConnected)
+	require.ErrorIs(t, netcode.Send(r.server.Server, netcode.To(257), &chat{9}), netcode.ErrNotConnected)
+	require.NoError(t, netcode.Send(r.server.Server, netcode.To(2), &chat{4}))
+	r.until(func() bool { return len(numbers) == 4 })
+	require.Equal(t, []uint32{0, 1, 2, 4}, numbers)
+}
+
 func TestErrorsOfSending(t *testing.T) {
 	p := protocol()
 	netcode.Handle[chat](p, nil)

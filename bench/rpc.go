@@ -14,7 +14,7 @@ import (
 )
 
 const (
-	rpcTarget   = 125.0 // ns a message at the server, in and out each (T10): 30 000 of both take 7.5 ms of a frame of 16.7 ms
+	rpcTarget   = 25.0 // ns a message at the server, in and out each (T10)
 	rpcMessages = 30000
 	rpcClients  = 64
 	rpcWarmUp   = 30 // frames

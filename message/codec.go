@@ -37,6 +37,8 @@ type Codec interface {
 	Debug()
 
 	setNumber(id wire.MessageType)
+	checkSimple(in *Inbound, b []byte) (messages, size int)
+	drainSimple(in *Inbound, ctx *Context, q *queue) bool
 }
 
 // Bounded is a message type whose Serialize method has a known upper bound. For other types SizeBound measures each
@@ -176,7 +178,7 @@ func (c *CodecOf[T]) Encode(s *Scratch, dst []byte, m *T) (n int, err error) {
 func (c *CodecOf[T]) Decode(s *Scratch, payload []byte, m *T) bool {
 	switch c.encoding {
 	case byCopy:
-		if len(payload) != c.size || !c.exact.finite(payload) {
+		if !c.legalCopy(payload) {
 			return false
 		}
 		c.load(m, payload)
@@ -191,7 +193,7 @@ func (c *CodecOf[T]) Decode(s *Scratch, payload []byte, m *T) bool {
 func (c *CodecOf[T]) Check(s *Scratch, payload []byte) bool {
 	switch c.encoding {
 	case byCopy:
-		return len(payload) == c.size && c.exact.finite(payload)
+		return c.legalCopy(payload)
 	case bySerialize:
 		return c.checkSerialize(s, payload)
 	}
@@ -200,6 +202,11 @@ func (c *CodecOf[T]) Check(s *Scratch, payload []byte) bool {
 	}
 	r := wire.NewBitReader(payload)
 	return c.plan.ReadRow(&r, s.row(c.plan.Lanes())) && r.Done()
+}
+
+// legalCopy is Check if encoding is byCopy.
+func (c *CodecOf[T]) legalCopy(payload []byte) bool {
+	return len(payload) == c.size && c.exact.finite(payload)
 }
 
 // fits reports whether the fields can have a payload of this length. Entity fields make the length variable.
@@ -315,7 +322,9 @@ type floatRun struct {
 }
 
 // finite reports whether every float of a payload, or of a value's memory, is finite. b has the size of the type.
-func (e *exact) finite(b []byte) bool {
+func (e *exact) finite(b []byte) bool { return len(e.floats) == 0 || e.allFinite(b) }
+
+func (e *exact) allFinite(b []byte) bool {
 	for i := range e.floats {
 		f := &e.floats[i]
 		for at := f.at; at < f.end; {

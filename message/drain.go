@@ -46,15 +46,19 @@ func (in *Inbound) drainQueue(q *queue, stage tick.Stage) (done bool) {
 	in.depth = 1
 	for q.head < q.end {
 		it := q.items[q.head]
-		q.head++
 		if it.dead() {
+			q.head++
 			continue
 		}
-		q.live--
 		if poisoning || !described || it.origin != at {
 			described, at = true, it.origin
 			in.describe(ctx, &in.cur.origins[at], stage)
 		}
+		if c := in.codecs[it.kind]; c != nil && c.drainSimple(in, ctx, q) {
+			continue
+		}
+		q.head++
+		q.live--
 		in.drainOne(ctx, it)
 	}
 	in.depth = 0

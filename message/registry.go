@@ -49,7 +49,8 @@ func (t *Type) Describe(dst []byte) []byte {
 type Registry struct {
 	types    []*Type // by ID once frozen
 	byGoType map[reflect.Type]*Type
-	byID     [1 << 8]*Type // set by Freeze
+	byID     [1 << 8]*Type       // set by Freeze
+	places   [goTypePlaces]*Type // set by Freeze: hash table by Go type, for TypeOf
 	frozen   bool
 }
 
@@ -119,6 +120,11 @@ func (r *Registry) Freeze() {
 		t.id = wire.FirstUserMessage + wire.MessageType(i)
 		t.Codec.setNumber(t.id)
 		r.byID[t.id] = t
+		at := goTypePlace(t.Codec.GoType())
+		for r.places[at] != nil {
+			at = (at + 1) % goTypePlaces
+		}
+		r.places[at] = t
 	}
 }
 
@@ -172,16 +178,16 @@ func (d Direction) String() string {
 
 // TypeOf returns the message type of T and its codec; nil and nil if there is none or the registry is not frozen.
 func TypeOf[T any](r *Registry) (*Type, *CodecOf[T]) {
-	of := r.ByGoType(reflect.TypeFor[T]())
-	if of == nil {
-		return nil, nil
+	for at := goTypePlace(reflect.TypeFor[T]()); r.places[at] != nil; at = (at + 1) % goTypePlaces {
+		if codec, ok := r.places[at].Codec.(*CodecOf[T]); ok {
+			return r.places[at], codec
+		}
 	}
-	codec, ok := of.Codec.(*CodecOf[T])
-	if !ok {
-		return nil, nil
-	}
-	return of, codec
+	return nil, nil
 }
+
+// goTypePlaces is the size of the hash table of a Registry. It exceeds MaxTypes, so that some places are empty.
+const goTypePlaces = 512
 
 // MaxNested is the maximum depth of nested loopback handlers; deeper messages are queued.
 const MaxNested = 8

@@ -7,6 +7,14 @@ import (
 	"github.com/arche-netcode/netcode/quantize"
 )
 
+// goTypePlace returns the place of a Go type in Registry.places.
+func goTypePlace(t reflect.Type) uintptr {
+	// SAFETY: the second word of an interface value is a pointer, here to the type, which is one for each type and does not move.
+	// It is only read, and only a hash: TypeOf compares the types.
+	word := (*[2]uintptr)(unsafe.Pointer(&t))[1]
+	return (word>>5 ^ word>>12) % goTypePlaces
+}
+
 // copyOut copies the memory of a value to dst, which has its size.
 func copyOut[T any](dst []byte, m *T) {
 	// SAFETY: m points to one T, all of whose bytes are fields: compileCopy has seen that there is no padding. dst has room

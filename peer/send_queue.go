@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/arche-netcode/netcode/internal/plain"
 	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/wire"
 )
@@ -150,6 +151,27 @@ func (o *Outgoing) reserveUnreliable(p *Post, bound int) ([]byte, error) {
 	return buf[need-bound : need : need], nil
 }
 
+// ReserveSimple equals Reserve for a message of the game without flags on channel 0 of Unreliable. It changes nothing, and
+// returns nil if the message cannot simply be appended to the last ones of that channel: Reserve then decides. CommitSimple or
+// nothing must follow.
+func (o *Outgoing) ReserveSimple(bound int) []byte {
+	q := &o.batches
+	body := len(q.buf) + wire.MessageHeaderSize
+	if plain.On || !q.running || q.channel != 0 || bound > q.end-body {
+		return nil
+	}
+	return q.buf[body : body+bound : body+bound]
+}
+
+// CommitSimple equals Commit for the message of ReserveSimple. Its body is the first n bytes of the memory.
+func (o *Outgoing) CommitSimple(t wire.MessageType, stage tick.Stage, n int) {
+	q := &o.batches
+	at := len(q.buf)
+	q.buf = q.buf[:at+wire.MessageHeaderSize+n]
+	wire.MessageHeader{Type: t, Stage: stage, Size: uint16(n)}.Put(q.buf[at:])
+	q.added++
+}
+
 // Commit adds the message opened by Reserve. Its body is the first n bytes of the memory. Commit panics if n is more
 // than was reserved.
 func (o *Outgoing) Commit(n int) {
@@ -169,7 +191,7 @@ func (o *Outgoing) Commit(n int) {
 	buf := o.batches.buf[:end]
 	binary.LittleEndian.PutUint16(buf[o.message+2:], uint16(end-o.message-wire.MessageHeaderSize))
 	o.batches.buf = buf
-	o.stats.Unreliable++
+	o.batches.added++
 }
 
 // Cancel drops the message opened by Reserve.
@@ -252,7 +274,11 @@ func (o *Outgoing) Clear() {
 }
 
 // Stats returns the counters.
-func (o *Outgoing) Stats() OutgoingStats { return o.stats }
+func (o *Outgoing) Stats() OutgoingStats {
+	stats := o.stats
+	stats.Unreliable = o.batches.added
+	return stats
+}
 
 // Fill moves messages into the packet that b builds, at most limit bytes with the headers of messages and batches.
 // First come lost messages, oldest first, then waiting messages in the order of the calls. Reliable messages that wait

@@ -20,6 +20,7 @@ type run struct {
 type batches struct {
 	buf     []byte       // used part of the newest buffer
 	end     int          // end of the newest buffer
+	added   uint64       // messages added so far
 	channel wire.Channel // channel of the open run
 	running bool         // there is an open run
 	start   int          // start of the open run
@@ -83,6 +84,9 @@ func (q *batches) open(ch wire.Channel, need int, before uint64) bool {
 	}
 	q.close()
 	q.running, q.channel, q.before, q.start = true, ch, before, len(q.buf)
+	if q.start == 0 {
+		clear(q.buf[:q.end]) // Brings the whole buffer into the cache at once: each message would wait for its own part.
+	}
 	return true
 }
 
