@@ -45,11 +45,10 @@ func (p *packetWriter) chooseRefs() {
 		return
 	}
 	if v.refTick != p.s {
-		v.refTick, v.newestRef, v.listed = p.s, tick.None, 0
+		v.refTick, v.newestRef = p.s, tick.None
 		for w := range v.pages {
 			if g := &v.pages[w]; v.unsent[w]&g.refOf != 0 && g.ref < p.s {
 				v.newestRef = max(v.newestRef, g.ref)
-				v.listed += bits.OnesCount64(v.unsent[w] & g.refOf)
 			}
 		}
 	}
@@ -204,25 +203,20 @@ type pageRecords struct {
 // recordsOf returns the records of entities of a page that wait: those of a text that other clients get too, or else prepared ones. If
 // clients shared little in the last tick, a few small records are prepared.
 func (p *packetWriter) recordsOf(g *ackPage, w uint32, wait uint64) (r pageRecords) {
-	if wait == 0 {
-		return r
-	}
-	few := bits.OnesCount64(wait) < fewEntities && !p.largeRecord(firstOf(w, wait))
-	if !(p.cache.alone && few) {
-		if of, usual := p.usualIn(g, w, wait); usual {
-			if of == 0 {
-				return r
-			}
+	if of, usual := p.usualIn(g, w, wait); usual {
+		if of == 0 {
+			return r
+		}
+		few := bits.OnesCount64(of) < fewEntities && !p.largeRecord(firstOf(w, of))
+		if wait = of; !p.cache.alone || !few { // else a text would most likely be for this client alone
 			if r.text, r.from = p.text(g, w, of); r.text != nil {
 				r.of = of
 				return r
 			}
 		}
 	}
-	if p.v.listed >= leastTogether {
-		p.encodePagesAhead(w, wait)
-		p.setPage(g)
-	}
+	p.encodePagesAhead(w, wait)
+	p.setPage(g)
 	r.of = p.preparePage(w, wait)
 	return r
 }

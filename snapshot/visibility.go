@@ -318,8 +318,7 @@ func (v *View) cancelSpawn(index uint32) bool {
 	return true
 }
 
-// applyDeferred executes the calls about sight that were made between Begin and Commit. Each of them allocates. A frame makes none:
-// no game code runs during a capture, and Server.Publish changes only the store.
+// applyDeferred executes the calls about sight that were made between Begin and Commit.
 func (v *View) applyDeferred() {
 	for _, call := range v.deferred {
 		call()
