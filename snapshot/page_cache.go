@@ -63,8 +63,7 @@ type pageCache struct {
 	deltas [format.PageEntities]uint32 // by entity: number of its delta, for the text that is composed
 }
 
-// pageCut is the text of large records that the last packet ended in. The next packet most likely begins with the rest. The rest of
-// other pages is a text of its own.
+// pageCut is the text that the last packet ended in. The next packet most likely begins with the rest.
 type pageCut struct {
 	key  pageKey // that of the rest
 	text int     // pageText.number
@@ -394,7 +393,7 @@ func (p *packetWriter) textSent(r *pageRecords, of uint64) {
 	v.stats.Deltas += uint64(sum.deltas)
 	v.stats.Unchanged += uint64(sum.same)
 	c.cut = pageCut{}
-	if rest := r.of &^ of; rest != 0 && r.large {
+	if rest := r.of &^ of; rest != 0 {
 		c.cut = pageCut{key: t.pageKey, text: t.number, n: r.from + n}
 		k := &c.cut.key
 		if k.of, k.nearOf = rest, k.nearOf&rest; k.nearOf == 0 {

@@ -58,7 +58,7 @@ func pages() []mutation {
 		change("pages", "the rest of a page of large records is that of any page", parts,
 			"snapshot/page_cache.go", "c.cut.n > 0 && c.cut.key == k:", "c.cut.n > 0:"),
 		change("pages", "a page is cut behind any four where it is not copied", twins,
-			"snapshot/list.go", "; size >= apart || of == 0 {", "; r.text == nil || size >= apart || of == 0 {"),
+			"snapshot/list.go", "(size >= apart || of == 0)", "(r.text == nil || size >= apart || of == 0)"),
 		change("pages", "a page has more than fits", parts,
 			"snapshot/list.go", "if p.w.Bits()+spare <= p.limit {", "if p.w.Bits()+spare <= p.limit+64 {"),
 		change("pages", "a full packet is as long as it comes", parts,
