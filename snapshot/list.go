@@ -173,23 +173,26 @@ func (p *packetWriter) writePage(g *ackPage, w uint32, wait uint64) (room bool) 
 	mark, before := p.w, p.lists
 	r.large = p.largeRecord(firstOf(w, r.of))
 	p.beginPage(g, w)
-	done := p.writeRecords(g, &r)
+	n := p.writeRecords(g, &r)
+	rest := uint64(0)
+	if n < bits.OnesCount64(r.of) {
+		rest = behind(r.of, n)
+	}
 	switch {
-	case done == 0:
+	case n == 0:
 		p.w, p.lists = mark, before
 	case r.text == nil:
-		for i := range bits.OnesCount64(done) {
+		for i := range n {
 			p.recordSent(&p.v.records[i])
 		}
 	default:
-		p.textSent(&r, done)
+		p.textSent(&r, r.of&^rest, n)
 	}
-	rest := r.of &^ done
 	if rest == 0 {
 		return true
 	}
 	p.filled = r.large
-	return done == 0 && p.tooLarge(firstOf(w, rest)) || p.leavesOut(firstOf(w, rest))
+	return n == 0 && p.tooLarge(firstOf(w, rest)) || p.leavesOut(firstOf(w, rest))
 }
 
 // pageRecords is the records of a page that a packet has to have.
@@ -257,97 +260,77 @@ func (v *View) grouped(w uint32, of uint64) (in uint64) {
 // budget, or if an empty packet has no such place, it is cut behind any nibble. A page of large records is cut behind any record.
 const cutBits = 768
 
-// writeRecords writes the code of a page and its records: all of them, or those before a cut. It returns the entities of the records
-// that it wrote.
-func (p *packetWriter) writeRecords(g *ackPage, r *pageRecords) (done uint64) {
+// writeRecords writes the code of a page and its records: all of them, or those before a cut. It returns how many it wrote.
+func (p *packetWriter) writeRecords(g *ackPage, r *pageRecords) (n int) {
 	if t := r.text; t != nil && r.from == 0 && p.w.Bits()+t.size+t.spare <= p.limit {
 		p.w.Words(p.cache.pages.words(t), t.size)
-		return r.of
-	}
-	if done = p.writeUpTo(g, r, 1<<(bits.Len64(r.of)-1)); done != 0 {
-		return done
+		return bits.OnesCount64(r.of)
 	}
 	apart := cutBits
 	if p.short || p.v.plan.active {
 		apart = 0
 	}
-	if done = p.writeUpTo(g, r, p.cuts(g, r, apart)); done == 0 && p.sent.n == 0 {
-		done = p.writeUpTo(g, r, p.cuts(g, r, 0))
+	if n = p.writeUpTo(g, r, p.cuts(g, r, apart)); n == 0 && p.sent.n == 0 {
+		n = p.writeUpTo(g, r, p.cuts(g, r, 0))
 	}
-	return done
+	return n
 }
 
 // writeUpTo writes the records of a page up to the last of some cuts that fits.
-func (p *packetWriter) writeUpTo(g *ackPage, r *pageRecords, cuts uint64) (done uint64) {
-	for mark := p.w; cuts != 0; {
-		last := bits.Len64(cuts) - 1
-		cuts &^= 1 << last
-		done = r.of & (2<<last - 1)
-		n, spare := bits.OnesCount64(done), 0
-		if p.w.Bits()+p.bodyBits(r, n) > p.limit {
-			continue
-		}
-		if done == g.refOf {
+func (p *packetWriter) writeUpTo(g *ackPage, r *pageRecords, cuts uint64) (n int) {
+	for mark := p.w; cuts != 0; cuts &^= 1 << (n - 1) {
+		spare := 0
+		if n = bits.Len64(cuts); n == bits.OnesCount64(g.refOf) {
 			p.w.Write(pageAll, pageAllBits)
 			p.writeBodies(r, 0, n)
 		} else {
-			spare = p.writeSome(g, r, done)
+			spare = p.writeSome(g, r, n)
 		}
 		if p.w.Bits()+spare <= p.limit {
-			return done
+			return n
 		}
 		p.w = mark
 	}
 	return 0
 }
 
-// cuts returns the entities behind whose records a page may be cut, and the last one. Cuts are behind nibbles, and at least so many
-// bits apart. A text keeps its usual cuts.
+// cuts returns where a page may be cut, and its end, as far as its records fit without nibbles: bit n stands for n + 1 records. Cuts are
+// behind nibbles, and at least so many bits apart.
 func (p *packetWriter) cuts(g *ackPage, r *pageRecords, apart int) (cuts uint64) {
-	kept := r.text != nil && r.from == 0 && apart == cutBits
-	switch {
-	case r.large:
-		return r.of
-	case kept && r.text.cuts != 0:
-		return r.text.cuts
-	case r.text == nil:
-		p.sizeRecords()
-	}
 	four, context := p.v.store.schema.Codes.Nibble, format.AfterAll
-	size, n, before := 0, 0, 0
+	size, n, room := 0, 0, p.limit-p.w.Bits()
 	for left, of := g.refOf, r.of; of != 0; {
-		symbol, in, others := nibble(left, of)
+		symbol, in, behind := nibble(left, of)
 		_, symbolBits := four.Bits(context, symbol)
 		size += int(symbolBits)
-		if left, of, context = others, of&^in, format.AfterNibble(symbol); symbol == 0 {
-			continue
+		for left, of, context = behind, of&^in, format.AfterNibble(symbol); in != 0; in &= in - 1 {
+			body := p.bodyBits(r, n)
+			if room -= body; room < 0 {
+				return cuts
+			}
+			size += body
+			if n++; r.large || in&(in-1) == 0 && (size >= apart || of == 0) {
+				cuts |= 1 << (n - 1)
+				size = 0
+			}
 		}
-		n += bits.OnesCount64(in)
-		end := p.bodyBits(r, n)
-		if size, before = size+end-before, end; size >= apart || of == 0 {
-			cuts |= 1 << (bits.Len64(in) - 1)
-			size = 0
-		}
-	}
-	if kept {
-		r.text.cuts = cuts
 	}
 	return cuts
 }
 
-// writeSome writes the first records of a page, those of some entities, and a nibble before each four entities with a record of R. The
-// symbol that ends the page counts as the longest code: spare is the bits that it is shorter.
-func (p *packetWriter) writeSome(g *ackPage, r *pageRecords, of uint64) (spare int) {
+// writeSome writes the first n records of a page, a nibble before each four entities with a record of R. The symbol that ends the page
+// counts as the longest code: spare is the bits that it is shorter.
+func (p *packetWriter) writeSome(g *ackPage, r *pageRecords, n int) (spare int) {
 	four, context := p.v.store.schema.Codes.Nibble, format.AfterAll
 	p.w.Write(pageSome, pageSomeBits)
-	left := g.refOf
-	for at := 0; of != 0; {
+	left, of := g.refOf, r.of&^behind(r.of, n)
+	for at := 0; at < n; {
 		symbol, in, others := nibble(left, of)
 		p.symbol(four, context, symbol)
 		if symbol != 0 {
 			p.writeBodies(r, at, bits.OnesCount64(in))
 		}
-		left, of, at, context = others, of&^in, at+bits.OnesCount64(in), format.AfterNibble(symbol)
+		left, at, context = others, at+bits.OnesCount64(in), format.AfterNibble(symbol)
 	}
 	if left != 0 {
 		p.symbol(four, context, format.NibbleEnd)
@@ -360,10 +343,6 @@ func (p *packetWriter) writeSome(g *ackPage, r *pageRecords, of uint64) (spare i
 // nibble takes the next four entities of left. It returns those of them that are in of, as a symbol and as a set, and the entities of
 // left behind the four.
 func nibble(left, of uint64) (symbol int, in, behind uint64) {
-	low := left & -left
-	if four := low * (1<<format.NibbleSize - 1); left&four == four { // neighbours
-		return int((of & four) >> bits.TrailingZeros64(low)), of & four, left &^ four
-	}
 	for i := 0; i < format.NibbleSize && left != 0; i, left = i+1, left&(left-1) {
 		if bit := left & -left; of&bit != 0 {
 			symbol, in = symbol|1<<i, in|bit
@@ -384,21 +363,15 @@ func (p *packetWriter) writeBodies(r *pageRecords, at, n int) {
 	}
 }
 
-// bodyBits returns the bits of the first n records of a page, without nibbles. It is 0 for prepared records that were not measured.
-func (p *packetWriter) bodyBits(r *pageRecords, n int) int {
-	if r.text == nil {
-		return p.v.records[n-1].end
+// bodyBits returns the bits of the record of a page with number at.
+func (p *packetWriter) bodyBits(r *pageRecords, at int) int {
+	if r.text != nil {
+		span := &p.cache.pages.spansOf(r.text)[r.from+at]
+		return int(span.to - span.from)
 	}
-	spans := p.cache.pages.spansOf(r.text)[r.from:]
-	return int(spans[n-1].to - spans[0].from)
-}
-
-// sizeRecords finds the bits of the prepared records of a page.
-func (p *packetWriter) sizeRecords() {
 	mark := p.w
-	for i := range p.v.records {
-		p.writeRecord(&p.v.records[i])
-		p.v.records[i].end = p.w.Bits() - mark.Bits()
-	}
+	p.writeRecord(&p.v.records[at])
+	n := p.w.Bits() - mark.Bits()
 	p.w = mark
+	return n
 }

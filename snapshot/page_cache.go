@@ -28,14 +28,13 @@ type pageKey struct {
 // pageText is the text of a page as a packet has it: its code, nibbles and records.
 type pageText struct {
 	pageKey
-	number       int    // its place in pageCache.texts
-	at, size     int    // first word in pageCache.code, and length in bits
-	spare        int    // as of packetWriter.writeSome
-	cuts         uint64 // as of packetWriter.cuts, at cutBits; 0: not known yet
-	rows, groups int    // its pageGroups: the first one, and their number
-	spans        int    // its pageSpans, one for each record: the first one
-	used         bool   // a packet has it
-	none         bool   // it cannot be shared: rows are sent whole, or a baseline is no longer in the history
+	number       int  // its place in pageCache.texts
+	at, size     int  // first word in pageCache.code, and length in bits
+	spare        int  // as of packetWriter.writeSome
+	rows, groups int  // its pageGroups: the first one, and their number
+	spans        int  // its pageSpans, one for each record: the first one
+	used         bool // a packet has it
+	none         bool // it cannot be shared: rows are sent whole, or a baseline is no longer in the history
 }
 
 // pageGroup is the entities of a text with the same rows.
@@ -364,10 +363,10 @@ func (d *EncodeCache) composeBodies(t *pageText, of uint64) {
 	}
 }
 
-// textSent notes that the first records of a page are in the packet, those of some entities. They are of a text. It equals recordSent
-// for each of them.
-func (p *packetWriter) textSent(r *pageRecords, of uint64) {
-	v, c, t, n := p.v, &p.cache.pages, r.text, bits.OnesCount64(of)
+// textSent notes that the first n records of a page are in the packet, those of some entities. They are of a text. It equals
+// recordSent for each of them.
+func (p *packetWriter) textSent(r *pageRecords, of uint64, n int) {
+	v, c, t := p.v, &p.cache.pages, r.text
 	if t.used {
 		c.copied++
 	}

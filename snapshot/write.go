@@ -333,7 +333,6 @@ type record struct {
 	same     bool      // the rows are those of T, and the client has the record of T
 	whole    Mask      // rows that are sent whole, behind the delta
 	delta    uint32    // number of the delta in deltaCache
-	end      int       // bits of the prepared records of a page up to and with this one; 0: not measured
 }
 
 // prepare decides how the record of an entity is written. It is coded against T if both ends have the versions that this needs (rules
