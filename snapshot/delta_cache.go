@@ -19,11 +19,8 @@ type EncodeCache struct {
 	batch  deltaBatch
 	pages  pageCache
 	floats floatBodies
-	packs  bool   // rows that are sent whole are packed once for all clients
-	plain  bool   // no fast path: each page is written entity by entity
-	alone  bool   // in the last tick, fewer deltas were used again than encoded
-	made   uint64 // deltaCache.made when this tick began
-	used   uint64 // deltaCache.used when this tick began
+	packs  bool // rows that are sent whole are packed once for all clients
+	plain  bool // no fast path: each page is written entity by entity
 }
 
 // NewEncodeCache returns a new EncodeCache of the Store. It cannot be removed.
@@ -58,8 +55,6 @@ func (s *Store) PagesShared() uint64 {
 // begin forgets the deltas of earlier ticks.
 func (d *EncodeCache) begin() {
 	c := &d.deltas
-	d.alone = c.used-d.used < 2*(c.made-d.made)
-	d.made, d.used = c.made, c.used
 	c.reset(d.store)
 }
 

@@ -171,7 +171,7 @@ func (p *packetWriter) writePage(g *ackPage, w uint32, wait uint64) (room bool) 
 		return true
 	}
 	mark, before := p.w, p.lists
-	r.large = p.largeRecord(firstOf(w, r.of))
+	r.large = p.v.store.largeRows(p.v.maskOf(firstOf(w, r.of)))
 	p.beginPage(g, w)
 	n := p.writeRecords(g, &r)
 	rest := uint64(0)
@@ -203,19 +203,15 @@ type pageRecords struct {
 	large bool // exact floats, so that a page of them is larger than a packet
 }
 
-// recordsOf returns the records of entities of a page that wait: those of a text that other clients get too, or else prepared ones. If
-// clients shared little in the last tick, a few small records are prepared.
+// recordsOf returns the records of entities of a page that wait: those of a text that other clients get too, or else prepared ones.
 func (p *packetWriter) recordsOf(g *ackPage, w uint32, wait uint64) (r pageRecords) {
 	if of, usual := p.usualIn(g, w, wait); usual {
 		if of == 0 {
 			return r
 		}
-		few := bits.OnesCount64(of) < fewEntities && !p.largeRecord(firstOf(w, of))
-		if wait = of; !p.cache.alone || !few { // else a text would most likely be for this client alone
-			if r.text, r.from = p.text(g, w, of); r.text != nil {
-				r.of = of
-				return r
-			}
+		if r.text, r.from = p.text(g, w, of); r.text != nil {
+			r.of = of
+			return r
 		}
 	}
 	p.encodePagesAhead(w, wait)

@@ -308,11 +308,9 @@ func (p *packetWriter) fits(write func()) bool {
 	return false
 }
 
-// largeRecord reports whether an index has large records (Schema.Large). It is false while a trainer watches: the shipped tables were
+// largeRows reports whether records with these rows are large (Schema.Large). It is false while a trainer watches: the shipped tables were
 // trained without cuts behind any record.
-func (p *packetWriter) largeRecord(index uint32) bool {
-	return p.v.store.watch == nil && p.v.store.schema.Large(p.v.maskOf(index))
-}
+func (s *Store) largeRows(rows Mask) bool { return s.watch == nil && s.schema.Large(rows) }
 
 // symbol writes a symbol of a prefix code.
 func (p *packetWriter) symbol(t *delta.Table, context, symbol int) {
