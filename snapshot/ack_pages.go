@@ -45,18 +45,24 @@ type ackRecord struct {
 // A View also stores which entities of a page had a record in each recent tick (sentPages). A tick is complete for a page if every
 // packet with records of the page of that tick was acknowledged. The client then has exactly these records. R is the newest complete
 // tick, and packets name it as the base tick of a list. N is the newest complete tick before R, and gives the second baseline.
+//
+// Encoded pages are shared by clients with equal R and N. For pages of large records with several clients, R therefore is an even
+// tick: of the two newest ticks, if both are complete, the even one (docs/adr/0033).
 type ackPage struct { // the fields that a packet is written from are in the first 64 bytes
 	members uint64    // entities with the shared ack state
 	sending uint64    // members with a record of tick sentTo, which ackState.went does not include yet
 	refOf   uint64    // entities with a record of R
 	nearOf  uint64    // entities with a record of N
-	ref     tick.Tick // R: the newest complete tick; tick.None: none
+	ref     tick.Tick // R: the newest complete tick, or the one before it; tick.None: none
 	near    tick.Tick // N: the newest complete tick from R - format.MaxNear to R - 1; tick.None: none
 	ackState
 	sentTo tick.Tick
 	since  tick.Tick // newest tick in which an entity came into sight, or its rows changed for this client alone
 	lost   tick.Tick // newest tick that cannot be R, since a resync came after it
 	newest tick.Tick // newest tick in which a record was sent
+	topOf  uint64    // entities with a record of top
+	top    tick.Tick // the newest complete tick; tick.None: none
+	even   bool      // R is the even one of two complete ticks: the newest records are large, and there are leastSharing clients
 }
 
 // ack returns the ack state of an index. It includes a send of a member that the shared state does not have yet.
@@ -178,18 +184,18 @@ func (v *View) joinPage(index uint32) {
 	g.members |= 1 << (index % format.PageEntities)
 }
 
-// regroup makes members of entities with a record of R, if their ack states are equal. Without it, each
+// regroup makes members of entities with a record of the page's newest complete tick, if their ack states are equal. Without it, each
 // entity has its own ack state, and the same bytes are sent.
 func (v *View) regroup(w uint32) {
 	if plain.On {
 		return
 	}
 	g := &v.pages[w]
-	if apart := g.refOf &^ g.members; 2*bits.OnesCount64(apart) > bits.OnesCount64(g.refOf) {
+	if apart := g.topOf &^ g.members; 2*bits.OnesCount64(apart) > bits.OnesCount64(g.topOf) {
 		v.removeMembers(w, g.members)
 	}
-	for of := g.refOf &^ g.members; of != 0; of &= of - 1 {
-		if index := firstOf(w, of); v.acks[index].base == g.ref {
+	for of := g.topOf &^ g.members; of != 0; of &= of - 1 {
+		if index := firstOf(w, of); v.acks[index].base == g.top {
 			v.joinPage(index)
 		}
 	}

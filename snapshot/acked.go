@@ -176,7 +176,7 @@ func (v *View) Acked(seq uint64) {
 			page := &v.pages[g.word]
 			v.ackedAt(g.word, p.tick)
 			v.ackedPage(g.word, g.of, g.rows, p.tick, g.span)
-			if page.ref == p.tick && page.refOf&^page.members != 0 {
+			if page.top == p.tick && page.topOf&^page.members != 0 {
 				v.regroup(g.word)
 			}
 		}

@@ -47,11 +47,3 @@ func (b bitset) grownTo(n int) bitset {
 
 // firstOf returns the lowest index of some entities of a word.
 func firstOf(word uint32, of uint64) uint32 { return word<<6 + uint32(bits.TrailingZeros64(of)) }
-
-// behind returns some entities of a word without the first n.
-func behind(of uint64, n int) uint64 {
-	for range n {
-		of &= of - 1
-	}
-	return of
-}

@@ -19,8 +19,11 @@ type EncodeCache struct {
 	batch  deltaBatch
 	pages  pageCache
 	floats floatBodies
-	packs  bool // rows that are sent whole are packed once for all clients
-	plain  bool // no fast path: each page is written entity by entity
+	packs  bool   // rows that are sent whole are packed once for all clients
+	plain  bool   // no fast path: each page is written entity by entity
+	alone  bool   // in the last tick, fewer deltas were used again than encoded
+	made   uint64 // deltaCache.made when this tick began
+	used   uint64 // deltaCache.used when this tick began
 }
 
 // NewEncodeCache returns a new EncodeCache of the Store. It cannot be removed.
@@ -55,6 +58,8 @@ func (s *Store) PagesShared() uint64 {
 // begin forgets the deltas of earlier ticks.
 func (d *EncodeCache) begin() {
 	c := &d.deltas
+	d.alone = c.used-d.used < 2*(c.made-d.made)
+	d.made, d.used = c.made, c.used
 	c.reset(d.store)
 }
 

@@ -46,15 +46,16 @@
 //   - [View.Observe] and [View.Plan], once a tick: what waits for this client, and which entities are sent first
 //   - [View.WriteWithin]: opens the packet in the ring of sent packets (sentRing.open), and ends it
 //   - packetWriter.writePayload: header, chooseRefs, writeDespawns, writeListed, writeUnlisted
-//   - writePage for each page of a list: recordsOf, writeRecords; writeWord and writeEntity for the other entities
+//   - writePage for each page of a list, writeWord and writeEntity for the others: their candidates
 //   - prepare: the baselines of one record (View.ack, packetWriter.previous), and its delta
 //   - deltaCache.get: the delta, found or encoded (encode, Store.versions, delta.Delta.Code)
 //   - writeRecord: its bits; writeAt also writes the gap to its index, if it is unlisted
 //   - recordSent: what was sent, for [View.Acked] and [View.Lost]
 //
-// A record gets into a packet with its page (writeRecords), by itself (writeSingle), or with its group or unit (fitsAll). The records of
-// a page are prepared one by one (preparePage), or are those of a text that other clients get too (text). Either way a page that does
-// not fit is cut (cuts), and the packet ends there.
+// A page whose records are as usual (usualIn) is tested once: prepareUsual and listSent equal prepare and recordSent.
+//
+// A record gets into a packet with its page (writeMembers), by itself (writeSingle), with its group or unit (fitsAll), or as a starved
+// group (writeStarved). Or it is copied from the text of a page that another client's packet has (copyText, copyLarge).
 //
 // # Files
 //
@@ -72,7 +73,7 @@
 //   - baselines.go: baselines of packets that were just written, for tools that decode them at the server
 //   - ack_pages.go: ack states by page, and its reference ticks R and N
 //   - sent.go: packets and records on their way
-//   - page_refs.go: how R and N of a page are chosen (View.findRefs)
+//   - page_refs.go: how R and N of a page are chosen (View.ackedAt, findRefs)
 //   - write.go: a packet from its header to its last record, despawns, one record and its baselines; list.go: listed records
 //   - groups.go: entities that are sent together; atomic.go: with despawns and departures, and groups that found no room
 //   - priority.go: which records are sent first when the budget is short; despawns have a share of their own (write.go, atomic.go)

@@ -4,8 +4,10 @@ import (
 	"math/bits"
 
 	"github.com/arche-netcode/netcode/delta"
+	"github.com/arche-netcode/netcode/internal/plain"
 	"github.com/arche-netcode/netcode/snapshot/format"
 	"github.com/arche-netcode/netcode/tick"
+	"github.com/arche-netcode/netcode/wire"
 )
 
 // A packet has to name the entities of its records, and the names would cost as much as the deltas. Most entities that move now moved
@@ -45,10 +47,11 @@ func (p *packetWriter) chooseRefs() {
 		return
 	}
 	if v.refTick != p.s {
-		v.refTick, v.newestRef = p.s, tick.None
+		v.refTick, v.newestRef, v.listed = p.s, tick.None, 0
 		for w := range v.pages {
 			if g := &v.pages[w]; v.unsent[w]&g.refOf != 0 && g.ref < p.s {
 				v.newestRef = max(v.newestRef, g.ref)
+				v.listed += bits.OnesCount64(v.unsent[w] & g.refOf)
 			}
 		}
 	}
@@ -158,85 +161,106 @@ func (p *packetWriter) beginPage(g *ackPage, w uint32) {
 	l.next = w + 1
 }
 
-// writePage writes the records of the entities of a page that wait, as many as fit. It reports whether the packet has room for more
-// pages.
+// writePage writes records of the entities of a page that wait. It reports whether the packet has room for more pages.
 func (p *packetWriter) writePage(g *ackPage, w uint32, wait uint64) (room bool) {
-	if p.sent.n > maxRecords-p.waiting-format.PageEntities {
+	v := p.v
+	if v.links.n > 0 || len(v.store.groups.any) > 0 {
+		if wait &^= v.grouped(w, wait); wait == 0 {
+			p.passPage(g, w)
+			return true
+		}
+	}
+	if p.sent.n > 0 && p.sent.n > maxRecords-p.waiting-format.PageEntities {
 		return false // each entity may need a sentGroup of its own
 	}
 	p.setPage(g)
-	r := p.recordsOf(g, w, wait&^p.v.grouped(w, wait))
-	if r.of == 0 {
-		p.passPage(g, w)
-		return true
-	}
-	mark, before := p.w, p.lists
-	r.large = p.v.store.largeRows(p.v.maskOf(firstOf(w, r.of)))
-	p.beginPage(g, w)
-	n := p.writeRecords(g, &r)
-	rest := uint64(0)
-	if n < bits.OnesCount64(r.of) {
-		rest = behind(r.of, n)
-	}
-	switch {
-	case n == 0:
-		p.w, p.lists = mark, before
-	case r.text == nil:
-		for i := range n {
-			p.recordSent(&p.v.records[i])
+	of, usual := p.usualIn(g, w, wait)
+	if usual {
+		if wait = of; wait == 0 {
+			p.passPage(g, w)
+			return true
 		}
-	default:
-		p.textSent(&r, r.of&^rest, n)
-	}
-	if rest == 0 {
-		return true
-	}
-	p.filled = r.large
-	return n == 0 && p.tooLarge(firstOf(w, rest)) || p.leavesOut(firstOf(w, rest))
-}
-
-// pageRecords is the records of a page that a packet has to have.
-type pageRecords struct {
-	of    uint64    // their entities
-	text  *pageText // has the records, from number from on; nil: View.records has them
-	from  int
-	large bool // exact floats, so that a page of them is larger than a packet
-}
-
-// recordsOf returns the records of entities of a page that wait: those of a text that other clients get too, or else prepared ones.
-func (p *packetWriter) recordsOf(g *ackPage, w uint32, wait uint64) (r pageRecords) {
-	if of, usual := p.usualIn(g, w, wait); usual {
-		if of == 0 {
-			return r
-		}
-		if r.text, r.from = p.text(g, w, of); r.text != nil {
-			r.of = of
-			return r
-		}
-	}
-	p.encodePagesAhead(w, wait)
-	p.setPage(g)
-	r.of = p.preparePage(w, wait)
-	return r
-}
-
-// preparePage prepares the records of entities of a page in View.records, and returns their entities. An entity whose record has to be
-// explicit is not among them: it is written among the unlisted ones.
-func (p *packetWriter) preparePage(w uint32, wait uint64) (of uint64) {
-	list := p.v.records[:0]
-	for ; wait != 0; wait &= wait - 1 {
-		if index := firstOf(w, wait); p.candidate(index) {
-			n := len(list)
-			list = append(list, record{})
-			if p.prepare(index, &list[n]); list[n].explicit {
-				list = list[:n]
-			} else {
-				of |= wait & -wait
+		// No shared text for a few small records if the last tick shared little.
+		if few := bits.OnesCount64(wait) < fewEntities; !(p.cache.alone && few && !p.largeRecord(firstOf(w, wait))) {
+			if room, done := p.copyPage(g, w, wait); done {
+				return room
 			}
 		}
 	}
-	p.v.records = list
-	return of
+	if !plain.On && v.listed >= leastTogether {
+		p.encodePagesAhead(w, wait)
+		p.setPage(g)
+	}
+	list, usual := p.prepareList(g, w, wait, usual)
+	if len(list) == 0 {
+		p.passPage(g, w)
+		return true
+	}
+	n := p.writeMembers(g, w, list)
+	if usual {
+		p.listSent(g, w, list[:n])
+	} else {
+		for i := range list[:n] {
+			p.recordSent(&list[i])
+		}
+	}
+	if n == len(list) {
+		return true
+	}
+	return n == 0 && p.tooLarge(list[0].index) || p.leavesOut(list[n].index)
+}
+
+// prepareList prepares the implicit records of entities of a page, at most as many as sentPacket can note. It returns usual true if
+// all of them are as usual (usualIn).
+func (p *packetWriter) prepareList(g *ackPage, w uint32, wait uint64, usual bool) ([]record, bool) {
+	list := p.v.records[:0]
+	for ; wait != 0 && len(list) < maxRecords-p.waiting-p.sent.n; wait &= wait - 1 {
+		index := firstOf(w, wait)
+		if !usual && !p.candidate(index) {
+			continue
+		}
+		if len(list) == cap(list) {
+			list = append(list, record{})
+		} else {
+			list = list[:len(list)+1]
+		}
+		if r := &list[len(list)-1]; !usual || !p.prepareUsual(g, index, r) {
+			usual = false
+			if p.prepare(index, r); r.explicit {
+				list = list[:len(list)-1] // a list has implicit records only; the entity is written among the unlisted ones
+			}
+		}
+	}
+	p.v.records = list[:0]
+	return list, usual
+}
+
+// prepareUsual does what prepare does for a record that is as usual. It returns false if the entity has rows that may be sent whole,
+// or if a baseline is no longer in the history.
+func (p *packetWriter) prepareUsual(g *ackPage, index uint32, r *record) bool {
+	d, mask := &p.cache.deltas, p.v.maskOf(index)
+	if mask.Overlaps(p.v.store.schema.Whole) {
+		return false
+	}
+	number := d.get(p.v.store, index, mask, g.ref, p.usualPrevious(g, index), Mask{})
+	*r = record{index: index, mask: mask, base: g.ref, known: true, same: true, delta: number}
+	return !d.entries[number].none
+}
+
+// listSent does what recordSent does, for usual records of one page together.
+func (p *packetWriter) listSent(g *ackPage, w uint32, list []record) {
+	all, deltas, same := uint64(0), 0, 0
+	for len(list) > 0 {
+		of, n, rows := uint64(0), 0, list[0].mask
+		for ; n < len(list) && list[n].mask == rows; n++ {
+			d := &p.cache.deltas.entries[list[n].delta]
+			of |= 1 << (list[n].index % format.PageEntities)
+			deltas, same = deltas+int(d.deltas), same+int(d.same)
+		}
+		p.groupSent(sentGroup{of: of, rows: rows, word: w, span: spanOf(p.s - g.ref)}, n)
+		list, all = list[n:], all|of
+	}
+	p.usualSent(w, all, deltas, same)
 }
 
 // grouped returns those of some entities of a page that must be sent together with others. They cannot be in a list.
@@ -252,88 +276,45 @@ func (v *View) grouped(w uint32, of uint64) (in uint64) {
 	return in
 }
 
-// cutBits is the least number of bits between two places where a page may be cut at the end of a packet, behind a nibble. Under a short
-// budget, or if an empty packet has no such place, it is cut behind any nibble. A page of large records is cut behind any record.
+// cutBits is the least number of bits between two places where a page may be cut at the end of a packet. Each place is behind a nibble
+// and its records. With few places, clients with different packets often cut a page at the same one, and share the text of the rest.
 const cutBits = 768
 
-// writeRecords writes the code of a page and its records: all of them, or those before a cut. It returns how many it wrote.
-func (p *packetWriter) writeRecords(g *ackPage, r *pageRecords) (n int) {
-	if t := r.text; t != nil && r.from == 0 && p.w.Bits()+t.size+t.spare <= p.limit {
-		p.w.Words(p.cache.pages.words(t), t.size)
-		return bits.OnesCount64(r.of)
-	}
-	apart := cutBits
-	if p.short || p.v.plan.active {
-		apart = 0
-	}
-	if n = p.writeUpTo(g, r, p.cuts(g, r, apart)); n == 0 && p.sent.n == 0 {
-		n = p.writeUpTo(g, r, p.cuts(g, r, 0))
-	}
-	return n
+// listCut is the state of the writer at a place where a page may be cut.
+type listCut struct {
+	w       wire.BitWriter
+	at      int  // records written before it
+	context int  // context of the next nibble
+	last    bool // R has no more entities behind it in this page
 }
 
-// writeUpTo writes the records of a page up to the last of some cuts that fits.
-func (p *packetWriter) writeUpTo(g *ackPage, r *pageRecords, cuts uint64) (n int) {
-	for mark := p.w; cuts != 0; cuts &^= 1 << (n - 1) {
-		spare := 0
-		if n = bits.Len64(cuts); n == bits.OnesCount64(g.refOf) {
-			p.w.Write(pageAll, pageAllBits)
-			p.writeBodies(r, 0, n)
-		} else {
-			spare = p.writeSome(g, r, n)
+// writeMembers writes records of a page: all of them, or those before a cut if there is no room. It returns how many it wrote.
+func (p *packetWriter) writeMembers(g *ackPage, w uint32, list []record) (n int) {
+	mark, before := p.w, p.lists
+	if p.beginPage(g, w); len(list) == bits.OnesCount64(g.refOf) {
+		all := p.w
+		p.w.Write(pageAll, pageAllBits)
+		for i := range list {
+			p.writeRecord(&list[i])
 		}
-		if p.w.Bits()+spare <= p.limit {
-			return n
+		if p.w.Bits() <= p.limit {
+			return len(list)
 		}
-		p.w = mark
+		p.w = all
 	}
-	return 0
-}
-
-// cuts returns where a page may be cut, and its end, as far as its records fit without nibbles: bit n stands for n + 1 records. Cuts are
-// behind nibbles, and at least so many bits apart.
-func (p *packetWriter) cuts(g *ackPage, r *pageRecords, apart int) (cuts uint64) {
-	four, context := p.v.store.schema.Codes.Nibble, format.AfterAll
-	size, n, room := 0, 0, p.limit-p.w.Bits()
-	for left, of := g.refOf, r.of; of != 0; {
-		symbol, in, behind := nibble(left, of)
-		_, symbolBits := four.Bits(context, symbol)
-		size += int(symbolBits)
-		for left, of, context = behind, of&^in, format.AfterNibble(symbol); in != 0; in &= in - 1 {
-			body := p.bodyBits(r, n)
-			if room -= body; room < 0 {
-				return cuts
-			}
-			size += body
-			if n++; r.large || in&(in-1) == 0 && (size >= apart || of == 0) {
-				cuts |= 1 << (n - 1)
-				size = 0
-			}
-		}
-	}
-	return cuts
-}
-
-// writeSome writes the first n records of a page, a nibble before each four entities with a record of R. The symbol that ends the page
-// counts as the longest code: spare is the bits that it is shorter.
-func (p *packetWriter) writeSome(g *ackPage, r *pageRecords, n int) (spare int) {
-	four, context := p.v.store.schema.Codes.Nibble, format.AfterAll
 	p.w.Write(pageSome, pageSomeBits)
-	left, of := g.refOf, r.of&^behind(r.of, n)
-	for at := 0; at < n; {
-		symbol, in, others := nibble(left, of)
-		p.symbol(four, context, symbol)
-		if symbol != 0 {
-			p.writeBodies(r, at, bits.OnesCount64(in))
-		}
-		left, at, context = others, at+bits.OnesCount64(in), format.AfterNibble(symbol)
+	all, cut := p.writeSome(g, list)
+	switch {
+	case all:
+		return len(list)
+	case cut.at == 0:
+		p.w, p.lists = mark, before
+		return 0
 	}
-	if left != 0 {
-		p.symbol(four, context, format.NibbleEnd)
-		_, end := four.Bits(context, format.NibbleEnd)
-		spare = delta.MaxCodeLength - int(end)
+	if p.w = cut.w; !cut.last {
+		p.symbol(p.v.store.schema.Codes.Nibble, cut.context, format.NibbleEnd)
 	}
-	return spare
+	return cut.at
 }
 
 // nibble takes the next four entities of left. It returns those of them that are in of, as a symbol and as a set, and the entities of
@@ -347,27 +328,92 @@ func nibble(left, of uint64) (symbol int, in, behind uint64) {
 	return symbol, in, left
 }
 
-// writeBodies writes n records of a page from number at on. Those of a text are of one nibble, or all.
-func (p *packetWriter) writeBodies(r *pageRecords, at, n int) {
-	if t := r.text; t != nil {
-		spans := p.cache.pages.spansOf(t)[r.from+at:]
-		p.w.WordsFrom(p.cache.pages.words(t), int(spans[0].from), int(spans[n-1].to-spans[0].from))
-		return
+// writeSome writes nibbles with their records. If there is no room for all, it returns a cut. A page of large records is cut behind
+// any record (writeFinest). Other pages are cut behind a nibble, at a coarse place: at least cutBits from the one before. Any nibble
+// will do if the budget is short, or if an empty packet has no coarse place.
+func (p *packetWriter) writeSome(g *ackPage, list []record) (all bool, cut listCut) {
+	coarse, fine := listCut{w: p.w, context: format.AfterAll}, listCut{w: p.w, context: format.AfterAll}
+	c, passed, place := listCut{context: format.AfterAll}, 0, p.w.Bits()
+	fineLeft, large, of := g.refOf, p.largeRecord(list[0].index), uint64(0)
+	for i := range list {
+		of |= 1 << (list[i].index % format.PageEntities)
 	}
-	for i := range p.v.records[at : at+n] {
-		p.writeRecord(&p.v.records[at+i])
+	for left := g.refOf; left != 0 && c.at < len(list); {
+		symbol, in, behind := nibble(left, of)
+		if left = behind; symbol == 0 {
+			passed++
+			continue
+		}
+		p.writeFour(&c, passed, symbol, list[c.at:c.at+bits.OnesCount64(in)])
+		if passed = 0; left == 0 && p.w.Bits() <= p.limit {
+			return true, c
+		}
+		if c.w = p.w; left != 0 && (large && p.fitsCut() || !large && p.w.Bits()+delta.MaxCodeLength <= p.limit) {
+			fine, fineLeft = c, left
+		}
+		if at := p.w.Bits(); at-place >= cutBits {
+			if place = at; fine.at == c.at {
+				coarse = fine
+			}
+		}
 	}
+	if c.at == len(list) && c.at == fine.at { // all records fit, and R has more entities behind them
+		p.symbol(p.v.store.schema.Codes.Nibble, c.context, format.NibbleEnd)
+		return true, c
+	}
+	switch {
+	case large:
+		p.filled = true
+		return false, p.writeFinest(fine, fineLeft, list)
+	case p.short || p.v.plan.active || p.sent.n == 0 && coarse.at == 0:
+		return false, fine
+	}
+	return false, coarse
 }
 
-// bodyBits returns the bits of the record of a page with number at.
-func (p *packetWriter) bodyBits(r *pageRecords, at int) int {
-	if r.text != nil {
-		span := &p.cache.pages.spansOf(r.text)[r.from+at]
-		return int(span.to - span.from)
+// writeFinest moves a cut forward: it adds as many records of the next four as fit, but never the last record of the list. left is the
+// entities of R behind the cut.
+func (p *packetWriter) writeFinest(cut listCut, left uint64, list []record) listCut {
+	var symbols [format.NibbleSize]int // symbols[k] is the nibble with the first k+1 records of the four
+	n, passed := 0, 0
+	for end := cut.at; n == 0 && left != 0; {
+		for i := 0; i < format.NibbleSize && left != 0; i, left = i+1, left&(left-1) {
+			if end < len(list) && list[end].index%format.PageEntities == uint32(bits.TrailingZeros64(left)) {
+				symbols[n] = 1 << i
+				if n > 0 {
+					symbols[n] |= symbols[n-1]
+				}
+				n, end = n+1, end+1
+			}
+		}
+		if n == 0 {
+			passed++
+		}
 	}
-	mark := p.w
-	p.writeRecord(&p.v.records[at])
-	n := p.w.Bits() - mark.Bits()
-	p.w = mark
-	return n
+	if cut.at+n == len(list) { // all of them, with the end symbol, did not fit
+		n--
+	}
+	for ; n > 0; n-- {
+		c := cut
+		p.w = cut.w
+		p.writeFour(&c, passed, symbols[n-1], list[c.at:c.at+n])
+		if c.w, c.last = p.w, left == 0; p.fitsCut() {
+			return c
+		}
+	}
+	return cut
+}
+
+// writeFour writes a nibble and its records, behind the empty nibbles that were passed.
+func (p *packetWriter) writeFour(c *listCut, passed, symbol int, of []record) {
+	t := p.v.store.schema.Codes.Nibble
+	for range passed {
+		p.symbol(t, c.context, 0)
+		c.context = format.AfterNone
+	}
+	p.symbol(t, c.context, symbol)
+	for i := range of {
+		p.writeRecord(&of[i])
+	}
+	c.at, c.context = c.at+len(of), format.AfterNibble(symbol)
 }

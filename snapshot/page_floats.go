@@ -20,16 +20,16 @@ type floatBodies struct {
 }
 
 // beginText begins a text. It returns false if the text is not such.
-func (f *floatBodies) beginText(d *EncodeCache, t *pageText) bool {
+func (f *floatBodies) beginText(d *EncodeCache, t *cachedPage, v *View) bool {
 	s, near := d.store, t.nearOf&t.of
-	mask := t.maskOf(s, firstOf(t.page, t.of))
+	mask := t.maskOf(v, firstOf(t.page, t.of))
 	f.rows, f.missing, f.previous, d.batch.n, f.next = mask.Minus(s.schema.Tags), false, t.near, 0, 0
 	if near == 0 {
 		f.previous = s.previousOf(t.ref, t.span)
 	}
 	f.on = (near == 0 || near == t.of) && s.watch == nil && s.schema.OnlyFloats(f.rows) && together(s.schema, f.rows)
 	for of := t.of; of != 0 && f.on; of &= of - 1 {
-		f.on = t.maskOf(s, firstOf(t.page, of)) == mask
+		f.on = t.maskOf(v, firstOf(t.page, of)) == mask
 	}
 	for m, i := f.rows, 0; f.on && !m.IsZero(); m, i = m.Rest(), i+1 {
 		f.deltas[i] = s.schema.Codes.Deltas[m.Lowest()]
@@ -42,7 +42,7 @@ func (f *floatBodies) beginText(d *EncodeCache, t *pageText) bool {
 }
 
 // append appends the delta of an entity to the text, and returns how many of its rows differ.
-func (f *floatBodies) append(d *EncodeCache, t *pageText, at int) (rows int) {
+func (f *floatBodies) append(d *EncodeCache, t *cachedPage, at int) (rows int) {
 	b := &d.batch
 	if f.next == b.n {
 		f.next, b.n = 0, 0

@@ -126,7 +126,7 @@ func TestPagesOfLargeRecordsAreCutBehindAnyRecord(t *testing.T) {
 		again                   uint64 // bodies that serve one more client
 		history                 int    // 0: it has room for all baselines
 	}{
-		"no loss":            {0, 0, 300, 1150, 1000, 10000, 0},
+		"no loss":            {0, 0, 300, 1150, 1000, 20000, 0},
 		"loss":               {.1, 0, 300, 1150, 50, 5000, 0},
 		"some rest":          {.1, .3, 150, 1150, 0, 2000, 0},
 		"small packets":      {.1, .1, 100, 300, 0, 1500, 0},
@@ -136,13 +136,13 @@ func TestPagesOfLargeRecordsAreCutBehindAnyRecord(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			for seed := range uint64(2) {
-				plain := newFloatGame(t, seed, 4, of.entities, of.payload, of.history, of.loss, true)
-				copied := newFloatGame(t, seed, 4, of.entities, of.payload, of.history, of.loss, false)
+				plain := newFloatGame(t, seed, leastSharing, of.entities, of.payload, of.history, of.loss, true)
+				copied := newFloatGame(t, seed, leastSharing, of.entities, of.payload, of.history, of.loss, false)
 				missing := false // of a text
 				for _, g := range []*floatGame{plain, copied} {
 					for range 45 {
 						g.play(of.rest)
-						missing = missing || slices.ContainsFunc(g.store.cache.pages.texts, func(t pageText) bool { return t.none })
+						missing = missing || slices.ContainsFunc(g.store.cache.pages.texts, func(t cachedPage) bool { return t.none })
 					}
 					g.loss = 0
 					for range 25 {
@@ -167,4 +167,28 @@ func TestPagesOfLargeRecordsAreCutBehindAnyRecord(t *testing.T) {
 			}
 		})
 	}
+}
+
+// Of two complete ticks one behind the other, the even one is R for large records.
+func TestRIsAnEvenTickForLargeRecords(t *testing.T) {
+	v := &View{ackStates: ackStates{pages: make([]ackPage, 1)}}
+	g := &v.pages[0]
+	g.even = true
+	refs := func() []tick.Tick { return []tick.Tick{g.top, g.ref, g.near} }
+	for now := tick.Tick(6); now < 12; now++ {
+		v.sentAt(0, now, 1, true)
+	}
+	v.ackedAt(0, 7)
+	require.Equal(t, []tick.Tick{7, 7, tick.None}, refs(), "there is no other")
+	v.ackedAt(0, 6)
+	require.Equal(t, []tick.Tick{7, 6, tick.None}, refs())
+	v.ackedAt(0, 9)
+	require.Equal(t, []tick.Tick{9, 9, 7}, refs(), "8 is not complete")
+	v.ackedAt(0, 8)
+	require.Equal(t, []tick.Tick{9, 8, 7}, refs())
+	v.ackedAt(0, 10)
+	require.Equal(t, []tick.Tick{10, 10, 9}, refs())
+	g.even = false
+	v.ackedAt(0, 11)
+	require.Equal(t, []tick.Tick{11, 11, 10}, refs())
 }

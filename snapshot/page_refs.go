@@ -1,6 +1,7 @@
 package snapshot
 
 import (
+	"github.com/arche-netcode/netcode/internal/plain"
 	"github.com/arche-netcode/netcode/snapshot/format"
 	"github.com/arche-netcode/netcode/tick"
 )
@@ -78,24 +79,38 @@ func (v *View) sentAt(w uint32, t tick.Tick, of uint64, group bool) {
 	}
 	b.sent++
 	// A packet of this tick was acknowledged before, and its page is no longer complete.
-	if g := &v.pages[w]; b.acked > 0 && (g.ref == t || g.near == t) {
+	if g := &v.pages[w]; b.acked > 0 && (g.top == t || g.ref == t || g.near == t) {
 		v.findRefs(w, t)
 	}
 }
 
 // ackedAt notes the acknowledgement of one group of tick t of a page. If the tick is complete by that, it updates R and N.
 func (v *View) ackedAt(w uint32, t tick.Tick) {
-	b, g := v.recent.at(t, w), &v.pages[w]
+	b := v.recent.at(t, w)
 	if b == nil {
 		return
 	}
-	if b.acked++; b.complete() {
-		v.findRefs(w, max(t, g.ref))
+	b.acked++
+	g := &v.pages[w]
+	if !g.complete(b, t) {
+		return
+	}
+	switch {
+	case plain.On || g.even || g.ref != g.top:
+		v.findRefs(w, max(t, g.top))
+	case t > g.ref:
+		if g.near, g.nearOf = tick.None, 0; g.ref != tick.None && t-g.ref <= format.MaxNear {
+			g.near, g.nearOf = g.ref, g.refOf
+		}
+		g.ref, g.refOf = t, b.of
+		g.top, g.topOf = g.ref, g.refOf
+	case t > g.near && t < g.ref && g.ref-t <= format.MaxNear:
+		g.near, g.nearOf = t, b.of
 	}
 }
 
-// complete reports whether every group was acknowledged.
-func (b *sentPage) complete() bool { return b.acked == b.sent }
+// complete reports whether every group of tick t of the page was acknowledged, after the newest resync.
+func (g *ackPage) complete(b *sentPage, t tick.Tick) bool { return b.acked == b.sent && t > g.lost }
 
 // findRefs searches R and N of a page among the ticks up to now.
 func (v *View) findRefs(w uint32, now tick.Tick) {
@@ -104,13 +119,19 @@ func (v *View) findRefs(w uint32, now tick.Tick) {
 	for t := now; t > g.lost && now-t < mostTicks; t-- {
 		b := v.recent.at(t, w)
 		switch {
-		case g.ref != tick.None && g.ref-t > format.MaxNear:
-			return
-		case b == nil || !b.complete():
+		case b == nil || !g.complete(b, t):
 		case g.ref == tick.None:
 			g.ref, g.refOf = t, b.of
-		default:
+			if g.top == tick.None {
+				g.top, g.topOf = t, b.of
+				if e := v.recent.at(t-1, w); g.even && t%2 != 0 && e != nil && g.complete(e, t-1) {
+					g.ref, g.refOf = tick.None, 0 // R is the even tick before
+				}
+			}
+		case g.ref-t <= format.MaxNear:
 			g.near, g.nearOf = t, b.of
+			return
+		default:
 			return
 		}
 	}
@@ -122,5 +143,7 @@ func (g *ackPage) forget(now tick.Tick) {
 	g.clearRefs()
 }
 
-// clearRefs clears R and N.
-func (g *ackPage) clearRefs() { g.ref, g.refOf, g.near, g.nearOf = tick.None, 0, tick.None, 0 }
+// clearRefs clears the newest complete tick, R and N.
+func (g *ackPage) clearRefs() {
+	g.top, g.topOf, g.ref, g.refOf, g.near, g.nearOf = tick.None, 0, tick.None, 0, tick.None, 0
+}

@@ -254,6 +254,7 @@ func FuzzPages(f *testing.F) {
 // Texts of a page that differ in what clients see alone lie at places of their own in the table: else a search would look at all of them.
 func TestTextsOfOneClientLieApart(t *testing.T) {
 	for name, at := range map[string]func(n uint64) pageKey{
+		"clients": func(n uint64) pageKey { return pageKey{ref: 100, near: 99, list: ^uint64(0), of: ^uint64(0), own: n} },
 		"pages": func(n uint64) pageKey {
 			return pageKey{ref: 100, near: 99, list: ^uint64(0), of: ^uint64(0), page: uint32(n)}
 		},

@@ -32,6 +32,7 @@ type sentPacket struct {
 	first   uint64    // position of its first group in the ring of groups
 	n       int       // number of groups
 	records int       // number of records in the groups
+	part    int       // payloads of the same tick before this one
 	pending bool      // neither acknowledged nor lost
 	acked   bool
 }

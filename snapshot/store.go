@@ -3,6 +3,7 @@ package snapshot
 import (
 	"math/bits"
 	"slices"
+	"sync/atomic"
 
 	"github.com/arche-netcode/netcode/delta"
 	"github.com/arche-netcode/netcode/internal/plain"
@@ -42,6 +43,7 @@ type Store struct {
 	cache    EncodeCache               // for Write
 	caches   []*EncodeCache            // of NewEncodeCache
 	watch    func([]delta.DeltaSymbol) // see Watch
+	views    int                       // number of views that observed the last tick that any view observed
 	numbered uint64                    // number of views that were made
 	weight   []uint16                  // by index: base priority in 1/NormalWeight; 0: never set
 	rates    []uint16                  // by index: components.Rate in ticks; 0: every tick
@@ -61,6 +63,8 @@ type Store struct {
 	count    int              // rows changed in this tick
 	grew     uint64           // see Grown
 	refused  uint64           // see Refused
+
+	observers atomic.Int32 // number of views that observed this tick
 }
 
 // NewStore returns an empty Store.
@@ -91,6 +95,9 @@ func (s *Store) Begin(t tick.Tick) {
 		return
 	}
 	s.settleMoved(s.tick)
+	if n := s.observers.Swap(0); n > 0 {
+		s.views = int(n)
+	}
 	s.bands.before = s.tick
 	s.tick, s.open, s.count = t, true, 0
 	s.reshaped = s.reshaped[:0]

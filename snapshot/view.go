@@ -97,8 +97,9 @@ type progress struct {
 	part      int       // payloads written for this tick
 	parts     int       // payloads of the last tick with any before this one
 	nextPage  int       // page with which the lists of the next packet of this tick begin
-	refTick   tick.Tick // the tick for which newestRef was computed
+	refTick   tick.Tick // the tick for which newestRef and listed were computed
 	newestRef tick.Tick // the newest R of a page that waited; tick.None: none
+	listed    int       // entities that waited with a record of the R of their page
 	short     bool      // the last tick did not send everything that waited
 }
 
@@ -185,6 +186,7 @@ func (v *View) Observe() {
 	if v.observed == v.store.tick || v.store.open {
 		return
 	}
+	v.store.observers.Add(1)
 	v.observe()
 	v.applyDeferred()
 }

@@ -51,13 +51,6 @@ const despawnShare = 3
 // endBits is the room for the ends: of the despawns, of the lists, of a run and of the unlisted records.
 const endBits = 1 + 1 + 2*15 + 1
 
-// Full packets that end in a page of large records are padded to one size, so that a kernel can cut them from one buffer (docs/adr/0033). They are
-// padded by at most mostPadding bytes, and only if the last tick had leastPadded payloads: fewer are not worth a kernel's work.
-const (
-	mostPadding = 64
-	leastPadded = 6
-)
-
 // MinPayload is the least room for a snapshot, in bytes. Any despawn fits a third of it.
 const MinPayload = 64
 
@@ -127,6 +120,7 @@ func (v *View) WriteWithin(cache *EncodeCache, dst []byte, room int, lend bool, 
 	if v.wrote != p.s { // the client's first payload of a tick
 		v.parts, v.part, v.nextPage = v.part, 0, 0
 	}
+	p.sent.part = v.part
 	v.wrote, v.spoke = p.s, p.s
 	p.full, p.short = room*8-endBits, room < len(dst) // writePayload leaves the room for the ends free
 	if p.most = p.full; lend {
@@ -307,10 +301,6 @@ func (p *packetWriter) fits(write func()) bool {
 	p.w, p.last, p.run = mark, last, run
 	return false
 }
-
-// largeRows reports whether records with these rows are large (Schema.Large). It is false while a trainer watches: the shipped tables were
-// trained without cuts behind any record.
-func (s *Store) largeRows(rows Mask) bool { return s.watch == nil && s.schema.Large(rows) }
 
 // symbol writes a symbol of a prefix code.
 func (p *packetWriter) symbol(t *delta.Table, context, symbol int) {
@@ -614,6 +604,7 @@ func (p *packetWriter) recordSent(r *record) {
 
 // groupSent notes that the packet has a group of n records.
 func (p *packetWriter) groupSent(g sentGroup, n int) {
+	p.v.pages[g.word].even = p.v.store.views >= leastSharing && p.v.store.largeRows(g.rows)
 	p.v.sentAt(g.word, p.s, g.of, p.v.sent.addGroup(p.sent, g))
 	p.sent.records += n
 }

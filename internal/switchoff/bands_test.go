@@ -14,7 +14,7 @@ func distanceBands() []mutation {
 		game("worlds are compared without bands", "ecs/compare.go", "c.schema.Band(bands, row))", "min(-1, c.schema.Band(bands, row)))"),
 		game("the lanes of a band are taken for those of its component", "replica/ranges.go", "return r.bands.fine(band, r.newestRow(h, band))", "return r.newestRow(h, band)"),
 		testedIn("interest", change("bands", "a lifetime begins with all bands", "TestALifetimeBeginsWithoutBands", "snapshot/overrides.go", "o.hideRows(index, o.usual)", "o.hideRows(index, Mask{})")),
-		testedIn("snapshot", change("bands", "clients with other rows share the text of a page", "TestClientsWithOtherRowsShareNoText", "snapshot/page_cache.go", " || !v.overrides.alike(w, wait) {", " {")),
+		testedIn("snapshot", change("bands", "clients with other rows share the text of a page", "TestClientsWithOtherRowsShareNoText", "snapshot/page_cache.go", "k.own = p.v.number", "k.own = 1")),
 		change("bands", "an entity goes to and fro at the border of a band", distance, "interest/bands.go", "begins *= b.config.Keep", "begins *= 1"),
 		change("bands", "an owner gets a band", "TestOwnersAndTheExactGetNoBand", "interest/bands.go", "b.store.Owner(id) == client || ", ""),
 		testedIn(".", change("bands", "the hash does not tell that a component is a band", "TestBandsAreInTheHash", "internal/registry/registry.go", "\tr.describeBands()\n", "")),

@@ -10,10 +10,11 @@ import (
 
 // Codes are the prefix codes of a schema, for records and for lists.
 type Codes struct {
-	Deltas []*delta.Delta           // by row; nil for tags
-	Which  [SymbolRows]*delta.Table // by number of rows minus 1: which of the rows differ from T
-	Nibble *delta.Table             // which of the next four entities of a page have a record
-	Gap    *delta.Table             // distance to the next unlisted entity
+	Deltas  []*delta.Delta           // by row; nil for tags
+	Which   [SymbolRows]*delta.Table // by number of rows minus 1: which of the rows differ from T
+	Nibble  *delta.Table             // which of the next four entities of a page have a record
+	PageEnd int                      // bits of the longest code of NibbleEnd
+	Gap     *delta.Table             // distance to the next unlisted entity
 }
 
 // SymbolRows is the number of rows whose changes one symbol encodes.
@@ -47,6 +48,10 @@ func (s *Schema) SetTables(source delta.TableSource) error {
 	}
 	if c.Nibble, err = source.Table("list.four", "list.four", nibbleCount, nibbleContexts); err != nil {
 		return fmt.Errorf("format: %w", err)
+	}
+	for context := range nibbleContexts {
+		_, n := c.Nibble.Bits(context, NibbleEnd)
+		c.PageEnd = max(c.PageEnd, int(n))
 	}
 	if c.Gap, err = source.Table("list.gap", "list.gap", gapCount, 2); err != nil {
 		return fmt.Errorf("format: %w", err)
