@@ -93,6 +93,7 @@ func NewCapture(w *ecs.World, store *snapshot.Store, schema *snapshot.Schema, ta
 	c.unreplicated = newUnreplicated(&c.tracker.binding)
 	c.marks = newMarks(schema, c.tracker.controls, c.tracker.ids)
 	c.refs.capture, c.refs.tracker, c.refs.store = c, c.tracker, store
+	c.batch.Capture = c
 	c.tracker.unscanned = c.marks.rows
 	c.tracker.steady = c.refs.naming.Union(c.rates.slow).Not()
 	for row := range schema.Rows() {
@@ -236,6 +237,7 @@ func (c *Capture) appears(t *table, row, slot int) {
 	*r = components.Replicated{ID: id, World: c.tracker.tag}
 	c.tracker.noteMoved(id, at)
 	at.table, at.slot, at.stamp = t.number, int32(slot), c.tracker.run
+	c.tracker.moves++
 	c.captureEntity(id, t, row)
 	t.keepRow(row, slot)
 }

@@ -99,9 +99,10 @@ func (c *Capture) captureMarkedRows(id wire.NetworkID, rows snapshot.Mask) {
 // and small enough that each step finds its data in the cache.
 const batchRows = 128
 
-// rowBatch is several rows of a table whose components are captured together, column by column. The next column uses the
-// entities again if the same rows differ.
+// rowBatch captures several rows of a column together: the fast path of captureRow. It finds the entities of the rows
+// for the first column. The next columns use them again if the same rows differ.
 type rowBatch struct {
+	*Capture
 	table *table           // the table of asked; nil: asked is not valid
 	asked []int32          // the rows that findOwners looked up
 	rows  []int32          // of asked: rows with an entity of this capture
@@ -111,48 +112,111 @@ type rowBatch struct {
 	bad   []int32          // positions in rows with a fault
 }
 
+// findOwners finds the entities in rows of a table. It sets rows, ids and have.
+func (g *rowBatch) findOwners(t *table, rows []int32) {
+	if g.table == t && slices.Equal(g.asked, rows) {
+		return
+	}
+	g.table, g.asked = t, append(g.asked[:0], rows...)
+	f := &t.ownedRows
+	f.asOf(g.tracker.moves, g.store.Shapes(), t.length)
+	var all bool
+	if g.ids, all = f.ids(t, rows, g.ids[:0]); all {
+		g.rows, g.have = append(g.rows[:0], rows...), t.rows
+		return
+	}
+	g.rows, g.ids = g.tracker.owners(t, rows, g.rows[:0], g.ids[:0])
+	if g.have = g.store.Common(g.ids); t.rows.Within(g.have) {
+		f.add(g.rows)
+	}
+}
+
+// ownedRows is a cache: a set of rows of a table. Each row contains an entity of this capture, and the store has all
+// components of that entity. The set is valid until an entity moves or its components change. Without it, each look-up
+// reads memory all over the entity map and the store.
+type ownedRows struct {
+	moves, shapes uint64   // counters at the time when the set was filled
+	rows          []uint64 // bits
+}
+
+// asOf empties the set if an entity moved or changed its components since it was filled.
+func (f *ownedRows) asOf(moves, shapes uint64, rows int) {
+	if words := (rows + 63) / 64; f.moves != moves || f.shapes != shapes || words > len(f.rows) {
+		f.moves, f.shapes = moves, shapes
+		f.rows = slices.Grow(f.rows[:0], words)[:words]
+		clear(f.rows)
+	}
+}
+
+// ids appends the ids of rows, and reports whether the set contains all rows.
+func (f *ownedRows) ids(t *table, rows []int32, ids []wire.NetworkID) ([]wire.NetworkID, bool) {
+	ids = slices.Grow(ids, len(rows))[:len(rows)]
+	all := uint64(1)
+	for k, row := range rows {
+		all &= f.rows[uint32(row)/64] >> (uint32(row) % 64)
+		ids[k] = t.replicas.keptReplicated(int(row)).ID
+	}
+	return ids, all != 0
+}
+
+// has reports whether the set contains all rows.
+func (f *ownedRows) has(rows []int32) bool {
+	all := uint64(1)
+	for _, row := range rows {
+		all &= f.rows[uint32(row)/64] >> (uint32(row) % 64)
+	}
+	return all != 0
+}
+
+// add adds rows to the set.
+func (f *ownedRows) add(rows []int32) {
+	for _, row := range rows {
+		f.rows[uint32(row)/64] |= 1 << (uint32(row) % 64)
+	}
+}
+
 // rowsDiffer captures rows of one column in batches, step by step: the fast path of differs. It implements
 // trackerEvents.
 func (c *Capture) rowsDiffer(t *table, col *column, rows []int32) bool {
 	if c.apart || !c.isQuick(col) {
 		return false
 	}
-	c.findOwners(t, rows)
-	b := &c.batch
-	if !b.have.Has(col.row) {
-		return false
-	}
-	for from := 0; from < len(b.ids); from += batchRows {
-		to := min(from+batchRows, len(b.ids))
-		c.captureBatch(col, b.rows[from:to], b.ids[from:to])
+	c.batch.findOwners(t, rows)
+	g := &c.batch
+	for from := 0; from < len(g.ids); from += batchRows {
+		to := min(from+batchRows, len(g.ids))
+		c.batch.captureBatch(col, g.rows[from:to], g.ids[from:to])
 	}
 	col.keepRows(rows)
 	return true
 }
 
-// findOwners finds the entities in rows of a table. It sets rows, ids and have of the batch.
-func (c *Capture) findOwners(t *table, rows []int32) {
-	b := &c.batch
-	if b.table == t && slices.Equal(b.asked, rows) {
+// captureBatch does the same as captureRow, for several rows of one column.
+func (g *rowBatch) captureBatch(col *column, rows []int32, ids []wire.NetworkID) {
+	if !g.have.Has(col.row) {
+		for k, id := range ids {
+			g.differs(id, col, int(rows[k]), int(rows[k]))
+		}
 		return
 	}
-	b.table, b.asked = t, append(b.asked[:0], rows...)
-	b.rows, b.ids = c.tracker.owners(t, rows, b.rows[:0], b.ids[:0])
-	b.have = c.store.Common(b.ids)
+	n := len(g.blank[col.row])
+	g.lanes = slices.Grow(g.lanes[:0], n*len(ids))[:n*len(ids)] // quantising writes all lanes of each row without a fault
+	g.bad = col.quantiseRows(rows, g.lanes, g.bad[:0])
+	if len(g.bad) > 0 {
+		g.noteFaults(col, rows, ids)
+	}
+	g.store.ReplaceRows(ids, col.row, g.lanes)
 }
 
-// captureBatch does the same as captureRow, for several rows of one column.
-func (c *Capture) captureBatch(col *column, rows []int32, ids []wire.NetworkID) {
-	b, n := &c.batch, len(c.blank[col.row])
-	b.lanes = slices.Grow(b.lanes[:0], n*len(ids))[:n*len(ids)] // quantising writes all lanes of each row without a fault
-	b.bad = col.quantiseRows(rows, b.lanes, b.bad[:0])
-	slices.Sort(b.bad)
-	for _, k := range slices.Compact(b.bad) {
-		lanes := b.lanes[int(k)*n : (int(k)+1)*n]
-		copy(lanes, c.store.Row(ids[k], col.row)) // a field with a fault keeps its value
-		c.noteFault(ids[k], col, int(rows[k]), col.plan.Quantise(col.at(int(rows[k])), lanes))
+// noteFaults reports the rows of a batch with faults, and quantises them again over their last values.
+func (g *rowBatch) noteFaults(col *column, rows []int32, ids []wire.NetworkID) {
+	n := len(g.blank[col.row])
+	slices.Sort(g.bad)
+	for _, k := range slices.Compact(g.bad) {
+		lanes := g.lanes[int(k)*n : (int(k)+1)*n]
+		copy(lanes, g.store.Row(ids[k], col.row)) // a field with a fault keeps its value
+		g.noteFault(ids[k], col, int(rows[k]), col.plan.Quantise(col.at(int(rows[k])), lanes))
 	}
-	c.store.ReplaceRows(ids, col.row, b.lanes)
 }
 
 // captureRates decides when a written component is captured, from the entity's components.Rate and the schema's options

@@ -56,6 +56,7 @@ type table struct {
 	handles   []ecs.Entity     // scattered: entities of the rows, in the order of the walk
 	slots     []int32          // scattered: slot of each handle; negative: none yet
 	goal      int              // index of the relation's column; negative: the relation does not replicate
+	ownedRows ownedRows        // captures: a cache of rows with known entities
 }
 
 // newTable creates the shadow for a mask. It registers the mask's filter with the world, so that a query finds the

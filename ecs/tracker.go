@@ -445,6 +445,7 @@ func (w *tracker) rebind(at *entityEntry, id wire.NetworkID) bool {
 	table, slot, stamp := at.table, at.slot, at.stamp
 	again := w.assign(id, e)
 	again.table, again.slot, again.stamp = table, slot, stamp
+	w.moves++
 	return true
 }
 
@@ -489,6 +490,7 @@ func (w *tracker) closeGaps(t *table) {
 		if slot != last {
 			if id, ok := w.owner(t, last); ok {
 				w.entry(id).slot = int32(slot)
+				w.moves++
 			}
 			t.moveSlot(last, slot)
 		}
@@ -589,6 +591,7 @@ func (w *tracker) spoilSlot(t *table, slot int) {
 func (w *tracker) evict(t *table, slot int) {
 	if id, ok := w.owner(t, slot); ok {
 		w.entry(id).table = nowhere
+		w.moves++
 		w.evicted = append(w.evicted, id)
 	}
 }
@@ -598,6 +601,7 @@ func (w *tracker) assignSlot(t *table, row, slot int) {
 	r := t.replicas.replicated(row)
 	if at := w.entry(r.ID); r.World == w.tag && at != nil && at.entity == w.entityAt(t, row) {
 		at.table, at.slot = t.number, int32(slot)
+		w.moves++
 	}
 }
 

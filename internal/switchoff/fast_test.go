@@ -3,7 +3,7 @@ package switchoff
 // fast switches off when bodies are made together, what is kept of them, and when rows are replaced in one pass. Nothing but time depends on these: what would come of a mistake
 // does.
 func fast() []mutation {
-	const many, stripes = "TestRowsThatAreNotEncodedTogetherAreInPages", "TestHistoryOfStripes"
+	const many, pass = "TestRowsThatAreNotEncodedTogetherAreInPages", "TestRowsInOnePassNeedRoom"
 	return []mutation{
 		change("fast", "any number of rows goes together", many, "snapshot/delta_batch.go", " || rows.Count() > delta.MaxStreamRows", ""),
 		change("fast", "rows of any number of lanes go together", many, "snapshot/delta_batch.go", "s.Widths[m.Lowest()] > delta.MaxStreamLanes", "s.Widths[m.Lowest()] > 64"),
@@ -11,8 +11,9 @@ func fast() []mutation {
 		change("fast", "the rest of a page of large records is written for one client", "TestPagesOfLargeRecordsAreCutBehindAnyRecord", "snapshot/list.go", " && !p.largeRecord(firstOf(w, wait))", ""),
 		change("fast", "what cannot go together is encoded together", many, "snapshot/page_cache.go", "\t\tcase together:\n", "\t\tcase together || true:\n"),
 
-		change("fast", "a full ring of lanes has room", stripes, "snapshot/history.go", " && int(place-h.firstLane)+n <= size", ""),
-		change("fast", "lanes lie in two pieces", stripes, "snapshot/history.go", "return int(place&uint64(size-1))+n <= size && ", "return "),
+		change("fast", "a full ring of changes has room", pass, "snapshot/replace_batch.go", " || h.next-h.oldest >= uint64(len(h.entries))", ""),
+		change("fast", "a full ring of lanes has room", pass, "snapshot/history.go", " && int(place-h.firstLane)+n <= size", ""),
+		change("fast", "lanes lie in two pieces", pass, "snapshot/history.go", "return int(place&uint64(size-1))+n <= size && ", "return "),
 	}
 }
 
