@@ -123,11 +123,16 @@ func (w *valueWriter) writeRange(c *column, d *tableRange) {
 	}
 	first, end := w.apply.replica.Place(s.Mask, c.row)
 	lanes = lanes[int(s.First)+first:]
+	done := 0
+	if c.plain && d.slot >= 0 {
+		done = c.plan.Overlay(c.bytes(int(d.slot), int(d.slot)+n), c.shadow[int(d.slot)*c.size:(int(d.slot)+n)*c.size], lanes, int(s.Width))
+	}
 	switch {
+	case done == n:
 	case c.plain && end-first == 3:
-		copyRange[[3]uint32](c, r, d, lanes)
+		copyRange[[3]uint32](c, r, d, done, lanes)
 	case c.plain && end-first == 4:
-		copyRange[[4]uint32](c, r, d, lanes)
+		copyRange[[4]uint32](c, r, d, done, lanes)
 	case d.slot >= 0 && !c.plain && c.plan.DequantiseRows(c.bytes(int(d.slot), int(d.slot)+n), lanes, int(s.Width), n):
 		r.same = c.keepRange(int(d.slot), n, r.same)
 	default:

@@ -137,6 +137,9 @@ func widened(b uint32) float64 {
 func (p *Plan) findRuns() {
 	for i := 0; p.wide && i < p.fixedOps; {
 		n := p.runOf(i)
+		if p.ops[i].kind == opQuat {
+			p.ops[i].quat = p.ops[i].quatNumbers()
+		}
 		if n >= 2 {
 			p.ops[i].run = len(p.runs) + 1
 			p.runs = append(p.runs, newFixedRun(p.ops[i:i+n]))
@@ -180,7 +183,7 @@ func (p *Plan) newBlock() *kernel.FixedBlock {
 func newFixedRun(ops []op) kernel.FixedRun {
 	r := kernel.FixedRun{Half: [4]float64{0.5, 0.5, 0.5, 0.5}, Fields: uint64(len(ops))}
 	for i := range ops {
-		r.Least[i], r.Most[i], r.Scale[i], r.Mask[i] = ops[i].min, ops[i].max, ops[i].scale, 1<<31
+		r.Least[i], r.Most[i], r.Scale[i], r.Step[i], r.Mask[i] = ops[i].min, ops[i].max, ops[i].scale, ops[i].step, 1<<31
 	}
 	return r
 }
@@ -203,15 +206,35 @@ func quantiseRun(r *kernel.FixedRun, ops []op, base *byte, size int, rows []int3
 	return bad
 }
 
-// quantiseQuatRows is QuantiseRows for a rotation.
+// quatNumbers returns the constants of a rotation's field.
+func (o *op) quatNumbers() *kernel.QuatNumbers {
+	q := &kernel.QuatNumbers{Last: [4]uint32{3, 3, 3, 3}}
+	for i := range q.One {
+		q.One[i], q.Slack[i], q.Less[i], q.Near[i], q.Scale[i], q.Mid[i] = 1, o.slack, -o.slack, 4*o.step, o.scale, float64(o.count)*0.5+0.5
+		q.Step[i], q.Edge[i] = o.step, quatEdge
+	}
+	q.Unit, q.UnitSlack, q.UnitNear = 1, float32(o.slack-unitError), float32(4*o.step+unitError)
+	return q
+}
+
+// quantiseQuatRows is QuantiseRows for a rotation. The assembly does four rows at a time; plain code does a group with
+// an unusual row.
 func (o *op) quantiseQuatRows(base *byte, size int, rows []int32, lanes []uint32, n int, bad []int32) []int32 {
 	column := bytesFrom(base, o.offset)
-	for k := 0; k < len(rows); k++ {
-		if k += o.quatRows(column, size, rows[k:], lanes[k*n+o.lane:], n); k == len(rows) {
-			break
+	for k, end := 0, 0; k < len(rows); {
+		if end = len(rows); o.quat != nil {
+			if k += kernel.QuatRows(o.quat, column, size, &rows[k], len(rows)-k, &lanes[k*n+o.lane], n); k == len(rows) {
+				break
+			}
+			end = min(k+4, len(rows))
 		}
-		if o.quantiseQuat(quatAt(column, uintptr(int(rows[k])*size)), (*[4]uint32)(lanes[k*n+o.lane:])) != wire.NoFault {
-			bad = append(bad, int32(k))
+		for ; k < end; k++ {
+			if k += o.quatRows(column, size, rows[k:end], lanes[k*n+o.lane:], n); k == end {
+				break
+			}
+			if o.quantiseQuat(quatAt(column, uintptr(int(rows[k])*size)), (*[4]uint32)(lanes[k*n+o.lane:])) != wire.NoFault {
+				bad = append(bad, int32(k))
+			}
 		}
 	}
 	return bad
@@ -225,11 +248,18 @@ func (p *Plan) DequantiseRows(dst []byte, lanes []uint32, stride, n int) bool {
 		return p.floatRows
 	}
 	size := int(p.Size())
-	for i := range p.ops {
+	_, _ = dst[n*size-1], lanes[(n-1)*stride+len(p.lanes)-1]
+	for i := 0; i < len(p.ops); i++ {
 		o := &p.ops[i]
 		to, from := dst[o.offset:], lanes[o.lane:]
 		switch o.kind {
 		case opFixed32:
+			if o.run > 0 {
+				r := &p.runs[o.run-1]
+				kernel.FixedValues(r, &to[0], size, &from[0], stride, n)
+				i += int(r.Fields) - 1
+				continue
+			}
 			o.dequantiseFixedRows(to, from, size, stride, n)
 		case opQuat:
 			o.dequantiseQuatRows(to, from, size, stride, n)
@@ -251,7 +281,7 @@ func (p *Plan) SnapRows(column []byte, lanes []uint32, n int) {
 	}
 	size, width := int(p.Size()), len(p.lanes)
 	_, _ = column[n*size-1], lanes[n*width-1]
-	if p.quats != nil {
+	if p.snapsQuats() {
 		done := p.snapQuats(column, lanes, n)
 		n, column, lanes = n-done, column[done*size:], lanes[done*width:]
 	}
@@ -317,7 +347,15 @@ func (o *op) dequantiseFixedRows(dst []byte, lanes []uint32, size, stride, n int
 // dequantiseQuatRows is DequantiseRows for a rotation.
 func (o *op) dequantiseQuatRows(dst []byte, lanes []uint32, size, stride, n int) {
 	var v [4]float32
-	for k := range n {
+	for k, end := 0, 0; k < n; k++ {
+		if k == end {
+			if o.quat != nil {
+				if k += kernel.QuatValues(o.quat, &dst[k*size], size, &lanes[k*stride], stride, n-k); k == n {
+					break
+				}
+			}
+			end = min(k+4, n)
+		}
 		o.dequantiseQuat((*[4]uint32)(lanes[k*stride:]), &v)
 		to := (*[16]byte)(dst[k*size:])
 		binary.NativeEndian.PutUint32(to[0:], math.Float32bits(v[0]))
@@ -327,16 +365,97 @@ func (o *op) dequantiseQuatRows(dst []byte, lanes []uint32, size, stride, n int)
 	}
 }
 
-// Rows compares consecutive rows of equal size, up to 64 at once.
-type Rows struct{ size int }
+// overlayRows is the number of rows that Overlay writes at a time.
+const overlayRows = 8
 
-// NewRows returns a Rows for rows of size bytes.
-func NewRows(size int) Rows { return Rows{size: size} }
+// Overlay writes rows of a Plain plan to two copies of their memory, in which rows are consecutive. Consecutive rows of
+// lanes are stride words apart. It stops before a group of rows in which the copies differ or already have the new
+// value, and returns the number of rows written. It writes none if the processor or the plan does not support it.
+func (p *Plan) Overlay(live, kept []byte, lanes []uint32, stride int) int {
+	words := len(p.lanes)
+	if !p.wide || words != 3 && words != 4 {
+		return 0
+	}
+	n := min(len(live), len(kept)) / (4 * words) &^ (overlayRows - 1)
+	if n == 0 || stride < words {
+		return 0
+	}
+	_ = lanes[(n-1)*stride+words-1]
+	if words == 3 {
+		return int(kernel.Overlay3(&live[0], &kept[0], &lanes[0], uintptr(4*stride), uintptr(n)))
+	}
+	return int(kernel.Overlay4(&live[0], &kept[0], &lanes[0], uintptr(4*stride), uintptr(n)))
+}
+
+// Rows compares consecutive rows of equal size, up to 64 at once.
+type Rows struct {
+	size int
+	wide bool // the assembly runs, and rows have 8, 12 or 16 bytes
+}
+
+// NewRows prepares to compare rows of size bytes. It queries the processor, so do not call it each tick.
+func NewRows(size int) Rows {
+	return Rows{size: size, wide: (size == 8 || size == 12 || size == 16) && kernel.Wide()}
+}
 
 // Differing compares the first n rows of two memories, at most 64. It returns a bitmask of the rows that differ, row 0
-// in bit 0. It has no unpredictable branch for the usual sizes.
+// in bit 0.
 func (r Rows) Differing(a, b []byte, n int) (rows uint64) {
 	a, b = a[:n*r.size], b[:n*r.size]
+	done := 0
+	if r.wide && n >= 8 {
+		done = n &^ 7
+		rows = kernel.DifferingRows(&a[0], &b[0], r.size, done)
+	}
+	if done < n {
+		rows |= r.differing(a[done*r.size:], b[done*r.size:], n-done) << done
+	}
+	return rows
+}
+
+// DifferingLanes is Differing for lanes of 4 bytes.
+func (r Rows) DifferingLanes(a, b []uint32, n int) (rows uint64) {
+	return r.Differing(lanesMemory(a), lanesMemory(b), n)
+}
+
+// DifferingAt is DifferingLanes with rows of b that are stride lanes apart.
+func (r Rows) DifferingAt(a, b []uint32, stride, n int) (rows uint64) {
+	words := r.size / 4
+	if n == 0 {
+		return 0
+	}
+	a, b = a[:n*words], b[:(n-1)*stride+words]
+	if r.wide && (words == 3 || words == 4) && n <= 64 {
+		return kernel.DifferingLanes(&a[0], &b[0], words, stride, n)
+	}
+	for i := range n {
+		if !slices.Equal(a[i*words:][:words], b[i*stride:][:words]) {
+			rows |= 1 << (i & 63)
+		}
+	}
+	return rows
+}
+
+// SameAt reports whether all rows are equal, with the arguments of DifferingAt. n is not limited.
+func (r Rows) SameAt(a, b []uint32, stride, n int) bool {
+	words := r.size / 4
+	if n == 0 {
+		return true
+	}
+	ours, theirs := a[:n*words], b[:(n-1)*stride+words]
+	if r.wide && (words == 3 || words == 4) {
+		return kernel.DifferingLanes(&ours[0], &theirs[0], words, stride, n) == 0
+	}
+	for i := range n {
+		if !slices.Equal(ours[i*words:][:words], theirs[i*stride:][:words]) {
+			return false
+		}
+	}
+	return true
+}
+
+// differing is Differing in plain Go. It has no unpredictable branch for the usual sizes.
+func (r Rows) differing(a, b []byte, n int) (rows uint64) {
 	switch size := r.size; size {
 	case 8:
 		for i := 0; len(a) >= 8 && len(b) >= 8; i, a, b = i+1, a[8:], b[8:] {
@@ -365,41 +484,6 @@ func (r Rows) Differing(a, b []byte, n int) (rows uint64) {
 	return rows
 }
 
-// DifferingLanes is Differing for lanes of 4 bytes.
-func (r Rows) DifferingLanes(a, b []uint32, n int) (rows uint64) {
-	return r.Differing(lanesMemory(a), lanesMemory(b), n)
-}
-
-// DifferingAt is DifferingLanes with rows of b that are stride lanes apart.
-func (r Rows) DifferingAt(a, b []uint32, stride, n int) (rows uint64) {
-	words := r.size / 4
-	if n == 0 {
-		return 0
-	}
-	a, b = a[:n*words], b[:(n-1)*stride+words]
-	switch words {
-	case 3:
-		for i := range n {
-			if *(*[3]uint32)(a[3*i:]) != *(*[3]uint32)(b[i*stride:]) {
-				rows |= 1 << (i & 63)
-			}
-		}
-	case 4:
-		for i := range n {
-			if *(*[4]uint32)(a[4*i:]) != *(*[4]uint32)(b[i*stride:]) {
-				rows |= 1 << (i & 63)
-			}
-		}
-	default:
-		for i := range n {
-			if !slices.Equal(a[i*words:][:words], b[i*stride:][:words]) {
-				rows |= 1 << (i & 63)
-			}
-		}
-	}
-	return rows
-}
-
 // CopyFloats decodes the lanes of exactly sent float32 fields from byte-aligned consecutive rows. It returns false if a
 // float is not finite or buf is too short.
 func CopyFloats(lanes []uint32, buf []byte) bool {
@@ -416,6 +500,24 @@ func CopyFloats(lanes []uint32, buf []byte) bool {
 		carries |= (v + exponentOne) ^ v
 	}
 	return carries>>31 == 0
+}
+
+// FloatRows is CopyFloats in a form that remembers whether the processor can copy 32 bytes at a time. Create it once
+// with NewFloatRows. The zero value gives the same results, more slowly.
+type FloatRows struct{ wide bool }
+
+// NewFloatRows queries the processor, which takes a microsecond or more.
+func NewFloatRows() FloatRows { return FloatRows{wide: kernel.Wide()} }
+
+// leastWide is the minimum number of lanes for the assembly, which copies eight at a time and the last eight together.
+const leastWide = 8
+
+// Copy is CopyFloats.
+func (f FloatRows) Copy(lanes []uint32, buf []byte) bool {
+	if !f.wide || len(lanes) < leastWide || len(buf) < 4*len(lanes) {
+		return CopyFloats(lanes, buf)
+	}
+	return kernel.CopyFloats(&lanes[0], &buf[0], uintptr(4*len(lanes)))
 }
 
 // QuickWords tells that eight-byte words have the byte order of the wire and need no alignment. Lanes may then be

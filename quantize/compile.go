@@ -224,7 +224,7 @@ func (c *compiler) finish() {
 	p := c.plan
 	p.floats, p.wide = true, kernel.Wide()
 	p.findRuns()
-	p.block, p.quats = p.newBlock(), p.newQuats()
+	p.block = p.newBlock()
 	p.floatRows = p.onlyFloatRows()
 	for _, l := range p.lanes[:p.fixed] {
 		p.bits += int(l.bits)

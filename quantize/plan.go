@@ -34,8 +34,7 @@ type Plan struct {
 	debug     bool // packing is off
 	wide      bool // the assembly is available
 	runs      []kernel.FixedRun
-	block     *kernel.FixedBlock  // set if the plan has only fixed floats, see SnapRows
-	quats     *kernel.QuatNumbers // set if the plan is one rotation, see SnapRows
+	block     *kernel.FixedBlock // set if the plan has only fixed floats, see SnapRows
 
 	extrapolator string // name of the extrapolation function
 	extrapolate  Extrapolation

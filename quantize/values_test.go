@@ -149,9 +149,7 @@ func TestSnapRowsIsRowByRow(t *testing.T) {
 		size, width := int(p.Size()), p.Lanes()
 		rapid.Check(t, func(t *rapid.T) { snapRows(t, p) })
 		require.Panics(t, func() { p.SnapRows(make([]byte, 24*size-1, 24*size), make([]uint32, 24*width), 24) })
-		lanes := make([]uint32, 24*width-1, 24*width)
-		require.Panics(t, func() { p.SnapRows(make([]byte, 24*size), lanes, 24) })
-		require.Equal(t, make([]uint32, 24*width-1), lanes, "nothing is written")
+		require.Panics(t, func() { p.SnapRows(make([]byte, 24*size), make([]uint32, 24*width-1, 24*width), 24) })
 		column, lanes := make([]byte, 100*size), make([]uint32, 100*width)
 		alloctest.Zero(t, 10, func() { p.SnapRows(column, lanes, 100) })
 	}
@@ -213,11 +211,12 @@ func TestDifferingAtIsComparing(t *testing.T) {
 func FuzzDifferingAt(f *testing.F) { rowtest.Fuzz(f, rapid.MakeFuzz(differingAt)) }
 
 func differingAt(t *rapid.T) {
-	words, n := rapid.IntRange(1, 6).Draw(t, "words"), rapid.IntRange(0, 64).Draw(t, "rows")
+	words, n := rapid.IntRange(1, 6).Draw(t, "words"), rapid.IntRange(0, 140).Draw(t, "rows")
 	stride := words + rapid.IntRange(0, 3).Draw(t, "gap")
 	a := make([]uint32, n*words)
 	b := make([]uint32, max(0, (n-1)*stride+words))
 	want, often := uint64(0), rapid.SampledFrom([]int{3, 300}).Draw(t, "how often")
+	same := true
 	for i := range n {
 		for k := range words {
 			a[i*words+k] = rapid.Uint32().Draw(t, "word")
@@ -226,7 +225,13 @@ func differingAt(t *rapid.T) {
 		if rapid.IntRange(0, often).Draw(t, "differs") == 0 {
 			b[i*stride+rapid.IntRange(0, words-1).Draw(t, "where")] ^= 1 << rapid.IntRange(0, 31).Draw(t, "bit")
 			want |= 1 << i
+			same = false
 		}
 	}
-	require.Equal(t, want, NewRows(4*words).DifferingAt(a, b, stride, n))
+	for _, rows := range []Rows{NewRows(4 * words), {size: 4 * words}} {
+		require.Equal(t, same, rows.SameAt(a, b, stride, n))
+		if n <= 64 {
+			require.Equal(t, want, rows.DifferingAt(a, b, stride, n))
+		}
+	}
 }

@@ -153,6 +153,7 @@ type ReadRow struct {
 type FixedRun struct {
 	Least, Most [4]float64 // the bounds
 	Scale       [4]float64 // steps per unit
+	Step        [4]float64 // units per step
 	Half        [4]float64 // 1/2, added before truncation
 	Mask        [4]uint32  // top bit set if the field exists
 	Fields      uint64     // number of fields
@@ -160,14 +161,6 @@ type FixedRun struct {
 
 // BlockFloats is the number of floats of a FixedBlock; it is a multiple of 1, 2, 3, 4 and 6 fields.
 const BlockFloats = 12
-
-// FixedBlock is the constants of consecutive rows of bounded float32 fields without gaps.
-type FixedBlock struct {
-	Least, Most [BlockFloats]float64 // the bounds
-	Scale       [BlockFloats]float64 // steps per unit
-	Step        [BlockFloats]float64 // units per step
-	Half        float64              // 1/2, added before truncation
-}
 
 // QuatBlock is the number of rotations that SnapQuats processes at a time.
 const QuatBlock = 8
@@ -178,13 +171,23 @@ func OddQuat(odd uint64) int {
 	return bit%4*2 + bit/4
 }
 
-// QuatNumbers has the constants of SnapQuats, repeated to fill a register.
+// FixedBlock is the constants of consecutive rows of bounded float32 fields without gaps.
+type FixedBlock struct {
+	Least, Most [BlockFloats]float64 // the bounds
+	Scale       [BlockFloats]float64 // steps per unit
+	Step        [BlockFloats]float64 // units per step
+	Half        float64              // 1/2, added before truncation
+}
+
+// QuatNumbers has the constants for quantising rotations and back, each repeated to fill a register.
 type QuatNumbers struct {
-	One        [4]float64 // 1
-	Scale, Mid [4]float64 // steps per unit; half of the largest lane value, plus 1/2
-	Last       [4]uint32  // 3
-	Step, Edge [4]float64 // units per step; maximum magnitude of a component that is not left out
-	Unit       float32    // 1
-	UnitSlack  float32    // how far a squared length may differ from 1
-	UnitNear   float32    // minimum distance of the largest component to all others
+	One         [4]float64 // 1
+	Slack, Less [4]float64 // how far a squared length may differ from 1, and its negative
+	Near        [4]float64 // minimum distance of the largest component to all others
+	Scale, Mid  [4]float64 // steps per unit; half of the largest lane value, plus 1/2
+	Last        [4]uint32  // 3
+	Step, Edge  [4]float64 // units per step; maximum magnitude of a component that is not left out
+	Unit        float32    // 1
+	UnitSlack   float32    // SnapQuats: less than Slack
+	UnitNear    float32    // SnapQuats: more than Near
 }

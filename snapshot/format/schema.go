@@ -23,7 +23,8 @@ type Schema struct {
 	Coarse  Mask            // rows that stand for other rows: bands and those of Older
 	Older   Mask            // rows that stand for a component in older builds
 
-	Codes Codes // prefix codes
+	Codes  Codes              // prefix codes
+	Floats quantize.FloatRows // copies rows of exact floats
 
 	plans   []*quantize.Plan
 	options []RowOptions
@@ -67,7 +68,7 @@ func NewSchemaWith(plans []*quantize.Plan, source delta.TableSource) (*Schema, e
 	if len(plans) > MaxRows {
 		panic(fmt.Sprintf("format: %d replicated components, at most %d are possible%s", len(plans), MaxRows, MoreRows))
 	}
-	s := &Schema{plans: plans}
+	s := &Schema{plans: plans, Floats: quantize.NewFloatRows()}
 	for _, p := range plans {
 		s.Words = append(s.Words, (p.Bits()+63)/64)
 		s.Widths = append(s.Widths, int32(p.Lanes()))
