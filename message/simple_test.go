@@ -138,7 +138,7 @@ func TestSimpleMessagesEqualPlainOnes(t *testing.T) {
 	}
 	rapid.Check(t, func(rt *rapid.T) {
 		config := Config{History: rapid.IntRange(0, 2).Draw(rt, "history"), Local: 50, Limits: Limits{
-			PerStage: rapid.IntRange(1, 60).Draw(rt, "per stage"), PerSender: rapid.IntRange(1, 100).Draw(rt, "per sender"),
+			PerStage: rapid.IntRange(1, 60).Draw(rt, "per stage"), PerSender: rapid.IntRange(1, 40).Draw(rt, "per sender"),
 			SenderBytes: rapid.IntRange(1, 2000).Draw(rt, "sender bytes"), Bytes: rapid.IntRange(100, 6000).Draw(rt, "bytes"),
 			Sources: rapid.IntRange(1, 4).Draw(rt, "sources"),
 		}}
@@ -212,4 +212,21 @@ func TestTypeOfFindsManyTypes(t *testing.T) {
 	of, none := TypeOf[note](&r)
 	require.Nil(t, of)
 	require.Nil(t, none)
+}
+
+// TestReplacedHandlerHandlesTheRest has a handler that replaces itself among messages of one type.
+func TestReplacedHandlerHandlesTheRest(t *testing.T) {
+	r := newRig(t, Config{})
+	var got []string
+	r.onOrder = func(_ *Context, m *order) {
+		got = append(got, fmt.Sprint("first ", m.Serial))
+		_, c := TypeOf[order](&r.registry)
+		r.SetCodec(r.order.ID(), c.With(func(_ *Context, m *order) { got = append(got, fmt.Sprint("second ", m.Serial)) }))
+	}
+	r.From(NewSource(1), 1, 0)
+	for serial := range uint64(3) {
+		require.NoError(t, r.push(tick.Update, serial))
+	}
+	require.Equal(t, 3, r.Drain(tick.Update))
+	require.Equal(t, []string{"first 0", "second 1", "second 2"}, got)
 }

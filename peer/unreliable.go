@@ -84,9 +84,6 @@ func (q *batches) open(ch wire.Channel, need int, before uint64) bool {
 	}
 	q.close()
 	q.running, q.channel, q.before, q.start = true, ch, before, len(q.buf)
-	if q.start == 0 {
-		clear(q.buf[:q.end]) // Brings the whole buffer into the cache at once: each message would wait for its own part.
-	}
 	return true
 }
 

@@ -26,7 +26,7 @@ func messages() []mutation {
 			"message/inbound.go", "if m.Stage.Valid() && len(body) <= maxPayload && in.handlesAtOnce(from, m) {", "if false {")),
 		testedIn(".", change("messages", "a server keeps the queue to a client that left", "TestNothingIsSentToAClientThatLeft",
 			"sessions.go", "\ts.queues[c.id%ClientID(len(s.queues))].queue = nil\n", "")),
-		testedIn("message", change("messages", "a handler that is replaced handles the rest of its messages", "TestSimpleMessagesEqualPlainOnes",
+		testedIn("message", change("messages", "a handler that is replaced handles the rest of its messages", "TestReplacedHandlerHandlesTheRest",
 			"message/simple.go", " && codecs == in.codecSets {", " && codecs >= 0 {")),
 		change("messages", "a packet that came before is read again", "TestNoDecodeNoAck",
 			"peer/received_packets.go", "if r.has(back) {\n\t\treturn 0, ErrDuplicate\n\t}", ""),
