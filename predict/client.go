@@ -11,37 +11,47 @@ import (
 
 // client is the simulation of a client.
 type client struct {
-	sim     *Simulation
+	*Simulation
 	end     *netcode.Client
 	group   *systems.ClientSystems
 	replica *netcode.Replica // The replica of the connection; another replica restarts the simulation.
-	rested  *rested          // The ticks in which entities rested, from the server's sections.
 
-	set       predictedSet
 	history   history
 	order     order
+	spans     []span // By slot.
+	spanned   int    // The order.version of spans; 0: spans are out of date.
 	structure structure
-	placed    ecs.ID // The id of component place.
-	locals    locals
-	screen    presentation
+	slots     []slot
+	marks     []mark         // By slot.
+	checked   []netcode.Tick // By slot: the newest compared tick. Separate from mark, since each arriving record reads it.
+	byIndex   []int32        // By network index: 1 + slot; 0: not predicted here.
+	placed    ecs.ID         // The id of component place.
+	used      int            // Slots in use.
+	unnamed   int            // Slots in use without a network id.
+	shows     bool           // A component has components.Smooth.
+	tolerant  bool           // A component has a Tolerance.
+	chosen    map[netcode.NetworkID]bool
+	untold    []chosen // Choices that were not yet sent to the server.
 
 	now     netcode.Tick // The tick of the world's predicted entities; None: nothing is predicted yet.
 	newest  netcode.Tick // The newest tick that was ever simulated: a later tick is a first run.
-	returns uint32       // Counts rollbacks.
-	made    []int        // Slots of the entities that the present step spawned.
+	ahead   netcode.Tick // No entity has a known or compared tick after this one.
+	begins  bool         // Some entity waits for its first state.
+	ended   uint64       // The count of despawns of the replica when follow last looked.
+	seen    [Window]seen // By tick modulo Window.
 	others  []int32      // Scratch: slots.
-
-	ahead    netcode.Tick // No entity has a known or compared tick after this one.
-	begins   bool         // Some entity waits for its first state.
-	dirty    bool         // The world differs from the history of tick now.
-	seen     [Window]seen // By tick modulo Window.
-	tolerant bool         // A component has a Tolerance.
-	inputsAs netcode.Tick // In a comparison: later ticks were simulated with other inputs than the server's; None: no tick was.
+	made    []int        // Slots of the entities that the present step spawned.
+	unlike  []uint64     // Scratch: a bit for each entity of a range.
+	locals  locals
+	leaving []leaving // Components that blend from the prediction back to the interpolated past.
+	rested  *rested   // The ticks in which entities rested, from the server's sections.
+	returns uint32    // Counts rollbacks.
+	dirty   bool      // The world differs from the history of tick now.
 }
 
 func newClient(s *Simulation, g *systems.ClientSystems) *client {
 	told, _ := netcode.ExtensionOf[*rested](g.Client)
-	c := &client{sim: s, rested: told, end: g.Client, group: g, set: predictedSet{chosen: map[netcode.NetworkID]bool{}}}
+	c := &client{Simulation: s, rested: told, end: g.Client, group: g, chosen: map[netcode.NetworkID]bool{}}
 	g.Apply.Adopt = c.adopt
 	return c
 }
@@ -50,21 +60,21 @@ func newClient(s *Simulation, g *systems.ClientSystems) *client {
 func (c *client) learn(w *ecs.World) {
 	h := &c.history
 	h.components = h.components[:0]
-	for _, r := range c.sim.all.rows {
+	for _, r := range c.all.rows {
 		n := component{predictedRow: r, id: ecs.TypeID(w, r.of), size: int(r.of.Size()), lanes: make([]uint32, r.plan.Lanes())}
 		n.plain, n.compare = r.plan.Plain(), quantize.NewRows(4*r.plan.Lanes())
 		n.rounds = !r.unrounded && !n.plain && r.plan.Lanes() > 0
 		n.packed = n.rounds && n.plan.Dense()
 		n.shown = newShown(w, c.end.Protocol(), &r)
-		c.screen.smooth, c.tolerant = c.screen.smooth || n.shown != nil, c.tolerant || r.tolerance > 0
+		c.shows, c.tolerant = c.shows || n.shown != nil, c.tolerant || r.tolerance > 0
 		h.components = append(h.components, n)
 	}
-	for i := range c.sim.all.local {
-		t := c.sim.all.local[i].of
+	for i := range c.all.local {
+		t := c.all.local[i].of
 		h.components = append(h.components, component{predictedRow: predictedRow{row: -1}, id: ecs.TypeID(w, t), size: int(t.Size())})
 	}
 	c.placed = ecs.ComponentID[place](w)
-	c.order = newOrder(w, h, c.placed, c.sim.tagged)
+	c.order = newOrder(w, h, c.placed, c.tagged)
 	h.columns = make([][]byte, len(h.components))
 	h.saved = make([][]byte, Window)
 	h.grow(16)
@@ -81,7 +91,7 @@ func (c *client) update() {
 	}
 	c.tellChosen()
 	at := c.end.Time()
-	target := min(at.Tick-netcode.Tick(c.sim.config.InputDelay), c.replica.NewestKnown()+Window-1)
+	target := min(at.Tick-netcode.Tick(c.config.InputDelay), c.replica.NewestKnown()+Window-1)
 	if target <= tick.None {
 		return
 	}
@@ -92,10 +102,10 @@ func (c *client) update() {
 	if target-c.now >= Window || c.now-target >= Window {
 		c.beginAgain(max(c.replica.NewestKnown(), target-Window/2))
 	}
-	if c.sim.all.askLocals != nil {
-		c.sim.all.askLocals(c)
+	if c.all.askLocals != nil {
+		c.all.askLocals(c)
 	}
-	if right := c.rollbackTick(); right > tick.None {
+	if right := c.compare(); right > tick.None {
 		c.rememberShown()
 		c.rollBack(right)
 	}
@@ -109,21 +119,21 @@ func (c *client) update() {
 func (c *client) restart() {
 	c.replica = c.end.Replica()
 	c.now, c.newest = tick.None, tick.None
-	for i := range c.set.slots {
-		if s := &c.set.slots[i]; s.used {
-			if s.id.IsZero() && c.sim.step.World.Alive(s.entity) {
-				c.sim.step.World.RemoveEntity(s.entity)
+	for i := range c.slots {
+		if s := &c.slots[i]; s.used {
+			if s.id.IsZero() && c.step.World.Alive(s.entity) {
+				c.step.World.RemoveEntity(s.entity)
 			}
 			c.free(i)
 		}
 	}
-	c.set.slots = c.set.slots[:0]
-	clear(c.set.byIndex)
+	c.slots, c.marks, c.checked = c.slots[:0], c.marks[:0], c.checked[:0]
+	clear(c.byIndex)
 	c.locals = locals{}
-	c.ahead, c.begins, c.set.despawns, c.seen = tick.None, false, 0, [Window]seen{}
-	clear(c.set.chosen)
-	c.set.untold = c.set.untold[:0]
-	c.screen.leaving = c.screen.leaving[:0]
+	c.ahead, c.begins, c.ended, c.seen = tick.None, false, 0, [Window]seen{}
+	clear(c.chosen)
+	c.untold = c.untold[:0]
+	c.leaving = c.leaving[:0]
 }
 
 // begin starts the history at a tick, with the world as it is.
@@ -134,11 +144,11 @@ func (c *client) begin(t netcode.Tick) {
 
 // beginAgain restarts the history of a client that fell behind. Each entity takes the server's newest state.
 func (c *client) beginAgain(t netcode.Tick) {
-	c.sim.stats.Restarts++
+	c.stats.Restarts++
 	c.begin(t)
-	for i := range c.set.slots {
-		if c.set.slots[i].used && !c.set.slots[i].id.IsZero() {
-			c.dropLocal(c.set.slots[i].entity)
+	for i := range c.slots {
+		if c.slots[i].used && !c.slots[i].id.IsZero() {
+			c.dropLocal(c.slots[i].entity)
 			c.take(i)
 			c.wantLocals(i)
 		}
@@ -147,26 +157,26 @@ func (c *client) beginAgain(t netcode.Tick) {
 
 // rollBack restores the predicted entities and the resources of an earlier tick.
 func (c *client) rollBack(t netcode.Tick) {
-	c.sim.stats.Rollbacks++
+	c.stats.Rollbacks++
 	c.returns++
 	h := &c.history
 	c.now, h.newest = t, t
-	c.order.look(c.sim.step.World, len(c.set.slots))
+	c.order.look(c.step.World, len(c.slots))
 	c.others = c.order.restore(h, t, c.others[:0])
-	if c.order.count < c.set.used {
-		for i := range c.set.slots {
-			if c.set.slots[i].used && !c.order.in[i] {
+	if c.order.count < c.used {
+		for i := range c.slots {
+			if c.slots[i].used && !c.order.in[i] {
 				c.others = append(c.others, int32(i))
 			}
 		}
 	}
 	for _, n := range c.others {
-		if e := c.set.slots[n].entity; c.sim.step.World.Alive(e) {
-			h.restore(&c.structure, c.sim.step.World, e, c.sim.tagged, t, int(n))
+		if e := c.slots[n].entity; c.step.World.Alive(e) {
+			h.restore(&c.structure, c.step.World, e, c.tagged, t, int(n))
 		}
 	}
 	saved := c.history.saved[t%Window]
-	for _, r := range c.sim.resources {
+	for _, r := range c.resources {
 		if len(saved) < 3 {
 			break // The resource was added after that tick.
 		}
@@ -180,8 +190,8 @@ func (c *client) rollBack(t netcode.Tick) {
 // frames.
 func (c *client) replay(to netcode.Tick) {
 	for n := 0; c.now < to; n++ {
-		if n == c.sim.config.MaxReplay {
-			c.sim.stats.Postponed++
+		if n == c.config.MaxReplay {
+			c.stats.Postponed++
 			return
 		}
 		c.advance()
@@ -192,7 +202,7 @@ func (c *client) replay(to netcode.Tick) {
 func (c *client) advance() {
 	t := c.now + 1
 	c.made = c.made[:0]
-	c.sim.run(t, t > c.newest)
+	c.run(t, t > c.newest)
 	c.now, c.newest = t, max(c.newest, t)
 	c.noteAdded()
 	c.dropNotRespawned(t)
@@ -203,19 +213,19 @@ func (c *client) advance() {
 	if t > c.ahead {
 		return
 	}
-	for i := range c.set.slots {
-		s := &c.set.slots[i]
+	for i := range c.slots {
+		s, m := &c.slots[i], &c.marks[i]
 		if !s.used || s.id.IsZero() {
 			continue
 		}
-		if s.compared != t {
-			if s.compared > t || s.known < t || !c.isKnown(s, t) {
+		if c.checked[i] != t {
+			if c.checked[i] > t || m.known < t || !c.isKnown(s, t) {
 				continue
 			}
-			s.begun, s.compared = true, t
+			m.begun, c.checked[i], c.spanned = true, t, 0
 		}
 		c.correct(i, t)
-		c.history.restore(&c.structure, c.sim.step.World, s.entity, c.sim.tagged, t, i)
+		c.history.restore(&c.structure, c.step.World, s.entity, c.tagged, t, i)
 	}
 }
 
@@ -224,13 +234,13 @@ func (c *client) keep(t netcode.Tick) {
 	h := &c.history
 	h.newest = t
 	h.oldest = max(h.oldest, t-Window+1)
-	c.order.look(c.sim.step.World, len(c.set.slots))
+	c.order.look(c.step.World, len(c.slots))
 	c.order.keep(h, t)
-	if c.order.count < c.set.used {
+	if c.order.count < c.used {
 		c.keepOthers(t)
 	}
 	saved := h.saved[t%Window][:0]
-	for _, r := range c.sim.resources {
+	for _, r := range c.resources {
 		from := len(saved)
 		saved = r.Save(append(saved, 0, 0, 0))
 		size := len(saved) - from - 3
@@ -241,12 +251,12 @@ func (c *client) keep(t netcode.Tick) {
 
 // keepOthers stores the entities that have a slot and are not in the simulation.
 func (c *client) keepOthers(t netcode.Tick) {
-	for i := range c.set.slots {
-		s := &c.set.slots[i]
+	for i := range c.slots {
+		s := &c.slots[i]
 		switch {
 		case !s.used || c.order.in[i]:
-		case c.sim.step.World.Alive(s.entity):
-			c.history.keep(c.sim.step.World, s.entity, c.sim.tagged, t, i)
+		case c.step.World.Alive(s.entity):
+			c.history.keep(c.step.World, s.entity, c.tagged, t, i)
 		default:
 			c.history.setMask(t, i, 0)
 		}

@@ -1,6 +1,7 @@
 package predict
 
 import (
+	"math/bits"
 	"slices"
 
 	"github.com/arche-netcode/netcode"
@@ -11,72 +12,56 @@ import (
 	"github.com/arche-netcode/netcode/tick"
 )
 
-// rollbackTick compares the newly known server state with the prediction and corrects the history. It returns the tick to roll
+// compare compares the newly known server state with the prediction and corrects the history. It returns the tick to roll
 // back to, None if nothing differs.
-func (c *client) rollbackTick() netcode.Tick {
-	c.inputsAs = earliest(c.correctedInputs(), c.guessedInputs())
-	return earliest(c.inputsAs, c.takeFirstStates(), c.compareRecords(), c.compareResting(), c.takeLocals(), c.takeWorld())
-}
-
-// earliest returns the earliest of some ticks, None without any.
-func earliest(ticks ...netcode.Tick) (first netcode.Tick) {
-	for _, t := range ticks {
-		if t != tick.None && (first == tick.None || t < first) {
-			first = t
+func (c *client) compare() (back netcode.Tick) {
+	earlier := func(t netcode.Tick) {
+		if back == tick.None || t < back {
+			back = t
 		}
 	}
-	return first
-}
-
-// correctedInputs returns the tick before the first one for which the server used another input of this client.
-func (c *client) correctedInputs() netcode.Tick {
-	t, ok := input.Corrected(c.end)
-	return c.inputsSince(t, ok, &c.sim.stats.Corrected)
-}
-
-// guessedInputs returns the tick before the first one for which an input of another player was guessed wrongly.
-func (c *client) guessedInputs() netcode.Tick {
-	t, ok := input.Guessed(c.end)
-	return c.inputsSince(t, ok, &c.sim.stats.Guessed)
-}
-
-// inputsSince counts a rollback to the tick before t, and returns that tick. It returns None if it is not stored.
-func (c *client) inputsSince(t netcode.Tick, ok bool, count *uint64) netcode.Tick {
-	if !ok || t > c.now || !c.history.holds(t-1) {
-		return tick.None
+	if t, ok := input.Corrected(c.end); ok && t <= c.now && c.history.holds(t-1) {
+		c.stats.Corrected++
+		earlier(t - 1)
 	}
-	*count++
-	return t - 1
+	if t, ok := input.Guessed(c.end); ok && t <= c.now && c.history.holds(t-1) {
+		c.stats.Guessed++
+		earlier(t - 1)
+	}
+	k := comparison{client: c, corrected: back, back: tick.None}
+	if c.begins {
+		c.beginNew(earlier)
+	}
+	k.records()
+	k.rests()
+	if known := k.takeLocals(); known > tick.None {
+		earlier(known)
+	}
+	if k.back > tick.None {
+		earlier(k.back)
+	}
+	if c.dirty {
+		c.dirty = false
+		earlier(c.now)
+	}
+	return back
 }
 
-// takeFirstStates takes the first states of newly predicted entities. It returns the earliest tick of one.
-func (c *client) takeFirstStates() (first netcode.Tick) {
-	if !c.begins {
-		return tick.None
-	}
+// beginNew takes the first states of newly predicted entities.
+func (c *client) beginNew(earlier func(netcode.Tick)) {
 	c.begins = false
-	for i := range c.set.slots {
-		s := &c.set.slots[i]
+	for i := range c.slots {
+		s, m := &c.slots[i], &c.marks[i]
 		switch {
-		case !s.used || s.id.IsZero() || s.begun:
-		case s.known <= c.now:
-			s.begun, s.compared = true, s.known
-			c.correct(i, s.known)
-			first = earliest(first, s.known)
+		case !s.used || s.id.IsZero() || m.begun:
+		case m.known <= c.now:
+			m.begun, c.checked[i], c.spanned = true, m.known, 0
+			c.correct(i, m.known)
+			earlier(m.known)
 		default:
 			c.begins = true // advance takes the state when the simulation reaches its tick.
 		}
 	}
-	return first
-}
-
-// takeWorld returns tick now if the world differs from its history.
-func (c *client) takeWorld() netcode.Tick {
-	if !c.dirty {
-		return tick.None
-	}
-	c.dirty = false
-	return c.now
 }
 
 // seen is the number of records of a tick that were compared.
@@ -85,153 +70,219 @@ type seen struct {
 	count int
 }
 
-// compareRecords compares the newly read records, the newest tick first: of each entity, only its newest record is compared. It
-// returns the earliest mispredicted tick.
-func (c *client) compareRecords() (first netcode.Tick) {
-	list := c.rested.read
+// comparison is one comparison of the server's state with the prediction.
+type comparison struct {
+	*client
+	corrected netcode.Tick // Later ticks were simulated with other inputs than the server's; None: no tick was.
+	back      netcode.Tick // The tick to roll back to; None: no rollback.
+}
+
+// records compares the newly read records, the newest tick first: of each entity, only its newest record is compared.
+func (k *comparison) records() {
+	k.findSpans()
+	list := k.rested.read
 	slices.SortFunc(list, func(a, b netcode.Tick) int { return int(b - a) })
 	for _, t := range list {
-		s := &c.seen[t%Window]
+		s := &k.seen[t%Window]
 		if s.tick != t {
 			if t < s.tick {
 				continue
 			}
 			*s = seen{tick: t}
 		}
-		records := c.replica.Records(t)
+		records := k.replica.Records(t)
 		for n := records.Len(); s.count < n; {
 			e := records.Range(s.count)
 			s.count += int(e.Count)
-			first = earliest(first, c.compareRange(&e))
+			k.several(&e)
 		}
 	}
-	c.rested.read = list[:0]
-	return first
+	k.rested.read = list[:0]
 }
 
-// compareRange compares records of entities with consecutive indexes. It returns the tick of the records if one was mispredicted.
-func (c *client) compareRange(e *replica.EntityRange) (wrong netcode.Tick) {
-	inColumns := !plain.On && c.history.holds(e.Tick) && !e.Mask.Overlaps(c.replica.Schema().Coarse)
-	truth, count := c.serverMask(e.Mask), 0
-	for n, most := 0, min(int(e.Count), len(c.set.byIndex)-int(e.Index)); n < most; n += max(count, 1) {
-		slot := int(c.set.byIndex[int(e.Index)+n]) - 1
-		if count = 0; slot < 0 || c.set.slots[slot].id.Generation != e.Generation {
-			continue
+// several compares records of entities with consecutive indexes.
+func (k *comparison) several(e *replica.EntityRange) {
+	truth := k.serverMask(e.Mask)
+	for n := 0; n < int(e.Count); {
+		index := int(e.Index) + n
+		if index >= len(k.byIndex) {
+			return
 		}
-		if inColumns {
-			count = c.alike(e, n, slot, truth)
-		}
-		if count > 0 {
-			wrong = max(wrong, c.compareColumns(e, n, slot, count))
-		} else {
-			wrong = max(wrong, c.compareEntity(slot, e.Tick))
+		slot := int(k.byIndex[index]) - 1
+		switch {
+		case slot < 0 || k.marks[slot].generation != e.Generation || !k.marks[slot].begun:
+			n++
+		case e.Tick > k.now:
+			k.know(slot, max(k.marks[slot].known, e.Tick))
+			n++
+		case !k.history.holds(e.Tick) || k.traces != nil || e.Mask.Overlaps(k.replica.Schema().Coarse):
+			k.one(slot, e.Tick)
+			n++
+		default:
+			if count := k.together(e, n, slot, truth); count > 0 {
+				k.columns(e, n, slot, count)
+				n += count
+			} else {
+				k.one(slot, e.Tick)
+				n++
+			}
 		}
 	}
-	return wrong
 }
 
-// alike counts the entities, from the n-th of the range on, that compareColumns can compare at once, at most 64: their slots are
-// consecutive, they have the components of the records, and they were not compared in that tick.
-func (c *client) alike(e *replica.EntityRange, n, slot int, truth uint64) (count int) {
-	most := min(int(e.Count)-n, len(c.set.byIndex)-int(e.Index)-n, len(c.set.slots)-slot, 64)
-	numbers, slots := c.set.byIndex[int(e.Index)+n:][:most], c.set.slots[slot:][:most]
-	masks, sent := c.history.masksOf(e.Tick, slot, most), c.sentBits()
+// span is a range of entities, from a slot on. Their slots and network indexes are consecutive, and they are adjacent in
+// one table.
+type span struct {
+	count int32  // 0: the entity is not compared.
+	mask  uint64 // Their components, as a mask of the history.
+}
+
+// findSpans rebuilds the spans if the order or the entities changed.
+func (c *client) findSpans() {
+	for len(c.spans) < len(c.slots) {
+		c.spans = append(c.spans, span{})
+	}
+	if c.spanned == c.order.version {
+		return
+	}
+	c.spanned = c.order.version
+	clear(c.spans)
+	for i := range c.order.list {
+		p := &c.order.parts[i]
+		for _, r := range p.runs {
+			for n := r.slot + r.count - 1; n >= r.slot; n-- {
+				m, s := &c.marks[n], &c.spans[n]
+				if !m.begun || c.slots[n].id.IsZero() {
+					continue
+				}
+				*s = span{1, p.mask}
+				if n+1 < r.slot+r.count && c.slots[n+1].id.Index == c.slots[n].id.Index+1 && c.marks[n+1].generation == m.generation {
+					s.count += c.spans[n+1].count
+				}
+			}
+		}
+	}
+}
+
+// together counts the entities, from the n-th of the range on, that columns can compare at once. Their slots are
+// consecutive and they have the components of the records. It marks them as compared.
+func (k *comparison) together(e *replica.EntityRange, n, slot int, truth uint64) (count int) {
+	most := min(int(e.Count)-n, len(k.byIndex)-int(e.Index)-n, len(k.slots)-slot)
+	numbers, marks, checked := k.byIndex[int(e.Index)+n:][:most], k.marks[slot:][:most], k.checked[slot:][:most]
+	masks, travels := k.history.masksOf(e.Tick, slot, most), k.travels()
+	if s := k.spans[slot]; s.mask&travels == truth && k.history.arranged[e.Tick%Window] == k.spanned && !plain.On {
+		for checked = checked[:min(most, int(s.count))]; count < len(checked) && checked[count] < e.Tick; count++ { // findSpans has checked the other conditions.
+			checked[count] = e.Tick
+		}
+		return count
+	}
 	for count < most {
-		s := &slots[count]
-		if int(numbers[count]) != slot+count+1 || s.id.Generation != e.Generation || !s.begun || s.compared >= e.Tick || masks[count]&sent != truth {
+		m := &marks[count]
+		if int(numbers[count]) != slot+count+1 || m.generation != e.Generation || !m.begun || checked[count] >= e.Tick || masks[count]&travels != truth {
 			break
 		}
+		checked[count] = e.Tick
 		count++
 	}
 	return count
 }
 
-// compareColumns is the fast path of compareEntity, for count entities with consecutive slots: it compares their records component
-// by component. Where a difference must be described, compareEntity follows for each entity that differs.
-func (c *client) compareColumns(e *replica.EntityRange, n, slot, count int) netcode.Tick {
-	lanes, width := c.replica.Lanes(e.Tick)[int(e.First)+n*int(e.Width):], int(e.Width)
-	differ := uint64(0)
-	for k := range c.history.components {
-		if p := &c.history.components[k]; p.row >= 0 && e.Mask.Has(p.row) && len(p.lanes) > 0 {
-			first, _ := c.replica.Place(e.Mask, p.row)
-			differ |= c.history.differing(e.Tick, slot, count, k, lanes[first:], width)
-		}
-	}
-	describe, wrong := c.tolerant || len(c.sim.mispredicted) > 0 || c.sim.all.explain != nil, tick.None
-	c.ahead = max(c.ahead, e.Tick)
-	for i := range count {
-		s := &c.set.slots[slot+i]
-		if differ>>i&1 != 0 && describe {
-			wrong = max(wrong, c.compareEntity(slot+i, e.Tick))
+// columns compares count entities with consecutive slots with their records, component by component.
+func (k *comparison) columns(e *replica.EntityRange, n, slot, count int) {
+	lanes, width := k.replica.Lanes(e.Tick)[e.First:], int(e.Width)
+	k.unlike = append(k.unlike[:0], make([]uint64, (count+63)/64)...)
+	for i := range k.history.components {
+		p := &k.history.components[i]
+		if p.row < 0 || !e.Mask.Has(p.row) || len(p.lanes) == 0 {
 			continue
 		}
-		if s.known, s.compared = max(s.known, e.Tick), e.Tick; differ>>i&1 != 0 {
-			wrong = e.Tick
-			c.reportMisprediction(slot+i, Misprediction{Tick: e.Tick}, tick.None)
+		first, _ := k.replica.Place(e.Mask, p.row)
+		theirs := lanes[n*width+first:]
+		if k.history.same(e.Tick, slot, count, i, theirs, width) {
+			continue
+		}
+		for set := range k.unlike {
+			from := 64 * set
+			k.unlike[set] |= k.history.unlike(e.Tick, slot+from, min(64, count-from), i, theirs[from*width:], width)
 		}
 	}
-	for k := range c.history.components {
-		if p := &c.history.components[k]; !describe && differ != 0 && p.row >= 0 && e.Mask.Has(p.row) && len(p.lanes) > 0 {
-			first, _ := c.replica.Place(e.Mask, p.row)
-			c.history.write(e.Tick, slot, differ, k, lanes[first:], width)
+	wrong := false
+	for set, unlike := range k.unlike {
+		for ; unlike != 0; unlike &= unlike - 1 {
+			wrong = k.mispredicts(slot+64*set+bits.TrailingZeros64(unlike), e.Tick, tick.None, true) || wrong
 		}
 	}
-	return wrong
+	if wrong {
+		k.correctAll(e, n, slot, count)
+	}
 }
 
-// compareEntity compares an entity with the server's state of a tick. It returns the tick if the prediction was wrong, else None.
-func (c *client) compareEntity(n int, t netcode.Tick) netcode.Tick {
-	s := &c.set.slots[n]
-	if t <= s.compared || !s.begun {
-		return tick.None
+// correctAll writes the records of count entities with consecutive slots into the history.
+func (k *comparison) correctAll(e *replica.EntityRange, n, slot, count int) {
+	lanes, width := k.replica.Lanes(e.Tick)[e.First:], int(e.Width)
+	for i := range k.history.components {
+		p := &k.history.components[i]
+		if p.row < 0 || !e.Mask.Has(p.row) || len(p.lanes) == 0 {
+			continue
+		}
+		first, _ := k.replica.Place(e.Mask, p.row)
+		k.history.correct(e.Tick, slot, count, i, lanes[n*width+first:], width)
 	}
-	c.know(n, max(s.known, t))
-	if t > c.now || !c.history.holds(t) {
-		return tick.None
-	}
-	before := s.compared
-	s.compared = t
-	state, there := c.replica.AsOf(s.id, t)
-	if !there {
-		return tick.None
-	}
-	d, differs := c.differs(n, t, &state)
-	if !differs {
-		return tick.None
-	}
-	c.reportMisprediction(n, d, before)
-	c.write(n, t, &state)
-	return t
 }
 
-// reportMisprediction counts a misprediction and tells the game. before is the tick that was compared before. A difference in a
-// tick with other inputs than the server's is expected, and not reported.
-func (c *client) reportMisprediction(n int, d Misprediction, before netcode.Tick) {
-	if c.inputsAs != tick.None && d.Tick > c.inputsAs {
+// one compares an entity with the server's state of a tick.
+func (k *comparison) one(n int, t netcode.Tick) {
+	m := &k.marks[n]
+	if t <= k.checked[n] || !m.begun {
 		return
 	}
-	c.sim.stats.Mispredictions++
-	if c.set.slots[n].asked+Window < c.now {
-		c.wantLocals(n)
+	k.know(n, max(m.known, t))
+	if t > k.now || !k.history.holds(t) {
+		return
 	}
-	for _, f := range c.sim.mispredicted {
-		c.end.Contain("OnMisprediction", func() { f(d) })
-	}
-	if c.sim.all.explain != nil {
-		c.sim.all.explain(c, d, before)
+	before := k.checked[n]
+	k.checked[n] = t
+	if k.mispredicts(n, t, before, false) {
+		k.correct(n, t)
 	}
 }
 
-// compareResting compares the resting entities that the server reported since the last comparison. It returns the earliest
-// mispredicted tick.
-func (c *client) compareResting() (first netcode.Tick) {
-	for _, index := range c.rested.news {
-		if int(index) < len(c.set.byIndex) && c.set.byIndex[index] > 0 {
-			first = earliest(first, c.compareEntity(int(c.set.byIndex[index])-1, c.rested.of(index)))
+// mispredicts reports whether the server's state of an entity in a tick differs from the prediction. If so, it counts and
+// reports the misprediction and notes the tick for the rollback. known means that some lanes are known to differ.
+func (k *comparison) mispredicts(n int, t, before netcode.Tick, known bool) bool {
+	var d Misprediction
+	if k.tolerant || len(k.mispredicted) > 0 || len(k.explained) > 0 || !known {
+		differs := false
+		if d, differs = k.differs(n, t); !differs {
+			return false
 		}
 	}
-	c.rested.news = c.rested.news[:0]
-	return first
+	if k.corrected == tick.None || t <= k.corrected { // For later ticks the inputs differ, so that a difference is expected.
+		k.stats.Mispredictions++
+		if k.slots[n].asked+Window < k.now {
+			k.wantLocals(n)
+		}
+		k.tell(d)
+		if k.all.explain != nil {
+			k.all.explain(k.client, d, before)
+		}
+	}
+	if k.back == tick.None || t < k.back {
+		k.back = t
+	}
+	return true
+}
+
+// rests compares the resting entities that the server reported since the last comparison.
+func (k *comparison) rests() {
+	for _, index := range k.rested.news {
+		if int(index) < len(k.byIndex) && k.byIndex[index] > 0 {
+			if n := int(k.byIndex[index]) - 1; k.rested.of(index) > k.checked[n] {
+				k.one(n, k.rested.of(index))
+			}
+		}
+	}
+	k.rested.news = k.rested.news[:0]
 }
 
 // knownOf returns the newest tick with a known server state of an entity: its newest record, or a tick in which the
@@ -268,24 +319,29 @@ func (c *client) serverMask(rows snapshot.Mask) (mask uint64) {
 	return mask
 }
 
-// sentBits returns the bits of a mask that the server's state also has: alive and the predicted components.
-func (c *client) sentBits() (mask uint64) {
-	return alive | 1<<len(c.sim.all.rows) - 1
+// travels returns the bits of a mask that the server's state also has: alive and the predicted components.
+func (c *client) travels() (mask uint64) {
+	return alive | 1<<len(c.all.rows) - 1
 }
 
 // differs compares an entity in a tick with the server's state and returns the first difference.
-func (c *client) differs(n int, t netcode.Tick, state *replica.Version) (m Misprediction, differs bool) {
-	mask, truth := c.history.mask(t, n)&c.sentBits(), c.serverMask(state.Mask)
+func (c *client) differs(n int, t netcode.Tick) (m Misprediction, differs bool) {
+	s := &c.slots[n]
+	m = Misprediction{Tick: t, Entity: s.entity, ID: s.id, Owner: c.step.Owner(s.entity)}
+	from, there := c.replica.AsOf(s.id, t)
+	if !there {
+		return m, false
+	}
+	mask, truth := c.history.mask(t, n)&c.travels(), c.serverMask(from.Mask)
 	if mask != truth {
-		return c.structureDiffers(c.mispredictionOf(n, t), mask, truth), true
+		return c.structureDiffers(m, mask, truth), true
 	}
 	for k := range c.history.components {
 		p := &c.history.components[k]
 		if p.row < 0 || mask>>k&1 == 0 || p.plan.Lanes() == 0 {
 			continue
 		}
-		if d, deviates := p.plan.Deviates(c.history.lanesOf(t, n, k), state.Row(p.row), p.tolerance); deviates {
-			m = c.mispredictionOf(n, t)
+		if d, deviates := p.plan.Deviates(c.history.lanesOf(t, n, k), from.Row(p.row), p.tolerance); deviates {
 			m.Component, m.Field, m.Predicted, m.True = p.plan.Name(), d.Field, d.From, d.To
 			return m, true
 		}
@@ -293,16 +349,10 @@ func (c *client) differs(n int, t netcode.Tick, state *replica.Version) (m Mispr
 	return m, false
 }
 
-// mispredictionOf returns a misprediction of an entity without the difference.
-func (c *client) mispredictionOf(n int, t netcode.Tick) Misprediction {
-	s := &c.set.slots[n]
-	return Misprediction{Tick: t, Entity: s.entity, ID: s.id, Owner: c.sim.step.Owner(s.entity)}
-}
-
 // structureDiffers describes a component, or an entity, that exists on one side only.
 func (c *client) structureDiffers(m Misprediction, mask, truth uint64) Misprediction {
 	m.Predicted, m.True = float64(mask>>63), float64(truth>>63)
-	for k := range c.sim.all.rows {
+	for k := range c.all.rows {
 		if (mask^truth)&alive == 0 && (mask^truth)>>k&1 != 0 {
 			m.Component = c.history.components[k].plan.Name()
 			m.True, m.Predicted = float64(truth>>k&1), float64(mask>>k&1)
@@ -312,28 +362,31 @@ func (c *client) structureDiffers(m Misprediction, mask, truth uint64) Mispredic
 	return m
 }
 
-// correct writes the server's state of an entity as of a tick into the history of that tick. If the first state is of a later
-// tick, it writes that one.
-func (c *client) correct(n int, t netcode.Tick) {
-	id := c.set.slots[n].id
-	state, there := c.replica.AsOf(id, t)
-	if newest, _ := c.replica.Latest(id); !there && newest > t {
-		state, there = c.replica.AsOf(id, newest)
-	}
-	if there {
-		c.write(n, t, &state)
+// tell calls the functions of OnMisprediction.
+func (c *client) tell(m Misprediction) {
+	for _, f := range c.mispredicted {
+		c.end.Contain("OnMisprediction", func() { f(m) })
 	}
 }
 
-// write writes the server's state of an entity into the history of a tick. Local components stay as they were.
-func (c *client) write(n int, t netcode.Tick, state *replica.Version) {
-	s, w := &c.set.slots[n], c.sim.step.World
-	had := c.history.mask(t, n)
-	local := had &^ c.sentBits()
-	if had&alive == 0 { // No local components are stored for t: take the present ones.
-		local = c.history.maskOf(w, s.entity, c.sim.tagged) &^ c.sentBits()
+// correct writes the server's state of an entity into the history of a tick. Local components stay as they were.
+func (c *client) correct(n int, t netcode.Tick) {
+	s, w := &c.slots[n], c.step.World
+	from, there := c.replica.AsOf(s.id, t)
+	if !there {
+		if newest, _ := c.replica.Latest(s.id); newest > t { // The state came later than t; the history begins with it.
+			from, there = c.replica.AsOf(s.id, newest)
+		}
+		if !there {
+			return
+		}
 	}
-	now := c.serverMask(state.Mask) | local
+	had := c.history.mask(t, n)
+	local := had &^ c.travels()
+	if had&alive == 0 { // No local components are stored for t: take the present ones.
+		local = c.history.maskOf(w, s.entity, c.tagged) &^ c.travels()
+	}
+	now := c.serverMask(from.Mask) | local
 	c.history.setMask(t, n, now)
 	for k := range c.history.components {
 		p := &c.history.components[k]
@@ -342,7 +395,7 @@ func (c *client) write(n int, t netcode.Tick, state *replica.Version) {
 		}
 		to := c.history.bytes(t, n, k)
 		if p.keepsLanes() {
-			copy(wordsOf(to), state.Row(p.row))
+			copy(wordsOf(to), from.Row(p.row))
 			continue
 		}
 		if had>>k&1 == 0 {
@@ -352,7 +405,7 @@ func (c *client) write(n int, t netcode.Tick, state *replica.Version) {
 			}
 		}
 		if p.row >= 0 && p.plan.Lanes() > 0 {
-			p.plan.Dequantise(state.Row(p.row), pointerTo(to))
+			p.plan.Dequantise(from.Row(p.row), pointerTo(to))
 		}
 	}
 }

@@ -34,8 +34,8 @@
 //   - simulation.go: Simulate, Config, Stats, hooks, the list of systems
 //   - step.go: Step, the argument of a system: inputs, random numbers
 //   - server.go: the steps of a server, rounding, the lists of predicted entities
-//   - client.go: client.update, a client's frame: rollbackTick, rollBack, replay, and keep after each step
-//   - compare.go: client.rollbackTick: compares the server's state with the prediction
+//   - client.go: client.update, a client's frame: compare, rollBack, replay, and keep after each step
+//   - compare.go: compares the server's state with the prediction
 //   - predicted.go: chooses the predicted entities of a client, one slot for each
 //   - history.go: the components of the last ticks
 //   - order.go: predicted entities in their memory order in the world
@@ -44,7 +44,7 @@
 //   - effect.go: sounds and particles, played once each
 //   - local.go: local components that a client requests from the server
 //   - bands.go: Exact, entities without distance bands
-//   - rest.go: resting entities, for which the server sends no records (compareResting)
+//   - rest.go: resting entities, for which the server sends no records
 //   - show.go: writes components.Smooth of predicted entities, blends corrections
 //   - explain.go: finds the system that made the first difference
 //   - report.go: sends a client's mispredictions to the server

@@ -200,8 +200,8 @@ func answerTrace(ctx *netcode.Context, q *askTrace, a *traceAnswer) error {
 
 // explain asks the server about a misprediction. checked is the newest tick that was compared before and was equal.
 func (c *client) explain(m Misprediction, checked netcode.Tick) {
-	t := c.sim.traces
-	if t == nil || len(c.sim.explained) == 0 || t.waiting == explainAtMost {
+	t := c.traces
+	if t == nil || len(c.explained) == 0 || t.waiting == explainAtMost {
 		return
 	}
 	from := max(checked+1, m.Tick-netcode.Tick(explainSums/t.each)+1, 1)
@@ -216,7 +216,7 @@ func (c *client) explain(m Misprediction, checked netcode.Tick) {
 		if err == nil && int(a.Each) == t.each-1 {
 			e.First, e.System = c.firstSystem(from, mine, a)
 		}
-		for _, f := range c.sim.explained {
+		for _, f := range c.explained {
 			c.end.Contain("OnExplanation", func() { f(e) })
 		}
 	})
@@ -227,7 +227,7 @@ func (c *client) explain(m Misprediction, checked netcode.Tick) {
 
 // firstSystem returns the tick and the system of the first difference.
 func (c *client) firstSystem(from netcode.Tick, mine [][]uint32, a *traceAnswer) (netcode.Tick, string) {
-	each := c.sim.traces.each
+	each := c.traces.each
 	for i, own := range mine {
 		if (i+1)*each > explainSums {
 			break
@@ -243,7 +243,7 @@ func (c *client) firstSystem(from netcode.Tick, mine [][]uint32, a *traceAnswer)
 			case system == 0:
 				return from + netcode.Tick(i), Outside
 			default:
-				return from + netcode.Tick(i), fmt.Sprintf("system %d, %s", system-1, nameOf(c.sim.systems[system-1]))
+				return from + netcode.Tick(i), fmt.Sprintf("system %d, %s", system-1, nameOf(c.systems[system-1]))
 			}
 		}
 	}

@@ -26,6 +26,3 @@ func GoBack(s *Simulation, ticks netcode.Tick) {
 		c.advance()
 	}
 }
-
-// Unlisten removes the functions of OnMisprediction.
-func Unlisten(s *Simulation) { s.mispredicted = nil }

@@ -49,7 +49,7 @@ func TestTheBytesOfLocalState(t *testing.T) {
 	require.Equal(t, "010700000002000000", write(&q))
 	row, v := newLocalRow[cooldown](), cooldown{9}
 	w := wire.NewWriter(make([]byte, 8))
-	row.write(&w, rowsAt[byte]((*byte)(unsafe.Pointer(&v)), 4))
+	row.write(&w, bytesAt((*byte)(unsafe.Pointer(&v)), 4))
 	a := localsAnswer{Tick: 300, Data: append([]byte{1, 1}, w.Written()...)}
 	require.Equal(t, "2c0106010109000000", write(&a))
 	require.Equal(t, "{Ticks:i32}", row.text)
@@ -91,7 +91,7 @@ func FuzzHearLocals(f *testing.F) {
 	f.Add([]byte{0, 1, 2})
 	f.Fuzz(func(t *testing.T, data []byte) {
 		all := &predictions{local: []localRow{newLocalRow[one](), newLocalRow[two]()}}
-		c := &client{sim: &Simulation{all: all}}
+		c := &client{Simulation: &Simulation{all: all}}
 		asked := []netcode.NetworkID{{Index: 1, Generation: 1}, {Index: 2, Generation: 1}}
 		c.hearLocals(asked, &localsAnswer{Tick: 5, Data: data})
 		h := &c.history

@@ -1,7 +1,6 @@
 package predict
 
 import (
-	"math/bits"
 	"slices"
 
 	"github.com/mlange-42/arche/ecs"
@@ -35,6 +34,7 @@ type history struct {
 	components []component
 	slots      int          // The capacity in entities.
 	masks      []uint64     // By tick modulo Window, then slot.
+	arranged   [Window]int  // By tick modulo Window: the order.version that set all masks; 0: none did.
 	columns    [][]byte     // By component: by tick modulo Window, then slot.
 	scratch    []uint32     // Scratch: lanes.
 	saved      [][]byte     // By tick modulo Window: the resources.
@@ -69,7 +69,9 @@ func (h *history) mask(t netcode.Tick, slot int) uint64 {
 
 // setMask sets the components of an entity in a tick.
 func (h *history) setMask(t netcode.Tick, slot int, mask uint64) {
-	h.masks[int(t%Window)*h.slots+slot] = mask
+	if at := &h.masks[int(t%Window)*h.slots+slot]; *at != mask {
+		*at, h.arranged[t%Window] = mask, 0
+	}
 }
 
 // masksOf returns the masks of count consecutive slots.
@@ -157,29 +159,41 @@ func (h *history) restoreColumn(to []byte, t netcode.Tick, slot, k int) {
 	}
 }
 
-// differing compares component k of up to 64 consecutive slots with the server's lanes, which are stride lanes apart. It returns a
-// bit for each entity that differs.
-func (h *history) differing(t netcode.Tick, slot, count, k int, theirs []uint32, stride int) (differ uint64) {
+// same reports whether the lanes of a component equal the server's for count consecutive slots. It is false where no
+// lanes are stored.
+func (h *history) same(t netcode.Tick, slot, count, k int, theirs []uint32, stride int) bool {
+	c := &h.components[k]
+	return c.keepsLanes() && c.compare.SameAt(wordsOf(h.column(t, slot, count, k)), theirs, stride, count)
+}
+
+// unlike compares a component of up to 64 consecutive slots with the server's lanes, which are stride lanes apart. It
+// returns a bit for each entity that differs.
+func (h *history) unlike(t netcode.Tick, slot, count, k int, theirs []uint32, stride int) (set uint64) {
 	c := &h.components[k]
 	if c.keepsLanes() {
 		return c.compare.DifferingAt(wordsOf(h.column(t, slot, count, k)), theirs, stride, count)
 	}
 	for i := range count {
 		if !slices.Equal(h.lanesOf(t, slot+i, k), theirs[i*stride:][:len(c.lanes)]) {
-			differ |= 1 << i
+			set |= 1 << i
 		}
 	}
-	return differ
+	return set
 }
 
-// write writes the server's lanes of component k into the slots of a set of bits, from a slot on.
-func (h *history) write(t netcode.Tick, slot int, set uint64, k int, theirs []uint32, stride int) {
-	for c := &h.components[k]; set != 0; set &= set - 1 {
-		i := bits.TrailingZeros64(set)
-		if lanes, to := theirs[i*stride:][:len(c.lanes)], h.bytes(t, slot+i, k); c.keepsLanes() {
-			copy(wordsOf(to), lanes)
-		} else {
-			c.plan.Dequantise(lanes, pointerTo(to))
+// correct writes the server's lanes of a component into count consecutive slots.
+func (h *history) correct(t netcode.Tick, slot, count, k int, theirs []uint32, stride int) {
+	c, to := &h.components[k], h.column(t, slot, count, k)
+	width := len(c.lanes)
+	if c.keepsLanes() {
+		for i, ours := 0, wordsOf(to); i < count; i++ {
+			copy(ours[i*width:][:width], theirs[i*stride:])
+		}
+		return
+	}
+	if !c.plan.DequantiseRows(to, theirs, stride, count) {
+		for i := range count {
+			c.plan.Dequantise(theirs[i*stride:][:width], pointerTo(h.bytes(t, slot+i, k)))
 		}
 	}
 }

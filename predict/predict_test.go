@@ -85,6 +85,22 @@ func TestEachMispredictionIsRepaired(t *testing.T) {
 	g.heal()
 }
 
+func TestTheSameSeedIsTheSameGame(t *testing.T) {
+	play := func() []predict.Stats {
+		g := newGame(t, transport.Link{Delay: 60 * time.Millisecond, Jitter: 20 * time.Millisecond, Loss: .3}, 9, 3, predict.Config{})
+		var all []predict.Stats
+		for _, p := range g.players {
+			p.act = wander
+		}
+		g.run(20 * rate)
+		for _, p := range g.players {
+			all = append(all, p.sim.Stats())
+		}
+		return all
+	}
+	require.Equal(t, play(), play())
+}
+
 // A client that hangs, or is slow, replays a bounded number of ticks and ends with the server's state.
 func TestStallsAreBounded(t *testing.T) {
 	g := newGame(t, transport.Link{Delay: 50 * time.Millisecond}, 7, 2, predict.Config{MaxReplay: 8})

@@ -13,12 +13,8 @@ import (
 
 // slot is the state of one predicted entity.
 type slot struct {
-	id       netcode.NetworkID // Zero: spawned here, and not yet matched with an entity of the server.
-	compared netcode.Tick      // The newest tick whose server state was compared.
-	known    netcode.Tick      // The newest tick with a known server state.
-	begun    bool              // It has a first state: the server's, or the state of its spawn here.
-	used     bool
-
+	used    bool
+	id      netcode.NetworkID // Zero: spawned here, and not yet matched with an entity of the server.
 	entity  ecs.Entity
 	origin  components.SpawnOf
 	spawned netcode.Tick // The tick of the step that spawned it; None: spawned by the server.
@@ -30,15 +26,12 @@ type slot struct {
 	show    correction
 }
 
-// predictedSet has the predicted entities of a client.
-type predictedSet struct {
-	slots    []slot
-	byIndex  []int32 // By network index: 1 + slot; 0: not predicted here.
-	used     int     // Slots in use.
-	unnamed  int     // Slots in use without a network id.
-	despawns uint64  // The count of despawns of the replica when follow last looked.
-	chosen   map[netcode.NetworkID]bool
-	untold   []chosen // Choices that were not yet sent to the server.
+// mark is the progress of comparison of one entity. It is separate from slot and small, since each arriving record reads
+// it.
+type mark struct {
+	known      netcode.Tick // The newest tick with a known server state.
+	generation uint32       // The generation of the network id.
+	begun      bool         // The entity has a first state: the server's, or the state of its spawn here.
 }
 
 // Predict sets whether this client predicts an entity, whoever owns it. A client's game calls it for an entity that its
@@ -47,11 +40,11 @@ func (s *Simulation) Predict(entity netcode.NetworkID, on bool) {
 	if s.client == nil {
 		return
 	}
-	if was, is := s.client.set.chosen[entity]; is && was == on {
+	if was, is := s.client.chosen[entity]; is && was == on {
 		return
 	}
-	s.client.set.chosen[entity] = on
-	s.client.set.untold = append(s.client.set.untold, chosen{entity, on})
+	s.client.chosen[entity] = on
+	s.client.untold = append(s.client.untold, chosen{entity, on})
 	s.client.decide(entity)
 }
 
@@ -62,25 +55,25 @@ func (s *Simulation) Predicts(entity netcode.NetworkID) bool {
 
 // tellChosen sends new choices to the server, until one cannot be sent.
 func (c *client) tellChosen() {
-	for len(c.set.untold) > 0 && netcode.Send(c.end, netcode.ToServer(), &c.set.untold[0]) == nil {
-		c.set.untold = slices.Delete(c.set.untold, 0, 1)
+	for len(c.untold) > 0 && netcode.Send(c.end, netcode.ToServer(), &c.untold[0]) == nil {
+		c.untold = slices.Delete(c.untold, 0, 1)
 	}
 }
 
 // follow updates the set of predicted entities from the changes of this frame.
 func (c *client) follow() {
-	moved := c.order.look(c.sim.step.World, len(c.set.slots))
-	if n := c.replica.Stats().Despawns; n != c.set.despawns && c.group.Apply.Applied() {
-		c.set.despawns, moved = n, true
+	moved := c.order.look(c.step.World, len(c.slots))
+	if n := c.replica.Stats().Despawns; n != c.ended && c.group.Apply.Applied() {
+		c.ended, moved = n, true
 	}
-	if moved || c.order.count < c.set.used {
+	if moved || c.order.count < c.used {
 		c.dropGone()
 	}
 	if !c.group.Apply.Applied() {
 		return
 	}
 	var marks snapshot.Mask
-	for _, row := range [...]int{c.sim.all.owner, c.sim.all.predicted} {
+	for _, row := range [...]int{c.all.owner, c.all.predicted} {
 		if row >= 0 {
 			marks = marks.With(row)
 		}
@@ -97,12 +90,12 @@ func (c *client) follow() {
 
 // dropGone frees the slots of removed entities.
 func (c *client) dropGone() {
-	for i := range c.set.slots {
-		s := &c.set.slots[i]
+	for i := range c.slots {
+		s := &c.slots[i]
 		if !s.used {
 			continue
 		}
-		if !c.sim.step.World.Alive(s.entity) {
+		if !c.step.World.Alive(s.entity) {
 			c.free(i)
 		} else if e, ok := c.group.Entity(s.id); !s.id.IsZero() && (!ok || e != s.entity) {
 			c.strip(s.entity)
@@ -128,18 +121,18 @@ func (c *client) decide(id netcode.NetworkID) {
 			c.dropLocal(e)
 			c.number(id, n)
 			c.wantLocals(n)
-			c.sim.stats.Started++
-			c.group.Apply.Bridge().SetAside(id, c.sim.all.mask)
+			c.stats.Started++
+			c.group.Apply.Bridge().SetAside(id, c.all.mask)
 			c.start(n)
 		}
-	case want && n >= 0 && c.set.slots[n].known == tick.None:
-		c.group.Apply.Bridge().SetAside(id, c.sim.all.mask) // Apply has just written the server's state into the world.
+	case want && n >= 0 && c.marks[n].known == tick.None:
+		c.group.Apply.Bridge().SetAside(id, c.all.mask) // Apply has just written the server's state into the world.
 		c.start(n)
 	case !want && n >= 0:
-		c.sim.stats.Stopped++
+		c.stats.Stopped++
 		c.leave(n)
 		c.group.Apply.Bridge().SetAside(id, snapshot.Mask{})
-		c.untag(c.set.slots[n].entity)
+		c.untag(c.slots[n].entity)
 		c.free(n)
 	}
 }
@@ -149,7 +142,7 @@ func (c *client) wants(id netcode.NetworkID) bool {
 	if c.replica.Entity(id.Index).ID != id {
 		return false
 	}
-	if on, ok := c.set.chosen[id]; ok {
+	if on, ok := c.chosen[id]; ok {
 		return on
 	}
 	return c.given(id)
@@ -157,19 +150,19 @@ func (c *client) wants(id netcode.NetworkID) bool {
 
 // given reports whether components.Owner or components.Predicted make this client predict an entity.
 func (c *client) given(id netcode.NetworkID) bool {
-	if c.sim.all.owner >= 0 {
-		if lanes := c.replica.Row(id.Index, c.sim.all.owner); lanes != nil {
+	if c.all.owner >= 0 {
+		if lanes := c.replica.Row(id.Index, c.all.owner); lanes != nil {
 			var o components.Owner
-			dequantise(c.end.Protocol().Schema().Plan(c.sim.all.owner), lanes, &o)
+			dequantise(c.end.Protocol().Schema().Plan(c.all.owner), lanes, &o)
 			if o.Client == c.end.ID() {
 				return true
 			}
 		}
 	}
-	if c.sim.all.predicted >= 0 {
-		if lanes := c.replica.Row(id.Index, c.sim.all.predicted); lanes != nil {
+	if c.all.predicted >= 0 {
+		if lanes := c.replica.Row(id.Index, c.all.predicted); lanes != nil {
 			var p components.Predicted
-			dequantise(c.end.Protocol().Schema().Plan(c.sim.all.predicted), lanes, &p)
+			dequantise(c.end.Protocol().Schema().Plan(c.all.predicted), lanes, &p)
 			return p.By(c.end.ID())
 		}
 	}
@@ -179,20 +172,22 @@ func (c *client) given(id netcode.NetworkID) bool {
 // start schedules the first state of a newly predicted entity. The next comparison takes it from the server's newest
 // known state. An entity that was spawned here keeps its own state.
 func (c *client) start(n int) {
-	s := &c.set.slots[n]
-	s.show, s.compared = correction{}, tick.None
+	s, m := &c.slots[n], &c.marks[n]
+	s.show = correction{}
+	c.checked[n] = tick.None
 	c.know(n, c.knownOf(s))
-	if s.begun = s.spawned != tick.None && !s.late; s.begun {
+	c.spanned = 0
+	if m.begun = s.spawned != tick.None && !s.late; m.begun {
 		c.dirty = true // Apply has written the server's state into the world.
 		return
 	}
 	c.begins = true
-	c.know(n, max(s.known, c.history.oldest))
-	if s.known <= c.now {
+	c.know(n, max(m.known, c.history.oldest))
+	if m.known <= c.now {
 		return
 	}
 	if _, there := c.replica.AsOf(s.id, c.now); there { // Only with an input delay: the simulation is behind the known state.
-		s.known = c.now
+		m.known = c.now
 	} else {
 		c.strip(s.entity) // The entity does not exist at tick now. advance adds it at tick known.
 	}
@@ -200,22 +195,22 @@ func (c *client) start(n int) {
 
 // know sets the newest tick with a known server state of an entity.
 func (c *client) know(n int, t netcode.Tick) {
-	c.set.slots[n].known = t
+	c.marks[n].known = t
 	c.ahead = max(c.ahead, t)
 }
 
 // take writes the server's newest state of an entity into the world and into the history of tick now.
 func (c *client) take(n int) {
-	c.set.slots[n].begun, c.set.slots[n].compared = true, c.now
+	c.marks[n].begun, c.checked[n], c.spanned = true, c.now, 0
 	c.know(n, c.now)
 	c.correct(n, c.now)
-	c.history.restore(&c.structure, c.sim.step.World, c.set.slots[n].entity, c.sim.tagged, c.now, n)
+	c.history.restore(&c.structure, c.step.World, c.slots[n].entity, c.tagged, c.now, n)
 }
 
 // slotOf returns the slot of an entity, -1 if it is not predicted.
 func (c *client) slotOf(id netcode.NetworkID) int {
-	if uint(id.Index) < uint(len(c.set.byIndex)) {
-		if n := int(c.set.byIndex[id.Index]) - 1; n >= 0 && c.set.slots[n].id == id {
+	if uint(id.Index) < uint(len(c.byIndex)) {
+		if n := int(c.byIndex[id.Index]) - 1; n >= 0 && c.slots[n].id == id {
 			return n
 		}
 	}
@@ -224,37 +219,36 @@ func (c *client) slotOf(id netcode.NetworkID) int {
 
 // number gives a slot its network id.
 func (c *client) number(id netcode.NetworkID, n int) {
-	for len(c.set.byIndex) <= int(id.Index) {
-		c.set.byIndex = append(c.set.byIndex, 0)
+	for len(c.byIndex) <= int(id.Index) {
+		c.byIndex = append(c.byIndex, 0)
 	}
-	if before := int(c.set.byIndex[id.Index]) - 1; before >= 0 && before != n { // The slot of an earlier lifetime.
-		c.strip(c.set.slots[before].entity)
+	if before := int(c.byIndex[id.Index]) - 1; before >= 0 && before != n { // The slot of an earlier lifetime.
+		c.strip(c.slots[before].entity)
 		c.free(before)
 	}
-	c.set.byIndex[id.Index] = int32(n) + 1
-	if c.set.slots[n].id.IsZero() {
-		c.set.unnamed--
+	c.byIndex[id.Index] = int32(n) + 1
+	if c.slots[n].id.IsZero() {
+		c.unnamed--
 	}
-	s := &c.set.slots[n]
-	s.id, s.known, s.compared, s.begun = id, tick.None, tick.None, false
+	c.slots[n].id, c.marks[n], c.checked[n], c.spanned = id, mark{generation: id.Generation}, tick.None, 0
 }
 
 // newSlot puts an entity into a free slot. The slot has no network id yet.
 func (c *client) newSlot(s slot) int {
-	s.used, s.begun = true, true
-	n := slices.IndexFunc(c.set.slots, func(s slot) bool { return !s.used })
+	s.used = true
+	n := slices.IndexFunc(c.slots, func(s slot) bool { return !s.used })
 	if n < 0 {
-		n = len(c.set.slots)
-		c.set.slots = append(c.set.slots, slot{})
-		c.history.grow(len(c.set.slots))
+		n = len(c.slots)
+		c.slots, c.marks, c.checked = append(c.slots, slot{}), append(c.marks, mark{}), append(c.checked, tick.None)
+		c.history.grow(len(c.slots))
 	}
-	c.set.slots[n] = s
-	c.set.used++
-	c.set.unnamed++
-	if w := c.sim.step.World; !w.Has(s.entity, c.placed) {
+	c.slots[n], c.marks[n], c.checked[n], c.spanned = s, mark{begun: true}, tick.None, 0
+	c.used++
+	c.unnamed++
+	if w := c.step.World; !w.Has(s.entity, c.placed) {
 		c.structure.with(w, s.entity, c.placed)
 	}
-	componentOf[place](c.sim.step.World, s.entity, c.placed).number = int32(n) + 1
+	placeOf(c.step.World, s.entity, c.placed).number = int32(n) + 1
 	for t := range netcode.Tick(Window) {
 		c.history.setMask(t, n, 0)
 	}
@@ -263,41 +257,41 @@ func (c *client) newSlot(s slot) int {
 
 // free frees a slot. The entity stays in the world.
 func (c *client) free(n int) {
-	s := &c.set.slots[n]
+	s := &c.slots[n]
 	if s.id.IsZero() {
-		c.set.unnamed--
+		c.unnamed--
 	}
-	if id := s.id; !id.IsZero() && uint(id.Index) < uint(len(c.set.byIndex)) && int(c.set.byIndex[id.Index]) == n+1 {
-		c.set.byIndex[id.Index] = 0
+	if id := s.id; !id.IsZero() && uint(id.Index) < uint(len(c.byIndex)) && int(c.byIndex[id.Index]) == n+1 {
+		c.byIndex[id.Index] = 0
 	}
-	if w := c.sim.step.World; w.Alive(s.entity) && w.Has(s.entity, c.placed) {
+	if w := c.step.World; w.Alive(s.entity) && w.Has(s.entity, c.placed) {
 		c.structure.without(w, s.entity, c.placed)
 	}
-	c.set.slots[n] = slot{}
-	c.set.used--
+	c.slots[n], c.marks[n], c.checked[n], c.spanned = slot{}, mark{}, tick.None, 0
+	c.used--
 }
 
 // dropLocal removes the local components of an entity, since their values are not known here.
 func (c *client) dropLocal(e ecs.Entity) {
-	if w := c.sim.step.World; w.Alive(e) {
-		c.structure.change(&c.history, w, e, c.sim.tagged, c.history.maskOf(w, e, c.sim.tagged)&c.sentBits())
+	if w := c.step.World; w.Alive(e) {
+		c.structure.change(&c.history, w, e, c.tagged, c.history.maskOf(w, e, c.tagged)&c.travels())
 	}
 }
 
 // untag removes an entity from the simulation. Its components stay.
 func (c *client) untag(e ecs.Entity) {
-	if w := c.sim.step.World; w.Alive(e) && w.Has(e, c.sim.tagged) {
-		c.structure.without(w, e, c.sim.tagged)
+	if w := c.step.World; w.Alive(e) && w.Has(e, c.tagged) {
+		c.structure.without(w, e, c.tagged)
 	}
 }
 
 // strip removes an entity from the simulation, with its predicted, local and Smooth components.
 func (c *client) strip(e ecs.Entity) {
-	w := c.sim.step.World
+	w := c.step.World
 	if !w.Alive(e) {
 		return
 	}
-	c.structure.change(&c.history, w, e, c.sim.tagged, 0)
+	c.structure.change(&c.history, w, e, c.tagged, 0)
 	for k := range c.history.components {
 		if p := &c.history.components[k]; p.shown != nil && w.Has(e, p.shown.id) {
 			c.structure.without(w, e, p.shown.id)

@@ -17,7 +17,7 @@ import (
 	"github.com/arche-netcode/netcode/transport"
 )
 
-var randomGames = flag.Int("games", 8, "random games of TestRandomGamesConverge")
+var randomGames = flag.Int("games", 12, "random games of TestRandomGamesConverge")
 
 // chaos changes the server's game outside of the simulation, which no client can predict.
 type chaos struct {

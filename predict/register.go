@@ -177,14 +177,14 @@ func (a *predictions) freeze(f *netcode.Freezing) {
 	for _, r := range a.registered {
 		n := row(r.of)
 		if n < 0 {
-			panic(fmt.Sprintf("netcode: predict.Register[%s]: the component is not replicated: call netcode.Replicate, or predict.Local in place of Register", r.of))
+			panic(fmt.Sprintf("netcode: predict.Register[%s]: the component does not travel: call netcode.Replicate, or predict.Local in place of Register", r.of))
 		}
 		plan := f.Schema.Plan(n)
 		if _, aimed := plan.Target(); aimed || len(plan.Handles()) > 0 {
 			panic(fmt.Sprintf("netcode: predict.Register[%s]: the component names entities of a world: use a NetworkID", r.of))
 		}
 		if every := f.Schema.Options(n).Every; every > 1 {
-			panic(fmt.Sprintf("netcode: predict.Register[%s]: the component is sent every %d ticks only (netcode.Every): a client could not compare the others", r.of, every))
+			panic(fmt.Sprintf("netcode: predict.Register[%s]: the component travels every %d ticks only (netcode.Every): a client could not compare the others", r.of, every))
 		}
 		if authority.WriterOf(a.protocol, plan) != authority.ServerWrites {
 			panic(fmt.Sprintf("netcode: predict.Register[%s]: a client writes the component (authority.WrittenBy): remove one of the two", r.of))

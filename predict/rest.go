@@ -8,7 +8,6 @@ import (
 	"github.com/mlange-42/arche/ecs"
 
 	"github.com/arche-netcode/netcode"
-	"github.com/arche-netcode/netcode/components"
 	"github.com/arche-netcode/netcode/input"
 	"github.com/arche-netcode/netcode/snapshot"
 	"github.com/arche-netcode/netcode/tick"
@@ -163,7 +162,7 @@ func (r *resting) settled(c *netcode.Session, w *ecs.World, replicated ecs.ID) b
 		if !w.Alive(e) || !w.Has(e, replicated) {
 			return true
 		}
-		id, v := componentOf[components.Replicated](w, e, replicated).ID, c.View()
+		id, v := replicatedAt(w, e, replicated).ID, c.View()
 		return !id.IsZero() && (v == nil || !v.Visible(id) || v.Held(id))
 	})
 	return len(r.spawns) == 0

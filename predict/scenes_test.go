@@ -20,6 +20,27 @@ import (
 // These scenes are reported by users of other prediction libraries: endless rollback, latency that grows at a low frame
 // rate, missed inputs on one machine, a host that predicts itself.
 
+// A client at 10 frames per second neither falls behind nor mispredicts.
+func TestASlowClientKeepsUp(t *testing.T) {
+	g := newGame(t, transport.Link{Delay: 50 * time.Millisecond}, 11, 1, predict.Config{})
+	p := g.players[0]
+	p.act = wander
+	for frame := range 60 * rate {
+		if frame%6 != 0 {
+			p.skip = 1
+		}
+		g.frame()
+		if frame > 10*rate && frame%6 == 0 {
+			require.InDelta(t, float64(p.client.Time().Tick), float64(p.sim.Tick()), 1)
+			require.Less(t, p.client.Lead().Float(), 16., "the latency does not climb")
+		}
+	}
+	stats := p.sim.Stats()
+	require.Zero(t, stats.Mispredictions, p.wrong)
+	require.Zero(t, stats.Restarts)
+	g.heal()
+}
+
 // Without delay no input is missed, and only confirmed spawns cause replays.
 func TestNothingIsMissedWithoutDelay(t *testing.T) {
 	for _, delay := range []int{0, 1, 3} {
@@ -40,6 +61,26 @@ func TestNothingIsMissedWithoutDelay(t *testing.T) {
 			require.Equal(t, taken[i].Restarts, stats.Restarts)
 		}
 		g.heal()
+	}
+}
+
+// Jitter causes no endless rollback. With every kind of link the steps of a frame are bounded, and most are of new ticks.
+func TestReplaysEnd(t *testing.T) {
+	g := newGame(t, transport.Link{Delay: 100 * time.Millisecond, Jitter: 80 * time.Millisecond, Loss: .1, Duplicate: .2}, 13, 3, predict.Config{})
+	for _, p := range g.players {
+		p.act = wander
+	}
+	g.run(60 * rate)
+	for _, p := range g.players {
+		stats := p.sim.Stats()
+		require.Less(t, stats.Replayed, 3*stats.Steps, "%+v", stats)
+	}
+	g.heal()
+	for _, p := range g.players {
+		before := p.sim.Stats()
+		g.run(5 * rate)
+		after := p.sim.Stats()
+		require.Equal(t, before.Replayed, after.Replayed, "nothing moves, and nothing is replayed")
 	}
 }
 

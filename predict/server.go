@@ -15,7 +15,7 @@ import (
 
 // server is the simulation of a server.
 type server struct {
-	sim    *Simulation
+	*Simulation
 	end    *netcode.Server
 	state  *simulated
 	find   func(netcode.NetworkID) (ecs.Entity, bool)
@@ -46,7 +46,7 @@ type serverRow struct {
 }
 
 func newServer(s *Simulation, g *systems.ServerSystems) *server {
-	n := &server{sim: s, end: g.Server, find: g.Entity}
+	n := &server{Simulation: s, end: g.Server, find: g.Entity}
 	g.Capture.Prompt = n.promptRows
 	return n
 }
@@ -54,21 +54,21 @@ func newServer(s *Simulation, g *systems.ServerSystems) *server {
 // learn looks up the ids of the components and the tables.
 func (s *server) learn(w *ecs.World) {
 	s.rows, s.locals = s.rows[:0], s.locals[:0]
-	for i := range s.sim.all.local {
-		s.locals = append(s.locals, ecs.TypeID(w, s.sim.all.local[i].of))
+	for i := range s.all.local {
+		s.locals = append(s.locals, ecs.TypeID(w, s.all.local[i].of))
 	}
 	s.predicted = ecs.ComponentID[components.Predicted](w)
-	s.simulated = newTables(w, ecs.All(s.sim.replicated, s.sim.tagged))
-	s.simulated.column(s.sim.replicated, int(reflect.TypeFor[components.Replicated]().Size()))
-	s.simulated.column(s.sim.owner, int(reflect.TypeFor[components.Owner]().Size()))
+	s.simulated = newTables(w, ecs.All(s.replicated, s.tagged))
+	s.simulated.column(s.replicated, int(reflect.TypeFor[components.Replicated]().Size()))
+	s.simulated.column(s.owner, int(reflect.TypeFor[components.Owner]().Size()))
 	s.simulated.column(s.predicted, int(reflect.TypeFor[components.Predicted]().Size()))
-	for _, r := range s.sim.all.rows {
+	for _, r := range s.all.rows {
 		id := ecs.TypeID(w, r.of)
 		s.simulated.column(id, int(r.of.Size()))
 		s.rows = append(s.rows, serverRow{
 			plan:    r.plan,
 			rounds:  !r.unrounded && !r.plan.Plain() && r.plan.Lanes() > 0,
-			untaken: ecs.All(s.sim.replicated, id).Without(s.sim.tagged),
+			untaken: ecs.All(s.replicated, id).Without(s.tagged),
 		})
 	}
 }
@@ -78,7 +78,7 @@ func (s *server) update() {
 	if !s.end.TickDue() {
 		return
 	}
-	w := s.sim.step.World
+	w := s.step.World
 	for t := s.end.Tick() - netcode.Tick(s.end.Steps()) + 1; t <= s.end.Tick(); t++ {
 		for i := range s.rows {
 			s.take(w, &s.rows[i])
@@ -92,7 +92,7 @@ func (s *server) update() {
 		if t == s.end.Tick() {
 			s.listPredicted()
 		}
-		s.sim.run(t, true)
+		s.run(t, true)
 	}
 }
 
@@ -156,14 +156,14 @@ func (s *server) tell(client netcode.ClientID, id netcode.NetworkID, rests bool)
 
 // listTable lists the entities of a table for the clients that predict them.
 func (s *server) listTable(t *table) {
-	ids := rowsAt[components.Replicated](t.columns[replicatedColumn], t.rows)
+	ids := replicatedRows(t.columns[replicatedColumn], t.rows)
 	var owners []components.Owner
 	if t.has>>ownerColumn&1 != 0 {
-		owners = rowsAt[components.Owner](t.columns[ownerColumn], t.rows)
+		owners = ownerRows(t.columns[ownerColumn], t.rows)
 	}
 	var predicted []components.Predicted
 	if t.has>>predictedColumn&1 != 0 {
-		predicted = rowsAt[components.Predicted](t.columns[predictedColumn], t.rows)
+		predicted = predictedRows(t.columns[predictedColumn], t.rows)
 	}
 	for row := 0; row < t.rows && (owners != nil || predicted != nil); row++ {
 		owner := netcode.ClientID(0)
@@ -210,7 +210,7 @@ func (b bits64) has(index uint32) bool {
 // since the client compares each tick.
 func (s *server) promptRows(id netcode.NetworkID) (rows snapshot.Mask) {
 	if s.prompt.has(id.Index) {
-		return s.sim.all.mask
+		return s.all.mask
 	}
 	return rows
 }
@@ -221,7 +221,7 @@ func (s *server) take(w *ecs.World, r *serverRow) {
 	count := query.Count()
 	query.Close()
 	if count > 0 {
-		w.Batch().Add(&r.untaken, s.sim.tagged)
+		w.Batch().Add(&r.untaken, s.tagged)
 	}
 }
 
@@ -239,15 +239,15 @@ func (s *server) round(i int) {
 
 // spawn makes an entity for Step.Spawn.
 func (s *server) spawn(owner netcode.ClientID, origin components.SpawnOf) ecs.Entity {
-	w := s.sim.step.World
-	e := w.NewEntity(s.sim.replicated, s.sim.owner, s.sim.spawnOf, s.sim.tagged)
+	w := s.step.World
+	e := w.NewEntity(s.replicated, s.owner, s.spawnOf, s.tagged)
 	if c := s.end.Session(owner); c != nil {
 		if r, ok := netcode.ExtensionOf[*resting](c); ok {
-			r.settled(c, w, s.sim.replicated)
+			r.settled(c, w, s.replicated)
 			r.spawns = append(r.spawns, e)
 		}
 	}
-	componentOf[components.Owner](w, e, s.sim.owner).Client = owner
-	*componentOf[components.SpawnOf](w, e, s.sim.spawnOf) = origin
+	ownerAt(w, e, s.owner).Client = owner
+	*spawnOfAt(w, e, s.spawnOf) = origin
 	return e
 }

@@ -22,12 +22,6 @@ type shown struct {
 	errors   [][3][]uint32       // By slot: the row shown before a correction, the row without the correction, the row of correction.last.
 }
 
-// presentation shows predicted entities on the screen.
-type presentation struct {
-	smooth  bool      // A component has components.Smooth.
-	leaving []leaving // Components that blend from the prediction back to the interpolated past.
-}
-
 // correction is the blending of a correction on the screen.
 type correction struct {
 	components uint64       // Bit k: component k blends.
@@ -56,21 +50,21 @@ func (s *shown) error(slot int) *[3][]uint32 {
 
 // rememberShown stores the shown rows of all predicted entities before a rollback.
 func (c *client) rememberShown() {
-	if c.sim.config.CorrectionTime < 0 || !c.screen.smooth {
+	if c.config.CorrectionTime < 0 || !c.shows {
 		return
 	}
-	for i := range c.set.slots {
-		s := &c.set.slots[i]
-		if !s.used || !c.sim.step.World.Alive(s.entity) || s.show.remembered != 0 {
+	for i := range c.slots {
+		s := &c.slots[i]
+		if !s.used || !c.step.World.Alive(s.entity) || s.show.remembered != 0 {
 			continue
 		}
 		for k := range c.history.components {
 			p := &c.history.components[k]
-			if p.shown == nil || !c.sim.step.World.Has(s.entity, p.shown.id) {
+			if p.shown == nil || !c.step.World.Has(s.entity, p.shown.id) {
 				continue
 			}
 			rows := p.shown.error(i)
-			p.plan.Quantise(c.sim.step.World.Get(s.entity, p.shown.id), rows[0])
+			p.plan.Quantise(c.step.World.Get(s.entity, p.shown.id), rows[0])
 			s.show.remembered |= 1 << k
 			if s.show.last = c.now; c.history.mask(c.now, i)>>k&1 != 0 {
 				copy(rows[2], c.history.lanesOf(c.now, i, k))
@@ -82,15 +76,15 @@ func (c *client) rememberShown() {
 // show writes components.Smooth of the predicted entities: a blend of the last two ticks by the fraction of the tick,
 // moved by the remaining part of a correction. settled is false while replay has steps left for later frames.
 func (c *client) show(at tick.Time, settled bool) {
-	if !c.screen.smooth {
+	if !c.shows {
 		return
 	}
 	part := 1.0
-	if settled && c.now == at.Tick-netcode.Tick(c.sim.config.InputDelay) {
+	if settled && c.now == at.Tick-netcode.Tick(c.config.InputDelay) {
 		part = tick.Span(at.Fraction).Float()
 	}
-	for i := range c.set.slots {
-		s := &c.set.slots[i]
+	for i := range c.slots {
+		s := &c.slots[i]
 		if !s.used || c.history.mask(c.now, i)&alive == 0 {
 			continue
 		}
@@ -107,7 +101,7 @@ func (c *client) show(at tick.Time, settled bool) {
 
 // showOne writes one components.Smooth.
 func (c *client) showOne(i, k int, part float64, at tick.Time, settled bool) {
-	s, p, w := &c.set.slots[i], &c.history.components[k], c.sim.step.World
+	s, p, w := &c.slots[i], &c.history.components[k], c.step.World
 	v := p.shown
 	if !w.Has(s.entity, v.id) {
 		c.structure.with(w, s.entity, v.id)
@@ -144,7 +138,7 @@ func (c *client) showOne(i, k int, part float64, at tick.Time, settled bool) {
 
 // corrected reports whether a replay changed the value of component k in the last tick before the rollback.
 func (c *client) corrected(i, k int) bool {
-	s, p := &c.set.slots[i], &c.history.components[k]
+	s, p := &c.slots[i], &c.history.components[k]
 	if !c.history.holds(s.show.last) || c.history.mask(s.show.last, i)>>k&1 == 0 {
 		return true
 	}
@@ -165,8 +159,8 @@ type leaving struct {
 
 // leave stores the shown rows of an entity whose prediction stops.
 func (c *client) leave(n int) {
-	s, w := &c.set.slots[n], c.sim.step.World
-	if c.sim.config.CorrectionTime < 0 || !w.Alive(s.entity) {
+	s, w := &c.slots[n], c.step.World
+	if c.config.CorrectionTime < 0 || !w.Alive(s.entity) {
 		return
 	}
 	for k := range c.history.components {
@@ -176,25 +170,25 @@ func (c *client) leave(n int) {
 		}
 		rows := [2][]uint32{make([]uint32, p.plan.Lanes()), make([]uint32, p.plan.Lanes())}
 		p.plan.Quantise(w.Get(s.entity, p.shown.id), rows[0])
-		c.screen.leaving = append(c.screen.leaving, leaving{id: s.id, entity: s.entity, component: k, rows: rows, wrote: bytes.Clone(bytesOf(w, s.entity, p.shown.id, p.size))})
+		c.leaving = append(c.leaving, leaving{id: s.id, entity: s.entity, component: k, rows: rows, wrote: bytes.Clone(bytesOf(w, s.entity, p.shown.id, p.size))})
 	}
 }
 
 // showLeaving moves the values of interpolate by the remaining part of the difference.
 func (c *client) showLeaving(at tick.Time) {
-	kept := c.screen.leaving[:0]
-	for i := range c.screen.leaving {
-		if l := &c.screen.leaving[i]; c.showLeft(l, at) {
+	kept := c.leaving[:0]
+	for i := range c.leaving {
+		if l := &c.leaving[i]; c.showLeft(l, at) {
 			kept = append(kept, *l)
 		}
 	}
-	clear(c.screen.leaving[len(kept):])
-	c.screen.leaving = kept
+	clear(c.leaving[len(kept):])
+	c.leaving = kept
 }
 
 // showLeft moves one component. It reports false when the difference has decayed or the entity is gone.
 func (c *client) showLeft(l *leaving, at tick.Time) bool {
-	p, w := &c.history.components[l.component], c.sim.step.World
+	p, w := &c.history.components[l.component], c.step.World
 	if e, ok := c.group.Entity(l.id); !ok || e != l.entity || c.slotOf(l.id) >= 0 || !w.Has(e, p.shown.id) {
 		return false
 	}
@@ -227,7 +221,7 @@ func (c *client) showLeft(l *leaving, at tick.Time) bool {
 
 // age returns the passed part of the correction time, 1 when it is over.
 func (c *client) age(began, at tick.Time) float64 {
-	age := at.Sub(began).Float() / float64(c.end.TickRate()) / c.sim.config.CorrectionTime.Seconds()
+	age := at.Sub(began).Float() / float64(c.end.TickRate()) / c.config.CorrectionTime.Seconds()
 	if age < 0 || math.IsNaN(age) {
 		return 1
 	}

@@ -71,31 +71,31 @@ func (s *Step) Despawn(e ecs.Entity) {
 
 // spawn makes an entity, or reuses the entity that this step spawned in an earlier run.
 func (c *client) spawn(t netcode.Tick, origin components.SpawnOf) ecs.Entity {
-	w := c.sim.step.World
-	for i := range c.set.slots {
-		s := &c.set.slots[i]
+	w := c.step.World
+	for i := range c.slots {
+		s := &c.slots[i]
 		if s.used && s.spawned == t && s.origin == origin && w.Alive(s.entity) {
 			s.spawnIn = c.returns
 			c.strip(s.entity)
-			c.structure.with(w, s.entity, c.sim.tagged)
+			c.structure.with(w, s.entity, c.tagged)
 			c.removeAdded(s)
 			c.made = append(c.made, i)
 			return s.entity
 		}
 	}
-	c.structure.add = append(c.structure.add[:0], c.sim.owner, c.sim.spawnOf, c.sim.tagged, c.placed)
+	c.structure.add = append(c.structure.add[:0], c.owner, c.spawnOf, c.tagged, c.placed)
 	e := w.NewEntity(c.structure.add...)
-	componentOf[components.Owner](w, e, c.sim.owner).Client = origin.Client
-	*componentOf[components.SpawnOf](w, e, c.sim.spawnOf) = origin
+	ownerAt(w, e, c.owner).Client = origin.Client
+	*spawnOfAt(w, e, c.spawnOf) = origin
 	n := c.newSlot(slot{entity: e, origin: origin, spawned: t, spawnIn: c.returns})
-	c.set.slots[n].added = w.Mask(e)
+	c.slots[n].added = w.Mask(e)
 	c.made = append(c.made, n)
 	return e
 }
 
 // removeAdded removes what the step that spawned an entity added to it. Until the step ends, added is what is there without that.
 func (c *client) removeAdded(s *slot) {
-	w := c.sim.step.World
+	w := c.step.World
 	if !s.added.IsZero() {
 		for _, id := range w.Ids(s.entity) {
 			if s.added.Get(id) {
@@ -108,9 +108,9 @@ func (c *client) removeAdded(s *slot) {
 
 // noteAdded notes what the step added to the entities that it spawned, beside predicted and local components.
 func (c *client) noteAdded() {
-	w := c.sim.step.World
+	w := c.step.World
 	for _, n := range c.made {
-		s := &c.set.slots[n]
+		s := &c.slots[n]
 		if !w.Alive(s.entity) {
 			continue
 		}
@@ -119,16 +119,16 @@ func (c *client) noteAdded() {
 		}
 		given, now := s.added.Not(), w.Mask(s.entity)
 		if s.added = now.And(&given); !s.added.IsZero() {
-			c.mustNotBeReplicated(s.added)
+			c.mustNotTravel(s.added)
 		}
 	}
 }
 
-// mustNotBeReplicated panics for a component that is replicated.
-func (c *client) mustNotBeReplicated(added ecs.Mask) {
+// mustNotTravel panics for a component that is replicated.
+func (c *client) mustNotTravel(added ecs.Mask) {
 	schema := c.end.Protocol().Schema()
 	for row := range schema.Rows() {
-		if t := schema.Plan(row).Type(); added.Get(ecs.TypeID(c.sim.step.World, t)) {
+		if t := schema.Plan(row).Type(); added.Get(ecs.TypeID(c.step.World, t)) {
 			panic(fmt.Sprintf("netcode: predict: a step gave an entity of Step.Spawn the component %s, which is replicated and not predicted: "+
 				"call predict.Register[%s](protocol) on both sides, or add it at the server alone (Step.OnServer)", t, t.Name()))
 		}
@@ -141,8 +141,8 @@ func (c *client) adopt(id netcode.NetworkID) (ecs.Entity, bool) {
 	if origin.Client == 0 {
 		return ecs.Entity{}, false
 	}
-	for i := range c.set.slots {
-		s := &c.set.slots[i]
+	for i := range c.slots {
+		s := &c.slots[i]
 		if s.used && s.id.IsZero() && s.origin == origin && origin.Client == c.end.ID() {
 			c.number(id, i)
 			if s.hidden {
@@ -156,11 +156,11 @@ func (c *client) adopt(id netcode.NetworkID) (ecs.Entity, bool) {
 
 // originOf returns the step that spawned the server's entity, zero without one.
 func (c *client) originOf(id netcode.NetworkID) (origin components.SpawnOf) {
-	if c.replica == nil || c.sim.all.spawnOf < 0 {
+	if c.replica == nil || c.all.spawnOf < 0 {
 		return origin
 	}
-	if lanes := c.replica.Row(id.Index, c.sim.all.spawnOf); lanes != nil {
-		dequantise(c.end.Protocol().Schema().Plan(c.sim.all.spawnOf), lanes, &origin)
+	if lanes := c.replica.Row(id.Index, c.all.spawnOf); lanes != nil {
+		dequantise(c.end.Protocol().Schema().Plan(c.all.spawnOf), lanes, &origin)
 	}
 	return origin
 }
@@ -168,8 +168,8 @@ func (c *client) originOf(id netcode.NetworkID) (origin components.SpawnOf) {
 // dropNotRespawned removes entities that a step spawned in an earlier run and not in its replay. It hides the hidden
 // entities again.
 func (c *client) dropNotRespawned(t netcode.Tick) {
-	for i := 0; i < len(c.set.slots) && c.set.unnamed > 0; i++ {
-		switch s := &c.set.slots[i]; {
+	for i := 0; i < len(c.slots) && c.unnamed > 0; i++ {
+		switch s := &c.slots[i]; {
 		case !s.used || s.spawned != t || !s.id.IsZero():
 		case s.spawnIn != c.returns:
 			c.unspawn(i)
@@ -201,14 +201,14 @@ func (c *client) settled() netcode.Tick {
 // complete ticks prove their absence, else after the time of a repeat. It removes them when the server can no longer show
 // them late.
 func (c *client) dropUnconfirmed() {
-	if c.set.unnamed == 0 {
+	if c.unnamed == 0 {
 		return
 	}
 	rtt, jitter := c.end.RTT()
 	trip := min(Window/2, netcode.Tick((rtt+jitter)*time.Duration(c.end.TickRate())/time.Second)+1)
 	settled := c.settled()
-	for i := range c.set.slots {
-		s := &c.set.slots[i]
+	for i := range c.slots {
+		s := &c.slots[i]
 		if !s.used || !s.id.IsZero() {
 			continue
 		}
@@ -216,7 +216,7 @@ func (c *client) dropUnconfirmed() {
 		heard := c.replica.NewestKnown() - s.spawned
 		switch {
 		case known(s.spawned+lateTicks) || heard >= 2*trip+lateTicks:
-			c.sim.stats.Unconfirmed++
+			c.stats.Unconfirmed++
 			c.unspawn(i)
 		case !s.hidden && (known(s.spawned) || heard >= trip+repeatTicks):
 			c.hide(i)
@@ -227,7 +227,7 @@ func (c *client) dropUnconfirmed() {
 // hide removes an entity that was spawned here from the simulation, the screen and the history. The entity stays in the
 // world.
 func (c *client) hide(n int) {
-	s := &c.set.slots[n]
+	s := &c.slots[n]
 	s.hidden = true
 	c.strip(s.entity)
 	for t := range netcode.Tick(Window) {
@@ -237,15 +237,15 @@ func (c *client) hide(n int) {
 
 // unspawn removes an entity that the server did not spawn.
 func (c *client) unspawn(n int) {
-	e := c.set.slots[n].entity
+	e := c.slots[n].entity
 	c.free(n)
-	if !c.sim.step.World.Alive(e) {
+	if !c.step.World.Alive(e) {
 		return
 	}
-	for _, f := range c.sim.unspawned {
+	for _, f := range c.unspawned {
 		c.end.Contain("OnUnspawn", func() { f(e) })
 	}
-	if c.sim.step.World.Alive(e) {
-		c.sim.step.World.RemoveEntity(e)
+	if c.step.World.Alive(e) {
+		c.step.World.RemoveEntity(e)
 	}
 }

@@ -6,7 +6,6 @@ import (
 	"github.com/mlange-42/arche/ecs"
 
 	"github.com/arche-netcode/netcode"
-	"github.com/arche-netcode/netcode/components"
 	"github.com/arche-netcode/netcode/input"
 )
 
@@ -80,10 +79,10 @@ func (s *Step) Rand(e ecs.Entity) *rand.Rand {
 	if !e.IsZero() && s.World.Alive(e) {
 		switch {
 		case s.World.Has(e, sim.spawnOf):
-			o := componentOf[components.SpawnOf](s.World, e, sim.spawnOf)
+			o := spawnOfAt(s.World, e, sim.spawnOf)
 			name = 1<<63 | uint64(o.Client)<<24 | uint64(o.Tick)<<8 | uint64(o.Ordinal)
 		case s.World.Has(e, sim.replicated):
-			id := componentOf[components.Replicated](s.World, e, sim.replicated).ID
+			id := replicatedAt(s.World, e, sim.replicated).ID
 			name = uint64(id.Generation)<<32 | uint64(id.Index) + 1
 		}
 	}
@@ -96,5 +95,5 @@ func (s *Step) Owner(e ecs.Entity) netcode.ClientID {
 	if !s.World.Alive(e) || !s.World.Has(e, s.simulation.owner) {
 		return 0
 	}
-	return componentOf[components.Owner](s.World, e, s.simulation.owner).Client
+	return ownerAt(s.World, e, s.simulation.owner).Client
 }

@@ -44,7 +44,7 @@ func (t *tables) bind(to *table, q *ecs.Query) {
 	for k, id := range t.ids {
 		if q.Has(id) {
 			to.has |= 1 << k
-			to.columns[k] = (*byte)(q.Get(id))
+			to.columns[k] = byteAt(q.Get(id))
 		}
 	}
 }
@@ -108,5 +108,5 @@ func (t *tables) follows(one *table, q *ecs.Query) bool {
 // bytes returns the memory of count rows of column k, from a row on.
 func (t *tables) bytes(one *table, k, from, count int) []byte {
 	size := t.sizes[k]
-	return rowsAt[byte](one.columns[k], (from+count)*size)[from*size:]
+	return bytesAt(one.columns[k], (from+count)*size)[from*size:]
 }

@@ -44,7 +44,7 @@ func orders(t *rapid.T) {
 		case op == 0 || len(all) == 0:
 			for range rapid.IntRange(1, 5).Draw(t, "count") {
 				e := w.NewEntity(placed, tagged)
-				componentOf[place](&w, e, placed).number = int32(len(all)) + 1
+				placeOf(&w, e, placed).number = int32(len(all)) + 1
 				all = append(all, e)
 			}
 		case op == 1:
@@ -73,7 +73,7 @@ func orders(t *rapid.T) {
 			now[slot] = q.Entity()
 			found := false
 			for i := range o.list {
-				for row, number := range rowsAt[int32](o.list[i].columns[0], o.list[i].rows) {
+				for row, number := range placesAt(o.list[i].columns[0], o.list[i].rows) {
 					if int(number)-1 != slot {
 						continue
 					}
@@ -83,7 +83,7 @@ func orders(t *rapid.T) {
 						if q.Has(id) {
 							mask |= 1 << k
 							if size := h.components[k].size; size > 0 {
-								require.Same(t, (*byte)(q.Get(id)), &o.bytes(&o.list[i], 1+k, row, 1)[0])
+								require.Same(t, byteAt(q.Get(id)), &o.bytes(&o.list[i], 1+k, row, 1)[0])
 							}
 						}
 					}
@@ -109,7 +109,7 @@ func TestEntitiesThatChangePlacesAreNoticed(t *testing.T) {
 	var all []ecs.Entity
 	for i := range 100 {
 		e := w.NewEntity(placed, tagged, a)
-		componentOf[place](&w, e, placed).number = int32(i) + 1
+		placeOf(&w, e, placed).number = int32(i) + 1
 		all = append(all, e)
 	}
 	require.True(t, o.look(&w, 100))
@@ -137,7 +137,7 @@ func TestAPlaceIsKeptAnew(t *testing.T) {
 	var all []ecs.Entity
 	for i := range 3 {
 		e := w.NewEntity(placed, tagged, a)
-		componentOf[place](&w, e, placed).number = int32(i) + 1
+		placeOf(&w, e, placed).number = int32(i) + 1
 		all = append(all, e)
 	}
 	for at := netcode.Tick(1); at < 4*Window; at++ {

@@ -5,6 +5,7 @@ import (
 
 	"github.com/mlange-42/arche/ecs"
 
+	"github.com/arche-netcode/netcode/components"
 	"github.com/arche-netcode/netcode/quantize"
 )
 
@@ -14,22 +15,52 @@ func bytesOf(w *ecs.World, e ecs.Entity, id ecs.ID, size int) []byte {
 	return unsafe.Slice((*byte)(w.Get(e, id)), size)
 }
 
-// componentOf returns component T of an entity that has one.
-func componentOf[T any](w *ecs.World, e ecs.Entity, id ecs.ID) *T {
-	// SAFETY: callers pass the id of T.
-	return (*T)(w.Get(e, id))
-}
-
-// rowsAt returns the components of adjacent entities.
-func rowsAt[T any](p *byte, rows int) []T {
-	// SAFETY: callers pass the column of T of a table of so many rows.
-	return unsafe.Slice((*T)(unsafe.Pointer(p)), rows)
+// bytesAt returns the memory of adjacent components, from the first one on.
+func bytesAt(p *byte, size int) []byte {
+	// SAFETY: callers pass the size of components of one archetype. The slice is not kept over a change of structure.
+	return unsafe.Slice(p, size)
 }
 
 // wordsOf returns memory of history.columns as 32-bit words. Its length is a multiple of 4.
 func wordsOf(b []byte) []uint32 {
 	// SAFETY: columns begin at a word of 8 bytes, and b at a multiple of its length, which is one of 4.
 	return unsafe.Slice((*uint32)(unsafe.Pointer(&b[0])), len(b)/4)
+}
+
+// byteAt returns the first byte of a component that a query points to.
+func byteAt(p unsafe.Pointer) *byte {
+	// SAFETY: a component of at least a byte lies there; that of an empty one is not read.
+	return (*byte)(p)
+}
+
+// placesAt returns the slot numbers of adjacent entities.
+func placesAt(p *byte, rows int) []int32 {
+	// SAFETY: callers pass the column of place, which is an int32, of a table of so many rows.
+	return unsafe.Slice((*int32)(unsafe.Pointer(p)), rows)
+}
+
+// placeOf returns the place of an entity that has one.
+func placeOf(w *ecs.World, e ecs.Entity, id ecs.ID) *place {
+	// SAFETY: id is that of place.
+	return (*place)(w.Get(e, id))
+}
+
+// replicatedRows returns the Replicated components of adjacent entities.
+func replicatedRows(p *byte, rows int) []components.Replicated {
+	// SAFETY: callers pass the column of Replicated of a table of so many rows.
+	return unsafe.Slice((*components.Replicated)(unsafe.Pointer(p)), rows)
+}
+
+// ownerRows returns the Owner components of adjacent entities.
+func ownerRows(p *byte, rows int) []components.Owner {
+	// SAFETY: callers pass the column of Owner of a table of so many rows.
+	return unsafe.Slice((*components.Owner)(unsafe.Pointer(p)), rows)
+}
+
+// predictedRows returns the Predicted components of adjacent entities.
+func predictedRows(p *byte, rows int) []components.Predicted {
+	// SAFETY: callers pass the column of Predicted of a table of so many rows.
+	return unsafe.Slice((*components.Predicted)(unsafe.Pointer(p)), rows)
 }
 
 // liesAt reports whether an address is a number of bytes behind another address.
@@ -53,11 +84,32 @@ func pointerTo(b []byte) unsafe.Pointer {
 	return unsafe.Pointer(&b[0])
 }
 
+// replicatedAt returns the Replicated of an entity that has one.
+func replicatedAt(w *ecs.World, e ecs.Entity, id ecs.ID) *components.Replicated {
+	// SAFETY: id is that of components.Replicated.
+	return (*components.Replicated)(w.Get(e, id))
+}
+
+// spawnOfAt returns the SpawnOf of an entity that has one.
+func spawnOfAt(w *ecs.World, e ecs.Entity, id ecs.ID) *components.SpawnOf {
+	// SAFETY: id is that of components.SpawnOf.
+	return (*components.SpawnOf)(w.Get(e, id))
+}
+
+// ownerAt returns the Owner of an entity that has one.
+func ownerAt(w *ecs.World, e ecs.Entity, id ecs.ID) *components.Owner {
+	// SAFETY: id is that of components.Owner.
+	return (*components.Owner)(w.Get(e, id))
+}
+
 // valueAt returns a value of type T in memory b. b is not empty and has the size of T.
 func valueAt[T any](b []byte) *T {
 	// SAFETY: callers pass the memory of a T, in the world or in a column of the history, which is aligned for any component.
 	return (*T)(unsafe.Pointer(&b[0]))
 }
+
+// predictedSize is the size of a Predicted.
+const predictedSize = int(unsafe.Sizeof(components.Predicted{}))
 
 // dequantise writes a quantised row into a value of the plan's type.
 func dequantise[T any](plan *quantize.Plan, lanes []uint32, to *T) {
