@@ -30,6 +30,9 @@ func (r *Replica) Load(s tick.Tick, baselines iter.Seq[format.Baseline]) {
 // add adds a version, as if it was decoded.
 func (r *Replica) add(base *format.Baseline) {
 	t, h := base.Tick, &r.history
+	if n := r.head(base.ID.Index); t <= h.horizon && n >= 0 && r.evicted[n].tick > t {
+		return // of the versions that left the history, a client has the newest
+	}
 	b := h.blockOf(t)
 	r.pending.begin(nil, b)
 	copy(r.addRecord(base.ID.Index, base.ID.Generation, base.Rows, base.Base, r.layouts.of(base.Rows).lanes), base.Lanes)
