@@ -43,6 +43,13 @@ func TestSequences(t *testing.T) {
 	}
 }
 
+// TestTheServerReadsABaselineThatLeftTheHistory plays the game in which T and T' of a record had both left the history. The
+// server reads its own payload with the newer one, as the client does.
+func TestTheServerReadsABaselineThatLeftTheHistory(t *testing.T) {
+	const seed = 9001
+	require.NoError(t, newSequence(sequenceSchemas(t)[seed%2], seed, new(sequenceLimits)).run())
+}
+
 // sequenceLimits counts that the sequences really meet what they are for.
 type sequenceLimits struct {
 	stale, late, overwritten, resyncs, resent, repeated, spawns, despawns int

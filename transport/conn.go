@@ -43,8 +43,8 @@ type Conn interface {
 
 // BatchSender is implemented by a Conn that sends several datagrams faster than one after the other.
 type BatchSender interface {
-	// SendAll sends runs of datagrams, in order: to[i] receives runs[i], consecutive datagrams of sizes[i] bytes each, of which the
-	// last may be shorter. Its effect is that of Send for each of them. It returns the first error and the number of the run that
+	// SendAll sends runs of datagrams, in order: to[i] receives runs[i], consecutive datagrams of sizes[i] bytes each. The last
+	// one may be shorter. Its effect is that of Send for each of them. It returns the first error and the number of the run that
 	// failed. A type that wraps a connection and defines Send must define SendAll too, or hide it.
 	SendAll(to []Addr, runs [][]byte, sizes []int) (failed int, err error)
 }
