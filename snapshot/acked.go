@@ -2,7 +2,6 @@ package snapshot
 
 import (
 	"github.com/arche-netcode/netcode/tick"
-	"github.com/arche-netcode/netcode/wire"
 )
 
 // Lost notes that the packet with this sequence is presumed lost (rule 8). The newest state of its entities is sent again, unless a
@@ -39,82 +38,6 @@ func (v *View) counts(p *sentPacket, e *sentGroup, index uint32) bool {
 		return v.despawnOwed.has(index) && p.tick >= v.lifetimes[index].ended
 	}
 	return v.visible.has(index) && p.tick >= v.lifetimes[index].life && v.moved(index) > v.ack(index).base
-}
-
-// InFlight yields the packets on their way that the client needs, the oldest first. Such a packet has the newest record of an entity,
-// or its despawn, and is neither acknowledged nor lost. If nothing is Pending, a client with these packets and the acknowledged ones
-// has everything as of the store's tick. The only exceptions are entities that are TooLarge. The cost is one look at each record on
-// its way; nothing is allocated. Package consistent uses it.
-func (v *View) InFlight(yield func(packet uint64) bool) {
-	v.flushSpawns()
-	for seq := max(v.sent.oldest, 1); seq <= v.sent.newest; seq++ {
-		if p := v.sent.get(seq); p != nil && p.pending && v.needed(p) && !yield(seq) {
-			return
-		}
-	}
-}
-
-// needed reports whether the client needs a packet that is on its way.
-func (v *View) needed(p *sentPacket) bool {
-	for i := range p.n {
-		e := v.sent.group(p, i)
-		for of := e.of; of != 0; of &= of - 1 {
-			if v.counts(p, e, firstOf(e.word, of)) {
-				return true
-			}
-		}
-	}
-	return false
-}
-
-// MayRepeat reports whether the payload of a packet may be sent again unchanged: nothing in it was hidden since, by Hide, Keep or
-// SetRows. A packet with rows that name entities may not be repeated after anything was hidden. It returns false for a packet that is
-// forgotten. Package consistent uses it.
-func (v *View) MayRepeat(packet uint64) bool {
-	p := v.sent.get(packet)
-	if p == nil {
-		return false
-	}
-	if p.tick >= v.lastHidden {
-		return true
-	}
-	for i := range p.n {
-		e := v.sent.group(p, i)
-		if e.despawn {
-			continue
-		}
-		if e.rows.Overlaps(v.store.schema.Refs) {
-			return false
-		}
-		for of := e.of; of != 0; of &= of - 1 {
-			if v.hidSince(p.tick, e, firstOf(e.word, of)) {
-				return false
-			}
-		}
-	}
-	return true
-}
-
-// hidSince reports whether a record of tick t may contain a row that was hidden since. A row that did not change between the record's
-// baseline and t is not in the record.
-func (v *View) hidSince(t tick.Tick, e *sentGroup, index uint32) bool {
-	switch {
-	case int(index) >= len(v.hidden):
-		return false
-	case v.hidden[index].all > t:
-		return true
-	case v.hidden[index].rows <= t:
-		return false
-	case !v.visible.has(index) || v.lifetimes[index].life > t: // the hidden rows of that lifetime are forgotten
-		return true
-	}
-	for m := e.rows.Minus(v.rowsOf(index)); !m.IsZero(); m = m.Rest() {
-		row := m.Lowest()
-		if e.span == 0 || !v.store.rows.masks[index].Has(row) || v.store.sinceOf(index, row) > t-tick.Tick(e.span) {
-			return true
-		}
-	}
-	return false
 }
 
 // Wrote returns the newest tick for which a payload was written, tick.None before the first.
@@ -262,17 +185,3 @@ func (v *View) clearAcked(w uint32, of uint64, t tick.Tick) {
 	v.unacked[w] &^= of
 	v.unsent[w] &^= of
 }
-
-// noteMet notes the first acknowledgement of an attended entity in its present lifetime. See Met.
-func (v *View) noteMet(index uint32) {
-	if v.store.lives.attended.has(index) {
-		v.met = append(v.met, wire.NetworkID{Index: index, Generation: v.lifetimes[index].generation})
-	}
-}
-
-// Met returns the attended entities ([Store.Attend]) that the client acknowledged for the first time in their present lifetime, since
-// ClearMet. A resync makes an entity appear once more. The slice is the view's own. Package collections uses it.
-func (v *View) Met() []wire.NetworkID { return v.met }
-
-// ClearMet empties the list of Met.
-func (v *View) ClearMet() { v.met = v.met[:0] }

@@ -100,8 +100,7 @@ func (s *Store) deriveBand(b *bandRow) {
 // lifetime begins with the components themselves. A hidden component stays hidden. The call does nothing if the entity is not visible.
 func (v *View) SetBands(id wire.NetworkID, rows Mask) {
 	v.overrides.banded = true
-	if v.store.open {
-		v.deferred = append(v.deferred, func() { v.SetBands(id, rows) })
+	if v.deferCall(func() { v.SetBands(id, rows) }) {
 		return
 	}
 	v.Observe()

@@ -207,7 +207,10 @@ func (p *packetWriter) writePage(g *ackPage, w uint32, wait uint64) (room bool) 
 	if n == len(list) {
 		return true
 	}
-	return n == 0 && p.tooLarge(list[0].index) || p.leavesOut(list[n].index)
+	if n == 0 && p.tooLarge(list[0].index) {
+		return true
+	}
+	return p.leavesOut(list[n].index)
 }
 
 // prepareList prepares the implicit records of entities of a page, at most as many as sentPacket can note. It returns usual true if

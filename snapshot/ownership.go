@@ -1,7 +1,6 @@
 package snapshot
 
 import (
-	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/wire"
 )
 
@@ -70,109 +69,28 @@ func (s *Store) changedRows(id wire.NetworkID, of Mask) (rows Mask) {
 	return s.schema.Fold(rows)
 }
 
-// ownWrites stores changes that the client made itself, or that are hidden from it. They count as no changes for this client.
-type ownWrites struct {
-	newest []tick.Tick // by index: tick of the newest change, if all of it was the client's own or hidden from it
-	before []tick.Tick // by index: tick of the newest change before that which was neither
-	latest []tick.Tick // by index: newest tick in which all changes were the client's own, also in rows that name entities
-}
-
-// ObserveBut does what Observe does, for a client that made all changes of the entities in own in the newest commit itself. These
-// changes are not sent to it. It does nothing after Observe, and between Begin and Commit. It changes the order in own. Package authority uses it.
-func (v *View) ObserveBut(own []wire.NetworkID) {
-	if v.observed == v.store.tick || v.store.open {
-		return
+// SetOwner sets the client that owns an entity, 0 for the server, and reports whether the entity is alive or reserved. A new entity
+// belongs to the server. The owner may change at any time, also between two captures.
+func (s *Store) SetOwner(id wire.NetworkID, owner wire.ClientID) bool {
+	if !s.Alive(id) {
+		return s.wish(id, earlyOwner, owner)
 	}
-	v.grow()
-	kept := v.ownWrites.kept(v, own)
-	v.observe()
-	for _, id := range kept {
-		if v.touchedAt(id.Index) < v.store.tick {
-			v.unsent.unset(id.Index)
-		}
+	s.owners = grown(s.owners, int(id.Index)+1, cap(s.rows.masks))
+	if s.owners[id.Index] != owner {
+		s.noteHandover(id, owner)
+		s.owners[id.Index] = owner
 	}
-	v.applyDeferred()
-}
-
-// kept notes the changes of the entities in own as the client's own. It returns those for which nothing waited to be sent.
-func (a *ownWrites) kept(v *View, own []wire.NetworkID) []wire.NetworkID {
-	n := 0
-	for _, id := range own {
-		if !v.Visible(id) || v.maskChanged(id.Index) {
-			continue
-		}
-		a.latest = grown(a.latest, int(id.Index)+1, len(v.acks))
-		a.latest[id.Index] = v.store.tick
-		if v.store.changed.has(id.Index) {
-			a.skipOwn(v, id.Index)
-		}
-		if !v.unsent.has(id.Index) {
-			own[n] = id
-			n++
-		}
-	}
-	return own[:n]
-}
-
-// skipOwn notes that the changes of an index in the newest commit are no changes for the client.
-func (a *ownWrites) skipOwn(v *View, index uint32) {
-	a.newest = grown(a.newest, int(index)+1, len(v.acks))
-	a.before = grown(a.before, int(index)+1, len(v.acks))
-	if a.newest[index] == v.store.tick {
-		return
-	}
-	if was := v.store.movedBefore(index); was != a.newest[index] {
-		a.before[index] = was
-	}
-	a.newest[index] = v.store.tick
-}
-
-// wrote reports whether all changes of an index at tick t were the client's own.
-func (a *ownWrites) wrote(index uint32, t tick.Tick) bool {
-	return int(index) < len(a.latest) && a.latest[index] == t
-}
-
-// moved returns the tick of the newest change of an index that is neither the client's own nor hidden from it. moved is the tick of
-// the newest change of any kind.
-func (a *ownWrites) moved(index uint32, moved tick.Tick) tick.Tick {
-	if int(index) < len(a.newest) && a.newest[index] == moved {
-		return a.before[index]
-	}
-	return moved
-}
-
-// Again makes the newest state of an entity be sent to the client, with the rows that the client wrote itself. It is for an entity
-// that the client no longer writes. Package authority uses it.
-func (v *View) Again(id wire.NetworkID) {
-	if v.store.open {
-		v.deferred = append(v.deferred, func() { v.Again(id) })
-		return
-	}
-	v.Observe()
-	if v.Visible(id) {
-		v.touch(id.Index, v.next())
-	}
-}
-
-// Mirror spawns an entity with an id of another store, between Begin and Commit. It does nothing if the entity is alive. A store
-// mirrors all of its entities or none. It reports whether the entity is alive afterwards.
-func (s *Store) Mirror(id wire.NetworkID) bool {
-	if !s.open || id.Generation == 0 || id.Index >= MaxEntities {
-		return false
-	}
-	if s.Alive(id) {
-		return true
-	}
-	s.mirrors = true
-	for int(id.Index) >= len(s.gens) {
-		s.takeIndex()
-	}
-	if s.alive.has(id.Index) {
-		s.Despawn(wire.NetworkID{Index: id.Index, Generation: s.gens[id.Index]})
-	}
-	s.free, s.freed = append(s.free[:0], id.Index), s.freed[:0]
-	s.gens[id.Index] = id.Generation - 1
-	s.Spawn()
-	s.free, s.head = s.free[:0], 0
 	return true
+}
+
+// Owner returns the client that owns an entity. It returns 0, the server, if no owner was set, or if the entity is neither alive nor
+// reserved.
+func (s *Store) Owner(id wire.NetworkID) wire.ClientID {
+	if !s.Alive(id) {
+		return s.wished(id, earlyOwner)
+	}
+	if uint(id.Index) >= uint(len(s.owners)) {
+		return 0
+	}
+	return s.owners[id.Index]
 }

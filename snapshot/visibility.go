@@ -21,8 +21,7 @@ type Interest interface {
 // Show lets the client see an entity. The first record is full, whatever the client had before. Between Begin and Commit the call
 // takes effect with the commit, as all calls about sight do.
 func (v *View) Show(id wire.NetworkID) {
-	if v.store.open {
-		v.deferred = append(v.deferred, func() { v.Show(id) })
+	if v.deferCall(func() { v.Show(id) }) {
 		return
 	}
 	v.Observe()
@@ -36,8 +35,7 @@ func (v *View) Show(id wire.NetworkID) {
 // An entity that is hidden before the first packet of its first tick was never shown: not even its existence leaks. Between Begin and
 // Commit, Visible still returns the state before the call.
 func (v *View) Hide(id wire.NetworkID) {
-	if v.store.open {
-		v.deferred = append(v.deferred, func() { v.Hide(id) })
+	if v.deferCall(func() { v.Hide(id) }) {
 		return
 	}
 	v.Observe()
@@ -71,8 +69,7 @@ func (v *View) noteHidden(index uint32, all bool) {
 // Keep takes an entity out of the client's sight as Hide does, but the client keeps its last state. Nothing more is sent until Show.
 // The client removes the entity when it despawns or Hide is called.
 func (v *View) Keep(id wire.NetworkID) {
-	if v.store.open {
-		v.deferred = append(v.deferred, func() { v.Keep(id) })
+	if v.deferCall(func() { v.Keep(id) }) {
 		return
 	}
 	v.Observe()
@@ -104,8 +101,7 @@ func (v *View) ShowNew(show bool) {
 
 // ShowAll resets the client's sight: it sees every entity, also later ones, with all components and the normal weight.
 func (v *View) ShowAll() {
-	if v.store.open {
-		v.deferred = append(v.deferred, func() { v.ShowAll() })
+	if v.deferCall(func() { v.ShowAll() }) {
 		return
 	}
 	v.Observe()
@@ -318,6 +314,14 @@ func (v *View) cancelSpawn(index uint32) bool {
 	return true
 }
 
+// deferCall stores a call about sight for the commit, between Begin and Commit. It returns false at other times: the caller goes on.
+func (v *View) deferCall(call func()) bool {
+	if v.store.open {
+		v.deferred = append(v.deferred, call)
+	}
+	return v.store.open
+}
+
 // applyDeferred executes the calls about sight that were made between Begin and Commit.
 func (v *View) applyDeferred() {
 	for _, call := range v.deferred {
@@ -326,3 +330,17 @@ func (v *View) applyDeferred() {
 	clear(v.deferred)
 	v.deferred = v.deferred[:0]
 }
+
+// SawAt reports whether the client saw an entity at tick t. It knows the present lifetime and the one before it. Ticks before the view
+// was made count as the first one. known is false if the client was never shown the entity, or if another entity has its index now.
+// Package rewind uses it.
+func (v *View) SawAt(id wire.NetworkID, t tick.Tick) (saw, known bool) {
+	if uint(id.Index) >= uint(len(v.lifetimes)) || v.lifetimes[id.Index].generation != id.Generation {
+		return false, false
+	}
+	p, t := &v.lifetimes[id.Index], max(t, v.start)
+	return v.visible.has(id.Index) && t >= p.life || t >= p.began && t < p.left, true
+}
+
+// Sights returns how often an entity came into the client's sight or left it.
+func (v *View) Sights() uint64 { return v.sights }

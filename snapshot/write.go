@@ -332,16 +332,16 @@ func (p *packetWriter) prepare(index uint32, r *record) {
 	base, shown := ack.base, mask
 	if p.inList { // T is R
 		if base = p.page.ref; v.otherRows(index, base) {
-			return
+			return // full: other rows than at R
 		}
-	} else if base == tick.None { // the client has acknowledged no record of this lifetime
-		return
+	} else if base == tick.None {
+		return // full: the client has acknowledged no record of this lifetime
 	} else {
 		shown = v.shown(index, mask)
 	}
 	inWindow := p.s-base < s.cfg.Window // the client still has the record of T, though perhaps not every later one
 	if !inWindow && (shown != mask || v.touchedAt(index) > base) {
-		return
+		return // full: the client has forgotten T, and its rows are not those of now
 	}
 	whole := Mask{}
 	if mask.Overlaps(s.schema.Whole) {
@@ -349,10 +349,10 @@ func (p *packetWriter) prepare(index uint32, r *record) {
 	}
 	previous, known := p.previous(index, &ack)
 	if !known {
-		return
+		return // full: T' is not known
 	}
 	if r.delta = p.cache.deltas.get(s, index, mask.Intersect(shown), base, previous, whole); p.cache.deltas.entries[r.delta].none {
-		return
+		return // full: the store has forgotten the version of T
 	}
 	r.base, r.whole = base, mask.Minus(shown).Minus(s.schema.Tags).Union(whole)
 	r.same = inWindow && shown == mask

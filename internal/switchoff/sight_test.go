@@ -61,7 +61,7 @@ func groupsAndSight() []mutation {
 		change("sight", "whom a row names that was not to be seen meanwhile is not told", "TestARowThatChangedOutOfSightIsTold",
 			"snapshot/references.go", "if v.readsAlike(c) {", "if v.readsAlike(c) || !v.rowsOf(c.index).Has(c.row) {"),
 		change("sight", "a client's own write hides whom the server names", "TestOwnWriteBesideDeadTarget",
-			"snapshot/ownership.go", "if v.touchedAt(id.Index) < v.store.tick {", "if v.observed == v.store.tick {"),
+			"snapshot/own_writes.go", "if v.touchedAt(id.Index) < v.store.tick {", "if v.observed == v.store.tick {"),
 		change("sight", "what is asked of a view while a tick is open does not wait for its commit", "TestAnOpenTickIsNotObserved",
 			"snapshot/visibility.go", "if v.store.open {\n\t\tv.deferred = append(v.deferred, func() { v.Hide(id) })", "if false {\n\t\tv.deferred = append(v.deferred, func() { v.Hide(id) })"),
 		change("sight", "what waits for a commit takes back what was said after it of new ones", "TestLastCallForANewEntityCounts",

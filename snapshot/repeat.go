@@ -1,0 +1,116 @@
+package snapshot
+
+import (
+	"github.com/arche-netcode/netcode/tick"
+	"github.com/arche-netcode/netcode/wire"
+)
+
+// InFlight yields the packets on their way that the client needs, the oldest first. Such a packet has the newest record of an entity,
+// or its despawn, and is neither acknowledged nor lost. If nothing is Pending, a client with these packets and the acknowledged ones
+// has everything as of the store's tick. The only exceptions are entities that are TooLarge. The cost is one look at each record on
+// its way; nothing is allocated. Package consistent uses it.
+func (v *View) InFlight(yield func(packet uint64) bool) {
+	v.flushSpawns()
+	for seq := max(v.sent.oldest, 1); seq <= v.sent.newest; seq++ {
+		if p := v.sent.get(seq); p != nil && p.pending && v.needed(p) && !yield(seq) {
+			return
+		}
+	}
+}
+
+// needed reports whether the client needs a packet that is on its way.
+func (v *View) needed(p *sentPacket) bool {
+	for i := range p.n {
+		e := v.sent.group(p, i)
+		for of := e.of; of != 0; of &= of - 1 {
+			if v.counts(p, e, firstOf(e.word, of)) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// MayRepeat reports whether the payload of a packet may be sent again unchanged: nothing in it was hidden since, by Hide, Keep or
+// SetRows. A packet with rows that name entities may not be repeated after anything was hidden. It returns false for a packet that is
+// forgotten. Package consistent uses it.
+func (v *View) MayRepeat(packet uint64) bool {
+	p := v.sent.get(packet)
+	if p == nil {
+		return false
+	}
+	if p.tick >= v.lastHidden {
+		return true
+	}
+	for i := range p.n {
+		e := v.sent.group(p, i)
+		if e.despawn {
+			continue
+		}
+		if e.rows.Overlaps(v.store.schema.Refs) {
+			return false
+		}
+		for of := e.of; of != 0; of &= of - 1 {
+			if v.hidSince(p.tick, e, firstOf(e.word, of)) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// hidSince reports whether a record of tick t may contain a row that was hidden since. A row that did not change between the record's
+// baseline and t is not in the record.
+func (v *View) hidSince(t tick.Tick, e *sentGroup, index uint32) bool {
+	switch {
+	case int(index) >= len(v.hidden):
+		return false
+	case v.hidden[index].all > t:
+		return true
+	case v.hidden[index].rows <= t:
+		return false
+	case !v.visible.has(index) || v.lifetimes[index].life > t: // the hidden rows of that lifetime are forgotten
+		return true
+	}
+	for m := e.rows.Minus(v.rowsOf(index)); !m.IsZero(); m = m.Rest() {
+		row := m.Lowest()
+		if e.span == 0 || !v.store.rows.masks[index].Has(row) || v.store.sinceOf(index, row) > t-tick.Tick(e.span) {
+			return true
+		}
+	}
+	return false
+}
+
+// Needs returns the tick of the record that gives the client all changes of an entity up to tick t. A record of a later tick does so
+// too. It returns tick.None if the client has acknowledged that, or gets no record: the entity is not visible or does not fit a
+// packet.
+func (v *View) Needs(id wire.NetworkID, t tick.Tick) tick.Tick {
+	if v.shares || !v.Visible(id) || v.oversize.has(id.Index) {
+		return tick.None
+	}
+	needs := max(min(v.moved(id.Index), t), v.lifetimes[id.Index].life)
+	if v.ack(id.Index).base >= needs {
+		return tick.None
+	}
+	return needs
+}
+
+// Proved returns the newest tick whose visible state the client has acknowledged whole, except entities that do not fit a packet. It looks at each entity whose newest state is not acknowledged.
+func (v *View) Proved() tick.Tick {
+	v.flushSpawns()
+	proved := v.observed
+	for w := range v.visible {
+		for word := (v.unsent[w] | v.unacked[w]) & v.visible[w] &^ v.oversize[w]; word != 0; word &= word - 1 {
+			index := firstOf(uint32(w), word)
+			if held := v.ack(index).base; held == tick.None {
+				proved = min(proved, v.lifetimes[index].life-1)
+			} else if held < v.moved(index) {
+				proved = min(proved, held)
+			}
+		}
+		for word := v.despawnOwed[w]; word != 0; word &= word - 1 {
+			proved = min(proved, v.lifetimes[firstOf(uint32(w), word)].ended-1)
+		}
+	}
+	return proved
+}
