@@ -196,7 +196,7 @@ func (m *RawMessage) Send(to *Session, about NetworkID, body []byte) error {
 	if to.link.loopback != nil {
 		return to.link.deliverLocal(0, &p, body)
 	}
-	return to.server.push(&to.link, m.Name, &p, body)
+	return to.server.enqueue(&to.link, m.Name, &p, body)
 }
 
 // Recall takes back the messages that wait on the channel for a client about entities which it does not see any more. Of the
@@ -238,7 +238,7 @@ func (r *recaller) Amend(kind wire.MessageType, body []byte) int {
 	s := r.session.server
 	switch raw := s.protocol.rawOf[kind]; {
 	case raw == nil:
-		return copy(body, s.hideNames(r.session.id, kind, body))
+		return copy(body, s.hideNames(&r.session.link, kind, body))
 	case raw != r.raw:
 		return len(body)
 	}
@@ -383,8 +383,8 @@ func (c *endpointCore) postRefusal(l *connection, p peer.Post, reason error) {
 	p.Type, p.Flags = wire.MessageRefusal, wire.FlagCall
 	to := held.Envelope{Post: p}
 	body := peer.AppendRefusal(nil, reason.Error())
-	if c.holdsBack(l, &to) {
-		_ = l.delay(&to, "", body) // The refusal follows a message that is held.
+	if c.holdsBack(l, &to, body) {
+		_ = l.hold(&to, "", body) // The refusal follows a message that is held.
 	} else if err := l.Outgoing.Push(&to.Post, body); err != nil {
 		_ = l.failed(err, "", &to.Post, 0) // The error is counted; the caller's deadline ends the call.
 	}
