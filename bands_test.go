@@ -19,6 +19,7 @@ import (
 	netecs "github.com/arche-netcode/netcode/ecs"
 	"github.com/arche-netcode/netcode/interest"
 	"github.com/arche-netcode/netcode/internal/alloctest"
+	"github.com/arche-netcode/netcode/internal/rig"
 	"github.com/arche-netcode/netcode/nettest"
 	"github.com/arche-netcode/netcode/quantize"
 	"github.com/arche-netcode/netcode/snapshot"
@@ -455,16 +456,16 @@ func TestBandsAreExact(t *testing.T) {
 func TestBandsAllocateNothing(t *testing.T) {
 	p := netcode.NewProtocol()
 	netcode.Replicate[bandPlace](p, netcode.Bands(netcode.Band{Beyond: 40, Scale: 4}, netcode.Band{Beyond: 100, Scale: 16, Every: 3}))
-	r := newRig(t, p, netcode.Config{SendBudget: -1})
+	r := rig.New(t, p, netcode.Config{SendBudget: -1})
 	bands := interest.NewBands(interest.All(), interest.BandsConfig{
 		Schema: p.Schema(), Position: interest.PositionOf(p.Schema(), func(p *bandPlace) (x, y, z float32) { return p.X, p.Y, 0 }),
 	})
-	r.server.SetInterest(interest.New(bands, interest.Despawn))
-	r.server.OnConnect(func(client netcode.ClientID) { bands.Look(client, 20*float32(client), 0, 0) })
+	r.Server.SetInterest(interest.New(bands, interest.Despawn))
+	r.Server.OnConnect(func(client netcode.ClientID) { bands.Look(client, 20*float32(client), 0, 0) })
 	var ids []wire.NetworkID
 	plan, place, lanes := p.Schema().Plan(0), bandPlace{}, make([]uint32, 2)
 	memory := reflect.ValueOf(&place).UnsafePointer()
-	r.server.game = func(store *snapshot.Store) {
+	r.Server.Game = func(store *snapshot.Store) {
 		for i := range 100 {
 			if len(ids) < 100 {
 				ids = append(ids, store.Spawn())
@@ -475,13 +476,13 @@ func TestBandsAllocateNothing(t *testing.T) {
 			store.Set(ids[i], 0, lanes)
 		}
 	}
-	var clients []*clientEnd
+	var clients []*rig.ClientEnd
 	for range 8 {
-		clients = append(clients, r.joined(p, netcode.Config{SendBudget: -1}))
+		clients = append(clients, r.Joined(p, netcode.Config{SendBudget: -1}))
 	}
 	rows := 0
 	step := func() {
-		r.step()
+		r.Step()
 		for _, c := range clients {
 			for _, id := range ids {
 				if c.Replica().Row(id.Index, 0) != nil {
@@ -511,17 +512,17 @@ func sentBesideHiddenBands(t *testing.T, busy bool) (packets []string) {
 	p := netcode.NewProtocol()
 	netcode.Replicate[bandFloat](p)
 	netcode.Replicate[bandPlace](p, netcode.Bands(netcode.Band{Beyond: 40, Scale: 4}, netcode.Band{Beyond: 100, Scale: 16, Every: 3}))
-	r := newRig(t, p, netcode.Config{SendBudget: -1})
+	r := rig.New(t, p, netcode.Config{SendBudget: -1})
 	float, place := p.RowOf(reflect.TypeFor[bandFloat]()), p.RowOf(reflect.TypeFor[bandPlace]())
 	bands := interest.NewBands(interest.NewRows(interest.All(), func(*snapshot.Store, netcode.ClientID, wire.NetworkID) snapshot.Mask {
 		return snapshot.Mask{}.With(float)
 	}), interest.BandsConfig{Schema: p.Schema(), Position: func(_ *snapshot.Store, id wire.NetworkID) (x, y, z float32, ok bool) {
 		return 5 * float32(id.Index), 0, 0, true
 	}})
-	r.server.SetInterest(interest.New(bands, interest.Despawn))
+	r.Server.SetInterest(interest.New(bands, interest.Despawn))
 	random, secret := rand.New(rand.NewPCG(53, 1)), rand.New(rand.NewPCG(53, 2))
 	var ids []wire.NetworkID
-	r.server.game = func(store *snapshot.Store) {
+	r.Server.Game = func(store *snapshot.Store) {
 		for len(ids) < 40 {
 			ids = append(ids, store.Spawn())
 		}
@@ -538,16 +539,16 @@ func sentBesideHiddenBands(t *testing.T, busy bool) (packets []string) {
 			}
 		}
 	}
-	c := r.joined(p, netcode.Config{SendBudget: -1})
-	r.tamper = func(_, to transport.Addr, packet []byte) []byte {
-		if to == c.conn.LocalAddr() {
-			packets = append(packets, fmt.Sprintf("%v %x", r.now, packet))
+	c := r.Joined(p, netcode.Config{SendBudget: -1})
+	r.Tamper = func(_, to transport.Addr, packet []byte) []byte {
+		if to == c.Conn.LocalAddr() {
+			packets = append(packets, fmt.Sprintf("%v %x", r.Now, packet))
 		}
 		return packet
 	}
 	for range 300 {
 		bands.Look(c.ID(), 200*random.Float32(), 0, 0)
-		r.step()
+		r.Step()
 		require.Zero(t, c.Replica().Entity(ids[0].Index).Mask.Without(float))
 	}
 	return packets
@@ -564,32 +565,32 @@ func TestMessagesDoNotWaitForAnotherBand(t *testing.T) {
 			p, heard := netcode.NewProtocol(), 0
 			netcode.Replicate[bandPlace](p, netcode.Bands(netcode.Band{Beyond: 10, Scale: 1024, Every: 60}))
 			netcode.Handle(p, func(_ *netcode.Context, m *bandSaid) { heard++ }, netcode.FromServer())
-			r := newRig(t, p, netcode.Config{SendBudget: -1})
+			r := rig.New(t, p, netcode.Config{SendBudget: -1})
 			bands := interest.NewBands(interest.All(), interest.BandsConfig{
 				Schema: p.Schema(), Position: func(*snapshot.Store, wire.NetworkID) (x, y, z float32, ok bool) { return 100, 0, 0, true },
 			})
-			r.server.SetInterest(interest.New(bands, interest.Despawn))
-			r.server.OnConnect(func(client netcode.ClientID) { bands.Look(client, 0, 0, 0) })
+			r.Server.SetInterest(interest.New(bands, interest.Despawn))
+			r.Server.OnConnect(func(client netcode.ClientID) { bands.Look(client, 0, 0, 0) })
 			var id wire.NetworkID
 			row, moves := p.RowOf(reflect.TypeFor[bandPlace]()), uint32(0)
-			r.server.game = func(store *snapshot.Store) {
+			r.Server.Game = func(store *snapshot.Store) {
 				if id.IsZero() {
 					id = store.Spawn()
 				}
 				moves++
 				store.Set(id, row, []uint32{50000 + moves, 50000})
 			}
-			c := r.joined(p, netcode.Config{SendBudget: -1})
-			r.run(2 * time.Second)
+			c := r.Joined(p, netcode.Config{SendBudget: -1})
+			r.Run(2 * time.Second)
 			said, had := 0, slices.Clone(c.Replica().Row(id.Index, row))
 			for range 60 {
 				for _, mode := range everyMode {
-					require.NoError(t, netcode.Send(r.server.Server, netcode.To(c.ID()), &bandSaid{uint32(said)}, append([]netcode.How{netcode.About(id), netcode.Via(mode)}, how...)...))
+					require.NoError(t, netcode.Send(r.Server.Server, netcode.To(c.ID()), &bandSaid{uint32(said)}, append([]netcode.How{netcode.About(id), netcode.Via(mode)}, how...)...))
 					said++
 				}
-				r.run(50 * time.Millisecond)
+				r.Run(50 * time.Millisecond)
 			}
-			r.run(200 * time.Millisecond)
+			r.Run(200 * time.Millisecond)
 			require.Equal(t, said, heard)
 			require.Equal(t, had, c.Replica().Row(id.Index, row), "the client is in the band")
 		})

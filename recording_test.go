@@ -11,6 +11,7 @@ import (
 
 	"github.com/arche-netcode/netcode"
 	"github.com/arche-netcode/netcode/inspect"
+	"github.com/arche-netcode/netcode/internal/rig"
 	"github.com/arche-netcode/netcode/message"
 	"github.com/arche-netcode/netcode/record"
 	"github.com/arche-netcode/netcode/snapshot"
@@ -18,22 +19,22 @@ import (
 
 // One line on the server, and the world of every tick is in the file.
 func TestServerRecords(t *testing.T) {
-	r := newRig(t, protocol(), netcode.Config{})
+	r := rig.New(t, protocol(), netcode.Config{})
 	var file bytes.Buffer
-	require.PanicsWithValue(t, "netcode: record.Start: the writer is nil", func() { _, _ = record.Start(r.server.Server, nil) })
-	stop, err := record.Start(r.server.Server, &file)
+	require.PanicsWithValue(t, "netcode: record.Start: the writer is nil", func() { _, _ = record.Start(r.Server.Server, nil) })
+	stop, err := record.Start(r.Server.Server, &file)
 	require.NoError(t, err)
-	_, err = record.Start(r.server.Server, &file)
+	_, err = record.Start(r.Server.Server, &file)
 	require.ErrorIs(t, err, record.ErrRecording)
-	c := r.joined(protocol(), netcode.Config{})
-	first, second := r.spawn(1), r.spawn(2)
+	c := r.Joined(protocol(), netcode.Config{})
+	first, second := r.Spawn(1), r.Spawn(2)
 	for x := range 50 {
-		r.change(func(store *snapshot.Store) { r.set(store, first, float32(x)) })
+		r.Change(func(store *snapshot.Store) { r.Set(store, first, float32(x)) })
 	}
-	r.change(func(store *snapshot.Store) { store.Despawn(second) })
-	r.run(time.Second)
+	r.Change(func(store *snapshot.Store) { store.Despawn(second) })
+	r.Run(time.Second)
 	require.NoError(t, stop())
-	x, ok := r.x(c, first)
+	x, ok := r.X(c, first)
 	require.True(t, ok)
 	require.Equal(t, float32(49), x)
 
@@ -43,7 +44,7 @@ func TestServerRecords(t *testing.T) {
 	plans := reader.Plans()
 	require.Len(t, plans, 2)
 	for row, p := range plans {
-		require.Equal(t, string(r.server.Protocol().Schema().Plan(row).Describe(nil)), string(p.Describe(nil)))
+		require.Equal(t, string(r.Server.Protocol().Schema().Plan(row).Describe(nil)), string(p.Describe(nil)))
 	}
 	ticks := 0
 	for {
@@ -52,17 +53,17 @@ func TestServerRecords(t *testing.T) {
 			break
 		}
 		require.NoError(t, err)
-		require.LessOrEqual(t, now, r.server.Tick())
+		require.LessOrEqual(t, now, r.Server.Tick())
 		ticks++
 	}
 	require.Greater(t, ticks, 60)
 	generation, _ := reader.Entity(first.Index)
 	require.Equal(t, first.Generation, generation)
-	require.Equal(t, r.server.Store().Row(first, 1), reader.Row(first.Index, 1))
+	require.Equal(t, r.Server.Store().Row(first, 1), reader.Row(first.Index, 1))
 	generation, _ = reader.Entity(second.Index)
 	require.Zero(t, generation)
 
-	stop, err = record.Start(r.server.Server, &file) // another one may follow
+	stop, err = record.Start(r.Server.Server, &file) // another one may follow
 	require.NoError(t, err)
 	require.NoError(t, stop())
 }
@@ -80,34 +81,34 @@ func (f *failing) Write(b []byte) (int, error) {
 
 // A disk that is full ends the recording and not the game.
 func TestRecordingEndsAtAnError(t *testing.T) {
-	r := newRig(t, protocol(), netcode.Config{})
-	_, err := record.Start(r.server.Server, &failing{})
+	r := rig.New(t, protocol(), netcode.Config{})
+	_, err := record.Start(r.Server.Server, &failing{})
 	require.ErrorIs(t, err, errFull)
-	stop, err := record.Start(r.server.Server, &failing{after: 2})
+	stop, err := record.Start(r.Server.Server, &failing{after: 2})
 	require.NoError(t, err)
-	id := r.spawn(1)
-	c := r.joined(protocol(), netcode.Config{})
-	r.run(5 * time.Second)
-	require.Len(t, r.server.errors, 1)
-	require.ErrorIs(t, r.server.errors[0], errFull)
+	id := r.Spawn(1)
+	c := r.Joined(protocol(), netcode.Config{})
+	r.Run(5 * time.Second)
+	require.Len(t, r.Server.Errors, 1)
+	require.ErrorIs(t, r.Server.Errors[0], errFull)
 	require.ErrorIs(t, stop(), errFull)
-	x, ok := r.x(c, id)
+	x, ok := r.X(c, id)
 	require.True(t, ok)
 	require.Equal(t, float32(1), x)
 }
 
 func TestHistoryOfMessages(t *testing.T) {
 	k := newTalk(t, netcode.Config{History: 4}, 1)
-	s, c := k.server.Server, k.clients[0]
-	id := k.spawn(1)
-	k.sees(c, id, 1)
+	s, c := k.Server.Server, k.Clients[0]
+	id := k.Spawn(1)
+	k.Sees(c, id, 1)
 	require.True(t, s.SetOwner(id, 1))
 	require.NoError(t, netcode.Send(c.Client, netcode.ToServer(), &chat{41}))
 	require.NoError(t, netcode.Send(c.Client, netcode.ToServer(), &order{42}, netcode.About(id)))
-	k.until(func() bool { return len(k.heard) == 2 })
+	k.Until(func() bool { return len(k.heard) == 2 })
 	k.heard = nil
 	require.NoError(t, netcode.Send(s, netcode.ToAll(), &chat{43}))
-	k.step()
+	k.Step()
 
 	text := string(inspect.AppendMessages(nil, s.Protocol(), s.ReceivedIn(1)))
 	require.Contains(t, text, "1 at tick ")
