@@ -149,7 +149,7 @@ func TestErrorsOfCall(t *testing.T) {
 func TestAnswersToNoCallAreDropped(t *testing.T) {
 	s := newShop(t, netcode.Config{})
 	var answer wire.MessageType
-	th := newThief(t, s.Rig, s.Server.Protocol())
+	th := rig.NewThief(s.Rig, s.Server.Protocol())
 	waiting := false
 	require.NoError(t, netcode.Call(context.Background(), s.Server.Server, 1, &ping{1}, func(r *cost, err error) {
 		require.NoError(t, err)
@@ -162,8 +162,8 @@ func TestAnswersToNoCallAreDropped(t *testing.T) {
 		}
 	}
 	for number := range byte(3) {
-		th.post(&peer.Post{Type: answer, Stage: tick.Update, Flags: wire.FlagCall, Call: uint16(number)}, []byte{9, 0, 0, 0})
-		th.post(&peer.Post{Type: wire.MessageRefusal, Stage: tick.Update, Flags: wire.FlagCall, Call: uint16(number)}, []byte("no"))
+		th.Post(&peer.Post{Type: answer, Stage: tick.Update, Flags: wire.FlagCall, Call: uint16(number)}, []byte{9, 0, 0, 0})
+		th.Post(&peer.Post{Type: wire.MessageRefusal, Stage: tick.Update, Flags: wire.FlagCall, Call: uint16(number)}, []byte("no"))
 	}
 	s.Until(func() bool { return waiting })
 	s.Run(100 * time.Millisecond)

@@ -303,13 +303,12 @@ func TestAHandlerOfOneEndIsForOwners(t *testing.T) {
 	r.Joined(p, netcode.Config{})
 	var numbers []uint32
 	netcode.On(r.Server.Server, func(_ *netcode.Context, m *chat) { numbers = append(numbers, m.Number) })
-	th := newThief(t, r, p) // Client 2, which checks nothing itself.
+	th := rig.NewThief(r, p) // Client 2, which checks nothing itself.
 	theirs, own := r.Spawn(1), r.Spawn(1)
 	require.True(t, r.Server.SetOwner(theirs, 1))
 	require.True(t, r.Server.SetOwner(own, 2))
-	accepting(r)
 	for number, id := range []netcode.NetworkID{theirs, own} {
-		th.post(&peer.Post{Type: wire.FirstUserMessage, Stage: netcode.StageUpdate, Flags: wire.FlagEntity, Entity: id}, []byte{byte(number), 0, 0, 0})
+		th.Post(&peer.Post{Type: wire.FirstUserMessage, Stage: netcode.StageUpdate, Flags: wire.FlagEntity, Entity: id}, []byte{byte(number), 0, 0, 0})
 		r.Step()
 	}
 	require.Equal(t, []uint32{1}, numbers)
@@ -377,9 +376,9 @@ func TestUnknownMessageTypesAreIgnored(t *testing.T) {
 			netcode.Handle(p, func(_ *netcode.Context, m *chat) { got = append(got, m.Number) })
 			var out bytes.Buffer
 			r := rig.New(t, p, netcode.Config{Logger: slog.New(slog.NewTextHandler(&out, nil))})
-			th := newThief(t, r, p)
+			th := rig.NewThief(r, p)
 			for range 3 {
-				th.raw(c.batches...)
+				th.Raw(c.batches...)
 				r.Step()
 			}
 			require.Len(t, r.Server.Log, 1, "it is still connected")
@@ -402,16 +401,16 @@ func TestUnknownMessagesGiveTheirCreditBack(t *testing.T) {
 	var got []uint32
 	netcode.Handle(p, func(_ *netcode.Context, m *chat) { got = append(got, m.Number) })
 	r := rig.New(t, p, netcode.Config{})
-	th := newThief(t, r, p)
+	th := rig.NewThief(r, p)
 	for n := range uint16(300) {
 		batch := binary.LittleEndian.AppendUint16([]byte{2, 0, 0xF1, 0x03, 0xC0, 99, 4, 0xEA, 0x03}, n) // 1000 bytes and the number
-		th.raw(append(batch, make([]byte, 1000)...)...)
+		th.Raw(append(batch, make([]byte, 1000)...)...)
 		if n%20 == 19 {
 			r.Step()
 		}
 	}
 	require.EqualValues(t, 300, r.Server.Stats().UnknownTypes)
-	th.raw(append(binary.LittleEndian.AppendUint16([]byte{2, 0, 13, 0, 0xC0, 16, 4, 6, 0}, 300), 5, 0, 0, 0)...)
+	th.Raw(append(binary.LittleEndian.AppendUint16([]byte{2, 0, 13, 0, 0xC0, 16, 4, 6, 0}, 300), 5, 0, 0, 0)...)
 	r.Step()
 	require.Equal(t, []uint32{5}, got)
 	require.Len(t, r.Server.Log, 1)
@@ -421,12 +420,12 @@ func TestUnknownMessagesGiveTheirCreditBack(t *testing.T) {
 func TestUnknownQuestionsAreRefused(t *testing.T) {
 	p := protocol()
 	r := rig.New(t, p, netcode.Config{})
-	th := newThief(t, r, p)
-	th.raw(2, 0, 11, 0, 0x80, 99, 0x24, 4, 0, 0, 0, 9, 0)
+	th := rig.NewThief(r, p)
+	th.Raw(2, 0, 11, 0, 0x80, 99, 0x24, 4, 0, 0, 0, 9, 0)
 	refused := false
 	for range 4 {
 		r.Step()
-		for n, _, _ := th.socket.Receive(r.Buf[:]); n > 0; n, _, _ = th.socket.Receive(r.Buf[:]) {
+		for n, _, _ := th.Socket.Receive(r.Buf[:]); n > 0; n, _, _ = th.Socket.Receive(r.Buf[:]) {
 			refused = refused || bytes.Contains(r.Buf[:n], []byte("nobody answers that here"))
 		}
 	}

@@ -383,11 +383,13 @@ func TestCase46AskingForTheSightOfAClientSendsNothingBack(t *testing.T) {
 		},
 	} {
 		t.Run(fmt.Sprint(i), func(t *testing.T) {
-			p := writtenProtocol()
+			p := netcode.NewProtocol()
+			netcode.Replicate[position](p, authority.WrittenBy(authority.OwnerWrites))
+			netcode.Replicate[health](p)
 			netcode.Handle[chat](p, nil)
 			r := rig.New(t, p, netcode.Config{})
 			r.Joined(p, netcode.Config{})
-			th := newThief(t, r, p)
+			th := rig.NewThief(r, p)
 			own, other := r.Spawn(1), r.Spawn(2)
 			require.True(t, r.Server.SetOwner(own, 2))
 			require.True(t, r.Server.Hide(2, other))
@@ -400,8 +402,8 @@ func TestCase46AskingForTheSightOfAClientSendsNothingBack(t *testing.T) {
 			r.Run(time.Second)
 			var told [2]uint64
 			for x := range 40 {
-				th.listen(&prying{}) // and what it sends acknowledges that
-				th.send(wire.MessageSnapshot, 0, forged(p, r.Server.Tick(), []wire.NetworkID{own}, func(s *snapshot.Store, id wire.NetworkID) { r.Set(s, id, float32(x+5)) }))
+				listen(th, &prying{}) // and what it sends acknowledges that
+				th.Send(wire.MessageSnapshot, 0, rig.Forged(p, r.Server.Tick(), []wire.NetworkID{own}, func(s *snapshot.Store, id wire.NetworkID) { r.Set(s, id, float32(x+5)) }))
 				authority.Writes(r.Server.Server, func(_ netcode.ClientID, id netcode.NetworkID, _ int, lanes []uint32) {
 					wrote[id] = append([]uint32(nil), lanes...)
 				})
@@ -604,7 +606,7 @@ func pry(t *testing.T, whom int) (got prying) {
 	const typeChat, typeWish, typePing = wire.FirstUserMessage, wire.FirstUserMessage + 3, wire.FirstUserMessage + 4 // By name.
 	r := rig.New(t, p, netcode.Config{Strikes: 1 << 20})
 	authority.OnAsk(r.Server.Server, func(netcode.ClientID, netcode.NetworkID) bool { got.asked++; return true })
-	th := newThief(t, r, p)
+	th := rig.NewThief(r, p)
 	ids := make([]wire.NetworkID, 4)
 	for i := range ids[:3] {
 		i := i
@@ -622,7 +624,7 @@ func pry(t *testing.T, whom int) (got prying) {
 	id := ids[whom]
 	began := r.Now
 	r.Tamper = func(_, to transport.Addr, packet []byte) []byte {
-		if to == th.address {
+		if to == th.Address {
 			got.packets = append(got.packets, fmt.Sprintf("%v %x", r.Now-began, packet))
 			got.out += len(packet)
 		}
@@ -640,34 +642,34 @@ func pry(t *testing.T, whom int) (got prying) {
 		require.NoError(t, out.Push(&chatting, body))
 		require.NoError(t, out.Push(&asking, body))
 		require.NoError(t, out.Push(&wishing, append(wish, byte(i&1))))
-		b := th.conn.Begin(make([]byte, 1200))
+		b := th.Conn.Begin(make([]byte, 1200))
 		out.Fill(&b, 600)
 		give := func() {
-			packet := th.conn.Finish(&b, 1, th.Now)
+			packet := th.Conn.Finish(&b, 1, th.Now)
 			got.in += len(packet)
-			r.Server.Receive(th.address, packet)
+			r.Server.Receive(th.Address, packet)
 		}
 		give()
-		b = th.conn.Begin(make([]byte, 1200)) // A packet with writes that are not its to make has no effect at all.
-		state := forged(p, r.Server.Tick(), []wire.NetworkID{id}, func(s *snapshot.Store, id wire.NetworkID) { s.Set(id, 0, []uint32{uint32(i), 0}) })
+		b = th.Conn.Begin(make([]byte, 1200)) // A packet with writes that are not its to make has no effect at all.
+		state := rig.Forged(p, r.Server.Tick(), []wire.NetworkID{id}, func(s *snapshot.Store, id wire.NetworkID) { s.Set(id, 0, []uint32{uint32(i), 0}) })
 		b.Add(wire.MessageSnapshot, tick.Initialization, copy(b.Payload(), state))
 		give()
 		r.Step()
-		th.listen(&got)
+		listen(th, &got)
 	}
 	got.log, got.stats = r.Server.Log, r.Server.Stats()
 	return got
 }
 
 // listen reads what came, so that the next packet acknowledges it, and counts answers.
-func (th *thief) listen(got *prying) {
+func listen(th *rig.Thief, got *prying) {
 	for {
-		n, _, err := th.socket.Receive(th.Buf[:])
+		n, _, err := th.Socket.Receive(th.Buf[:])
 		require.NoError(th.T, err)
 		if n == 0 {
 			return
 		}
-		in, err := th.conn.Read(th.Buf[:n], th.Now, ignore{})
+		in, err := th.Conn.Read(th.Buf[:n], th.Now, ignore{})
 		if err != nil {
 			continue
 		}
@@ -677,7 +679,7 @@ func (th *thief) listen(got *prying) {
 				got.answered++
 			}
 		}
-		th.conn.Accept(in, th.Now)
+		th.Conn.Accept(in, th.Now)
 	}
 }
 

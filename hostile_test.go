@@ -15,69 +15,8 @@ import (
 	"github.com/arche-netcode/netcode/peer"
 	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/transport"
-	"github.com/arche-netcode/netcode/transport/memory"
 	"github.com/arche-netcode/netcode/wire"
 )
-
-// thief joins a server with its own packet layer, so that it can send what no client sends.
-type thief struct {
-	*rig.Rig
-	address transport.Addr
-	conn    *peer.Conn
-	socket  *memory.Conn
-	check   wire.Checksum
-}
-
-func newThief(t *testing.T, r *rig.Rig, p *netcode.Protocol) *thief {
-	th := &thief{Rig: r, address: transport.MustParseAddr("127.0.0.1:6666")}
-	conn, err := r.Network.Listen(th.address)
-	require.NoError(t, err)
-	const nonce = 0x7411EF // The same each time: the epoch follows from it.
-	hello := peer.Hello{Version: peer.Version, Nonce: nonce, Protocol: p.Hash()}
-	r.Server.Receive(th.address, peer.AppendHello(nil, hello))
-	r.Step()
-	n, _, err := conn.Receive(r.Buf[:])
-	require.NoError(t, err)
-	challenge, err := peer.ParseChallenge(r.Buf[:n])
-	require.NoError(t, err)
-	hello.Cookie = challenge.Cookie
-	r.Server.Receive(th.address, peer.AppendHello(nil, hello))
-	r.Step()
-	n, _, err = conn.Receive(r.Buf[:])
-	require.NoError(t, err)
-	accept, err := peer.ParseAccept(r.Buf[:n])
-	require.NoError(t, err)
-	check := wire.NewChecksum(accept.Epoch, p.Hash())
-	th.socket, th.check = conn, check
-	th.conn = peer.NewConn(peer.ConnConfig{Check: check, CheckIncoming: ^check})
-	r.Server.Receive(th.address, peer.AppendJoin(nil, peer.Join{Nonce: nonce, Cookie: hello.Cookie}, check))
-	th.send(wire.MessageKeepAlive, tick.Initialization, nil)
-	return th
-}
-
-func (th *thief) send(kind wire.MessageType, stage tick.Stage, payload []byte) {
-	b := th.conn.Begin(make([]byte, 1200))
-	copy(b.Payload(), payload)
-	b.Add(kind, stage, len(payload))
-	th.Server.Receive(th.address, th.conn.Finish(&b, 1, th.Now))
-}
-
-// framed is send for any type, stage and flags, legal or not.
-func (th *thief) framed(kind, stage byte, payload []byte) {
-	b := th.conn.Begin(make([]byte, 1200))
-	message := binary.LittleEndian.AppendUint16([]byte{kind, stage}, uint16(len(payload)))
-	require.True(th.T, b.Append(append(message, payload...)))
-	th.Server.Receive(th.address, th.conn.Finish(&b, 1, th.Now))
-}
-
-// post sends one message on any channel, with what its flags put in front.
-func (th *thief) post(p *peer.Post, body []byte) {
-	out := peer.NewOutgoing(peer.OutgoingConfig{}, peer.NewPool(1200))
-	require.NoError(th.T, out.Push(p, body))
-	b := th.conn.Begin(make([]byte, 1200))
-	out.Fill(&b, 1200)
-	th.Server.Receive(th.address, th.conn.Finish(&b, 1, th.Now))
-}
 
 func TestMalformedMessageEndsTheConnection(t *testing.T) {
 	cases := map[string]struct {
@@ -103,9 +42,9 @@ func TestMalformedMessageEndsTheConnection(t *testing.T) {
 			netcode.Handle(p, func(*message.Context, *position) { handled++ }, netcode.Named("goto"))
 			r := rig.New(t, p, netcode.Config{})
 			honest := r.Joined(p, netcode.Config{})
-			th := newThief(t, r, p)
+			th := rig.NewThief(r, p)
 			require.Len(t, r.Server.Log, 2)
-			th.send(c.kind, c.stage, c.payload)
+			th.Send(c.kind, c.stage, c.payload)
 			require.Len(t, r.Server.Log, 3)
 			require.Contains(t, r.Server.Log[2], "disconnect 2: malformed packet")
 			r.Run(2 * time.Second)
@@ -121,11 +60,11 @@ func TestBatchIsTakenWholeOrRefused(t *testing.T) {
 	handled := 0
 	netcode.Handle(p, func(*message.Context, *chat) { handled++ })
 	r := rig.New(t, p, netcode.Config{})
-	th := newThief(t, r, p)
-	b := th.conn.Begin(make([]byte, 1200))
+	th := rig.NewThief(r, p)
+	b := th.Conn.Begin(make([]byte, 1200))
 	b.Add(wire.FirstUserMessage, tick.Update, 4)
 	b.Add(wire.FirstUserMessage, tick.Update, 3)
-	r.Server.Receive(th.address, th.conn.Finish(&b, 1, r.Now))
+	r.Server.Receive(th.Address, th.Conn.Finish(&b, 1, r.Now))
 	r.Step()
 	require.Zero(t, handled, "the message before the malformed one has no effect")
 	require.Len(t, r.Server.Log, 2)
@@ -134,15 +73,15 @@ func TestBatchIsTakenWholeOrRefused(t *testing.T) {
 func TestAckOfUnsentEndsTheConnection(t *testing.T) {
 	p := protocol()
 	r := rig.New(t, p, netcode.Config{})
-	th := newThief(t, r, p)
+	th := rig.NewThief(r, p)
 	liar := peer.NewConn(peer.ConnConfig{Check: wire.NewChecksum(1, 1)})
 	for range 50 { // Packets that the server never sent: th believes that they came.
 		b := liar.Begin(make([]byte, 1200))
 		b.Add(wire.MessageKeepAlive, 0, 0)
 		liar.Finish(&b, 1, r.Now)
 	}
-	th.conn.Accept(peer.Incoming{Sequence: 40, Eliciting: true}, r.Now)
-	th.send(wire.MessageKeepAlive, 0, nil)
+	th.Conn.Accept(peer.Incoming{Sequence: 40, Eliciting: true}, r.Now)
+	th.Send(wire.MessageKeepAlive, 0, nil)
 	require.Contains(t, r.Server.Log[1], "acknowledged a packet that was never sent")
 	require.EqualValues(t, 1, r.Server.Stats().Packets.AcksOfUnsent)
 }
@@ -267,11 +206,11 @@ func TestFloodOfMessagesIsHeldToItsQuota(t *testing.T) {
 	netcode.Handle(p, func(ctx *message.Context, _ *chat) { from = append(from, ctx.Sender) })
 	r := rig.New(t, p, netcode.Config{QueuePerSender: 8})
 	honest := r.Joined(p, netcode.Config{})
-	th := newThief(t, r, p)
+	th := rig.NewThief(r, p)
 	r.Step()
 	from = nil
 	for range 100 {
-		th.send(wire.FirstUserMessage, tick.Update, []byte{1, 0, 0, 0})
+		th.Send(wire.FirstUserMessage, tick.Update, []byte{1, 0, 0, 0})
 	}
 	require.NoError(t, netcode.Send(honest.Client, netcode.ToServer(), &chat{1}))
 	r.Run(time.Second)
@@ -310,7 +249,7 @@ func FuzzMessages(f *testing.F) {
 	f.Fuzz(func(t *testing.T, one, two []byte) {
 		r := rig.New(t, p, netcode.Config{})
 		honest := r.Joined(p, netcode.Config{})
-		th := newThief(t, r, p)
+		th := rig.NewThief(r, p)
 		im := newImposter(t, p, netcode.Config{})
 		for _, batches := range [][]byte{one, two, one} {
 			if len(batches) > 1100 {
@@ -320,13 +259,13 @@ func FuzzMessages(f *testing.F) {
 				conn *peer.Conn
 				give func(packet []byte)
 			}{
-				{th.conn, func(packet []byte) { r.Server.Receive(th.address, packet) }},
+				{th.Conn, func(packet []byte) { r.Server.Receive(th.Address, packet) }},
 				{im.conn, func(packet []byte) { im.client.Receive(im.socket.LocalAddr(), packet) }},
 			} {
 				h := wire.PacketHeader{Sequence: wire.Sequence(end.conn.Next())}
 				end.conn.Skip()
 				packet := append(wire.AppendPacketHeader(nil, h), batches...)
-				check := th.check
+				check := th.Check
 				if end.conn == im.conn {
 					check = ^wire.NewChecksum(77, p.Hash())
 				}
@@ -351,26 +290,17 @@ func FuzzServerReceive(f *testing.F) {
 		c := r.Joined(p, netcode.Config{})
 		r.Server.Receive(c.Conn.LocalAddr(), batch)
 		c.Receive(r.Server.Conn.LocalAddr(), batch)
-		th := newThief(&testing.T{}, r, p)
+		th := rig.NewThief(r, p)
 		if len(batch) > 1100 {
 			batch = batch[:1100]
 		}
 		for len(batch) >= 4 { // The same bytes as messages behind a right checksum: any type, stage and flags.
 			n := min(int(batch[2]), len(batch)-4)
-			th.framed(batch[0], batch[1], batch[4:4+n])
+			th.Framed(batch[0], batch[1], batch[4:4+n])
 			batch = batch[4+n:]
 		}
 		r.Step()
 	})
-}
-
-// raw sends batches as they are, under a right checksum.
-func (th *thief) raw(batches ...byte) {
-	h := wire.PacketHeader{Sequence: wire.Sequence(th.conn.Next())}
-	th.conn.DetectLost(th.Now+time.Hour, nil) // Makes room.
-	th.conn.Skip()
-	packet := append(wire.AppendPacketHeader(nil, h), batches...)
-	th.Server.Receive(th.address, binary.LittleEndian.AppendUint32(packet, th.check.Sum(packet)))
 }
 
 // A batch that no honest client sends ends the connection of its sender, and no other. The types by name: chat 16, cost 17, line
@@ -408,8 +338,8 @@ func TestMalformedBatches(t *testing.T) {
 			netcode.Handle(p, func(*netcode.Context, *news) {}, netcode.FromServer())
 			r := rig.New(t, p, netcode.Config{})
 			honest := r.Joined(p, netcode.Config{})
-			th := newThief(t, r, p)
-			th.raw(batches...)
+			th := rig.NewThief(r, p)
+			th.Raw(batches...)
 			require.Len(t, r.Server.Log, 3)
 			require.Contains(t, r.Server.Log[2], "disconnect 2: malformed packet")
 			require.EqualValues(t, 1, r.Server.Stats().Malformed)
@@ -424,12 +354,12 @@ func TestMalformedBatches(t *testing.T) {
 func TestBeyondTheCredit(t *testing.T) {
 	p := hostileTypes()
 	r := rig.New(t, p, netcode.Config{})
-	th := newThief(t, r, p)
+	th := rig.NewThief(r, p)
 	sent := 0
 	for channel := byte(0xC0); channel < 0xC4; channel++ {
 		for number := uint16(1); number <= 1000 && len(r.Server.Log) == 1; number++ {
 			batch := binary.LittleEndian.AppendUint16([]byte{2, 0, 13, 0, channel, 16, 4, 6, 0}, number)
-			th.raw(append(batch, 1, 0, 0, 0)...)
+			th.Raw(append(batch, 1, 0, 0, 0)...)
 			sent++
 		}
 	}

@@ -307,17 +307,17 @@ func TestCase12EachMessageWhileTheRestIsHandled(t *testing.T) {
 		build := buildMessage(t, p, kind)
 
 		r := rig.New(t, p, netcode.Config{})
-		th := newThief(t, r, p)
-		th.post(waitingPost(r.Server.Tick()+15), []byte{1, 0, 0, 0})
-		th.send(wire.MessageClose, tick.Initialization, peer.AppendClose(nil, peer.Error{Reason: peer.ReasonClosed}))
+		th := rig.NewThief(r, p)
+		th.Post(waitingPost(r.Server.Tick()+15), []byte{1, 0, 0, 0})
+		th.Send(wire.MessageClose, tick.Initialization, peer.AppendClose(nil, peer.Error{Reason: peer.ReasonClosed}))
 		r.Run(100 * time.Millisecond)
 		_, open := r.Server.ClientStats(1)
 		require.False(t, open)
 		require.Len(t, r.Server.Log, 1, "the game is not told yet")
 		acks := r.Server.Stats().Packets.Sent
-		b := th.conn.Begin(make([]byte, 1200))
+		b := th.Conn.Begin(make([]byte, 1200))
 		build(&b)
-		r.Server.Receive(th.address, th.conn.Finish(&b, 1, r.Now))
+		r.Server.Receive(th.Address, th.Conn.Finish(&b, 1, r.Now))
 		require.Equal(t, kind == wire.MessageClose, r.Server.Stats().Packets.Sent == acks+1, "only a goodbye is answered")
 		r.Run(100 * time.Millisecond)
 		require.Zero(t, handled, "type %d", kind)
@@ -354,21 +354,21 @@ func TestCase12AnUnreadablePacketWhileTheRestIsHandled(t *testing.T) {
 	handled := 0
 	p := protocol()
 	netcode.Handle(p, func(*netcode.Context, *chat) { handled++ })
-	for name, packet := range map[string]func(th *thief){
-		"batch of no size":  func(th *thief) { th.raw(0, 0, 0, 0) },
-		"message cut short": func(th *thief) { th.raw(10, 0, 16, 0, 40, 0, 1, 0, 0, 0) },
-		"acknowledges what was never sent": func(th *thief) {
-			h := wire.PacketHeader{Sequence: wire.Sequence(th.conn.Next()), HasAck: true, Ack: wire.Sequence(30000), AckBits: 1}
-			th.conn.Skip()
+	for name, packet := range map[string]func(th *rig.Thief){
+		"batch of no size":  func(th *rig.Thief) { th.Raw(0, 0, 0, 0) },
+		"message cut short": func(th *rig.Thief) { th.Raw(10, 0, 16, 0, 40, 0, 1, 0, 0, 0) },
+		"acknowledges what was never sent": func(th *rig.Thief) {
+			h := wire.PacketHeader{Sequence: wire.Sequence(th.Conn.Next()), HasAck: true, Ack: wire.Sequence(30000), AckBits: 1}
+			th.Conn.Skip()
 			packet := wire.AppendPacketHeader(nil, h)
-			th.Server.Receive(th.address, binary.LittleEndian.AppendUint32(packet, th.check.Sum(packet)))
+			th.Server.Receive(th.Address, binary.LittleEndian.AppendUint32(packet, th.Check.Sum(packet)))
 		},
 	} {
 		handled = 0
 		r := rig.New(t, p, netcode.Config{})
-		th := newThief(t, r, p)
-		th.post(waitingPost(r.Server.Tick()+15), []byte{1, 0, 0, 0})
-		th.send(wire.MessageClose, tick.Initialization, peer.AppendClose(nil, peer.Error{Reason: peer.ReasonClosed}))
+		th := rig.NewThief(r, p)
+		th.Post(waitingPost(r.Server.Tick()+15), []byte{1, 0, 0, 0})
+		th.Send(wire.MessageClose, tick.Initialization, peer.AppendClose(nil, peer.Error{Reason: peer.ReasonClosed}))
 		r.Run(100 * time.Millisecond)
 		packet(th)
 		r.Run(100 * time.Millisecond)

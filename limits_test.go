@@ -27,7 +27,7 @@ func TestCase32OneFlooderAmongSixtyThree(t *testing.T) {
 	for range 63 {
 		r.Joined(p, netcode.Config{SendBudget: -1, SentPackets: 64, Entities: 1})
 	}
-	th := newThief(t, r, p)
+	th := rig.NewThief(r, p)
 	id := r.Spawn(1)
 	sent, frames, before := 0, 0, 0
 	for range 100 {
@@ -38,7 +38,7 @@ func TestCase32OneFlooderAmongSixtyThree(t *testing.T) {
 			}
 		}
 		if _, open := r.Server.ClientStats(64); open {
-			th.flood(20 * quota)
+			flood(th, 20*quota)
 			frames++
 		}
 		r.Step()
@@ -133,16 +133,16 @@ func case32Many(t *testing.T, flooders int, delivery wire.Delivery) {
 type dot struct{ B uint8 }
 
 // flood sends so many messages over all stages at once, for the next frame.
-func (th *thief) flood(n int) {
+func flood(th *rig.Thief, n int) {
 	for n > 0 {
-		b := th.conn.Begin(make([]byte, 1200))
+		b := th.Conn.Begin(make([]byte, 1200))
 		for b.Fits(4) && n > 0 {
 			copy(b.Payload(), []byte{1, 0, 0, 0})
 			b.Add(wire.FirstUserMessage, tick.Stage(n%tick.NumStages), 4)
 			n--
 		}
-		th.conn.DetectLost(th.Now, nil)
-		require.NoError(th.T, th.socket.Send(th.Server.Conn.LocalAddr(), th.conn.Finish(&b, 1, th.Now)))
+		th.Conn.DetectLost(th.Now, nil)
+		require.NoError(th.T, th.Socket.Send(th.Server.Conn.LocalAddr(), th.Conn.Finish(&b, 1, th.Now)))
 	}
 }
 
@@ -151,14 +151,14 @@ func TestAFloodThatStopsIsForgiven(t *testing.T) {
 	p := protocol()
 	netcode.Handle[chat](p, nil)
 	r := rig.New(t, p, netcode.Config{QueuePerSender: 10, FloodFrames: 20})
-	th := newThief(t, r, p)
+	th := rig.NewThief(r, p)
 	for range 5 {
 		for range 15 {
-			th.flood(20)
+			flood(th, 20)
 			r.Step()
 		}
 		for range 15 {
-			th.flood(10)
+			flood(th, 10)
 			r.Step()
 		}
 	}

@@ -103,7 +103,7 @@ func TestServerAnswersResume(t *testing.T) {
 	stranger := transport.MustParseAddr("127.0.0.1:7777")
 	for _, c := range []struct {
 		name   string
-		before func(r *rig.Rig, th *thief)
+		before func(r *rig.Rig, th *rig.Thief)
 		change func(v *peer.Resume)
 		spoil  bool
 		from   transport.Addr
@@ -117,31 +117,31 @@ func TestServerAnswersResume(t *testing.T) {
 		{name: "another client id", change: func(v *peer.Resume) { v.Client = 77 }, answer: peer.KindReset, reason: peer.ReasonReset, counts: func(s netcode.Stats) uint64 { return s.Resets }},
 		{name: "another nonce", change: func(v *peer.Resume) { v.Nonce++ }, answer: peer.KindReset, reason: peer.ReasonReset},
 		{name: "a checksum of another session", spoil: true, answer: nothing, counts: func(s netcode.Stats) uint64 { return s.BadHandshakes }},
-		{name: "a kicked client", before: func(r *rig.Rig, _ *thief) { r.Server.Kick(1, "") }, answer: peer.KindReset, reason: peer.ReasonKicked},
+		{name: "a kicked client", before: func(r *rig.Rig, _ *rig.Thief) { r.Server.Kick(1, "") }, answer: peer.KindReset, reason: peer.ReasonKicked},
 		{
 			name: "a kicked client, at the address that is told", from: transport.MustParseAddr("127.0.0.1:6666"),
-			before: func(r *rig.Rig, _ *thief) { r.Server.Kick(1, ""); r.Step() }, answer: nothing,
+			before: func(r *rig.Rig, _ *rig.Thief) { r.Server.Kick(1, ""); r.Step() }, answer: nothing,
 		},
-		{name: "a server that closes", before: func(r *rig.Rig, _ *thief) { r.Server.Close(peer.ReasonNone) }, answer: peer.KindReset, reason: peer.ReasonShuttingDown},
+		{name: "a server that closes", before: func(r *rig.Rig, _ *rig.Thief) { r.Server.Close(peer.ReasonNone) }, answer: peer.KindReset, reason: peer.ReasonShuttingDown},
 		{
-			name: "a client that was silent for too long", before: func(r *rig.Rig, _ *thief) { r.Run(12 * time.Second) },
+			name: "a client that was silent for too long", before: func(r *rig.Rig, _ *rig.Thief) { r.Run(12 * time.Second) },
 			answer: peer.KindReset, reason: peer.ReasonTimeout,
 		},
-		{name: "a client that leaves", before: func(r *rig.Rig, th *thief) {
-			th.post(&peer.Post{Type: 16, Channel: wire.NewChannel(wire.Reliable, 0), Stage: 6, Flags: wire.FlagTick, Tick: 60}, []byte{1, 0, 0, 0})
-			th.send(wire.MessageClose, 0, []byte{byte(peer.ReasonClosed)})
+		{name: "a client that leaves", before: func(r *rig.Rig, th *rig.Thief) {
+			th.Post(&peer.Post{Type: 16, Channel: wire.NewChannel(wire.Reliable, 0), Stage: 6, Flags: wire.FlagTick, Tick: 60}, []byte{1, 0, 0, 0})
+			th.Send(wire.MessageClose, 0, []byte{byte(peer.ReasonClosed)})
 		}, answer: nothing},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			p := protocol()
 			netcode.Handle[chat](p, nil, netcode.Over(netcode.Reliable))
 			r := rig.New(t, p, netcode.Config{})
-			th := newThief(t, r, p)
+			th := rig.NewThief(r, p)
 			r.Step()
 			if c.before != nil {
 				c.before(r, th)
 			}
-			ear, from := th.socket, c.from
+			ear, from := th.Socket, c.from
 			if !from.IsValid() {
 				from = stranger
 				var err error
@@ -155,7 +155,7 @@ func TestServerAnswersResume(t *testing.T) {
 			if c.change != nil {
 				c.change(&v)
 			}
-			check := th.check
+			check := th.Check
 			if c.spoil {
 				check = ^check
 			}

@@ -175,8 +175,8 @@ func TestPaddingIsZeros(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			p := protocol()
 			r := rig.New(t, p, netcode.Config{})
-			th := newThief(t, r, p)
-			th.send(wire.MessageKeepAlive, 0, c.payload)
+			th := rig.NewThief(r, p)
+			th.Send(wire.MessageKeepAlive, 0, c.payload)
 			_, there := r.Server.ClientStats(1)
 			require.Equal(t, c.legal, there)
 

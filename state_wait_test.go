@@ -157,13 +157,13 @@ func TestStateThatNeverComesIsWaitedForInBounds(t *testing.T) {
 	r := rig.New(t, p, netcode.Config{})
 	var id wire.NetworkID
 	r.Change(func(store *snapshot.Store) { id = store.Spawn() })
-	th := newThief(t, r, p)
+	th := rig.NewThief(r, p)
 	r.Run(100 * time.Millisecond)
 	post := peer.Post{
 		Type: wire.FirstUserMessage, Stage: tick.Update, Flags: wire.FlagEntity | wire.FlagState, Entity: id, State: r.Server.Tick() + 30000,
 		Channel: wire.NewChannel(wire.Reliable, 0),
 	}
-	th.post(&post, []byte{1, 0, 0, 0})
+	th.Post(&post, []byte{1, 0, 0, 0})
 	r.Run(1900 * time.Millisecond)
 	require.Zero(t, handled)
 	r.Run(200 * time.Millisecond)
@@ -171,7 +171,7 @@ func TestStateThatNeverComesIsWaitedForInBounds(t *testing.T) {
 	require.EqualValues(t, 1, r.Server.Stats().Messages.StateLate)
 	post.Channel = 0
 	for range 100 {
-		th.post(&post, []byte{1, 0, 0, 0})
+		th.Post(&post, []byte{1, 0, 0, 0})
 	}
 	r.Run(3 * time.Second)
 	require.Equal(t, 1, handled, "what may be lost is dropped")
@@ -186,8 +186,8 @@ func TestStateOfClientsThatWriteNothingIsMalformed(t *testing.T) {
 	netcode.Handle[chat](p, nil)
 	r := rig.New(t, p, netcode.Config{})
 	id := r.Spawn(1)
-	th := newThief(t, r, p)
-	th.post(&peer.Post{Type: wire.FirstUserMessage, Stage: tick.Update, Flags: wire.FlagEntity | wire.FlagState, Entity: id, State: 1}, []byte{1, 0, 0, 0})
+	th := rig.NewThief(r, p)
+	th.Post(&peer.Post{Type: wire.FirstUserMessage, Stage: tick.Update, Flags: wire.FlagEntity | wire.FlagState, Entity: id, State: 1}, []byte{1, 0, 0, 0})
 	r.Run(100 * time.Millisecond)
 	require.EqualValues(t, 1, r.Server.Stats().Malformed)
 	require.Contains(t, fmt.Sprint(r.Server.Log), "disconnect 1")
@@ -340,7 +340,7 @@ func TestWaitingThatWasAskedForEndsWithItsTick(t *testing.T) {
 			p := protocol()
 			netcode.Handle[sack](p, nil, netcode.Over(netcode.ReliableOrdered))
 			r := rig.New(t, p, netcode.Config{SendBudget: -1})
-			th := newThief(t, r, p)
+			th := rig.NewThief(r, p)
 			r.Run(100 * time.Millisecond)
 			require.NoError(t, netcode.Send(r.Server.Server, netcode.To(1), &sack{}, netcode.NotBefore(r.Server.Tick()+30*3)))
 			for range 40 {
@@ -353,8 +353,8 @@ func TestWaitingThatWasAskedForEndsWithItsTick(t *testing.T) {
 			})
 			for range 600 {
 				r.Step()
-				th.read(!silent)
-				th.send(wire.MessageKeepAlive, 0, nil)
+				read(th, !silent)
+				th.Send(wire.MessageKeepAlive, 0, nil)
 			}
 			if silent {
 				require.InDelta(t, 5.1, ended.Seconds(), 0.3)
@@ -366,16 +366,16 @@ func TestWaitingThatWasAskedForEndsWithItsTick(t *testing.T) {
 }
 
 // read takes what came, and acknowledges it with the next packet if it should.
-func (th *thief) read(acknowledge bool) {
+func read(th *rig.Thief, acknowledge bool) {
 	for {
-		n, _, err := th.socket.Receive(th.Buf[:])
+		n, _, err := th.Socket.Receive(th.Buf[:])
 		require.NoError(th.T, err)
 		if n == 0 {
 			return
 		}
-		if in, err := th.conn.Read(th.Buf[:n], th.Now, nil); err == nil && acknowledge {
-			th.conn.Accept(in, th.Now)
+		if in, err := th.Conn.Read(th.Buf[:n], th.Now, nil); err == nil && acknowledge {
+			th.Conn.Accept(in, th.Now)
 		}
-		th.conn.DetectLost(th.Now, nil)
+		th.Conn.DetectLost(th.Now, nil)
 	}
 }

@@ -165,12 +165,12 @@ func TestCase12EachMessageInEachStateOfTheServer(t *testing.T) {
 		require.EqualValues(t, 1, r.Server.Stats().Strangers)
 
 		// Connected.
-		th := newThief(t, r, p)
+		th := rig.NewThief(r, p)
 		send := func() {
-			b := th.conn.Begin(make([]byte, 1200))
+			b := th.Conn.Begin(make([]byte, 1200))
 			build(&b)
 			casebook.Injected(t, 1, "messages of a type in a state")
-			r.Server.Receive(th.address, th.conn.Finish(&b, 1, r.Now))
+			r.Server.Receive(th.Address, th.Conn.Finish(&b, 1, r.Now))
 			r.Run(2 * rig.FrameTime)
 		}
 		send()

@@ -1,4 +1,4 @@
-package netcode_test
+package authority_test
 
 import (
 	"math"
@@ -14,15 +14,16 @@ import (
 	"github.com/arche-netcode/netcode/message"
 	"github.com/arche-netcode/netcode/peer"
 	"github.com/arche-netcode/netcode/snapshot"
-	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/wire"
 )
+
+type chat struct{ Number uint32 }
 
 // writtenProtocol has positions that owners write; health is the server's. Rows by name: 0 health, 1 position.
 func writtenProtocol() *netcode.Protocol {
 	p := netcode.NewProtocol()
-	netcode.Replicate[position](p, authority.WrittenBy(authority.OwnerWrites))
-	netcode.Replicate[health](p)
+	netcode.Replicate[rig.Position](p, authority.WrittenBy(authority.OwnerWrites))
+	netcode.Replicate[rig.Health](p)
 	return p
 }
 
@@ -33,28 +34,13 @@ func accepting(r *rig.Rig) {
 	}
 }
 
-// forged is a snapshot in which a client writes rows of entities as it likes.
-func forged(p *netcode.Protocol, now tick.Tick, ids []wire.NetworkID, set func(store *snapshot.Store, id wire.NetworkID)) []byte {
-	store := snapshot.NewStore(p.Schema(), snapshot.Config{})
-	view := snapshot.NewView(store, snapshot.Config{})
-	store.Begin(now)
-	for _, id := range ids {
-		store.Mirror(id)
-		set(store, id)
-	}
-	store.Commit()
-	view.Observe()
-	b := make([]byte, 1000)
-	return b[:view.Write(b, 1)]
-}
-
 // TestCase44WriteEverything: a client writes each component of each entity, those of the server, of others, hidden, dead and
 // never born ones. Nothing of it arrives anywhere, each packet counts, and after enough of them the connection ends.
 func TestCase44WriteEverything(t *testing.T) {
 	p := writtenProtocol()
 	r := rig.New(t, p, netcode.Config{Strikes: 10})
 	honest := r.Joined(p, netcode.Config{})
-	th := newThief(t, r, p)
+	th := rig.NewThief(r, p)
 	own, others, servers, hidden := r.Spawn(1), r.Spawn(2), r.Spawn(3), r.Spawn(4)
 	require.True(t, r.Server.SetOwner(own, 2))
 	require.True(t, r.Server.SetOwner(others, 1))
@@ -67,7 +53,7 @@ func TestCase44WriteEverything(t *testing.T) {
 	}
 	at := func(id wire.NetworkID) float32 { return math.Float32frombits(r.Server.Store().Row(id, 1)[0]) }
 	write := func(id wire.NetworkID, set func(*snapshot.Store, wire.NetworkID)) {
-		th.send(wire.MessageSnapshot, 0, forged(p, r.Server.Tick(), []wire.NetworkID{id}, set))
+		th.Send(wire.MessageSnapshot, 0, rig.Forged(p, r.Server.Tick(), []wire.NetworkID{id}, set))
 		r.Run(time.Second / 10)
 	}
 	write(own, x(50))
@@ -106,7 +92,7 @@ func TestCase44RecordsWithoutRows(t *testing.T) {
 	p := writtenProtocol()
 	r := rig.New(t, p, netcode.Config{Strikes: 100})
 	r.Joined(p, netcode.Config{})
-	th := newThief(t, r, p)
+	th := rig.NewThief(r, p)
 	own, others := r.Spawn(1), r.Spawn(2)
 	require.True(t, r.Server.SetOwner(own, 2))
 	require.True(t, r.Server.SetOwner(others, 1))
@@ -115,7 +101,7 @@ func TestCase44RecordsWithoutRows(t *testing.T) {
 	nothing := func(*snapshot.Store, wire.NetworkID) {}
 	refused := uint64(0)
 	for _, id := range []wire.NetworkID{own, others, {Index: 9999, Generation: 1}, {Index: snapshot.MaxEntities - 1, Generation: 7}} {
-		th.send(wire.MessageSnapshot, 0, forged(p, r.Server.Tick(), []wire.NetworkID{id}, nothing))
+		th.Send(wire.MessageSnapshot, 0, rig.Forged(p, r.Server.Tick(), []wire.NetworkID{id}, nothing))
 		r.Run(time.Second / 10)
 		if id != own {
 			refused++
@@ -126,11 +112,11 @@ func TestCase44RecordsWithoutRows(t *testing.T) {
 
 // In a protocol in which clients write nothing, one that does loses its connection at once.
 func TestCase44WithoutWritersStateFromAClientIsMalformed(t *testing.T) {
-	p := protocol()
+	p := rig.Protocol()
 	r := rig.New(t, p, netcode.Config{})
 	id := r.Spawn(1)
-	th := newThief(t, r, p)
-	th.send(wire.MessageSnapshot, 0, forged(p, 1, []wire.NetworkID{id}, func(s *snapshot.Store, id wire.NetworkID) { r.Set(s, id, 2) }))
+	th := rig.NewThief(r, p)
+	th.Send(wire.MessageSnapshot, 0, rig.Forged(p, 1, []wire.NetworkID{id}, func(s *snapshot.Store, id wire.NetworkID) { r.Set(s, id, 2) }))
 	require.Contains(t, r.Server.Log[1], "malformed packet")
 }
 
@@ -145,29 +131,29 @@ func TestCase45IdentityInPayload(t *testing.T) {
 	netcode.Handle(p, func(*message.Context, *chat) { own++ }, netcode.OwnerOnly(), netcode.AtStage(netcode.StageUpdate))
 	r := rig.New(t, p, netcode.Config{})
 	r.Joined(p, netcode.Config{})
-	th := newThief(t, r, p)
+	th := rig.NewThief(r, p)
 	theirs := r.Spawn(1)
 	require.True(t, r.Server.SetOwner(theirs, 1))
 	accepting(r)
 	const firstChat, secondClaim, thirdRight = wire.FirstUserMessage, wire.FirstUserMessage + 1, wire.FirstUserMessage + 2 // By name.
-	th.send(secondClaim, netcode.StageUpdate, []byte{1, 0, 0, 0, 1, 0, 0, 0})
+	th.Send(secondClaim, netcode.StageUpdate, []byte{1, 0, 0, 0, 1, 0, 0, 0})
 	r.Step()
 	require.Equal(t, []netcode.ClientID{2}, senders)
-	th.post(&peer.Post{Type: firstChat, Stage: netcode.StageUpdate, Flags: wire.FlagEntity, Entity: theirs}, []byte{1, 0, 0, 0})
+	th.Post(&peer.Post{Type: firstChat, Stage: netcode.StageUpdate, Flags: wire.FlagEntity, Entity: theirs}, []byte{1, 0, 0, 0})
 	r.Step()
 	require.Zero(t, own)
 	require.EqualValues(t, 1, r.Server.Stats().NotOwner)
 	casebook.Injected(t, r.Server.Stats().NotOwner, "messages with the identity of another")
 	asked := []netcode.ClientID{}
 	authority.OnAsk(r.Server.Server, func(client netcode.ClientID, _ netcode.NetworkID) bool { asked = append(asked, client); return false })
-	th.send(wire.MessageSnapshot, 0, forged(p, r.Server.Tick(), []wire.NetworkID{theirs}, func(s *snapshot.Store, id wire.NetworkID) { r.Set(s, id, 9) }))
+	th.Send(wire.MessageSnapshot, 0, rig.Forged(p, r.Server.Tick(), []wire.NetworkID{theirs}, func(s *snapshot.Store, id wire.NetworkID) { r.Set(s, id, 9) }))
 	r.Run(time.Second / 10)
 	require.EqualValues(t, 1, r.Server.Stats().NotAllowed)
 	require.EqualValues(t, 1, math.Float32frombits(r.Server.Store().Row(theirs, 1)[0]))
 	// Only the server says who may write what.
 	body := make([]byte, 20)
 	body[0], body[8] = byte(theirs.Index), 3
-	th.post(&peer.Post{Type: thirdRight, Channel: wire.NewChannel(wire.ReliableOrdered, 63)}, body)
+	th.Post(&peer.Post{Type: thirdRight, Channel: wire.NewChannel(wire.ReliableOrdered, 63)}, body)
 	require.Contains(t, r.Server.Log[2], "disconnect 2: malformed packet")
 }
 
@@ -177,7 +163,7 @@ func TestCase48Relay(t *testing.T) {
 	p := writtenProtocol()
 	r := rig.New(t, p, netcode.Config{})
 	honest := r.Joined(p, netcode.Config{})
-	th := newThief(t, r, p)
+	th := rig.NewThief(r, p)
 	own := r.Spawn(1)
 	require.True(t, r.Server.SetOwner(own, 2))
 	accepting(r)
@@ -187,7 +173,7 @@ func TestCase48Relay(t *testing.T) {
 	for i := range 30 {
 		for n := range 20 {
 			v := float32(i*20 + n)
-			th.send(wire.MessageSnapshot, 0, forged(p, r.Server.Tick(), []wire.NetworkID{own}, func(s *snapshot.Store, id wire.NetworkID) { r.Set(s, id, v) }))
+			th.Send(wire.MessageSnapshot, 0, rig.Forged(p, r.Server.Tick(), []wire.NetworkID{own}, func(s *snapshot.Store, id wire.NetworkID) { r.Set(s, id, v) }))
 		}
 		r.Step()
 	}
@@ -200,7 +186,7 @@ func TestCase48Relay(t *testing.T) {
 		if len(r.Server.Log) > 2 {
 			break
 		}
-		th.send(wire.MessageSnapshot, 0, forged(p, r.Server.Tick(), []wire.NetworkID{own}, func(s *snapshot.Store, id wire.NetworkID) { r.Set(s, id, bad) }))
+		th.Send(wire.MessageSnapshot, 0, rig.Forged(p, r.Server.Tick(), []wire.NetworkID{own}, func(s *snapshot.Store, id wire.NetworkID) { r.Set(s, id, bad) }))
 	}
 	require.Contains(t, r.Server.Log[2], "disconnect 2: malformed packet")
 	r.Run(time.Second)
@@ -216,13 +202,13 @@ func TestWrittenByRefuses(t *testing.T) {
 	p := netcode.NewProtocol()
 	require.Panics(t, func() { authority.WrittenBy(9) })
 	require.Panics(t, func() { netcode.Replicate[tag](p, authority.WrittenBy(authority.OwnerWrites)) })
-	require.PanicsWithValue(t, "netcode: Handle[netcode_test.chat]: WrittenBy is for components", func() {
+	require.PanicsWithValue(t, "netcode: Handle[authority_test.chat]: WrittenBy is for components", func() {
 		netcode.Handle[chat](p, nil, authority.WrittenBy(authority.OwnerWrites))
 	})
 	_ = named{}
 	a, b := netcode.NewProtocol(), netcode.NewProtocol()
-	netcode.Replicate[position](a)
-	netcode.Replicate[position](b, authority.WrittenBy(authority.OwnerWrites))
+	netcode.Replicate[rig.Position](a)
+	netcode.Replicate[rig.Position](b, authority.WrittenBy(authority.OwnerWrites))
 	require.NotEqual(t, a.Hash(), b.Hash(), "both ends agree on who writes")
 	require.False(t, authority.ClientsWrite(a))
 	require.True(t, authority.ClientsWrite(b))
@@ -234,7 +220,7 @@ func newWriters(t *testing.T) (r *rig.Rig, c, other *rig.ClientEnd, id wire.Netw
 	r = rig.New(t, p, netcode.Config{})
 	c, other = r.Joined(p, netcode.Config{}), r.Joined(p, netcode.Config{})
 	id = r.Server.Spawn()
-	require.NoError(t, netcode.Put(r.Server.Server, id, &position{X: 1}))
+	require.NoError(t, netcode.Put(r.Server.Server, id, &rig.Position{X: 1}))
 	r.Server.Game = func(*snapshot.Store) { authority.Writes(r.Server.Server, nil); r.Server.Publish() }
 	r.Sees(c, id, 1)
 	r.Sees(other, id, 1)
@@ -244,21 +230,21 @@ func newWriters(t *testing.T) (r *rig.Rig, c, other *rig.ClientEnd, id wire.Netw
 // own makes an entity a client's, and waits until that may write it.
 func own(r *rig.Rig, id wire.NetworkID, c *rig.ClientEnd) {
 	require.True(r.T, r.Server.SetOwner(id, c.ID()))
-	r.Until(func() bool { return authority.MayWrite[position](c.Client, id) })
+	r.Until(func() bool { return authority.MayWrite[rig.Position](c.Client, id) })
 }
 
 // Entities of Spawn are written by a client that keeps no world, with Write.
 func TestWriteWithoutAWorld(t *testing.T) {
 	r, c, other, id := newWriters(t)
-	require.ErrorIs(t, authority.Write(c.Client, id, &position{X: 2}), authority.ErrNotAllowed)
+	require.ErrorIs(t, authority.Write(c.Client, id, &rig.Position{X: 2}), authority.ErrNotAllowed)
 	require.ErrorIs(t, authority.Write(c.Client, id, &chat{}), netcode.ErrNoComponent)
 	own(r, id, c)
-	require.False(t, authority.MayWrite[health](c.Client, id))
-	require.NoError(t, authority.Write(c.Client, id, &position{X: 2}))
-	require.Error(t, authority.Write(c.Client, id, &position{X: float32(math.NaN())}))
+	require.False(t, authority.MayWrite[rig.Health](c.Client, id))
+	require.NoError(t, authority.Write(c.Client, id, &rig.Position{X: 2}))
+	require.Error(t, authority.Write(c.Client, id, &rig.Position{X: float32(math.NaN())}))
 	r.Sees(other, id, 2)
 	require.True(t, r.Server.SetOwner(id, 0))
-	r.Until(func() bool { return !authority.MayWrite[position](c.Client, id) })
+	r.Until(func() bool { return !authority.MayWrite[rig.Position](c.Client, id) })
 	r.Sees(c, id, 2)
 }
 
@@ -270,7 +256,7 @@ func TestServerThatLostAClientsStateAsksAgain(t *testing.T) {
 		if i%50 == 25 {
 			r.Server.Session(c.ID()).Upstream().Lose()
 		}
-		require.NoError(t, authority.Write(c.Client, id, &position{X: float32(i)}))
+		require.NoError(t, authority.Write(c.Client, id, &rig.Position{X: float32(i)}))
 		r.Step()
 	}
 	r.Sees(other, id, 199)
@@ -284,18 +270,18 @@ func TestServerThatLostAClientsStateAsksAgain(t *testing.T) {
 // A client gives up what it was named for also when that has left its sight, and only what it was named for.
 func TestReleaseAuthorityOfAHiddenEntity(t *testing.T) {
 	p := netcode.NewProtocol()
-	netcode.Replicate[position](p, authority.WrittenBy(authority.NamedWrites))
-	netcode.Replicate[health](p)
+	netcode.Replicate[rig.Position](p, authority.WrittenBy(authority.NamedWrites))
+	netcode.Replicate[rig.Health](p)
 	r := rig.New(t, p, netcode.Config{})
 	holder, other := r.Joined(p, netcode.Config{}), r.Joined(p, netcode.Config{})
 	id := r.Spawn(1)
 	authority.Grant(r.Server.Server, id, holder.ID())
-	r.Until(func() bool { return authority.MayWrite[position](holder.Client, id) })
+	r.Until(func() bool { return authority.MayWrite[rig.Position](holder.Client, id) })
 	for _, c := range []*rig.ClientEnd{holder, other} {
 		require.True(t, r.Server.Hide(c.ID(), id))
 	}
 	r.Run(time.Second / 2)
-	require.False(t, authority.MayWrite[position](holder.Client, id), "out of sight")
+	require.False(t, authority.MayWrite[rig.Position](holder.Client, id), "out of sight")
 	require.NoError(t, authority.Release(other.Client, id))
 	r.Run(time.Second / 2)
 	require.Equal(t, holder.ID(), authority.Granted(r.Server.Server, id), "it is not the other's to give up")
@@ -314,7 +300,7 @@ func (sender) Client(c *netcode.Client) netcode.ClientHooks {
 }
 
 func TestStateIsSentWithUpstreamOnly(t *testing.T) {
-	p := protocol()
+	p := rig.Protocol()
 	p.Extend(netcode.Extension{Name: "sender", Client: sender{}})
 	require.PanicsWithValue(t, "netcode: Client.SendState: set Upstream of an extension, so that servers take the state", func() {
 		_, _ = netcode.NewClient(p, netcode.Config{})
