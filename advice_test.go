@@ -70,7 +70,7 @@ func TestEndsMayBeEmbedded(t *testing.T) {
 	r.Run(time.Second)
 	require.Equal(t, 2, handled)
 	require.True(t, authority.MayWrite[position](&wrapped{r.Server.Server}, id))
-	require.ErrorIs(t, netcode.Send(&wrapped{}, netcode.ToSelf(), &chat{1}), netcode.ErrNoEnd)
+	require.ErrorContains(t, netcode.Send(&wrapped{}, netcode.ToSelf(), &chat{1}), "neither a server nor a client")
 	require.False(t, authority.MayWrite[position](nil, id))
 }
 
@@ -84,11 +84,11 @@ func TestErrorsOfSendNameTheRemedy(t *testing.T) {
 		is   error
 		want string
 	}{
-		{netcode.Send(s, netcode.To(1), &order{}, netcode.About(id)), netcode.ErrDirection, "order was registered with FromClient, and this is the server: register it without that option, or send it from a client"},
-		{netcode.Send(c, netcode.ToServer(), &news{}), netcode.ErrDirection, "news was registered with FromServer, and this is a client: register it without that option, or send it from the server"},
+		{netcode.Send(s, netcode.To(1), &order{}, netcode.About(id)), netcode.ErrMisuse, "order was registered with FromClient, and this is the server: register it without that option, or send it from a client"},
+		{netcode.Send(c, netcode.ToServer(), &news{}), netcode.ErrMisuse, "news was registered with FromServer, and this is a client: register it without that option, or send it from the server"},
 		{netcode.Send(s, netcode.To(1), &chat{}, netcode.About(netcode.NetworkID{})), netcode.ErrNotVisible, "the NetworkID of About is zero: an entity with a components.Replicated has its id at once, by ID of the server's systems"},
 		{netcode.Call(context.Background(), c, 0, &wave{}, func(*chat, error) {}), netcode.ErrNotRegistered, "netcode_test.wave: give it to Answer on both sides"},
-		{netcode.Call(context.Background(), c, 0, &chat{}, func(*news, error) {}), netcode.ErrQuestion, "netcode_test.chat is no question: it was registered with Handle"},
+		{netcode.Call(context.Background(), c, 0, &chat{}, func(*news, error) {}), netcode.ErrMisuse, "netcode_test.chat is no question: it was registered with Handle"},
 		{netcode.Send(c, netcode.ToServer(), &wave{}), netcode.ErrNotRegistered, "netcode_test.wave"},
 	} {
 		require.ErrorIs(t, check.err, check.is)
@@ -96,7 +96,7 @@ func TestErrorsOfSendNameTheRemedy(t *testing.T) {
 	}
 	shop := newShop(t, netcode.Config{})
 	err := netcode.Call(context.Background(), shop.Clients[0].Client, 0, &price{}, func(*chat, error) {})
-	require.ErrorIs(t, err, netcode.ErrQuestion)
+	require.ErrorIs(t, err, netcode.ErrMisuse)
 	require.ErrorContains(t, err, "netcode_test.price is answered by netcode_test.cost, not by netcode_test.chat")
 	require.ErrorContains(t, netcode.Send(shop.Clients[0].Client, netcode.ToServer(), &price{}), "price was registered with Answer: ask it with Call")
 }

@@ -84,14 +84,6 @@ func TestOwnersThatChangeAllocateNothing(t *testing.T) {
 	require.Empty(t, r.Server.Store().Handovers())
 }
 
-func BenchmarkFrameOfServerAnd16Clients(b *testing.B) {
-	r := busyRig(b)
-	b.ReportAllocs()
-	for b.Loop() {
-		r.Step()
-	}
-}
-
 // Messages and inputs between a server and its host allocate nothing, and no packet carries them.
 func TestHostAllocatesNothingAndSendsNoPacket(t *testing.T) {
 	type step struct{ X int8 }

@@ -449,7 +449,7 @@ func (c *Client) isOpen(id ClientID) bool { return id == 0 && (c.state == Connec
 func (c *Client) linkTo(id ClientID) (*connection, error) {
 	switch {
 	case id != 0:
-		return nil, ErrRecipient
+		return nil, errRecipient
 	case c.state == Connected:
 		return &c.link, nil
 	}

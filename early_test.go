@@ -94,45 +94,6 @@ func TestMessageAboutAnEntityNeverShownLeaksNothing(t *testing.T) {
 	}
 }
 
-// A client that joins a large world over a slow link is told about entities which it gets last. It waits for none, and
-// nobody is closed for it.
-func TestLateJoinWithMessagesAboutTheLastEntity(t *testing.T) {
-	k := newTalk(t, netcode.Config{SendBudget: 8 << 10}, 0)
-	const entities = 10_000
-	var ids []wire.NetworkID
-	k.Change(func(store *snapshot.Store) {
-		for i := range entities {
-			ids = append(ids, store.Spawn())
-			k.Set(store, ids[i], float32(i)*1.37)
-		}
-	})
-	c := k.Joined(k.Server.Protocol(), netcode.Config{})
-	sent := []string{}
-	say := func(how ...netcode.How) {
-		sent = append(sent, fmt.Sprintf("1<0:%d", len(sent)))
-		require.NoError(t, netcode.Send(k.Server.Server, netcode.ToAll(), &chat{uint32(len(sent) - 1)}, append(how, netcode.Via(netcode.ReliableOrdered))...))
-	}
-	rng := rand.New(rand.NewPCG(5, 5))
-	for range 200 {
-		say(netcode.About(ids[rng.IntN(entities)]))
-		say()
-	}
-	require.NoError(t, netcode.Send(k.Server.Server, netcode.ToSeers(ids[0]), &chat{1 << 20}, netcode.Via(netcode.Reliable)))
-	began := k.Now
-	for len(k.heard) <= len(sent) && k.Now < began+2*time.Minute {
-		k.Step()
-		require.Equal(t, netcode.Connected, c.State(), c.Err())
-		require.LessOrEqual(t, len(k.heard), 1+len(sent))
-	}
-	stats, _ := k.Server.ClientStats(c.ID())
-	require.Less(t, stats.Known, entities/2, "what messages are about comes before the others over a slow link")
-	require.Equal(t, "1<0:1048576", k.heard[0], "another channel does not wait")
-	require.Equal(t, sent, k.heard[1:])
-	require.Zero(t, c.Stats().Messages.Deferred)
-	require.Zero(t, k.Server.Stats().DelayedDropped)
-	require.Len(t, k.Server.Log, 1)
-}
-
 // Entities come, go, are hidden and shown at random under loss, and messages of all modes speak of them. Every reliable
 // message is handled once, in order where that is promised, or is about an entity that left the client's sight; none
 // comes before its entity, and none is about an entity of which nothing was sent.

@@ -80,13 +80,13 @@ func TestCallsWithMissingArguments(t *testing.T) {
 	c := r.Joined(p, netcode.Config{})
 	var none *chat
 	for range 2 { // The second time the type and the way are known.
-		require.ErrorIs(t, netcode.Send(r.Server.Server, netcode.To(1), none), netcode.ErrNoMessage)
-		require.ErrorIs(t, netcode.Send(r.Server.Server, netcode.ToAll(), none), netcode.ErrNoMessage)
-		require.ErrorIs(t, netcode.Send(r.Server.Server, netcode.ToSelf(), none), netcode.ErrNoMessage)
+		require.ErrorContains(t, netcode.Send(r.Server.Server, netcode.To(1), none), "the message is nil")
+		require.ErrorContains(t, netcode.Send(r.Server.Server, netcode.ToAll(), none), "the message is nil")
+		require.ErrorContains(t, netcode.Send(r.Server.Server, netcode.ToSelf(), none), "the message is nil")
 		require.NoError(t, netcode.Send(r.Server.Server, netcode.To(1), &chat{1}))
 	}
-	require.ErrorIs(t, netcode.Call(context.Background(), c.Client, 0, (*price)(nil), func(*cost, error) {}), netcode.ErrNoMessage)
-	require.ErrorIs(t, netcode.Send(c.Client, netcode.ToServer(), &chat{1}, netcode.Within(time.Second)), netcode.ErrWithin)
+	require.ErrorContains(t, netcode.Call(context.Background(), c.Client, 0, (*price)(nil), func(*cost, error) {}), "the message is nil")
+	require.ErrorContains(t, netcode.Send(c.Client, netcode.ToServer(), &chat{1}, netcode.Within(time.Second)), "Within is for Call: a message has no deadline")
 
 	err = netcode.Send(c.Client, netcode.ToServer(), &stroll{})
 	require.ErrorIs(t, err, netcode.ErrNotRegistered)
@@ -219,8 +219,8 @@ func TestCase15OnConnectPanics(t *testing.T) {
 func TestCallNeedsAContextAndAFunction(t *testing.T) {
 	s := newShop(t, netcode.Config{Calls: 1})
 	var none context.Context
-	require.ErrorIs(t, netcode.Call(none, s.Clients[0].Client, 0, &price{1}, func(*cost, error) {}), netcode.ErrNoContext)
-	require.ErrorIs(t, netcode.Call[price, cost](context.Background(), s.Clients[0].Client, 0, &price{1}, nil), netcode.ErrNoContext)
+	require.ErrorContains(t, netcode.Call(none, s.Clients[0].Client, 0, &price{1}, func(*cost, error) {}), "Call needs a context and a function, and one is nil")
+	require.ErrorContains(t, netcode.Call[price, cost](context.Background(), s.Clients[0].Client, 0, &price{1}, nil), "Call needs a context and a function, and one is nil")
 	require.Equal(t, "2", (*s.answered(1))[0], "and no call is open")
 }
 

@@ -252,11 +252,11 @@ func (p *Protocol) answers(q, r reflect.Type) error {
 		switch {
 		case of == nil || h.Type != of:
 		case h.Role == registry.Alone:
-			return fmt.Errorf("%w: %s is no question: it was registered with Handle", ErrQuestion, q)
+			return fmt.Errorf("%w: %s is no question: it was registered with Handle", ErrMisuse, q)
 		case h.Role == registry.Answer:
-			return fmt.Errorf("%w: %s is no question: it is the answer to one", ErrQuestion, q)
+			return fmt.Errorf("%w: %s is no question: it is the answer to one", ErrMisuse, q)
 		case h.Answer != r:
-			return fmt.Errorf("%w: %s is answered by %s, not by %s", ErrQuestion, q, h.Answer, r)
+			return fmt.Errorf("%w: %s is answered by %s, not by %s", ErrMisuse, q, h.Answer, r)
 		default:
 			return nil
 		}
@@ -404,14 +404,14 @@ func (c *endpointCore) refused(number uint16, from wire.ClientID, text string) {
 // none: a *CallError with the other end's reason, ErrDeadline (see Within), the error of ctx when that is done, or the
 // *CloseError with which the connection ended. r is nil with an error, and good until f returns. f is called in a frame of
 // this end, never within Call; if it panics, the connection to the end that was asked ends as for a handler. If Call itself
-// returns an error, one of those of Send, ErrTooManyCalls, or ErrNoContext for a ctx or an f that is nil, f is not called.
+// returns an error, one of those of Send, or ErrTooManyCalls, f is not called.
 func Call[Q, R any](ctx context.Context, end Endpoint, to ClientID, q *Q, f func(r *R, err error), how ...How) error {
 	c := coreOf(end)
 	if c == nil {
-		return ErrNoEnd
+		return errNoEnd
 	}
 	if ctx == nil || f == nil {
-		return ErrNoContext
+		return errNoContext
 	}
 	if err := c.protocol.answers(reflect.TypeFor[Q](), reflect.TypeFor[R]()); err != nil {
 		return err

@@ -2,7 +2,6 @@ package netcode_test
 
 import (
 	"encoding/binary"
-	"fmt"
 	"hash/crc32"
 	"math"
 	"net/netip"
@@ -277,70 +276,6 @@ func TestKickedBeforeWelcome(t *testing.T) {
 	r.Until(func() bool { return c.State() == netcode.Disconnected })
 	require.ErrorIs(t, c.Err(), peer.ReasonKicked)
 	require.Equal(t, []string{"disconnect 0: kicked: closed today"}, c.Log)
-}
-
-// A cookie that is not good any more while a client joins is followed by another.
-func TestACookieThatExpiresWhileJoining(t *testing.T) {
-	p := protocol()
-	r := rig.New(t, p, netcode.Config{})
-	stop := r.Now + 12*time.Second
-	r.Tamper = func(_, to transport.Addr, packet []byte) []byte {
-		if peer.KindOf(packet) == peer.KindJoin && r.Now < stop {
-			return nil
-		}
-		return packet
-	}
-	c := r.Join(p, netcode.Config{HandshakeTimeout: 30 * time.Second})
-	r.Run(11 * time.Second)
-	require.Equal(t, netcode.Connecting, c.State())
-	r.Run(2 * time.Second)
-	require.Equal(t, netcode.Connected, c.State())
-	require.EqualValues(t, 1, r.Server.Stats().Connected)
-	require.EqualValues(t, 2, c.Stats().Challenges)
-}
-
-// An attempt to which the server never answers Welcome ends in time.
-func TestJoiningTakesTheHandshakesTime(t *testing.T) {
-	p := protocol()
-	r := rig.New(t, p, netcode.Config{})
-	r.Tamper = func(_, _ transport.Addr, packet []byte) []byte {
-		if peer.KindOf(packet) == peer.KindWelcome {
-			return nil
-		}
-		return packet
-	}
-	c := r.Join(p, netcode.Config{})
-	r.Run(6 * time.Second)
-	require.ErrorIs(t, c.Err(), peer.ReasonHandshakeTimeout)
-	require.Contains(t, c.Err().Detail, "made no session")
-	require.EqualValues(t, 1, c.Stats().HandshakeTimeouts)
-}
-
-// BenchmarkHello measures the cost of a valid Hello for a server, its answer included.
-func BenchmarkHello(b *testing.B) {
-	p := protocol()
-	const count = 8192
-	for _, valid := range []bool{true, false} {
-		b.Run(fmt.Sprintf("cookie=%t", valid), func(b *testing.B) {
-			s, list := proved(b, p, netcode.Config{HandshakesPerAddress: 1 << 20, HandshakesPerNetwork: 1 << 20}, count)
-			var packets [][]byte
-			for _, a := range list {
-				if !valid {
-					a.cookie = peer.Cookie{}
-				}
-				packets = append(packets, a.hello(p))
-			}
-			b.ReportAllocs()
-			i := 0
-			for b.Loop() {
-				s.Receive(list[i].at, packets[i])
-				if i++; i == count {
-					i = 0
-					s.Drain(nobody)
-				}
-			}
-		})
-	}
 }
 
 // candidate is a client whose server is written by hand.
@@ -664,4 +599,21 @@ func TestServerTakesOnlyMessagesThatAClientMaySend(t *testing.T) {
 			require.Equal(t, c.comes == peer.KindWelcome, s.Stats().Connected == 1)
 		})
 	}
+}
+
+// An attempt to which the server never answers Welcome ends in time.
+func TestJoiningTakesTheHandshakesTime(t *testing.T) {
+	p := protocol()
+	r := rig.New(t, p, netcode.Config{})
+	r.Tamper = func(_, _ transport.Addr, packet []byte) []byte {
+		if peer.KindOf(packet) == peer.KindWelcome {
+			return nil
+		}
+		return packet
+	}
+	c := r.Join(p, netcode.Config{})
+	r.Run(6 * time.Second)
+	require.ErrorIs(t, c.Err(), peer.ReasonHandshakeTimeout)
+	require.Contains(t, c.Err().Detail, "made no session")
+	require.EqualValues(t, 1, c.Stats().HandshakeTimeouts)
 }

@@ -347,35 +347,3 @@ func TestCase35ClientFreezesAndBursts(t *testing.T) {
 	next := r.Spawn(9)
 	r.Sees(c, next, 9)
 }
-
-// The messages that wait for an entity or a tick are bounded. Unreliable messages beyond the bound are dropped. The sender's
-// credit bounds the reliable ones: no more can come.
-func TestDeferredMessagesAreBounded(t *testing.T) {
-	k := newTalk(t, netcode.Config{Deferred: 5, DeferredTime: 500 * time.Millisecond}, 1)
-	c := k.Clients[0].Client
-	for range 10 {
-		require.NoError(t, netcode.Send(c, netcode.ToServer(), &chat{1}, netcode.NotBefore(k.Server.Tick()+10)))
-	}
-	require.Len(t, k.says(5), 5)
-	require.EqualValues(t, 5, k.Server.Stats().Messages.DeferredFull)
-	require.NoError(t, netcode.Send(c, netcode.ToServer(), &chat{1}, netcode.NotBefore(k.Server.Tick()+60)))
-	k.Run(time.Second)
-	require.EqualValues(t, 1, k.Server.Stats().Messages.DeferredLate)
-	require.Empty(t, k.heard)
-	at := k.Server.Tick() + 60
-	const many = 3500 // of 38 bytes of credit each, and more than that at the end
-	for number := range uint32(many) {
-		require.NoError(t, netcode.Send(c, netcode.ToServer(), &chat{number}, netcode.NotBefore(at), netcode.Via(netcode.ReliableOrdered)))
-		if number%50 == 0 {
-			k.Step()
-			require.Empty(t, k.heard)
-		}
-	}
-	k.Until(func() bool { return len(k.heard) == many })
-	require.GreaterOrEqual(t, k.Server.Tick(), at)
-	for number, got := range k.heard {
-		require.Equal(t, fmt.Sprintf("0<1:%d", number), got)
-	}
-	require.Len(t, k.Server.Log, 1)
-	require.Zero(t, k.Server.Stats().QueueOverflows)
-}

@@ -16,64 +16,12 @@ import (
 	"github.com/arche-netcode/netcode/internal/rig"
 	"github.com/arche-netcode/netcode/message"
 	"github.com/arche-netcode/netcode/peer"
-	"github.com/arche-netcode/netcode/snapshot"
 	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/transport"
 	"github.com/arche-netcode/netcode/wire"
 )
 
 type huge struct{ Bytes [2000]byte }
-
-func TestMessagesTravelBothWays(t *testing.T) {
-	p := protocol()
-	type got struct {
-		number        uint32
-		sender, local wire.ClientID
-		stage         tick.Stage
-	}
-	var all []got
-	netcode.Handle(p, func(ctx *message.Context, m *chat) {
-		require.Positive(t, ctx.Received)
-		require.Positive(t, ctx.Tick)
-		all = append(all, got{m.Number, ctx.Sender, ctx.Local, ctx.Stage})
-	}, netcode.AtStage(tick.PreUpdate))
-	netcode.Handle(p, func(*message.Context, *wave) { all = append(all, got{}) })
-	r := rig.New(t, p, netcode.Config{})
-	one, two := r.Joined(p, netcode.Config{}), r.Joined(p, netcode.Config{})
-
-	require.NoError(t, netcode.Send(one.Client, netcode.ToServer(), &chat{1}))
-	require.NoError(t, netcode.Send(one.Client, netcode.ToServer(), &chat{2}))
-	r.Run(time.Second)
-	require.Equal(t, []got{{1, 1, 0, tick.PreUpdate}, {2, 1, 0, tick.PreUpdate}}, all)
-
-	all = nil
-	require.NoError(t, netcode.Send(r.Server.Server, netcode.To(two.ID()), &chat{3}))
-	r.Run(time.Second)
-	require.Equal(t, []got{{3, 0, 2, tick.PreUpdate}}, all)
-
-	all = nil
-	require.NoError(t, netcode.Send(r.Server.Server, netcode.ToAll(), &chat{4}))
-	require.NoError(t, netcode.Send(r.Server.Server, netcode.ToAll(), &wave{}))
-	r.Run(time.Second)
-	require.Len(t, all, 4)
-}
-
-func TestManyMessagesFillManyPackets(t *testing.T) {
-	p := protocol()
-	var numbers []uint32
-	netcode.Handle(p, func(_ *message.Context, m *chat) { numbers = append(numbers, m.Number) })
-	r := rig.New(t, p, netcode.Config{SendBudget: -1})
-	r.Joined(p, netcode.Config{})
-	id := r.Spawn(1)
-	for i := range uint32(1000) {
-		require.NoError(t, netcode.Send(r.Server.Server, netcode.To(1), &chat{i}))
-	}
-	r.Until(func() bool { return len(numbers) == 1000 })
-	for i, n := range numbers {
-		require.EqualValues(t, i, n)
-	}
-	r.Sees(r.Clients[0], id, 1)
-}
 
 // A message to a client that left is an error, also where the server sent to it before, and goes to nobody else.
 func TestNothingIsSentToAClientThatLeft(t *testing.T) {
@@ -131,46 +79,6 @@ func TestErrorsOfSending(t *testing.T) {
 	require.EqualValues(t, 1, r.Server.Stats().TooLarge)
 	r.Run(time.Second)
 	require.NoError(t, netcode.Send(server, netcode.To(1), &chat{}))
-}
-
-func TestHandlerMayAnswer(t *testing.T) {
-	p := protocol()
-	var server *netcode.Server
-	var answers []uint32
-	netcode.Handle(p, func(ctx *message.Context, m *chat) {
-		if ctx.Local == 0 {
-			require.NoError(t, netcode.Send(server, netcode.To(ctx.Sender), &chat{m.Number + 1}))
-			return
-		}
-		answers = append(answers, m.Number)
-	})
-	r := rig.New(t, p, netcode.Config{})
-	server = r.Server.Server
-	c := r.Joined(p, netcode.Config{})
-	require.NoError(t, netcode.Send(c.Client, netcode.ToServer(), &chat{41}))
-	r.Until(func() bool { return len(answers) == 1 })
-	require.Equal(t, []uint32{42}, answers)
-}
-
-// bulk fills more than half of a packet, so that two never share one.
-type bulk struct{ Words [287]uint32 }
-
-func TestMessagesDoNotStarveTheState(t *testing.T) {
-	p := protocol()
-	netcode.Handle[bulk](p, nil)
-	r := rig.New(t, p, netcode.Config{SendBudget: 30 * 1300, OutboxBytes: 1 << 20})
-	c := r.Joined(p, netcode.Config{})
-	id := r.Spawn(1)
-	r.Server.Game = func(store *snapshot.Store) { r.Set(store, id, float32(r.Server.Tick())) }
-	for range 300 {
-		for range 3 {
-			_ = netcode.Send(r.Server.Server, netcode.To(1), &bulk{})
-		}
-		r.Run(rig.FrameTime)
-	}
-	x, alive := r.X(c, id)
-	require.True(t, alive)
-	require.InDelta(t, float32(r.Server.Tick()), x, 30, "half of the packets are for the state")
 }
 
 // A message that came in one frame with the end of its connection is handled before the game is told of a goodbye. After a fault
@@ -232,106 +140,6 @@ func lossy(seed uint64, percent int) func(_, _ transport.Addr, packet []byte) []
 	}
 }
 
-// block is a message that is larger than a packet.
-type block struct {
-	Number uint32
-	Words  [900]uint64
-}
-
-func TestReliableMessagesArriveOverABadLink(t *testing.T) {
-	for _, loss := range []int{0, 20, 60} {
-		t.Run(fmt.Sprint(loss), func(t *testing.T) {
-			p := protocol()
-			got := map[string][]uint32{}
-			hear := func(ctx *netcode.Context, number uint32) {
-				key := fmt.Sprintf("%d %v", ctx.Local, ctx.Channel)
-				got[key] = append(got[key], number)
-			}
-			netcode.Handle(p, func(ctx *netcode.Context, m *chat) { hear(ctx, m.Number) })
-			netcode.Handle(p, func(ctx *netcode.Context, m *block) {
-				for i, word := range m.Words {
-					require.EqualValues(t, int(m.Number)*(i+1), word)
-				}
-				hear(ctx, m.Number)
-			})
-			r := rig.New(t, p, netcode.Config{SendBudget: -1})
-			c := r.Joined(p, netcode.Config{SendBudget: -1, SilenceTimeout: time.Minute})
-			r.Tamper = lossy(uint64(loss), loss)
-			const n = 300
-			for i := range uint32(n) {
-				for number := range 2 {
-					how := []netcode.How{netcode.Via(netcode.ReliableOrdered), netcode.Channel(number)}
-					require.NoError(t, netcode.Send(c.Client, netcode.ToServer(), &chat{i}, how...))
-					require.NoError(t, netcode.Send(r.Server.Server, netcode.To(1), &chat{i}, how...))
-				}
-				require.NoError(t, netcode.Send(c.Client, netcode.ToServer(), &chat{i}, netcode.Via(netcode.Reliable)))
-				if i%50 == 7 {
-					big := block{Number: i}
-					for k := range big.Words {
-						big.Words[k] = uint64(i) * uint64(k+1)
-					}
-					require.NoError(t, netcode.Send(r.Server.Server, netcode.To(1), &big, netcode.Via(netcode.ReliableOrdered)))
-				}
-				r.Step()
-			}
-			for range 40 {
-				r.Run(time.Second)
-			}
-			var all, some []uint32
-			for i := range uint32(n) {
-				all = append(all, i)
-				some = append(some, i)
-				if i%50 == 7 {
-					some = append(some, i)
-				}
-			}
-			require.Equal(t, all, got["0 ReliableOrdered 0"])
-			require.Equal(t, all, got["0 ReliableOrdered 1"])
-			require.Equal(t, all, got["1 ReliableOrdered 1"])
-			require.Equal(t, some, got["1 ReliableOrdered 0"])
-			require.ElementsMatch(t, all, got["0 Reliable 0"])
-			stats, ok := r.Server.ClientStats(1)
-			require.True(t, ok)
-			require.Zero(t, stats.Unconfirmed)
-		})
-	}
-}
-
-func TestSequencedMessagesNeverGoBack(t *testing.T) {
-	k := newTalk(t, netcode.Config{}, 1)
-	rng := rand.New(rand.NewPCG(3, 4))
-	var held [][]byte
-	k.Tamper = func(from, _ transport.Addr, packet []byte) []byte {
-		if from == k.Clients[0].Conn.LocalAddr() && rng.IntN(3) == 0 {
-			held = append(held, append([]byte(nil), packet...))
-			return nil
-		}
-		return packet
-	}
-	newest, heard := 0, 0
-	for i := 1; i < 400; i++ {
-		require.NoError(t, netcode.Send(k.Clients[0].Client, netcode.ToServer(), &chat{uint32(i)}, netcode.Via(netcode.UnreliableSequenced)))
-		k.Step()
-		if len(held) > 3 {
-			for _, packet := range held {
-				k.Server.Receive(k.Clients[0].Conn.LocalAddr(), packet)
-			}
-			held = nil
-		}
-		for _, text := range k.heard {
-			var number int
-			_, err := fmt.Sscanf(text, "0<1:%d", &number)
-			require.NoError(t, err)
-			require.Greater(t, number, newest)
-			newest = number
-			heard++
-		}
-		k.heard = nil
-	}
-	require.Greater(t, heard, 200)
-	require.Less(t, heard, 399)
-}
-
 // Messages leave at the end of each frame, not only on network ticks.
 func TestMessagesLeaveEveryFrame(t *testing.T) {
 	p := protocol()
@@ -345,17 +153,6 @@ func TestMessagesLeaveEveryFrame(t *testing.T) {
 		r.Step()
 		require.Equal(t, before+1, heard)
 	}
-}
-
-func TestCallOrderIsHandOverOrderAcrossChannels(t *testing.T) {
-	k := newTalk(t, netcode.Config{}, 1)
-	var want []string
-	for i := range uint32(40) {
-		how := netcode.Via(netcode.Delivery(i % 4))
-		require.NoError(t, netcode.Send(k.Server.Server, netcode.To(1), &chat{i}, how, netcode.Channel(int(i%3))))
-		want = append(want, fmt.Sprintf("1<0:%d", i))
-	}
-	require.Equal(t, want, k.says(40))
 }
 
 // One packet in 64 to 191 leaves a number out, at places that nobody can foresee.

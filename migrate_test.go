@@ -247,32 +247,6 @@ func TestACopiedResumeTakesNoSession(t *testing.T) {
 	require.EqualValues(t, 1, r.Server.Stats().Migrated)
 }
 
-// Two clients swap their addresses, as two behind a NAT may.
-func TestTwoClientsSwapAddresses(t *testing.T) {
-	r, a, _ := mover(t, netcode.Config{})
-	b := r.Joined(protocol(), netcode.Config{})
-	r.Run(time.Second)
-	atA, atB := a.Conn.LocalAddr(), b.Conn.LocalAddr()
-	require.NoError(t, a.Conn.Close())
-	require.NoError(t, b.Conn.Close())
-	listen := func(c *rig.ClientEnd, at transport.Addr) {
-		conn, err := r.Network.Listen(at)
-		require.NoError(t, err)
-		c.Conn, c.Out = conn, r.Sender(conn)
-	}
-	listen(a, atB)
-	listen(b, atA)
-	r.Run(1500 * time.Millisecond)
-	for id, c := range map[netcode.ClientID]*rig.ClientEnd{1: a, 2: b} {
-		stats, ok := r.Server.ClientStats(id)
-		require.True(t, ok)
-		require.Equal(t, c.Conn.LocalAddr(), stats.Address)
-		require.Equal(t, netcode.Connected, c.State())
-	}
-	r.Run(12 * time.Second)
-	require.Equal(t, []string{"connect 1", "connect 2"}, r.Server.Log, "neither is lost")
-}
-
 // A session that lost its address to another is found by it again when that one moves on.
 func TestAnAddressFallsBackToTheSessionThatHadIt(t *testing.T) {
 	r, a, _ := mover(t, netcode.Config{})
@@ -453,40 +427,6 @@ func TestAForgedResetEndsNothing(t *testing.T) {
 	give(peer.Reset{Client: c.ID(), Nonce: nonce, Path: path, Reason: peer.ReasonReset})
 	require.Equal(t, netcode.Connected, c.State(), "the question is over: the server is heard")
 	require.EqualValues(t, 6, c.Stats().BadHandshakes)
-}
-
-// A Resume that was damaged on its way names a session that there is not. The Reset that answers it ends nothing, however long the silence is.
-func TestADamagedResumeEndsNothing(t *testing.T) {
-	for name, damage := range map[string]func(v *peer.Resume){
-		"client id": func(v *peer.Resume) { v.Client ^= 0x40 },
-		"nonce":     func(v *peer.Resume) { v.Nonce ^= 0x40 },
-	} {
-		t.Run(name, func(t *testing.T) {
-			r, c, _ := mover(t, netcode.Config{})
-			server, resets := r.Server.Conn.LocalAddr(), 0
-			r.Tamper = func(from, to transport.Addr, packet []byte) []byte {
-				if from == server {
-					if peer.KindOf(packet) == peer.KindReset {
-						resets++
-						return packet
-					}
-					return nil
-				}
-				if v, err := peer.ParseResume(packet); err == nil {
-					damage(&v)
-					return peer.AppendResume(nil, v, wire.NewChecksum(1, 2))
-				}
-				return packet
-			}
-			r.Run(2 * time.Second)
-			require.Greater(t, resets, 3)
-			require.Equal(t, netcode.Connected, c.State())
-			r.Tamper = nil
-			r.Run(time.Second)
-			require.Equal(t, netcode.Connected, c.State())
-			require.Zero(t, c.Stats().Resets)
-		})
-	}
 }
 
 // Resets are limited as every other answer, and none answers a Reset: there is no loop.

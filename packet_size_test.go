@@ -325,31 +325,3 @@ func TestAFlushWithAFullRingTellsItsReason(t *testing.T) {
 	require.Equal(t, peer.ReasonKicked, reason.Reason)
 	require.Equal(t, "late", reason.Detail)
 }
-
-// Where half of what the server sends is lost a client says several times in a tick what came, in one and the same packet: so
-// the server has but one number a tick to acknowledge.
-func TestAcknowledgementsAreSaidAgainInTheSamePacket(t *testing.T) {
-	r := rig.New(t, protocol(), netcode.Config{})
-	c := r.Joined(protocol(), netcode.Config{})
-	id := r.Spawn(1)
-	r.Server.Game = func(store *snapshot.Store) { r.Set(store, id, float32(store.Tick())) }
-	sent, distinct, lose := 0, map[string]bool{}, rig.Random(9)
-	r.Tamper = func(from, _ transport.Addr, packet []byte) []byte {
-		if from == r.Server.Conn.LocalAddr() && lose.Uint64()%2 == 0 {
-			return nil
-		}
-		if from == c.Conn.LocalAddr() {
-			sent++
-			distinct[string(packet)] = true
-		}
-		return packet
-	}
-	r.Run(100 * 2 * rig.FrameTime)
-	before, after := sent, len(distinct)
-	r.Run(100 * 2 * rig.FrameTime)
-	require.Greater(t, sent-before, 250, "in 100 ticks")
-	require.Less(t, len(distinct)-after, 110, "of them different")
-	require.Equal(t, int(c.Stats().Packets.Repeated), sent-len(distinct))
-	require.NotZero(t, r.Server.Stats().Packets.Duplicates)
-	require.Equal(t, netcode.Connected, c.State())
-}

@@ -3,6 +3,8 @@ package netcode_test
 import (
 	"testing"
 
+	"github.com/mlange-42/arche/ecs"
+
 	"github.com/arche-netcode/netcode"
 	"github.com/arche-netcode/netcode/internal/rig"
 )
@@ -31,4 +33,10 @@ func protocol() *netcode.Protocol {
 func connected(t testing.TB, config netcode.Config) (*rig.Rig, *rig.ClientEnd) {
 	r := rig.New(t, protocol(), config)
 	return r, r.Joined(r.Server.Protocol(), netcode.Config{})
+}
+
+// follows is a relation.
+type follows struct {
+	ecs.Relation
+	Distance float32
 }

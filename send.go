@@ -24,14 +24,14 @@ import (
 // A message about an entity that is dead, or that a client may not see, is not sent to that client. With ToAll and
 // ToAllBut that is no error: they mean only clients that may see the entity. To, ToMany and ToOwner return ErrNotVisible.
 // ToSeers and ToOwner return it too where their own entity is dead; ToSeers of one that nobody sees returns nil. The errors are ErrNotConnected,
-// ErrNotRegistered, ErrNoMessage, ErrWithin, ErrRecipient, ErrDirection, ErrQuestion, ErrNotVisible, ErrNeedsEntity, ErrStage, ErrDelivery, ErrTooFar,
-// ErrQueueFull, ErrBackPressure, *TooLargeError, *FieldError, *message.BoundError and *message.SerializeError; after each nothing was sent. Of
+// ErrNotRegistered, ErrMisuse, ErrNotVisible, ErrQueueFull, ErrBackPressure, *TooLargeError, *FieldError, *message.BoundError and
+// *message.SerializeError; after each nothing was sent. Of
 // a message to several the error is that of the first that did not get it; the others still get it. A client whose
 // reliable queue is full loses its connection, since the others cannot wait for it.
 func Send[T any](end Endpoint, to Recipient, m *T, how ...How) error {
 	c := coreOf(end)
 	if c == nil {
-		return ErrNoEnd
+		return errNoEnd
 	}
 	if len(how) == 0 && to.kind == toOne && sendSimple(c, wire.ClientID(to.who), m) {
 		return nil
@@ -106,14 +106,14 @@ type callOf struct {
 // post encodes a message and sends it to this end itself, to one other end, or to several.
 func post[T any](c *endpointCore, to Recipient, m *T, how []How, call callOf) error {
 	if c == nil {
-		return ErrNoEnd
+		return errNoEnd
 	}
 	of, codec := message.TypeOf[T](&c.protocol.types.Messages)
 	if of == nil {
 		return fmt.Errorf("%w: %s", ErrNotRegistered, reflect.TypeFor[T]())
 	}
 	if m == nil {
-		return ErrNoMessage
+		return errNoMessage
 	}
 	var p held.Envelope
 	if err := c.fillHeader(&p, of, how, call); err != nil {
@@ -149,7 +149,7 @@ func (c *endpointCore) resolve(to Recipient) (Recipient, *connection, error) {
 	case to.kind == toSelf:
 		return to, nil, nil
 	case to.kind == toNobody || to.kind != toOne && c.server == nil:
-		return to, nil, ErrRecipient
+		return to, nil, errRecipient
 	case (to.kind == toOwner || to.kind == toSeers) && !c.server.Has(to.entity()):
 		return to, nil, ErrNotVisible
 	case to.kind == toOwner:
@@ -240,7 +240,7 @@ func (c *endpointCore) enqueue(l *connection, name string, p *peer.Post, body []
 func (c *endpointCore) fillHeader(p *held.Envelope, of *message.Type, how []How, call callOf) error {
 	id := of.ID()
 	if c.protocol.types.Roles[id] != call.role {
-		return fmt.Errorf("%w: %s was registered with Answer: ask it with Call", ErrQuestion, of.Name)
+		return fmt.Errorf("%w: %s was registered with Answer: ask it with Call", ErrMisuse, of.Name)
 	}
 	p.Type, p.Stage, p.Channel = id, of.Stage, of.Channel
 	if !of.StageGiven {
@@ -251,14 +251,14 @@ func (c *endpointCore) fillHeader(p *held.Envelope, of *message.Type, how []How,
 	}
 	for i := range how {
 		if how[i].what == howWithin && call.role != registry.Question {
-			return ErrWithin
+			return errWithin
 		}
 		if err := c.adjust(p, &how[i]); err != nil {
 			return err
 		}
 	}
 	if of.OwnerOnly && c.client != nil && p.Flags&wire.FlagEntity == 0 {
-		return ErrNeedsEntity
+		return errNeedsEntity
 	}
 	return nil
 }
@@ -268,15 +268,15 @@ func (c *endpointCore) adjust(p *held.Envelope, h *How) error {
 	switch h.what {
 	case howStage:
 		if p.Stage = h.stage; !h.stage.Valid() {
-			return ErrStage
+			return errStage
 		}
 	case howDelivery:
 		if p.Channel = wire.NewChannel(h.delivery, p.Channel.Number()); !h.delivery.Valid() {
-			return ErrDelivery
+			return errDelivery
 		}
 	case howNumber:
 		if p.Channel = wire.NewChannel(p.Channel.Delivery(), h.number); h.number < 0 || h.number >= wire.MaxChannels {
-			return ErrDelivery
+			return errDelivery
 		}
 	case howBefore:
 		return c.wait(&p.Post, h.before)
@@ -294,9 +294,9 @@ func (c *endpointCore) adjust(p *held.Envelope, h *How) error {
 // wrongWay returns the error of a message that this end may not send.
 func (c *endpointCore) wrongWay(of *message.Type) error {
 	if c.server != nil {
-		return fmt.Errorf("%w: %s was registered with FromClient, and this is the server: register it without that option, or send it from a client", ErrDirection, of.Name)
+		return fmt.Errorf("%w: %s was registered with FromClient, and this is the server: register it without that option, or send it from a client", ErrMisuse, of.Name)
 	}
-	return fmt.Errorf("%w: %s was registered with FromServer, and this is a client: register it without that option, or send it from the server", ErrDirection, of.Name)
+	return fmt.Errorf("%w: %s was registered with FromServer, and this is a client: register it without that option, or send it from the server", ErrMisuse, of.Name)
 }
 
 // errZeroEntity is ErrNotVisible for the zero id.
@@ -310,7 +310,7 @@ const farthest = 1 << 14
 func (c *endpointCore) wait(p *peer.Post, before tick.Tick) error {
 	switch now := c.frame.Clock.Tick(); { // before may be too far from now for a difference.
 	case before-farthest > now && before > now:
-		return ErrTooFar
+		return errTooFar
 	case before > now-farthest:
 		p.Flags |= wire.FlagTick
 		p.Tick = before

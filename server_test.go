@@ -10,7 +10,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/mlange-42/arche/ecs"
 	"github.com/stretchr/testify/require"
 
 	"github.com/arche-netcode/netcode"
@@ -22,29 +21,6 @@ import (
 	"github.com/arche-netcode/netcode/transport"
 	"github.com/arche-netcode/netcode/wire"
 )
-
-func TestClientConnectsAndSeesTheWorld(t *testing.T) {
-	p := protocol()
-	r := rig.New(t, p, netcode.Config{})
-	before := r.Spawn(1)
-	c := r.Joined(p, netcode.Config{})
-	require.Equal(t, []string{"connect 1"}, r.Server.Log)
-	require.Equal(t, []string{"connect 1"}, c.Log)
-	require.EqualValues(t, 1, c.ID())
-	r.Sees(c, before, 1)
-	after := r.Spawn(2)
-	r.Sees(c, after, 2)
-	r.Change(func(store *snapshot.Store) { r.Set(store, before, 3) })
-	r.Sees(c, before, 3)
-	r.Change(func(store *snapshot.Store) { store.Despawn(after) })
-	r.Until(func() bool { _, alive := r.X(c, after); return !alive })
-	stats, ok := r.Server.ClientStats(1)
-	require.True(t, ok)
-	r.Until(func() bool { stats, _ = r.Server.ClientStats(1); return stats.Synced })
-	require.Equal(t, 1, stats.Known)
-	require.Positive(t, stats.RTT)
-	require.Empty(t, r.Server.Errors)
-}
 
 func TestServerRefusesWhenFull(t *testing.T) {
 	p := protocol()
@@ -105,22 +81,6 @@ func TestHelloThatWasHeldBackReplacesNothing(t *testing.T) {
 	require.Equal(t, netcode.Connected, c.State())
 }
 
-func TestAcceptThatIsLostIsSentAgain(t *testing.T) {
-	p := protocol()
-	r := rig.New(t, p, netcode.Config{})
-	lost := 0
-	r.Tamper = func(_, _ transport.Addr, packet []byte) []byte {
-		if peer.KindOf(packet) == peer.KindAccept && lost < 3 {
-			lost++
-			return nil
-		}
-		return packet
-	}
-	c := r.Joined(p, netcode.Config{})
-	require.Equal(t, 3, lost)
-	require.EqualValues(t, 1, c.ID(), "the same hello opens no second session")
-}
-
 func TestSilenceEndsTheConnectionOnBothEnds(t *testing.T) {
 	r, c := connected(t, netcode.Config{})
 	r.Run(15 * time.Second)
@@ -165,16 +125,6 @@ func TestEndRecordedLeavesAClientThatConnected(t *testing.T) {
 	require.Equal(t, netcode.Connected, c.State())
 }
 
-func TestKickFromOnConnect(t *testing.T) {
-	p := protocol()
-	r := rig.New(t, p, netcode.Config{})
-	r.Server.OnConnect(func(id wire.ClientID) { r.Server.Kick(id, "closed today") })
-	c := r.Join(p, netcode.Config{})
-	r.Until(func() bool { return c.State() == netcode.Disconnected })
-	require.Equal(t, []string{"connect 1", "disconnect 1: kicked: closed today"}, r.Server.Log)
-	require.ErrorIs(t, c.Err(), peer.ReasonKicked)
-}
-
 func TestCloseByTheClient(t *testing.T) {
 	r, c := connected(t, netcode.Config{})
 	c.Close()
@@ -197,21 +147,6 @@ func TestCloseByTheServer(t *testing.T) {
 	require.Equal(t, []string{"connect 1", "disconnect 1: server is shutting down"}, r.Server.Log)
 }
 
-func TestCloseArrivesOverALossyLink(t *testing.T) {
-	r, c := connected(t, netcode.Config{})
-	dropped := 0
-	r.Tamper = func(from, _ transport.Addr, packet []byte) []byte {
-		if from == c.Conn.LocalAddr() && dropped < 2 {
-			dropped++
-			return nil
-		}
-		return packet
-	}
-	c.Close()
-	r.Until(c.Closed)
-	require.Equal(t, []string{"connect 1", "disconnect 1: closed"}, r.Server.Log)
-}
-
 func TestHandshakeTimeout(t *testing.T) {
 	p := protocol()
 	r := rig.New(t, p, netcode.Config{})
@@ -221,20 +156,6 @@ func TestHandshakeTimeout(t *testing.T) {
 	r.Run(6 * time.Second)
 	require.ErrorIs(t, c.Err(), peer.ReasonHandshakeTimeout)
 	require.EqualValues(t, 1, c.Stats().HandshakeTimeouts)
-}
-
-func TestHideAndShow(t *testing.T) {
-	r, c := connected(t, netcode.Config{})
-	id := r.Spawn(1)
-	r.Sees(c, id, 1)
-	require.True(t, r.Server.Visible(1, id))
-	require.True(t, r.Server.Hide(1, id))
-	r.Until(func() bool { _, alive := r.X(c, id); return !alive })
-	require.False(t, r.Server.Visible(1, id))
-	require.True(t, r.Server.Show(1, id))
-	r.Sees(c, id, 1)
-	require.False(t, r.Server.Hide(9, id))
-	require.False(t, r.Server.Show(9, id))
 }
 
 func TestResync(t *testing.T) {
@@ -253,32 +174,6 @@ func TestResync(t *testing.T) {
 	r.Sees(c, id, 3)
 	require.EqualValues(t, 2, r.Server.Stats().Resyncs)
 	require.Positive(t, r.Server.Stats().ResyncsDeferred, "at most one in two seconds")
-}
-
-func TestBudgetHoldsAndNothingStarves(t *testing.T) {
-	p := protocol()
-	r := rig.New(t, p, netcode.Config{SendBudget: 4000})
-	var ids []wire.NetworkID
-	for i := range 400 {
-		r.Change(func(store *snapshot.Store) { ids = append(ids, store.Spawn()); r.Set(store, ids[i], float32(i)) })
-	}
-	c := r.Joined(p, netcode.Config{})
-	start, began := r.Server.Stats().Packets.BytesSent, r.Now
-	moving := r.Server.Game
-	r.Server.Game = func(store *snapshot.Store) {
-		for i, id := range ids {
-			r.Set(store, id, float32(int(r.Now/time.Millisecond)+i))
-		}
-	}
-	r.Run(5 * time.Second)
-	sent := r.Server.Stats().Packets.BytesSent - start
-	limit := 4000*(r.Now-began).Seconds() + 2*2400
-	require.LessOrEqual(t, float64(sent), limit)
-	require.Greater(t, float64(sent), 0.8*4000*5)
-	require.Positive(t, r.Server.Stats().BudgetSpent)
-	r.Server.Game = moving
-	r.Until(func() bool { stats, _ := r.Server.ClientStats(1); return stats.Synced })
-	require.Equal(t, len(ids), c.Replica().Len())
 }
 
 func TestClientsAndTheirStats(t *testing.T) {
@@ -378,17 +273,6 @@ func TestConnectingTakesItsTimeFromTheFirstFrame(t *testing.T) {
 func TestAKeepAliveLongerThanTheSilenceIsRefused(t *testing.T) {
 	_, err := netcode.NewServer(netcode.NewProtocol(), netcode.Config{KeepAlive: 20 * time.Second})
 	require.ErrorContains(t, err, "KeepAlive")
-}
-
-type follows struct {
-	ecs.Relation
-	Distance float32
-}
-
-func TestRelationsHaveTheirTarget(t *testing.T) {
-	p := netcode.NewProtocol()
-	netcode.Replicate[follows](p)
-	require.Equal(t, "follows{Distance:f32;target:entity}", string(p.Schema().Plan(0).Describe(nil)))
 }
 
 // memoryInUse is the heap once everything unused is given back.
@@ -561,4 +445,18 @@ func TestExecutorSendsTheSameBytes(t *testing.T) {
 func TestExecutorTickAllocatesNothing(t *testing.T) {
 	r := busyRigWith(t, netcode.Config{SendBudget: -1, Executor: newPool(t, 3)})
 	alloctest.Zero(t, 200, r.Step, "allocations of a frame of the server and its 16 clients")
+}
+
+func TestHideAndShow(t *testing.T) {
+	r, c := connected(t, netcode.Config{})
+	id := r.Spawn(1)
+	r.Sees(c, id, 1)
+	require.True(t, r.Server.Visible(1, id))
+	require.True(t, r.Server.Hide(1, id))
+	r.Until(func() bool { _, alive := r.X(c, id); return !alive })
+	require.False(t, r.Server.Visible(1, id))
+	require.True(t, r.Server.Show(1, id))
+	r.Sees(c, id, 1)
+	require.False(t, r.Server.Hide(9, id))
+	require.False(t, r.Server.Show(9, id))
 }
