@@ -13,32 +13,6 @@ import (
 	"github.com/arche-netcode/netcode/wire"
 )
 
-func TestChangedRowIsSentAsDelta(t *testing.T) {
-	d := newDuo(t)
-	var id wire.NetworkID
-	d.ack(d.at(1, func() { id = d.spawn(3) }))
-	before := d.view.Stats()
-	d.ack(d.at(2, func() { d.move(id, 4) }))
-	after := d.view.Stats()
-	require.Equal(t, before.Deltas+1, after.Deltas)
-	require.Equal(t, before.Unchanged+1, after.Unchanged)
-	require.Equal(t, before.Rows, after.Rows, "nothing whole")
-	require.Equal(t, 4, d.x(id))
-}
-
-func TestRowThatChangedBackIsOneBit(t *testing.T) {
-	d := newDuo(t)
-	var id wire.NetworkID
-	d.ack(d.at(1, func() { id = d.spawn(3) }))
-	d.at(2, func() { d.move(id, 4) }) // lost
-	before := d.view.Stats()
-	d.ack(d.at(3, func() { d.move(id, 3) }))
-	require.Equal(t, before.Deltas, d.view.Stats().Deltas)
-	require.Equal(t, before.Unchanged+2, d.view.Stats().Unchanged)
-	require.Equal(t, 3, d.x(id))
-	require.True(t, d.view.Synced())
-}
-
 // Rules 3 and 4: a row leans on T while the first change after T is less than
 // W ticks old, however long it slept before; then it travels whole.
 func TestRule3LeansOnTWhileBothEndsHoldIt(t *testing.T) {

@@ -51,11 +51,9 @@ func requireMoment(t require.TestingT, s *Store, at tick.Tick, was moment, ids [
 			lanes, err := s.RowAt(id, row, at)
 			require.NoError(t, err)
 			want, has := rows[row]
-			require.Equal(t, has, mask.Has(row))
-			if has {
-				require.Equal(t, want, append([]uint32{}, lanes...), "row %d of %v at %d", row, id, at)
-			} else {
-				require.Nil(t, lanes)
+			if has != mask.Has(row) || has != (lanes != nil) || !slices.Equal(want, lanes) {
+				require.Equal(t, want, lanes, "row %d of %v at %d, whose rows are %v", row, id, at, mask)
+				require.Equal(t, has, mask.Has(row))
 			}
 		}
 	}
@@ -151,8 +149,9 @@ func TestHistoryOfATickThatDoesNotFit(t *testing.T) {
 							continue
 						}
 						if got := s.past.rowAt(row, id.Index, tick.Tick(before+1)); got != nil {
-							known++
-							require.Equal(t, lanes, slices.Clone(got))
+							if known++; !slices.Equal(lanes, got) {
+								require.Equal(t, lanes, got)
+							}
 						}
 					}
 				}

@@ -178,7 +178,7 @@ func (g *outlookGame) play(t *testing.T) {
 
 // Whether units with despawns are found anew for each packet, or those of the packet before are gone on with, no bit is another.
 func TestUnitsThatAreKeptAreThoseThatAreFound(t *testing.T) {
-	games := 400
+	games := 150
 	if testing.Short() {
 		games = 20
 	}

@@ -344,36 +344,6 @@ func TestSharedListsLeaveOutLinkedEntities(t *testing.T) {
 	}
 }
 
-// Nor does it come with a list that was written for another client, to whom it is
-// not tied, since there nothing of it was hidden for a moment when it left the group.
-func TestCopiedListLeavesOutLinkedEntities(t *testing.T) {
-	needsFastPaths(t)
-	for size := MinPayload; size < 160; size++ {
-		d, ids := listDuos(t)
-		left, stays := ids[20], ids[21]
-		d[0].game(6, func() {
-			d[0].store.SetGroup(left, 0)
-			d[0].setHealth(stays, 7)
-		})
-		d[1].view.hideForAMoment(left)
-		for i := range d {
-			require.NotNil(t, d[i].packet(1000), "it is lost")
-			require.Equal(t, i, d[i].view.links.n)
-		}
-		d[0].game(7, func() { d[0].moveAll(ids, 7) })
-		d[1].view.Observe()
-		for i := range d {
-			d[i].flush(size, func() {
-				if i == 1 && d[i].x(left) == 7 {
-					require.Equal(t, uint32(7), d[i].health(stays), "packets of %d bytes", size)
-				}
-			})
-			require.Equal(t, 7, d[i].x(left))
-			require.True(t, d[i].view.Synced())
-		}
-	}
-}
-
 // A view's ties take no memory that was not there, once it was.
 func TestTiesAllocateNothingOnceWarm(t *testing.T) {
 	d := newTight(t, 1200)
