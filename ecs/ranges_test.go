@@ -15,7 +15,6 @@ import (
 	"github.com/arche-netcode/netcode/replica"
 	"github.com/arche-netcode/netcode/snapshot"
 	"github.com/arche-netcode/netcode/snapshot/format"
-	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/wire"
 )
 
@@ -267,7 +266,7 @@ func FuzzRanges(f *testing.F) {
 
 func playStretches(t *testing.T, server func(*testing.T, uint64) *stretchServer) {
 	ranges, details := 0, 0
-	for seed := range uint64(40) {
+	for seed := range uint64(20) {
 		r, d := playStretch(t, server(t, seed), seed, 80)
 		ranges, details = ranges+r, details+d
 	}
@@ -329,21 +328,6 @@ func playStretch(t *testing.T, s *stretchServer, seed uint64, turns int) (ranges
 	return fast.ranges, details
 }
 
-// TestRangesHoldTheServersValues compares a world that is written in ranges with the store.
-func TestRangesHoldTheServersValues(t *testing.T) {
-	s := newStretchServer(t, 1)
-	c := newStretchClient(s, false, true)
-	s.store.Begin(tick.Tick(1))
-	s.store.Commit()
-	for range 200 {
-		for _, p := range s.turn() {
-			require.NoError(t, c.replica.Read(p))
-		}
-		c.run()
-		require.Equal(t, DigestStore(s.store, s.schema, func(wire.NetworkID) bool { return true }), Digest(&c.world, s.schema))
-	}
-}
-
 // TestRangesAllocateNothing counts the allocations of runs in which only values come, in order and shuffled.
 func TestRangesAllocateNothing(t *testing.T) {
 	for _, shuffled := range []bool{false, true} {
@@ -388,7 +372,7 @@ func TestRangesAllocateNothing(t *testing.T) {
 // while components come and go: the same entities get the same ids and the same rows.
 func TestSkippedEntitiesAreFoundAgain(t *testing.T) {
 	woken, retired := 0, 0
-	for seed := range uint64(24) {
+	for seed := range uint64(12) {
 		schema := newStretchServer(t, seed).schema
 		var twins []*crowd
 		for _, patience := range []uint64{1 << 60, 0, 3} {
@@ -413,8 +397,8 @@ func TestSkippedEntitiesAreFoundAgain(t *testing.T) {
 		}
 		require.Empty(t, twins[0].capture.tracker.idle)
 	}
-	require.Greater(t, woken, 500)
-	require.Greater(t, retired, 500)
+	require.Greater(t, woken, 200)
+	require.Greater(t, retired, 200)
 }
 
 // crowd is a world of entities that gain and lose components, and its capture.
@@ -478,7 +462,7 @@ func TestMasksThatHoldNobodyAreNotLookedAt(t *testing.T) {
 	own := []ecs.ID{
 		ecs.ComponentID[stretchOwn](&client.world), ecs.ComponentID[stretchOther](&client.world), ecs.ComponentID[crowdTie](&client.world),
 	}
-	for range 2000 {
+	for range 1000 {
 		c.turn(r, 4)
 		for _, p := range s.turn() {
 			require.NoError(t, client.replica.Read(p))
