@@ -32,48 +32,6 @@ func (p *pair) tie(child, parent ecs.Entity) {
 	p.server.world.Relations().Set(child, p.server.child, parent)
 }
 
-// A row changes when the entity that it names gains or loses its id, though not a byte of it was written.
-func TestReferencesFollowTheirTargets(t *testing.T) {
-	p := newPair(t)
-	s := p.server
-	target, other := s.world.NewEntity(s.pos), s.world.NewEntity(s.rep)
-	var all []ecs.Entity
-	for i := range 300 {
-		e := s.world.NewEntity(s.rep, s.seeker)
-		get[seeker](s, e, s.seeker).Target = other
-		if i%100 == 7 {
-			get[seeker](s, e, s.seeker).Seen[0] = target
-		}
-		all = append(all, e)
-	}
-	step := func(what string, changed int, want wire.NetworkID) {
-		p.step()
-		require.Equal(t, changed, p.store.Changed(), what)
-		require.Equal(t, want, p.ref(all[107], rowSeeker, 1), what)
-		p.same()
-	}
-	step("does not replicate", 300, wire.NetworkID{})
-	s.world.Add(target, s.rep)
-	p.step()
-	require.Equal(t, 4, p.store.Changed(), "it replicates: its position, and who names it")
-	require.Equal(t, p.id(target), p.ref(all[107], rowSeeker, 1))
-	step("nothing happens", 0, p.id(target))
-	s.world.Add(target, s.vel)
-	step("it moves to another table", 1, p.id(target))
-	s.world.Remove(target, s.rep)
-	step("it does not replicate any more", 3, wire.NetworkID{})
-	s.world.Add(target, s.rep)
-	p.step()
-	require.Equal(t, p.id(target), p.ref(all[107], rowSeeker, 1))
-	s.world.RemoveEntity(target)
-	step("it is gone", 3, wire.NetworkID{})
-	again := s.world.NewEntity(s.rep, s.pos)
-	require.Equal(t, target.ID(), again.ID(), "the number is used again")
-	step("another entity has its number", 1, wire.NetworkID{})
-	s.world.RemoveEntity(other)
-	step("all named it", 300, wire.NetworkID{})
-}
-
 // Whatever stands in an entity field, nobody is asked who could panic.
 func TestReferencesThatAreNone(t *testing.T) {
 	p := newPair(t)
@@ -322,30 +280,6 @@ func TestEntityFieldsAreResolvedNowAndLater(t *testing.T) {
 	require.Zero(t, p.sought(a).Seen[0])
 	require.Equal(t, p.local(b), p.sought(a).Seen[1])
 	require.Empty(t, p.client.kinds())
-}
-
-func TestEntityFieldFollowsTheLivesOfItsTarget(t *testing.T) {
-	p := newPair(t)
-	var a, b wire.NetworkID
-	p.feed(func() {
-		a, b = p.store.Spawn(), p.store.Spawn()
-		p.store.Set(b, rowVelocity, []uint32{0, 0, 0})
-		p.store.Set(a, rowSeeker, lanesOf(b, b, b))
-	})
-	p.client.world.RemoveEntity(p.local(b)) // game code on the client
-	p.apply.Run()
-	require.Equal(t, seeker{Doubt: 7}, *p.sought(a))
-	require.Equal(t, []netecs.ProblemKind{netecs.LocallyRemovedEntity}, p.client.kinds())
-	p.feed(func() { p.store.Despawn(b) })
-	require.Equal(t, seeker{Doubt: 7}, *p.sought(a))
-	var c wire.NetworkID
-	p.feed(func() {
-		c = p.store.Spawn()
-		p.store.Set(c, rowVelocity, []uint32{0, 0, 0})
-		p.store.Set(a, rowSeeker, lanesOf(c, wire.NetworkID{}, c))
-	})
-	require.Equal(t, seeker{Target: p.local(c), Seen: [2]ecs.Entity{{}, p.local(c)}, Doubt: 7}, *p.sought(a))
-	p.same()
 }
 
 func TestOverwrittenEntityFieldIsRestored(t *testing.T) {

@@ -35,49 +35,6 @@ func TestGridHysteresis(t *testing.T) {
 	w.requireSees(1)
 }
 
-func TestGridOfOneThatIsReplacedInPlace(t *testing.T) {
-	g := NewGrid(GridConfig{Position: positions(), Enter: 10, Leave: 20})
-	w := newWorld(t, g, Despawn)
-	w.join(1)
-	g.Look(1, 0, 0, 0)
-	w.step(func() { w.spawnAt(5, 0, 0); w.spawnAt(5, 0, 0) })
-	first, second := w.living[0], w.living[1]
-	w.requireSees(1, first, second)
-	w.step(func() { w.kill(first); w.move(second, 15, 0, 0) })
-	w.requireSees(1, second)
-	w.step(func() { require.Equal(t, first.Index, w.spawnAt(15, 0, 0).Index) })
-	w.requireSees(1, second) // the other one is where the first could still be seen, but was never seen itself
-}
-
-func TestGridWithoutAPosition(t *testing.T) {
-	for _, unplaced := range []bool{false, true} {
-		g := NewGrid(GridConfig{Position: positions(), Enter: 10, Unplaced: unplaced})
-		w := newWorld(t, g, Despawn)
-		w.join(1)
-		w.join(2)
-		g.Look(2, 50, 0, 0)
-		w.step(func() { w.spawn() })
-		id := w.living[0]
-		visible := func(first, second bool) {
-			t.Helper()
-			require.Equal(t, []bool{first, second}, []bool{w.views[1].Visible(id), w.views[2].Visible(id)})
-		}
-		visible(unplaced, unplaced)
-		w.step(func() { w.move(id, 0, 0, 0) })
-		visible(false, false)
-		w.step(func() { w.store.Remove(id, rowPosition) })
-		visible(unplaced, unplaced)
-		w.step(func() { w.move(id, 51, 0, 0) })
-		visible(false, true)
-		w.step(func() { w.store.Remove(id, rowPosition) })
-		visible(unplaced, unplaced)
-		w.step(func() { w.kill(id) })
-		w.step(func() { w.spawn() })
-		id = w.living[0]
-		visible(unplaced, unplaced)
-	}
-}
-
 // On any path, what is visible is what distances between whole numbers say, one entity and one client at a time.
 func TestGridEqualsItsModel(t *testing.T) {
 	type pair struct {

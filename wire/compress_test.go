@@ -150,17 +150,6 @@ func TestWithoutACompressorAllIsRaw(t *testing.T) {
 	require.Equal(t, src, got)
 }
 
-// A declared size cannot make AppendDecompressed allocate more than the existing bytes allow.
-func TestDecompressAllocatesNoMoreThanIsJustified(t *testing.T) {
-	var d Deflate
-	for n := range 40 {
-		payload := append([]byte{1}, AppendVarint(nil, uint64(n)*deflateRatio+1)...)
-		payload = append(payload, make([]byte, n)...)
-		_, err := AppendDecompressed(nil, payload, 1<<30, &d)
-		require.ErrorIs(t, err, ErrMalformed)
-	}
-}
-
 func TestCompressionReusesItsState(t *testing.T) {
 	var d Deflate
 	src := []byte(strings.Repeat("position velocity rotation ", 50))

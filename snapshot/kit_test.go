@@ -2,20 +2,24 @@ package snapshot
 
 import (
 	"encoding/binary"
+	"math"
+	"math/rand/v2"
 	"reflect"
 	"slices"
 	"testing"
+	"unsafe"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/arche-netcode/netcode/internal/plain"
 	"github.com/arche-netcode/netcode/quantize"
 	"github.com/arche-netcode/netcode/replica"
 	"github.com/arche-netcode/netcode/snapshot/format"
 	"github.com/arche-netcode/netcode/tick"
 )
 
-// The components of the simulation. Few values, so that rows come back to
-// earlier ones often.
+// simPosition, simHealth and simFrozen are the components of most tests. They have few values, so that rows often come back to
+// earlier ones.
 type simPosition struct {
 	X int16 `net:"min=-8,max=7"`
 	Y int16 `net:"min=0,max=3"`
@@ -90,4 +94,48 @@ func decodedAt(r *replica.Replica, t tick.Tick) (list []decodedRecord) {
 		list = append(list, rec)
 	}
 	return list
+}
+
+// needsFastPaths skips a test that asserts that a fast path was taken.
+func needsFastPaths(t testing.TB) {
+	t.Helper()
+	if plain.On {
+		t.Skip("netcode_plain: the build has no fast path")
+	}
+}
+
+// benchPosition, benchRotation and benchVelocity are a body of 112 bits in three rows.
+type benchPosition struct {
+	X, Y, Z float32 `net:"min=-256,max=255,step=0.002"`
+}
+type benchRotation struct {
+	Q [4]float32 `net:"quat,bits=9"`
+}
+type benchVelocity struct {
+	X, Y, Z float32 `net:"min=-16,max=16,step=0.02"`
+}
+
+// circles are the rows of bodies that run on circles, by tick and row, one body's behind the other's.
+func circles(schema *Schema, bodies, ticks int) [][][]uint32 {
+	rows := make([][][]uint32, ticks)
+	for k := range rows {
+		random := rand.New(rand.NewPCG(7, 1))
+		rows[k] = make([][]uint32, schema.Rows())
+		for range bodies {
+			x, y, z := random.Float64()*400-200, random.Float64()*400-200, random.Float64()*20
+			radius, phase, turn := 1+random.Float64()*9, random.Float64()*2*math.Pi, 0.02+random.Float64()*0.05
+			at := math.Mod(phase+turn*float64(k), 2*math.Pi)
+			sin, cos := math.Sincos(at)
+			half, rest := math.Sincos(at / 2)
+			place := benchPosition{float32(x + radius*cos), float32(y + radius*sin), float32(z)}
+			rotation := benchRotation{[4]float32{0, 0, float32(half), float32(rest)}}
+			velocity := benchVelocity{float32(-radius * sin), float32(radius * cos), 0}
+			for i, v := range []unsafe.Pointer{unsafe.Pointer(&place), unsafe.Pointer(&rotation), unsafe.Pointer(&velocity)} {
+				lanes := make([]uint32, schema.Plan(i).Lanes())
+				schema.Plan(i).Quantise(v, lanes)
+				rows[k][i] = append(rows[k][i], lanes...)
+			}
+		}
+	}
+	return rows
 }
