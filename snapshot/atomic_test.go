@@ -209,9 +209,7 @@ func TestTheRoomOfARunIsKeptBesideDespawns(t *testing.T) {
 }
 
 func runBesideDespawns(t *testing.T, n, size int) {
-	cfg := Config{Window: 16, SentPackets: 64, Payload: 300}
-	d := &duo{t: t, store: NewStore(format.NewSchema([]*quantize.Plan{compile[simHealth](t), compile[exactPlace](t)}), cfg)}
-	d.view, d.replica = NewView(d.store, cfg), replica.New(d.store.schema, cfg, 1)
+	d := newDuoOf(t, format.NewSchema([]*quantize.Plan{compile[simHealth](t), compile[exactPlace](t)}), Config{Window: 16, SentPackets: 64, Payload: 300})
 	var others, eight []wire.NetworkID
 	d.game(1, func() {
 		for range n {

@@ -79,10 +79,7 @@ func TestCase28AGroupTooLargeForAPacketIsSentOneByOne(t *testing.T) {
 		{"misses by a byte", (emptyBits+2*one+7)/8 - 1, true},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			cfg := Config{Window: 16, Payload: test.bytes}
-			d := &duo{t: t, store: NewStore(schema, cfg)}
-			d.view = NewView(d.store, cfg)
-			d.replica = replica.New(schema, cfg, 1)
+			d := newDuoOf(t, schema, Config{Window: 16, Payload: test.bytes})
 			var ids []wire.NetworkID
 			d.store.Begin(1)
 			for i := range 2 {
@@ -202,9 +199,7 @@ func TestHiddenMembersDoNotHoldUpAGroup(t *testing.T) {
 // fits a packet. Other clients get it entity by entity. It does not matter what each of them saw before.
 func TestGroupIsWholeIfItsVisiblePartFits(t *testing.T) {
 	schema := simSchema(t)
-	cfg := Config{Window: 16, SentPackets: 32, Payload: (emptyBits + 2*recordBits(schema, bit(rowPosition).Union(bit(rowHealth)), 1) + 2*recordBits(schema, Mask{}, 1) + 7) / 8}
-	d := &duo{t: t, store: NewStore(schema, cfg)}
-	d.view, d.replica = NewView(d.store, cfg), replica.New(schema, cfg, 1)
+	d := newDuoOf(t, schema, Config{Window: 16, SentPackets: 32, Payload: (emptyBits + 2*recordBits(schema, bit(rowPosition).Union(bit(rowHealth)), 1) + 2*recordBits(schema, Mask{}, 1) + 7) / 8})
 	var ids [40]wire.NetworkID
 	d.store.Begin(1)
 	for i := range ids {
@@ -301,9 +296,7 @@ func TestOnlyAsManyOfAGroupAreMeasuredAsFillAPacket(t *testing.T) {
 // A group that does not fit an empty packet is sent one by one. What is noted as sent is what each packet has, also where others follow
 // behind the place at which the group was taken back.
 func TestATornGroupIsNotedAsItWasSent(t *testing.T) {
-	cfg := Config{Window: 64, SentPackets: 64}
-	d := &duo{t: t, store: NewStore(simSchema(t), cfg)}
-	d.view, d.replica = NewView(d.store, cfg), replica.New(d.store.schema, cfg, 1)
+	d := newDuoOf(t, simSchema(t), Config{Window: 64, SentPackets: 64})
 	ids := map[uint32]wire.NetworkID{}
 	d.game(1, func() {
 		for i := range uint32(120) {

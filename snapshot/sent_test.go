@@ -6,7 +6,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/arche-netcode/netcode/quantize"
-	"github.com/arche-netcode/netcode/replica"
 	"github.com/arche-netcode/netcode/snapshot/format"
 	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/wire"
@@ -139,9 +138,7 @@ func TestAPacketHasNoMoreGroupsThanThereIsRoomFor(t *testing.T) {
 	type blue struct{}
 	type high struct{}
 	type wide struct{}
-	cfg := Config{Window: 32, SentPackets: 256, Entities: 4000}
-	d := &duo{t: t, store: NewStore(format.NewSchema([]*quantize.Plan{compile[flag](t), compile[red](t), compile[green](t), compile[blue](t), compile[high](t), compile[wide](t)}), cfg)}
-	d.view, d.replica = NewView(d.store, cfg), replica.New(d.store.schema, cfg, 1)
+	d := newDuoOf(t, format.NewSchema([]*quantize.Plan{compile[flag](t), compile[red](t), compile[green](t), compile[blue](t), compile[high](t), compile[wide](t)}), Config{Window: 32, SentPackets: 256, Entities: 4000})
 	ids, most := make([]wire.NetworkID, 4000), 0
 	for s := tick.Tick(1); s < 12; s++ {
 		d.store.Begin(s)

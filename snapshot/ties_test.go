@@ -13,10 +13,7 @@ import (
 
 // newTight is a duo whose packets are of this size, and the packet limit too.
 func newTight(t *testing.T, payload int) *duo {
-	cfg := Config{Window: 16, SentPackets: 64, Payload: payload}
-	d := &duo{t: t, store: NewStore(simSchema(t), cfg)}
-	d.view = NewView(d.store, cfg)
-	d.replica = replica.New(d.store.schema, cfg, 1)
+	d := newDuoOf(t, simSchema(t), Config{Window: 16, SentPackets: 64, Payload: payload})
 	return d
 }
 
@@ -462,13 +459,12 @@ func TestHidingARowOfANewEntityLinksNothing(t *testing.T) {
 		}))
 		d.view.Hide(a)
 		d.ack(d.at(2, nil))
-		d.store.Begin(3)
-		if d.store.SetGroup(a, 0); !has {
-			d.store.Remove(a, rowHealth)
-		}
-		d.move(b, 5)
-		d.store.Commit()
-		d.view.Observe()
+		d.game(3, func() {
+			if d.store.SetGroup(a, 0); !has {
+				d.store.Remove(a, rowHealth)
+			}
+			d.move(b, 5)
+		})
 		d.view.Show(a)
 		d.view.SetRows(a, bit(rowHealth).Not())
 		return d.view.links.n

@@ -207,10 +207,7 @@ func TestDespawnBeforeAHiddenSpawnStaysDue(t *testing.T) {
 	d.store.Begin(4)
 	d.store.Despawn(heir)
 	d.store.Commit()
-	d.store.Begin(5)
-	heir = d.spawn(6)
-	d.store.Commit()
-	d.view.Observe()
+	d.game(5, func() { heir = d.spawn(6) })
 	d.ack(gone) // while the heir is in sight: then nobody knows what was owed, and the end of its life is told
 	d.view.Hide(heir)
 	for s := tick.Tick(6); s < 9 && !d.view.Synced(); s++ {
@@ -235,11 +232,10 @@ func TestEntityHiddenAtItsSpawnIsNotNamed(t *testing.T) {
 			who = d.store.Spawn()
 			d.store.Set(who, names, []uint32{0, 0, 1})
 		}))
-		d.store.Begin(2)
-		whom = d.store.Spawn()
-		d.store.Set(who, names, []uint32{whom.Index, whom.Generation, 1})
-		d.store.Commit()
-		d.view.Observe()
+		d.game(2, func() {
+			whom = d.store.Spawn()
+			d.store.Set(who, names, []uint32{whom.Index, whom.Generation, 1})
+		})
 		if hide {
 			d.view.Hide(whom)
 			require.False(t, d.view.Pending())

@@ -83,10 +83,7 @@ func TestVisibilityByComponent(t *testing.T) {
 func TestRule2RowHiddenAtTIsSentWhole(t *testing.T) {
 	d := newDuo(t)
 	var id wire.NetworkID
-	d.store.Begin(1)
-	id = d.spawn(3)
-	d.store.Commit()
-	d.view.Observe()
+	d.game(1, func() { id = d.spawn(3) })
 	d.view.SetRows(id, bit(rowHealth).Not())
 	d.ack(d.write())
 	require.Nil(t, d.replica.Row(id.Index, rowHealth))

@@ -7,6 +7,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
+
+	"github.com/arche-netcode/netcode/internal/alloctest"
 )
 
 // Big-endian machines and those with a 4-byte int use the same bytes: the test creates their memory by hand.
@@ -154,4 +156,39 @@ func TestUnpackedKnowsItsRange(t *testing.T) {
 	require.Equal(t, int32(math.MinInt32), v)
 	_, ok = unpacked[uint32](1 << 32)
 	require.False(t, ok)
+}
+
+func TestArraysAllocateNothing(t *testing.T) {
+	buf, list, flags, runes := make([]byte, 100), []float64{1, 2}, []flag{true}, []rune("ö")
+	text := []string{"text"}
+	alloctest.Zero(t, 100, func() {
+		w := NewWriter(buf)
+		WriteSlice(&w, list, 9)
+		WriteSlice(&w, flags, 9)
+		w.Runes(runes, 9)
+		w.Strings(text, 9, 9)
+		r := NewReader(w.Written())
+		list, flags, runes = ReadSlice(&r, list, 9), ReadSlice(&r, flags, 9), r.Runes(runes, 9)
+		if r.Err() != nil {
+			t.Fatal(r.Err())
+		}
+	})
+}
+
+func TestPackedAllocatesNothing(t *testing.T) {
+	buf, list := make([]byte, 100), []int32{1, -1, 1 << 30}
+	dst := make([]int32, 3)
+	alloctest.Zero(t, 100, func() {
+		w := NewWriter(buf)
+		WritePacked(&w, int16(-300))
+		WritePacked(&w, negativeEnum(5))
+		WritePackedSlice(&w, list, 3)
+		r := NewReader(w.Written())
+		ReadPacked[int16](&r)
+		ReadPacked[negativeEnum](&r)
+		dst = ReadPackedSlice(&r, dst, 3)
+		if !r.Done() {
+			t.Fatal("not done")
+		}
+	})
 }

@@ -196,3 +196,35 @@ func TestPaddingDoesNotTravel(t *testing.T) {
 	require.Equal(t, whole, back)
 	require.True(t, r.Done())
 }
+
+// embedded and hybrid are the sample of seed A, 6: a part that is sent as a whole value, and a packed tail.
+type embedded struct {
+	A, B uint8
+	C    int16
+}
+
+type hybrid struct {
+	Embedded embedded
+	F        float32
+	S        int16
+}
+
+func TestValueOfTheHybridSample(t *testing.T) {
+	part, err := NewValue[embedded]()
+	require.NoError(t, err)
+	require.Equal(t, 4, part.Size())
+	v := hybrid{embedded{1, 2, -3}, 1.5, -300}
+	call := either(func(s *Serializer) {
+		SerializeValue(s, part, &v.Embedded)
+		s.Float32(&v.F)
+		s.PackedInt16(&v.S)
+	})
+	var s Serializer
+	buf := make([]byte, 10)
+	n, err := s.Write(buf, call)
+	require.NoError(t, err)
+	require.Equal(t, []byte{1, 2, 0xFD, 0xFF, 0, 0, 0xC0, 0x3F, 242, 103}, buf[:n])
+	v = hybrid{}
+	require.NoError(t, s.Read(buf, call))
+	require.Equal(t, hybrid{embedded{1, 2, -3}, 1.5, -300}, v)
+}
