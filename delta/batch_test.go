@@ -40,8 +40,8 @@ func drawThree(t *rapid.T, d *Delta) (rows [3][]uint32) {
 	return rows
 }
 
-// strandDeltas returns rows of every class that a batch supports; the assembly handles some of them.
-func strandDeltas(t testing.TB, wide bool) (list []*Delta) {
+// batchDeltas returns rows of every class that a batch supports; the assembly handles some of them.
+func batchDeltas(t testing.TB, wide bool) (list []*Delta) {
 	for _, p := range append(codedPlans(t), deltaPlan[coarseTurn](t), deltaPlan[fineTurn](t)) {
 		if p.Lanes() <= MaxStreamLanes {
 			d, err := NewDelta(p, Shipped())
@@ -68,7 +68,7 @@ func TestBatchEqualsRowByRow(t *testing.T) {
 func FuzzBatch(f *testing.F) { rowtest.Fuzz(f, rapid.MakeFuzz(batches(f, new(int), new(int)))) }
 
 func batches(t testing.TB, ahead, cases *int) func(*rapid.T) {
-	plain, several, s := strandDeltas(t, false), strandDeltas(t, true), new(Batch)
+	plain, several, s := batchDeltas(t, false), batchDeltas(t, true), new(Batch)
 	return func(t *rapid.T) {
 		*cases++
 		n := rapid.IntRange(1, MaxStreams).Draw(t, "bodies")
@@ -336,12 +336,12 @@ func TestFloatsAreReadToTheBit(t *testing.T) {
 }
 
 // A batch allocates nothing, even with rows that are encoded one by one.
-func TestStrandsAllocateNothing(t *testing.T) {
+func TestBatchAllocatesNothing(t *testing.T) {
 	var s Batch
 	var c BatchColumn
 	which, err := Shipped().Find("rows.1", 2, WhichContexts(1))
 	require.NoError(t, err)
-	for _, d := range append(strandDeltas(t, false), strandDeltas(t, true)...) {
+	for _, d := range append(batchDeltas(t, false), batchDeltas(t, true)...) {
 		v := quantize.Baselines{Before: make([]uint32, len(d.lanes)), Age: 1, Span: 1}
 		now := make([]uint32, len(d.lanes))
 		turn := func(by uint32) {

@@ -280,8 +280,8 @@ func TestDivisionsOfPartsAreExact(t *testing.T) {
 	}
 }
 
-// drawStrands draws streams with some bits each; some are full words, or one bit short.
-func drawStrands(t *rapid.T, r *rand.Rand) *Batch {
+// drawBatch draws streams with some bits each; some are full words, or one bit short.
+func drawBatch(t *rapid.T, r *rand.Rand) *Batch {
 	s := &Batch{batch: batch{N: rapid.OneOf(rapid.IntRange(1, MaxStreams), rapid.Just(MaxStreams)).Draw(t, "bodies")}}
 	for k := range MaxStreams {
 		s.Have[k] = []uint64{0, 1, 31, 32, 62, 63, r.Uint64N(64), r.Uint64N(64)}[r.IntN(8)]
@@ -294,7 +294,7 @@ func drawStrands(t *rapid.T, r *rand.Rand) *Batch {
 }
 
 // kernel.Begin with too many streams, or a table with too few contexts, touches nothing outside its arguments.
-func TestStrandsBeginWithinTheirTable(t *testing.T) {
+func TestBatchBeginsWithinItsTable(t *testing.T) {
 	which, err := Shipped().Find("rows.1", 2, WhichContexts(1))
 	require.NoError(t, err)
 	for _, wide := range []bool{false, kernel.Wide()} {
@@ -311,7 +311,7 @@ func TestStrandsBeginWithinTheirTable(t *testing.T) {
 }
 
 // The first symbols of the streams are the same, eight at a time and one by one.
-func TestStrandsBeginTogetherAsOneByOne(t *testing.T) {
+func TestBatchBeginsItsStreamsTogetherAsOneByOne(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n, rows := rapid.IntRange(1, MaxStreams).Draw(t, "bodies"), rapid.IntRange(1, MaxStreamRows).Draw(t, "rows")
 		which, err := Shipped().Find([]string{"rows.1", "rows.2", "rows.3", "rows.4"}[rows-1], 1<<rows, WhichContexts(rows))
@@ -332,7 +332,7 @@ func TestStrandsBeginTogetherAsOneByOne(t *testing.T) {
 			several[i] = plain[i]
 			several[i].Wide = kernel.Wide()
 		}
-		s, want := drawStrands(t, r), drawStrands(t, r)
+		s, want := drawBatch(t, r), drawBatch(t, r)
 		s.N, want.N = n, n
 		if rapid.Bool().Draw(t, "asked for") {
 			want.Begin(n, which, plain, &v)

@@ -43,7 +43,7 @@ func TestRangesAreTheirEntities(t *testing.T) {
 				}
 			}
 			for _, s := range all {
-				requireStretch(t, r, s)
+				requireRange(t, r, s)
 			}
 			requireRecords(t, r)
 		}
@@ -80,8 +80,8 @@ func requireRecords(t *testing.T, r *Replica) {
 	}
 }
 
-// requireStretch compares a range with its entities.
-func requireStretch(t *testing.T, r *Replica, s EntityRange) {
+// requireRange compares a range with its entities.
+func requireRange(t *testing.T, r *Replica, s EntityRange) {
 	lanes := r.Lanes(s.Tick)
 	require.NotNil(t, lanes)
 	for k := range s.Count {

@@ -13,7 +13,7 @@ import (
 
 // Where the way leads behind the changes of the tick it is to lead to, there may be a later change of the same row: what was so
 // before that one is not what was so at T.
-func TestBodiesMadeTogetherKeepToTheTick(t *testing.T) {
+func TestDeltaBatchKeepsToTheTick(t *testing.T) {
 	schema := format.NewSchema([]*quantize.Plan{compile[benchPosition](t)})
 	store := NewStore(schema, Config{Window: 16, Entities: 4})
 	moves := [][]int{{0, 1}, {0, 1}, {1}, {1}, {0, 1}} // who moves, by tick and in this order: in the third and fourth the second comes first
