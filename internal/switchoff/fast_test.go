@@ -19,7 +19,7 @@ func fast() []mutation {
 
 // kernels switches off, for what is in assembly, what is asked before it is called: in memory that is not there a processor writes too.
 func kernels() []mutation {
-	const cut, overlay, take, begin = "TestARunThatIsCutOffIsRefused", "TestOverlayNeedsItsLanes", "TestTakeStaysInside", "TestStrandsBeginWithinTheirTable"
+	const cut, overlay, take, begin = "TestARunThatIsCutOffIsRefused", "TestOverlayNeedsItsLanes", "TestTakeStaysInside", "TestBatchBeginsWithinItsTable"
 	const runs, tokens, differing = "TestNoRunsWhereTheProcessorIsNotMadeForThem", "TestWideTokensAreThePlainOnes", "TestDifferingRowsIsComparing"
 	drawn := func(m mutation) mutation { // with rapid, which would write down how it failed
 		m.args = "-rapid.nofailfile"
