@@ -17,6 +17,7 @@ import (
 	"github.com/arche-netcode/netcode/authority"
 	"github.com/arche-netcode/netcode/input"
 	"github.com/arche-netcode/netcode/interest"
+	"github.com/arche-netcode/netcode/internal/rig"
 	"github.com/arche-netcode/netcode/interpolate"
 	"github.com/arche-netcode/netcode/peer"
 	"github.com/arche-netcode/netcode/snapshot"
@@ -46,7 +47,7 @@ func TestErrHostNamesTheCause(t *testing.T) {
 		require.Equal(t, err, netcode.CanHost(server, c))
 	}
 	connecting := client(p)
-	require.NoError(t, connecting.Connect(newRig(t, p, netcode.Config{}).server.conn.LocalAddr()))
+	require.NoError(t, connecting.Connect(rig.New(t, p, netcode.Config{}).Server.Conn.LocalAddr()))
 	require.ErrorContains(t, netcode.Host(server, connecting), "the client is connected or connecting")
 	require.NoError(t, netcode.CanHost(server, client(p)))
 	require.NoError(t, netcode.Host(server, client(p)))
@@ -62,42 +63,42 @@ func TestEndsMayBeEmbedded(t *testing.T) {
 	p := protocol()
 	handled := 0
 	netcode.Handle(p, func(*netcode.Context, *chat) { handled++ })
-	r := newRig(t, p, netcode.Config{})
-	id := r.spawn(1)
-	require.NoError(t, netcode.Send(&wrapped{r.server.Server}, netcode.ToSelf(), &chat{1}))
-	require.NoError(t, netcode.Send(wrapped{r.server.Server}, netcode.ToSelf(), &chat{1}))
-	r.run(time.Second)
+	r := rig.New(t, p, netcode.Config{})
+	id := r.Spawn(1)
+	require.NoError(t, netcode.Send(&wrapped{r.Server.Server}, netcode.ToSelf(), &chat{1}))
+	require.NoError(t, netcode.Send(wrapped{r.Server.Server}, netcode.ToSelf(), &chat{1}))
+	r.Run(time.Second)
 	require.Equal(t, 2, handled)
-	require.True(t, authority.MayWrite[position](&wrapped{r.server.Server}, id))
-	require.ErrorIs(t, netcode.Send(&wrapped{}, netcode.ToSelf(), &chat{1}), netcode.ErrNoEnd)
+	require.True(t, authority.MayWrite[position](&wrapped{r.Server.Server}, id))
+	require.ErrorContains(t, netcode.Send(&wrapped{}, netcode.ToSelf(), &chat{1}), "neither a server nor a client")
 	require.False(t, authority.MayWrite[position](nil, id))
 }
 
 func TestErrorsOfSendNameTheRemedy(t *testing.T) {
 	k := newTalk(t, netcode.Config{}, 1)
-	s, c := k.server.Server, k.clients[0].Client
-	id := k.spawn(1)
-	k.sees(k.clients[0], id, 1)
+	s, c := k.Server.Server, k.Clients[0].Client
+	id := k.Spawn(1)
+	k.Sees(k.Clients[0], id, 1)
 	for _, check := range []struct {
 		err  error
 		is   error
 		want string
 	}{
-		{netcode.Send(s, netcode.To(1), &order{}, netcode.About(id)), netcode.ErrDirection, "order was registered with FromClient, and this is the server: register it without that option, or send it from a client"},
-		{netcode.Send(c, netcode.ToServer(), &news{}), netcode.ErrDirection, "news was registered with FromServer, and this is a client: register it without that option, or send it from the server"},
+		{netcode.Send(s, netcode.To(1), &order{}, netcode.About(id)), netcode.ErrMisuse, "order was registered with FromClient, and this is the server: register it without that option, or send it from a client"},
+		{netcode.Send(c, netcode.ToServer(), &news{}), netcode.ErrMisuse, "news was registered with FromServer, and this is a client: register it without that option, or send it from the server"},
 		{netcode.Send(s, netcode.To(1), &chat{}, netcode.About(netcode.NetworkID{})), netcode.ErrNotVisible, "the NetworkID of About is zero: an entity with a components.Replicated has its id at once, by ID of the server's systems"},
 		{netcode.Call(context.Background(), c, 0, &wave{}, func(*chat, error) {}), netcode.ErrNotRegistered, "netcode_test.wave: give it to Answer on both sides"},
-		{netcode.Call(context.Background(), c, 0, &chat{}, func(*news, error) {}), netcode.ErrQuestion, "netcode_test.chat is no question: it was registered with Handle"},
+		{netcode.Call(context.Background(), c, 0, &chat{}, func(*news, error) {}), netcode.ErrMisuse, "netcode_test.chat is no question: it was registered with Handle"},
 		{netcode.Send(c, netcode.ToServer(), &wave{}), netcode.ErrNotRegistered, "netcode_test.wave"},
 	} {
 		require.ErrorIs(t, check.err, check.is)
 		require.ErrorContains(t, check.err, check.want)
 	}
 	shop := newShop(t, netcode.Config{})
-	err := netcode.Call(context.Background(), shop.clients[0].Client, 0, &price{}, func(*chat, error) {})
-	require.ErrorIs(t, err, netcode.ErrQuestion)
+	err := netcode.Call(context.Background(), shop.Clients[0].Client, 0, &price{}, func(*chat, error) {})
+	require.ErrorIs(t, err, netcode.ErrMisuse)
 	require.ErrorContains(t, err, "netcode_test.price is answered by netcode_test.cost, not by netcode_test.chat")
-	require.ErrorContains(t, netcode.Send(shop.clients[0].Client, netcode.ToServer(), &price{}), "price was registered with Answer: ask it with Call")
+	require.ErrorContains(t, netcode.Send(shop.Clients[0].Client, netcode.ToServer(), &price{}), "price was registered with Answer: ask it with Call")
 }
 
 // diary is a message with several texts.
@@ -118,8 +119,8 @@ func (d *diary) Serialize(s *wire.Serializer) {
 func TestATextThatIsTooLongIsNamed(t *testing.T) {
 	p := protocol()
 	netcode.Handle[diary](p, nil)
-	r := newRig(t, p, netcode.Config{})
-	c := r.joined(p, netcode.Config{})
+	r := rig.New(t, p, netcode.Config{})
+	c := r.Joined(p, netcode.Config{})
 	for want, m := range map[string]*diary{
 		"message: diary: Title is 11 long, at most 10 may travel":   {Title: "01234567890"},
 		"message: diary: Pages is 4 long, at most 3 may travel":     {Pages: make([]string, 4)},
@@ -139,25 +140,25 @@ type sums struct{ N uint8 }
 func TestTypesThatAreNotRegisteredAreToldOnce(t *testing.T) {
 	p := protocol()
 	input.Register[chat](p)
-	r := newRig(t, p, netcode.Config{})
-	c := r.joined(p, netcode.Config{})
-	id := r.spawn(1)
-	r.sees(c, id, 1)
+	r := rig.New(t, p, netcode.Config{})
+	c := r.Joined(p, netcode.Config{})
+	id := r.Spawn(1)
+	r.Sees(c, id, 1)
 	var told []error
 	c.OnError(func(err error) { told = append(told, err) })
 	for range 3 {
-		_, ok := input.Of[sums](r.server.Server, 1)
+		_, ok := input.Of[sums](r.Server.Server, 1)
 		require.False(t, ok)
 		require.False(t, authority.MayWrite[sums](c.Client, id))
 		require.False(t, authority.MayWrite[position](c.Client, id), "registered, and not the client's")
-		require.False(t, authority.MayWrite[sums](r.server.Server, id))
+		require.False(t, authority.MayWrite[sums](r.Server.Server, id))
 		_, ok = interpolate.Of[sums](c.Client, id)
 		require.False(t, ok)
 	}
-	require.Len(t, r.server.errors, 2)
-	require.ErrorIs(t, r.server.errors[0], input.ErrNotRegistered)
-	require.ErrorContains(t, r.server.errors[0], "input.Of[netcode_test.sums]")
-	require.ErrorIs(t, r.server.errors[1], netcode.ErrNoComponent)
+	require.Len(t, r.Server.Errors, 2)
+	require.ErrorIs(t, r.Server.Errors[0], input.ErrNotRegistered)
+	require.ErrorContains(t, r.Server.Errors[0], "input.Of[netcode_test.sums]")
+	require.ErrorIs(t, r.Server.Errors[1], netcode.ErrNoComponent)
 	require.Len(t, told, 2)
 	require.ErrorContains(t, told[1], "interpolate.Of[netcode_test.sums]")
 	require.ErrorIs(t, told[0], netcode.ErrNoComponent)
@@ -167,25 +168,25 @@ func TestTypesThatAreNotRegisteredAreToldOnce(t *testing.T) {
 // A server tells OnError of clients with another protocol: once for each difference, so that no number of them floods it.
 func TestOnErrorIsToldOfAnotherProtocol(t *testing.T) {
 	var out bytes.Buffer
-	r := newRig(t, protocol(), netcode.Config{Logger: slog.New(slog.NewTextHandler(&out, nil))})
+	r := rig.New(t, protocol(), netcode.Config{Logger: slog.New(slog.NewTextHandler(&out, nil))})
 	other, third := netcode.NewProtocol(), netcode.NewProtocol()
 	netcode.Replicate[health](other)
 	netcode.Replicate[position](third)
-	var last *clientEnd
+	var last *rig.ClientEnd
 	for range 4 {
 		for _, p := range []*netcode.Protocol{other, third} {
-			last = r.join(p, netcode.Config{})
-			r.until(func() bool { return last.State() == netcode.Disconnected })
+			last = r.Join(p, netcode.Config{})
+			r.Until(func() bool { return last.State() == netcode.Disconnected })
 		}
 	}
-	require.Len(t, r.server.errors, 2)
+	require.Len(t, r.Server.Errors, 2)
 	var refused *netcode.ProtocolError
-	require.ErrorAs(t, r.server.errors[0], &refused)
-	require.Equal(t, r.clients[0].conn.LocalAddr(), refused.Address)
+	require.ErrorAs(t, r.Server.Errors[0], &refused)
+	require.Equal(t, r.Clients[0].Conn.LocalAddr(), refused.Address)
 	require.Equal(t, `the client does not have component "position"`, refused.Difference)
 	require.EqualError(t, refused, fmt.Sprintf(`netcode: the client at %s was refused, and so will be all like it: the client does not have component "position"`, refused.Address))
-	require.EqualValues(t, 2, r.server.Stats().Errors)
-	require.EqualValues(t, 8, r.server.Stats().RefusedProtocol)
+	require.EqualValues(t, 2, r.Server.Stats().Errors)
+	require.EqualValues(t, 8, r.Server.Stats().RefusedProtocol)
 	require.NotContains(t, out.String(), "and so will be", "the log has a line of its own")
 }
 
@@ -225,12 +226,12 @@ func TestBandsThatNobodyMeasuresAreToldOf(t *testing.T) {
 			p := netcode.NewProtocol()
 			netcode.Replicate[banded](p, netcode.Bands(netcode.Band{Beyond: 10, Scale: 4}))
 			netcode.Replicate[health](p)
-			r := newRig(t, p, netcode.Config{})
+			r := rig.New(t, p, netcode.Config{})
 			if test.policy != nil {
-				r.server.SetInterest(interest.New(test.policy(p), interest.Despawn))
+				r.Server.SetInterest(interest.New(test.policy(p), interest.Despawn))
 			}
 			row, id, has := p.RowOf(reflect.TypeFor[banded]()), netcode.NetworkID{}, false
-			r.server.game = func(s *snapshot.Store) {
+			r.Server.Game = func(s *snapshot.Store) {
 				if id.IsZero() {
 					id = s.Spawn()
 					s.Set(id, p.RowOf(reflect.TypeFor[health]()), []uint32{1})
@@ -239,15 +240,15 @@ func TestBandsThatNobodyMeasuresAreToldOf(t *testing.T) {
 					s.Set(id, row, []uint32{uint32(s.Tick()) % 100})
 				}
 			}
-			r.joined(p, netcode.Config{})
-			r.joined(p, netcode.Config{})
-			r.run(3 * time.Second)
-			require.Empty(t, r.server.errors, "nothing has bands yet")
+			r.Joined(p, netcode.Config{})
+			r.Joined(p, netcode.Config{})
+			r.Run(3 * time.Second)
+			require.Empty(t, r.Server.Errors, "nothing has bands yet")
 			has = true
-			r.run(9 * time.Second)
-			require.Len(t, r.server.errors, test.told)
+			r.Run(9 * time.Second)
+			require.Len(t, r.Server.Errors, test.told)
 			if test.told > 0 {
-				require.ErrorContains(t, r.server.errors[0], "Give SetInterest an interest.NewBands")
+				require.ErrorContains(t, r.Server.Errors[0], "Give SetInterest an interest.NewBands")
 			}
 		})
 	}
@@ -264,35 +265,35 @@ func nearby(p *netcode.Protocol, of interest.Policy) interest.Policy {
 func TestPanicsNameTheirPlace(t *testing.T) {
 	p := protocol()
 	netcode.Handle(p, func(*netcode.Context, *chat) { breakDown() })
-	r := newRig(t, p, netcode.Config{Logger: slog.New(slog.DiscardHandler)})
-	c := r.joined(p, netcode.Config{})
+	r := rig.New(t, p, netcode.Config{Logger: slog.New(slog.DiscardHandler)})
+	c := r.Joined(p, netcode.Config{})
 	require.NoError(t, netcode.Send(c.Client, netcode.ToServer(), &chat{1}))
-	r.until(func() bool { return c.State() == netcode.Disconnected })
-	require.Len(t, r.server.errors, 1)
+	r.Until(func() bool { return c.State() == netcode.Disconnected })
+	require.Len(t, r.Server.Errors, 1)
 	var failed *netcode.PanicError
-	require.ErrorAs(t, r.server.errors[0], &failed)
+	require.ErrorAs(t, r.Server.Errors[0], &failed)
 	require.Regexp(t, `^[^/]*/handler_test\.go:\d+$`, failed.At)
 	require.True(t, failed.Message)
 	require.EqualError(t, failed, "netcode: the handler of chat panicked at "+failed.At+" on a message from client 1: broken")
 	require.Equal(t, "a handler panicked: the server's handler of chat", c.Err().Error())
-	require.Contains(t, r.server.log, "disconnect 1: a handler panicked: the server's handler of chat")
+	require.Contains(t, r.Server.Log, "disconnect 1: a handler panicked: the server's handler of chat")
 
-	d := r.join(p, netcode.Config{})
+	d := r.Join(p, netcode.Config{})
 	var told []error
 	d.OnError(func(err error) { told = append(told, err) })
 	d.OnConnect(func(netcode.ClientID) {
 		var none *position
 		none.X++ // the runtime's own panic
 	})
-	r.until(func() bool { return d.Err() != nil })
+	r.Until(func() bool { return d.Err() != nil })
 	require.ErrorIs(t, d.Err(), peer.ReasonHandlerPanic)
 	require.Equal(t, "a handler panicked: the client's OnConnect", d.Err().Error())
 	require.ErrorAs(t, told[0], &failed)
 	require.False(t, failed.Message)
 	require.Contains(t, failed.At, "/advice_test.go:")
 	require.Contains(t, failed.Error(), "netcode: OnConnect panicked at "+failed.At+" for the server: runtime error: ")
-	r.run(time.Second)
-	require.Contains(t, r.server.log, "disconnect 2: a handler panicked: the client's OnConnect")
+	r.Run(time.Second)
+	require.Contains(t, r.Server.Log, "disconnect 2: a handler panicked: the client's OnConnect")
 }
 
 // Without a logger and without OnError the default log has the stack of a panic line by line.
@@ -303,9 +304,9 @@ func TestTheDefaultLogShowsAStackByLines(t *testing.T) {
 	defer slog.SetDefault(before)
 	p := protocol()
 	netcode.Handle(p, func(*netcode.Context, *chat) { panic(errors.New("broken")) })
-	r := newRig(t, p, netcode.Config{})
-	require.NoError(t, netcode.Send(r.server.Server, netcode.ToSelf(), &chat{1}))
-	r.run(time.Second)
+	r := rig.New(t, p, netcode.Config{})
+	require.NoError(t, netcode.Send(r.Server.Server, netcode.ToSelf(), &chat{1}))
+	r.Run(time.Second)
 	require.Contains(t, out.String(), "broken\n")
 	require.Greater(t, strings.Count(out.String(), "\n"), 10)
 	require.NotContains(t, out.String(), `\n`)

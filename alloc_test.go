@@ -9,6 +9,7 @@ import (
 	"github.com/arche-netcode/netcode"
 	"github.com/arche-netcode/netcode/input"
 	"github.com/arche-netcode/netcode/internal/alloctest"
+	"github.com/arche-netcode/netcode/internal/rig"
 	"github.com/arche-netcode/netcode/message"
 	"github.com/arche-netcode/netcode/snapshot"
 	"github.com/arche-netcode/netcode/tick"
@@ -16,79 +17,71 @@ import (
 )
 
 // busyRig is a server with 16 clients, 200 moving entities and messages both ways, long enough under way to be warm.
-func busyRig(t testing.TB) *rig { return busyRigWith(t, netcode.Config{SendBudget: -1}) }
+func busyRig(t testing.TB) *rig.Rig { return busyRigWith(t, netcode.Config{SendBudget: -1}) }
 
-func busyRigWith(t testing.TB, config netcode.Config) *rig {
+func busyRigWith(t testing.TB, config netcode.Config) *rig.Rig {
 	p := protocol()
 	netcode.Handle(p, func(*message.Context, *chat) {})
-	r := newRig(t, p, config)
+	r := rig.New(t, p, config)
 	var ids []wire.NetworkID
-	r.change(func(store *snapshot.Store) {
+	r.Change(func(store *snapshot.Store) {
 		for i := range 200 {
 			ids = append(ids, store.Spawn())
-			r.set(store, ids[i], float32(i))
+			r.Set(store, ids[i], float32(i))
 		}
 	})
 	for range 16 {
-		r.joined(p, netcode.Config{SendBudget: -1})
+		r.Joined(p, netcode.Config{SendBudget: -1})
 	}
 	lanes := []uint32{0, 0}
-	r.server.game = func(store *snapshot.Store) {
+	r.Server.Game = func(store *snapshot.Store) {
 		for _, id := range ids {
 			lanes[0]++
 			lanes[0] &= 0xFFFF
 			store.Set(id, 1, lanes)
 		}
-		_ = netcode.Send(r.server.Server, netcode.ToAll(), &chat{7})
-		_ = netcode.Send(r.server.Server, netcode.To(3), &chat{8})
-		for _, c := range r.clients {
+		_ = netcode.Send(r.Server.Server, netcode.ToAll(), &chat{7})
+		_ = netcode.Send(r.Server.Server, netcode.To(3), &chat{8})
+		for _, c := range r.Clients {
 			_ = netcode.Send(c.Client, netcode.ToServer(), &chat{9})
 		}
 	}
 	for range 1000 { // Until every history went round.
-		r.step()
+		r.Step()
 	}
 	return r
 }
 
 func TestServerTickAllocatesNothing(t *testing.T) {
 	r := busyRig(t)
-	alloctest.Zero(t, 200, r.step, "allocations of a frame of the server and its 16 clients")
-	require.Equal(t, 16, len(r.server.log))
-	for id := range r.server.Clients {
-		stats, _ := r.server.ClientStats(id)
+	alloctest.Zero(t, 200, r.Step, "allocations of a frame of the server and its 16 clients")
+	require.Equal(t, 16, len(r.Server.Log))
+	for id := range r.Server.Clients {
+		stats, _ := r.Server.ClientStats(id)
 		require.Equal(t, 200, stats.Known)
 	}
 }
 
 // A server whose clients write nothing keeps no list of the entities that changed hands.
 func TestOwnersThatChangeAllocateNothing(t *testing.T) {
-	r := newRig(t, protocol(), netcode.Config{SendBudget: -1})
+	r := rig.New(t, protocol(), netcode.Config{SendBudget: -1})
 	var id wire.NetworkID
-	r.change(func(store *snapshot.Store) {
+	r.Change(func(store *snapshot.Store) {
 		id = store.Spawn()
-		r.set(store, id, 1)
+		r.Set(store, id, 1)
 	})
-	r.joined(protocol(), netcode.Config{})
-	r.joined(protocol(), netcode.Config{})
+	r.Joined(protocol(), netcode.Config{})
+	r.Joined(protocol(), netcode.Config{})
 	n := 0
-	r.server.game = func(store *snapshot.Store) {
+	r.Server.Game = func(store *snapshot.Store) {
 		n++
 		store.SetOwner(id, wire.ClientID(1+n%2))
 	}
 	for range 400 {
-		r.step()
+		r.Step()
 	}
-	alloctest.Zero(t, 200, r.step)
-	require.Empty(t, r.server.Store().Handovers())
-}
-
-func BenchmarkFrameOfServerAnd16Clients(b *testing.B) {
-	r := busyRig(b)
-	b.ReportAllocs()
-	for b.Loop() {
-		r.step()
-	}
+	alloctest.Zero(t, 200, r.Step)
+	require.Empty(t, r.Server.Store().Handovers())
 }
 
 // Messages and inputs between a server and its host allocate nothing, and no packet carries them.
@@ -105,7 +98,7 @@ func TestHostAllocatesNothingAndSendsNoPacket(t *testing.T) {
 	require.NoError(t, netcode.Host(server, client))
 	now, moved, v := time.Second, 0, step{1}
 	frame := func() {
-		now += frameTime
+		now += rig.FrameTime
 		server.BeginFrame(now)
 		client.BeginFrame(now)
 		for stage := range tick.Stage(tick.NumStages) {

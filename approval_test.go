@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"net/netip"
-	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -13,17 +12,18 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/arche-netcode/netcode"
+	"github.com/arche-netcode/netcode/internal/rig"
 	"github.com/arche-netcode/netcode/peer"
 	"github.com/arche-netcode/netcode/transport"
 )
 
 // joinWith adds a client that connects with a payload. It does not wait.
-func (r *rig) joinWith(p *netcode.Protocol, config netcode.Config, payload string) *clientEnd {
-	r.t.Helper()
-	config.Random = random(uint64(r.now/frameTime)<<4 + uint64(len(r.clients))) // Another one for each attempt of a player.
-	c := r.join(p, config)
-	require.NoError(r.t, c.ConnectWith(r.server.conn.LocalAddr(), []byte(payload)))
-	c.log = nil
+func joinWith(r *rig.Rig, p *netcode.Protocol, config netcode.Config, payload string) *rig.ClientEnd {
+	r.T.Helper()
+	config.Random = rig.Random(uint64(r.Now/rig.FrameTime)<<4 + uint64(len(r.Clients))) // Another one for each attempt of a player.
+	c := r.Join(p, config)
+	require.NoError(r.T, c.ConnectWith(r.Server.Conn.LocalAddr(), []byte(payload)))
+	c.Log = nil
 	return c
 }
 
@@ -32,10 +32,10 @@ func byPayload(a *netcode.Approval) { a.Accept(string(a.Payload)) }
 
 func TestOnApproveDecidesWhoGetsAPlace(t *testing.T) {
 	p := protocol()
-	r := newRig(t, p, netcode.Config{})
+	r := rig.New(t, p, netcode.Config{})
 	var asked []string
-	r.server.OnApprove(func(a *netcode.Approval) {
-		require.Empty(t, r.server.log, "before a place is taken")
+	r.Server.OnApprove(func(a *netcode.Approval) {
+		require.Empty(t, r.Server.Log, "before a place is taken")
 		asked = append(asked, fmt.Sprintf("%v %s", a.Address, a.Payload))
 		require.Empty(t, a.User)
 		require.True(t, a.Open())
@@ -48,78 +48,78 @@ func TestOnApproveDecidesWhoGetsAPlace(t *testing.T) {
 		require.False(t, a.Refuse("late"), "decided already")
 		require.False(t, a.Open())
 	})
-	bad := r.joinWith(p, netcode.Config{}, "nothing")
-	r.until(func() bool { return bad.Err() != nil })
+	bad := joinWith(r, p, netcode.Config{}, "nothing")
+	r.Until(func() bool { return bad.Err() != nil })
 	require.ErrorIs(t, bad.Err(), peer.ReasonNotApproved)
 	require.Equal(t, "no key", bad.Err().Detail)
-	require.EqualValues(t, 1, r.server.Stats().NotApproved)
-	none := r.join(p, netcode.Config{})
-	r.until(func() bool { return none.Err() != nil })
+	require.EqualValues(t, 1, r.Server.Stats().NotApproved)
+	none := r.Join(p, netcode.Config{})
+	r.Until(func() bool { return none.Err() != nil })
 	require.ErrorIs(t, none.Err(), peer.ReasonNotApproved)
 
-	good := r.joinWith(p, netcode.Config{}, "key anna")
-	r.until(func() bool { return good.State() == netcode.Connected })
-	require.Equal(t, "anna", r.server.Identity(good.ID()))
-	require.Equal(t, []string{"connect 1"}, r.server.log)
-	require.False(t, r.server.Returned(good.ID()))
-	r.run(time.Second)
+	good := joinWith(r, p, netcode.Config{}, "key anna")
+	r.Until(func() bool { return good.State() == netcode.Connected })
+	require.Equal(t, "anna", r.Server.Identity(good.ID()))
+	require.Equal(t, []string{"connect 1"}, r.Server.Log)
+	require.False(t, r.Server.Returned(good.ID()))
+	r.Run(time.Second)
 	require.Equal(t, []string{
-		fmt.Sprintf("%v nothing", bad.conn.LocalAddr()), fmt.Sprintf("%v ", none.conn.LocalAddr()), fmt.Sprintf("%v key anna", good.conn.LocalAddr()),
+		fmt.Sprintf("%v nothing", bad.Conn.LocalAddr()), fmt.Sprintf("%v ", none.Conn.LocalAddr()), fmt.Sprintf("%v key anna", good.Conn.LocalAddr()),
 	}, asked, "once for each attempt")
 
-	r.server.OnApprove(nil)
-	all := r.joinWith(p, netcode.Config{}, "nothing")
-	r.until(func() bool { return all.State() == netcode.Connected })
-	require.Empty(t, r.server.Identity(all.ID()))
+	r.Server.OnApprove(nil)
+	all := joinWith(r, p, netcode.Config{}, "nothing")
+	r.Until(func() bool { return all.State() == netcode.Connected })
+	require.Empty(t, r.Server.Identity(all.ID()))
 }
 
 func TestPayloadHasALimit(t *testing.T) {
 	p := protocol()
-	r := newRig(t, p, netcode.Config{})
+	r := rig.New(t, p, netcode.Config{})
 	longest := strings.Repeat("x", netcode.MaxPayload)
-	r.server.OnApprove(func(a *netcode.Approval) {
+	r.Server.OnApprove(func(a *netcode.Approval) {
 		require.Equal(t, longest, string(a.Payload))
 		a.Accept("")
 	})
 	largest := 0
-	r.tamper = func(_, to transport.Addr, packet []byte) []byte {
-		if to == r.server.conn.LocalAddr() && peer.KindOf(packet) == peer.KindJoin {
+	r.Tamper = func(_, to transport.Addr, packet []byte) []byte {
+		if to == r.Server.Conn.LocalAddr() && peer.KindOf(packet) == peer.KindJoin {
 			largest = max(largest, len(packet))
 		}
 		return packet
 	}
-	c := r.joinWith(p, netcode.Config{}, longest)
-	r.until(func() bool { return c.State() == netcode.Connected })
+	c := joinWith(r, p, netcode.Config{}, longest)
+	r.Until(func() bool { return c.State() == netcode.Connected })
 	require.Equal(t, 429, largest, "a Join fits into a path of 576 bytes")
-	require.ErrorContains(t, c.ConnectWith(r.server.conn.LocalAddr(), make([]byte, netcode.MaxPayload+1)), "at most 400")
+	require.ErrorContains(t, c.ConnectWith(r.Server.Conn.LocalAddr(), make([]byte, netcode.MaxPayload+1)), "at most 400")
 	require.Equal(t, netcode.Connected, c.State(), "nothing was done")
 }
 
 // A decision that is postponed costs the client no place. It may be given in any later frame.
 func TestDecisionsCanBePostponed(t *testing.T) {
 	p := protocol()
-	r := newRig(t, p, netcode.Config{Clients: 2})
+	r := rig.New(t, p, netcode.Config{Clients: 2})
 	pending := map[string]*netcode.Approval{}
-	r.server.OnApprove(func(a *netcode.Approval) {
+	r.Server.OnApprove(func(a *netcode.Approval) {
 		require.NotContains(t, pending, string(a.Payload), "asked once")
 		pending[string(a.Payload)] = a
 	})
-	anna, bert := r.joinWith(p, netcode.Config{}, "anna"), r.joinWith(p, netcode.Config{}, "bert")
-	r.run(2 * time.Second)
+	anna, bert := joinWith(r, p, netcode.Config{}, "anna"), joinWith(r, p, netcode.Config{}, "bert")
+	r.Run(2 * time.Second)
 	require.Len(t, pending, 2)
 	require.Equal(t, netcode.Connecting, anna.State())
-	third := r.joinWith(p, netcode.Config{}, "carl")
-	r.run(time.Second)
+	third := joinWith(r, p, netcode.Config{}, "carl")
+	r.Run(time.Second)
 	require.Len(t, pending, 2, "at most Clients are asked about")
-	require.Positive(t, r.server.Stats().ApprovalsFull)
+	require.Positive(t, r.Server.Stats().ApprovalsFull)
 
 	require.True(t, pending["anna"].Accept("anna"))
 	require.True(t, pending["bert"].Refuse("wrong password"))
-	r.run(200 * time.Millisecond)
+	r.Run(200 * time.Millisecond)
 	require.Equal(t, netcode.Connected, anna.State())
 	require.ErrorIs(t, bert.Err(), peer.ReasonNotApproved)
 	require.Equal(t, "wrong password", bert.Err().Detail)
-	r.run(200 * time.Millisecond)
+	r.Run(200 * time.Millisecond)
 	require.Contains(t, pending, "carl")
 	require.Equal(t, netcode.Connecting, third.State())
 }
@@ -138,17 +138,17 @@ func TestDecisionsTimeOut(t *testing.T) {
 		{"the client's time", netcode.Config{HandshakeTimeout: time.Minute}, netcode.Config{}, peer.ReasonPending, "had not decided in 5s"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			r := newRig(t, p, test.server)
+			r := rig.New(t, p, test.server)
 			var asked *netcode.Approval
-			r.server.OnApprove(func(a *netcode.Approval) { asked = a })
-			c := r.joinWith(p, test.client, "anna")
-			r.until(func() bool { return c.Err() != nil })
+			r.Server.OnApprove(func(a *netcode.Approval) { asked = a })
+			c := joinWith(r, p, test.client, "anna")
+			r.Until(func() bool { return c.Err() != nil })
 			require.ErrorIs(t, c.Err(), test.want)
 			require.Contains(t, c.Err().Detail, test.detail)
-			r.run(time.Minute)
+			r.Run(time.Minute)
 			require.False(t, asked.Accept("anna"), "its time is over")
-			require.EqualValues(t, 1, r.server.Stats().ApprovalsLate)
-			require.Empty(t, r.server.log)
+			require.EqualValues(t, 1, r.Server.Stats().ApprovalsLate)
+			require.Empty(t, r.Server.Log)
 		})
 	}
 }
@@ -156,54 +156,54 @@ func TestDecisionsTimeOut(t *testing.T) {
 // An accepted client that does not ask any more takes no place, and is forgotten.
 func TestAcceptedClientThatIsGoneTakesNoPlace(t *testing.T) {
 	p := protocol()
-	r := newRig(t, p, netcode.Config{Clients: 1})
+	r := rig.New(t, p, netcode.Config{Clients: 1})
 	var asked *netcode.Approval
-	r.server.OnApprove(func(a *netcode.Approval) { asked = a })
-	r.joinWith(p, netcode.Config{}, "anna")
-	r.until(func() bool { return asked != nil })
-	r.clients = nil
+	r.Server.OnApprove(func(a *netcode.Approval) { asked = a })
+	joinWith(r, p, netcode.Config{}, "anna")
+	r.Until(func() bool { return asked != nil })
+	r.Clients = nil
 	asked.Accept("anna")
-	r.run(10 * time.Second)
-	require.Empty(t, r.server.log)
-	bert := r.joinWith(p, netcode.Config{}, "bert")
-	r.until(func() bool { return string(asked.Payload) == "bert" })
+	r.Run(10 * time.Second)
+	require.Empty(t, r.Server.Log)
+	bert := joinWith(r, p, netcode.Config{}, "bert")
+	r.Until(func() bool { return string(asked.Payload) == "bert" })
 	asked.Accept("bert")
-	r.until(func() bool { return bert.State() == netcode.Connected })
+	r.Until(func() bool { return bert.State() == netcode.Connected })
 }
 
 // A full server asks all the same: the client may be a player who has a place. If it is not, it is refused.
 func TestFullServerRefusesWhoIsApproved(t *testing.T) {
 	p := protocol()
-	r := newRig(t, p, netcode.Config{Clients: 1})
-	r.server.OnApprove(byPayload)
-	anna := r.joinWith(p, netcode.Config{}, "anna")
-	r.until(func() bool { return anna.State() == netcode.Connected })
-	bert := r.joinWith(p, netcode.Config{}, "bert")
-	r.until(func() bool { return bert.Err() != nil })
+	r := rig.New(t, p, netcode.Config{Clients: 1})
+	r.Server.OnApprove(byPayload)
+	anna := joinWith(r, p, netcode.Config{}, "anna")
+	r.Until(func() bool { return anna.State() == netcode.Connected })
+	bert := joinWith(r, p, netcode.Config{}, "bert")
+	r.Until(func() bool { return bert.Err() != nil })
 	require.ErrorIs(t, bert.Err(), peer.ReasonFull)
-	again := r.joinWith(p, netcode.Config{}, "anna")
-	r.until(func() bool { return again.State() == netcode.Connected })
+	again := joinWith(r, p, netcode.Config{}, "anna")
+	r.Until(func() bool { return again.State() == netcode.Connected })
 	require.Equal(t, anna.ID(), again.ID())
 }
 
 func TestApprovalFaultsRefuseTheClient(t *testing.T) {
 	p := protocol()
-	r := newRig(t, p, netcode.Config{})
-	r.server.OnApprove(func(a *netcode.Approval) {
+	r := rig.New(t, p, netcode.Config{})
+	r.Server.OnApprove(func(a *netcode.Approval) {
 		if string(a.Payload) == "panic" {
 			panic("oops")
 		}
 		require.False(t, a.Accept(strings.Repeat("x", netcode.MaxIdentity+1)))
 	})
-	panics, long := r.joinWith(p, netcode.Config{}, "panic"), r.joinWith(p, netcode.Config{}, "long")
-	r.until(func() bool { return panics.Err() != nil && long.Err() != nil })
+	panics, long := joinWith(r, p, netcode.Config{}, "panic"), joinWith(r, p, netcode.Config{}, "long")
+	r.Until(func() bool { return panics.Err() != nil && long.Err() != nil })
 	require.ErrorIs(t, panics.Err(), peer.ReasonHandlerPanic)
 	require.ErrorIs(t, long.Err(), peer.ReasonNotApproved)
 	var failed *netcode.PanicError
-	require.Len(t, r.server.errors, 2)
-	require.True(t, errors.As(errors.Join(r.server.errors...), &failed))
+	require.Len(t, r.Server.Errors, 2)
+	require.True(t, errors.As(errors.Join(r.Server.Errors...), &failed))
 	require.Equal(t, "OnApprove", failed.Name)
-	require.ErrorContains(t, errors.Join(r.server.errors...), "the identity has 65 bytes")
+	require.ErrorContains(t, errors.Join(r.Server.Errors...), "the identity has 65 bytes")
 }
 
 // prover proves who is at an address.
@@ -216,17 +216,17 @@ func (p prover) Proved(of transport.Addr) (user string, data []byte, ok bool) {
 
 func TestApprovalHasWhatTheTransportProves(t *testing.T) {
 	p := protocol()
-	r := newRig(t, p, netcode.Config{})
+	r := rig.New(t, p, netcode.Config{})
 	proofs := prover{}
-	r.server.SetProver(proofs)
-	r.server.OnApprove(func(a *netcode.Approval) {
+	r.Server.SetProver(proofs)
+	r.Server.OnApprove(func(a *netcode.Approval) {
 		require.Equal(t, "data of anna", string(a.Data))
 		a.Accept(a.User)
 	})
-	c := r.joinWith(p, netcode.Config{}, "")
-	proofs[c.conn.LocalAddr()] = "anna"
-	r.until(func() bool { return c.State() == netcode.Connected })
-	require.Equal(t, "anna", r.server.Identity(c.ID()))
+	c := joinWith(r, p, netcode.Config{}, "")
+	proofs[c.Conn.LocalAddr()] = "anna"
+	r.Until(func() bool { return c.State() == netcode.Connected })
+	require.Equal(t, "anna", r.Server.Identity(c.ID()))
 }
 
 // The pending decisions of one address are as few as its places.
@@ -276,7 +276,7 @@ func newSiege(t *testing.T, config netcode.Config) *siege {
 		t: t, p: protocol(), now: 5 * time.Second, home: transport.MustParseAddr("203.0.113.1:4000"), delay: 50 * time.Millisecond,
 		honest: map[transport.Addr]*netcode.Client{}, since: map[*netcode.Client]time.Duration{}, took: map[*netcode.Client]time.Duration{}, hostile: applicants{},
 	}
-	config.Random = random(1)
+	config.Random = rig.Random(1)
 	var err error
 	s.server, err = netcode.NewServer(s.p, config)
 	require.NoError(t, err)
@@ -286,7 +286,7 @@ func newSiege(t *testing.T, config netcode.Config) *siege {
 
 // join lets an honest client connect from an address.
 func (s *siege) join(from transport.Addr, config netcode.Config) *netcode.Client {
-	config.Random = random(uint64(1000 + len(s.honest)))
+	config.Random = rig.Random(uint64(1000 + len(s.honest)))
 	c, err := netcode.NewClient(s.p, config)
 	require.NoError(s.t, err)
 	c.BeginFrame(s.now)
@@ -297,7 +297,7 @@ func (s *siege) join(from transport.Addr, config netcode.Config) *netcode.Client
 
 // frame is 1/60 s: attack is called before the honest are heard, at a server that has begun its frame.
 func (s *siege) frame(attack func()) {
-	s.now += frameTime
+	s.now += rig.FrameTime
 	s.server.BeginFrame(s.now)
 	for _, c := range s.honest {
 		c.BeginFrame(s.now)
@@ -534,32 +534,4 @@ func TestForgedHellosDoNotStopAClientWithACookie(t *testing.T) {
 	s.frame(func() {})
 	s.server.Receive(victim.at, victim.join(s.p))
 	require.EqualValues(t, 1, s.server.Stats().Connected)
-}
-
-// Hellos from addresses without end leave nothing at the server.
-func TestHellosFromEverywhereGrowNothing(t *testing.T) {
-	s := newSiege(t, netcode.Config{})
-	hello := (&applicant{nonce: 5}).hello(s.p)
-	wave := func(n int) {
-		for i := range n {
-			at := netip.AddrFrom16([16]byte{0x20, 1, byte(i >> 16), byte(i >> 8), byte(i), 1, 15: 1})
-			s.server.Receive(transport.AddrOf(netip.AddrPortFrom(at, uint16(i)|1)), hello)
-			if i%4096 == 4095 {
-				s.server.Drain(nobody)
-			}
-		}
-	}
-	heap := func() uint64 {
-		runtime.GC()
-		var m runtime.MemStats
-		runtime.ReadMemStats(&m)
-		return m.HeapAlloc
-	}
-	wave(1 << 13)
-	before := heap()
-	wave(1 << 17)
-	grown := int64(heap()) - int64(before)
-	require.Less(t, grown, int64(64<<10), "1<<17 prefixes")
-	require.EqualValues(t, 1<<17+1<<13, s.server.Stats().Hellos)
-	runtime.KeepAlive(s)
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/arche-netcode/netcode"
 	"github.com/arche-netcode/netcode/internal/alloctest"
+	"github.com/arche-netcode/netcode/internal/rig"
 	"github.com/arche-netcode/netcode/tick"
 )
 
@@ -15,7 +16,7 @@ import (
 type shot struct{ A, B, C, D uint32 }
 
 // rpcRig is 64 clients that send a server so many messages a frame over 4 stages, and get as many.
-func rpcRig(t testing.TB, total int) (r *rig, frame func(), heard *int) {
+func rpcRig(t testing.TB, total int) (r *rig.Rig, frame func(), heard *int) {
 	p := netcode.NewProtocol()
 	heard = new(int)
 	netcode.Handle(p, func(_ *netcode.Context, m *shot) {
@@ -23,24 +24,24 @@ func rpcRig(t testing.TB, total int) (r *rig, frame func(), heard *int) {
 		m.A += m.B
 	})
 	config := netcode.Config{SendBudget: -1, OutboxBytes: 1 << 20, TickRate: 60, SentPackets: 4096}
-	r = newRig(t, p, config)
+	r = rig.New(t, p, config)
 	config.Entities = 1
 	for range 64 {
-		r.joined(p, config)
+		r.Joined(p, config)
 	}
 	each := total / 64
 	stages := []tick.Stage{tick.EarlyUpdate, tick.FixedUpdate, tick.Update, tick.PostLateUpdate}
 	frame = func() {
-		for i, c := range r.clients {
+		for i, c := range r.Clients {
 			for n := range each {
 				m := shot{uint32(i), uint32(n), 3, 4}
 				if netcode.Send(c.Client, netcode.ToServer(), &m, netcode.InStage(stages[n&3])) != nil ||
-					netcode.Send(r.server.Server, netcode.To(c.ID()), &m, netcode.InStage(stages[n&3])) != nil {
+					netcode.Send(r.Server.Server, netcode.To(c.ID()), &m, netcode.InStage(stages[n&3])) != nil {
 					t.Fatal("not sent")
 				}
 			}
 		}
-		r.step()
+		r.Step()
 	}
 	return r, frame, heard
 }
@@ -51,11 +52,11 @@ func TestFrameOfMessagesAllocatesNothing(t *testing.T) {
 	many := []netcode.ClientID{2, 3, 5}
 	step := func() {
 		frame()
-		for _, c := range r.clients[:8] {
+		for _, c := range r.Clients[:8] {
 			for mode := netcode.Unreliable; mode <= netcode.ReliableOrdered; mode++ {
 				m := shot{1, 2, 3, 4}
 				if netcode.Send(c.Client, netcode.ToServer(), &m, netcode.Via(mode), netcode.Channel(1)) != nil ||
-					netcode.Send(r.server.Server, netcode.ToMany(many), &m, netcode.Via(mode)) != nil {
+					netcode.Send(r.Server.Server, netcode.ToMany(many), &m, netcode.Via(mode)) != nil {
 					t.Fatal("not sent")
 				}
 			}
@@ -65,7 +66,7 @@ func TestFrameOfMessagesAllocatesNothing(t *testing.T) {
 		step()
 	}
 	alloctest.Zero(t, 50, step)
-	r.run(100 * time.Millisecond)
+	r.Run(100 * time.Millisecond)
 	require.Equal(t, (400+51)*(2*6400+8*4+8*4*3), *heard)
 }
 

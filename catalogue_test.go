@@ -8,6 +8,7 @@ import (
 
 	"github.com/arche-netcode/netcode"
 	"github.com/arche-netcode/netcode/internal/casebook"
+	"github.com/arche-netcode/netcode/internal/rig"
 	"github.com/arche-netcode/netcode/peer"
 	"github.com/arche-netcode/netcode/transport"
 	"github.com/arche-netcode/netcode/wire"
@@ -61,19 +62,19 @@ func TestCase13SchemaDrift(t *testing.T) {
 	refused := 0
 	for name, register := range drifts {
 		t.Run(name, func(t *testing.T) {
-			r := newRig(t, protocol(), netcode.Config{})
-			r.spawn(3)
+			r := rig.New(t, protocol(), netcode.Config{})
+			r.Spawn(3)
 			packets := 0
-			r.tamper = func(from, _ transport.Addr, b []byte) []byte {
-				if from == r.server.conn.LocalAddr() && peer.KindOf(b) == peer.KindPacket {
+			r.Tamper = func(from, _ transport.Addr, b []byte) []byte {
+				if from == r.Server.Conn.LocalAddr() && peer.KindOf(b) == peer.KindPacket {
 					packets++
 				}
 				return b
 			}
 			p := netcode.NewProtocol()
 			register(p)
-			c := r.join(p, netcode.Config{})
-			r.run(time.Second)
+			c := r.Join(p, netcode.Config{})
+			r.Run(time.Second)
 			if p.Hash() == protocol().Hash() {
 				require.Contains(t, []string{"", "nothing, positions first"}, name)
 				require.Equal(t, netcode.Connected, c.State())
@@ -83,7 +84,7 @@ func TestCase13SchemaDrift(t *testing.T) {
 			require.Equal(t, netcode.Disconnected, c.State())
 			require.Equal(t, peer.ReasonWrongProtocol, c.Err().Reason)
 			require.Zero(t, packets, "no packet of a session was sent")
-			require.EqualValues(t, 1, r.server.Stats().RefusedProtocol)
+			require.EqualValues(t, 1, r.Server.Stats().RefusedProtocol)
 			refused++
 		})
 	}
@@ -123,7 +124,7 @@ func TestCase39CookieAbuse(t *testing.T) {
 	for bit := range 8 * len(good.Cookie) {
 		bad(s, a, func(h *peer.Hello) { h.Cookie[bit/8] ^= 1 << (bit % 8) })
 	}
-	fresh, err := netcode.NewServer(p, netcode.Config{Random: random(2)})
+	fresh, err := netcode.NewServer(p, netcode.Config{Random: rig.Random(2)})
 	require.NoError(t, err)
 	fresh.BeginFrame(5 * time.Second)
 	bad(fresh, a, func(*peer.Hello) {})

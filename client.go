@@ -122,7 +122,7 @@ func NewClient(p *Protocol, config Config) (*Client, error) {
 		frame:    tick.Frame{Clock: tick.NewClock(config.TickRate, config.CatchUp)},
 		report:   report.New(config.Logger),
 	}
-	c.link = newConnection(&c.frame, &c.agreed, &c.out, &c.stats, &c.counters)
+	c.link = newConnection(nil, &c.frame, &c.agreed, &c.out, &c.stats, &c.counters)
 	c.endpointCore = endpointCore{client: c, role: peer.RoleClient, protocol: p, tag: tag, frame: &c.frame, report: &c.report, stats: &c.stats}
 	c.setUp(c, config)
 	c.events.Contain, c.events.OfClient = c.callGame, true
@@ -336,7 +336,7 @@ func (c *Client) closeWith(reason *peer.Error, flush bool) {
 		return
 	}
 	if flush {
-		c.releaseLast(&c.link, nil)
+		c.releaseLast(&c.link)
 	}
 	c.link.dropHeld()
 	c.over(reason)
@@ -449,7 +449,7 @@ func (c *Client) isOpen(id ClientID) bool { return id == 0 && (c.state == Connec
 func (c *Client) linkTo(id ClientID) (*connection, error) {
 	switch {
 	case id != 0:
-		return nil, ErrRecipient
+		return nil, errRecipient
 	case c.state == Connected:
 		return &c.link, nil
 	}

@@ -228,7 +228,7 @@ func (c *Client) sendToServer() {
 		c.sender.planUpstream()
 	}
 	if c.link.held.Count > 0 {
-		c.release(&c.link, nil)
+		c.release(&c.link)
 	}
 	for _, f := range c.hooks.beforeSend {
 		f()

@@ -96,15 +96,13 @@ type Config struct {
 	FloodFrames   int
 	OutboxBytes   int // Bytes of unreliable messages that wait to be sent to one peer; default 64 KiB, beyond that sending fails.
 	ReliableBytes int // Bytes of reliable messages that wait for one peer or are not acknowledged; default 256 KiB, as above.
-	// Deferred bounds the unreliable messages of one sender that wait for a tick or an entity; default 64, beyond that they are
+	// Deferred bounds the unreliable messages of one sender that wait for a tick or an entity; default 64, and 16 KiB of them. Beyond that they are
 	// dropped. Reliable ones are bounded by their sender's credit. A server keeps back as much again as OutboxBytes and
 	// ReliableBytes say, of either kind, about entities that a client does not have yet.
-	Deferred      int
-	DeferredBytes int // Bytes of these; default 16 KiB, as above.
-	Strikes       int // Packets with writes that no honest client sends, until its connection ends; default 16. Server only.
-	Nested        int // Messages to oneself handled within handlers in one dispatch; default 4096, beyond that they wait.
-	Calls         int // Questions that wait for their answers, 1 to 4096; default 256, beyond that Call fails.
-	History       int // Past frames whose messages are kept for looking at, beside the present one; default 0.
+	Deferred int
+	Strikes  int // Packets with writes that no honest client sends, until its connection ends; default 16. Server only.
+	Calls    int // Questions that wait for their answers, 1 to 4096; default 256, beyond that Call fails.
+	History  int // Past frames whose messages are kept for looking at, beside the present one; default 0.
 
 	// Keep is for how long a player whose connection was lost may come back, with the identity that OnApprove gave it, and gets its client
 	// id back; default 0: it is a new player then. See Server.OnLeave. Server only.
@@ -175,8 +173,6 @@ func (c Config) withDefaults() Config {
 	c.OutboxBytes = cmp.Or(c.OutboxBytes, 64<<10)
 	c.ReliableBytes = cmp.Or(c.ReliableBytes, 256<<10)
 	c.Deferred = cmp.Or(c.Deferred, 64)
-	c.DeferredBytes = cmp.Or(c.DeferredBytes, 16<<10)
-	c.Nested = cmp.Or(c.Nested, 4096)
 	c.Strikes = cmp.Or(c.Strikes, 16)
 	c.Calls = cmp.Or(c.Calls, 256)
 	c.DeferredTime = cmp.Or(c.DeferredTime, 2*time.Second)
@@ -219,8 +215,6 @@ func (c Config) check() error {
 		{"OutboxBytes", c.OutboxBytes, MinPacketSize, 1 << 30},
 		{"ReliableBytes", c.ReliableBytes, MinPacketSize, 1 << 30},
 		{"Deferred", c.Deferred, 1, 1 << 16},
-		{"DeferredBytes", c.DeferredBytes, 1, 1 << 30},
-		{"Nested", c.Nested, 1, 1 << 24},
 		{"Strikes", c.Strikes, 1, 1 << 24},
 		{"Calls", c.Calls, 1, calls.MaxOpen},
 		{"History", c.History, 0, 1 << 10},
@@ -272,7 +266,7 @@ func (c Config) queues(others int) message.Limits {
 	return message.Limits{
 		PerStage: max(32768, 512*c.Clients), Bytes: min(max(16<<20, (c.Clients+1)*(queueSenderBytes*3/2+peer.InitialCredit)), 1<<30), Sources: others + 1,
 		PerSender: c.QueuePerSender, SenderBytes: queueSenderBytes,
-		Deferred: c.Deferred, DeferredBytes: c.DeferredBytes, DeferredTime: c.DeferredTime, Nested: c.Nested,
+		Deferred: c.Deferred, DeferredTime: c.DeferredTime,
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 
 	"github.com/arche-netcode/netcode"
 	"github.com/arche-netcode/netcode/inspect"
+	"github.com/arche-netcode/netcode/internal/rig"
 	"github.com/arche-netcode/netcode/message"
 	"github.com/arche-netcode/netcode/peer"
 	"github.com/arche-netcode/netcode/snapshot"
@@ -39,14 +40,14 @@ func TestDebugOnBothEndsWorks(t *testing.T) {
 		var heard []steps
 		p := debugged(on, &heard)
 		require.Equal(t, on, p.Hash() != debugged(false, nil).Hash())
-		r := newRig(t, p, netcode.Config{})
-		c := r.joined(p, netcode.Config{})
-		id := r.spawn(1.5)
+		r := rig.New(t, p, netcode.Config{})
+		c := r.Joined(p, netcode.Config{})
+		id := r.Spawn(1.5)
 		require.NoError(t, netcode.Send(c.Client, netcode.ToServer(), &steps{X: -0.25}))
-		r.until(func() bool { return len(heard) == 1 && c.Replica().Row(id.Index, 1) != nil })
+		r.Until(func() bool { return len(heard) == 1 && c.Replica().Row(id.Index, 1) != nil })
 		require.InDelta(t, -0.25, heard[0].X, 0.001)
 		require.Equal(t, []uint32{math.Float32bits(1.5), 0}, c.Replica().Row(id.Index, 1))
-		require.Empty(t, r.server.errors)
+		require.Empty(t, r.Server.Errors)
 	}
 }
 
@@ -54,12 +55,12 @@ func TestDebugOnBothEndsWorks(t *testing.T) {
 func TestDebugOnOneEndIsRefused(t *testing.T) {
 	for _, on := range []bool{false, true} {
 		server, client := debugged(on, nil), debugged(!on, nil)
-		r := newRig(t, server, netcode.Config{})
-		end := r.join(client, netcode.Config{})
-		r.until(func() bool { return end.State() == netcode.Disconnected })
+		r := rig.New(t, server, netcode.Config{})
+		end := r.Join(client, netcode.Config{})
+		r.Until(func() bool { return end.State() == netcode.Disconnected })
 		require.ErrorIs(t, end.Err(), peer.ReasonWrongProtocol)
 		require.Contains(t, end.Err().Detail, map[bool]string{true: "the server", false: "the client"}[on]+" has the field unpacked more")
-		require.Empty(t, r.server.log)
+		require.Empty(t, r.Server.Log)
 	}
 }
 
@@ -74,11 +75,11 @@ func TestDebugPanicsOnceFrozen(t *testing.T) {
 func TestDumpShowsTheContentsOfPackets(t *testing.T) {
 	for _, on := range []bool{false, true} {
 		p := debugged(on, nil)
-		r := newRig(t, p, netcode.Config{})
+		r := rig.New(t, p, netcode.Config{})
 		var text, blind strings.Builder
 		var all []byte
-		var c *clientEnd
-		r.tamper = func(_, _ transport.Addr, packet []byte) []byte {
+		var c *rig.ClientEnd
+		r.Tamper = func(_, _ transport.Addr, packet []byte) []byte {
 			if c != nil {
 				text.Write(inspect.AppendClientDump(nil, c.Client, packet))
 			}
@@ -86,18 +87,18 @@ func TestDumpShowsTheContentsOfPackets(t *testing.T) {
 			all = append(all, packet...)
 			return packet
 		}
-		c = r.join(p, netcode.Config{})
-		r.until(func() bool { return c.State() == netcode.Connected })
-		id := r.spawn(137.25)
+		c = r.Join(p, netcode.Config{})
+		r.Until(func() bool { return c.State() == netcode.Connected })
+		id := r.Spawn(137.25)
 		require.NoError(t, netcode.Send(c.Client, netcode.ToServer(), &steps{X: 7}))
-		r.until(func() bool { return c.Replica().Row(id.Index, 1) != nil })
-		r.run(1e9)
-		r.change(func(store *snapshot.Store) { r.set(store, id, 138.5) })
-		r.until(func() bool { return c.Replica().Row(id.Index, 1)[0] == math.Float32bits(138.5) })
-		r.change(func(store *snapshot.Store) { store.Despawn(id) })
-		r.until(func() bool { return c.Replica().Len() == 0 })
+		r.Until(func() bool { return c.Replica().Row(id.Index, 1) != nil })
+		r.Run(1e9)
+		r.Change(func(store *snapshot.Store) { r.Set(store, id, 138.5) })
+		r.Until(func() bool { return c.Replica().Row(id.Index, 1)[0] == math.Float32bits(138.5) })
+		r.Change(func(store *snapshot.Store) { store.Despawn(id) })
+		r.Until(func() bool { return c.Replica().Len() == 0 })
 		c.Close()
-		r.run(1e8)
+		r.Run(1e8)
 		for _, want := range []string{
 			"handshake datagram of kind 1, Hello,", "message 1 snapshot, stage Initialization", "entity " + id.String() + ", whole", "position X=137.25 Y=0",
 			"message 16 steps, stage Update", "X=7", ", against tick ", "position X=138.5 Y=0", "despawn " + id.String(), "message 3 close", "ack ",
@@ -115,15 +116,15 @@ func TestDumpShowsTheContentsOfPackets(t *testing.T) {
 // A dump of anything is a text, also of damaged packets.
 func TestDumpOfAnything(t *testing.T) {
 	p := debugged(false, nil)
-	r := newRig(t, p, netcode.Config{})
+	r := rig.New(t, p, netcode.Config{})
 	var packets [][]byte
-	r.tamper = func(_, _ transport.Addr, packet []byte) []byte {
+	r.Tamper = func(_, _ transport.Addr, packet []byte) []byte {
 		packets = append(packets, append([]byte(nil), packet...))
 		return packet
 	}
-	c := r.joined(p, netcode.Config{})
-	r.spawn(1)
-	r.run(3e9)
+	c := r.Joined(p, netcode.Config{})
+	r.Spawn(1)
+	r.Run(3e9)
 	require.Greater(t, len(packets), 10)
 	damaged := 0
 	for _, packet := range packets {

@@ -41,7 +41,7 @@ package netcode
 //
 //   - endpoint.go: the part that both ends have, of messages and of a connection; panics of game code. Package internal/link is the connection itself, and its close
 //   - session.go: one client, and clients behind one router
-//   - handle.go: registration of messages; questions and answers; send.go: Send: first over the network, then to the player of a host (sendToMany); recipient.go: its recipients and options
+//   - handle.go: registration of messages; questions and answers; send.go: Send, the route of a message to each end (routeOf): queue, held back, or at once in this process; recipient.go: recipients and options
 //   - visibility.go: what a client may see of the entities that messages name; owners
 //   - incoming.go: judges a received packet before it takes effect, queues its messages; messages that pass no network
 //   - held_messages.go: messages that wait before they are sent, and those that wait for state

@@ -12,6 +12,7 @@ import (
 	"github.com/arche-netcode/netcode"
 	"github.com/arche-netcode/netcode/inspect"
 	"github.com/arche-netcode/netcode/internal/alloctest"
+	"github.com/arche-netcode/netcode/internal/rig"
 	"github.com/arche-netcode/netcode/snapshot"
 	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/transport"
@@ -28,9 +29,9 @@ const secretNumber uint32 = 0xDEC0ADDE
 // the entity's id nor what the message says. Who sees the entity gets it, and what comes behind it goes on.
 func TestMessageAboutAnEntityNeverShownLeaksNothing(t *testing.T) {
 	for name, end := range map[string]func(k *talk, id wire.NetworkID){
-		"hidden": func(k *talk, id wire.NetworkID) { require.True(t, k.server.Hide(1, id)) },
+		"hidden": func(k *talk, id wire.NetworkID) { require.True(t, k.Server.Hide(1, id)) },
 		"dies": func(k *talk, id wire.NetworkID) {
-			k.server.game = func(store *snapshot.Store) { store.Despawn(id); k.server.game = nil }
+			k.Server.Game = func(store *snapshot.Store) { store.Despawn(id); k.Server.Game = nil }
 		},
 	} {
 		for _, mode := range everyMode {
@@ -42,37 +43,37 @@ func TestMessageAboutAnEntityNeverShownLeaksNothing(t *testing.T) {
 				k := newTalk(t, netcode.Config{SendBudget: budget}, 2)
 				var id wire.NetworkID
 				leaks := [2]int{}
-				k.tamper = func(_, to transport.Addr, packet []byte) []byte {
-					for i, c := range k.clients {
+				k.Tamper = func(_, to transport.Addr, packet []byte) []byte {
+					for i, c := range k.Clients {
 						dump := string(inspect.AppendClientDump(nil, c.Client, packet))
-						if to == c.conn.LocalAddr() && !id.IsZero() && (strings.Contains(dump, id.String()) || strings.Contains(dump, fmt.Sprint(secretNumber))) {
+						if to == c.Conn.LocalAddr() && !id.IsZero() && (strings.Contains(dump, id.String()) || strings.Contains(dump, fmt.Sprint(secretNumber))) {
 							leaks[i]++
 						}
 					}
 					return packet
 				}
 				for range 40 * others { // what is sent before it leaves nothing of the budget for the entity
-					require.NoError(t, netcode.Send(k.server.Server, netcode.ToAll(), &chat{1}))
+					require.NoError(t, netcode.Send(k.Server.Server, netcode.ToAll(), &chat{1}))
 				}
-				k.run(4 * frameTime)
-				k.server.game = func(store *snapshot.Store) {
+				k.Run(4 * rig.FrameTime)
+				k.Server.Game = func(store *snapshot.Store) {
 					for range others {
-						k.set(store, store.Spawn(), 1)
+						k.Set(store, store.Spawn(), 1)
 					}
 					id = store.Spawn()
-					k.set(store, id, 1)
-					k.server.game = nil
+					k.Set(store, id, 1)
+					k.Server.Game = nil
 				}
-				k.server.late = func() {
+				k.Server.Late = func() {
 					if id.IsZero() {
 						return
 					}
-					require.NoError(t, netcode.Send(k.server.Server, netcode.ToAll(), &chat{secretNumber}, netcode.About(id), netcode.Via(mode)))
-					require.NoError(t, netcode.Send(k.server.Server, netcode.ToAll(), &chat{7}, netcode.Via(mode)))
+					require.NoError(t, netcode.Send(k.Server.Server, netcode.ToAll(), &chat{secretNumber}, netcode.About(id), netcode.Via(mode)))
+					require.NoError(t, netcode.Send(k.Server.Server, netcode.ToAll(), &chat{7}, netcode.Via(mode)))
 					end(k, id)
-					k.server.late = nil
+					k.Server.Late = nil
 				}
-				k.run(6 * time.Second)
+				k.Run(6 * time.Second)
 				require.Zero(t, leaks[0])
 				require.Contains(t, k.heard, "1<0:7")
 				require.Contains(t, k.heard, "2<0:7")
@@ -83,53 +84,14 @@ func TestMessageAboutAnEntityNeverShownLeaksNothing(t *testing.T) {
 					require.Contains(t, k.heard, fmt.Sprintf("2<0:%d", secretNumber))
 					require.Positive(t, leaks[1], "the check finds what there is to find")
 				}
-				require.EqualValues(t, 2-seen, k.server.Stats().DelayedDropped)
-				require.Len(t, k.server.log, 2, "nobody is closed")
-				for _, c := range k.clients {
+				require.EqualValues(t, 2-seen, k.Server.Stats().DelayedDropped)
+				require.Len(t, k.Server.Log, 2, "nobody is closed")
+				for _, c := range k.Clients {
 					require.Zero(t, c.Stats().Messages.Undeliverable+c.Stats().Messages.DeferredLate)
 				}
 			})
 		}
 	}
-}
-
-// A client that joins a large world over a slow link is told about entities which it gets last. It waits for none, and
-// nobody is closed for it.
-func TestLateJoinWithMessagesAboutTheLastEntity(t *testing.T) {
-	k := newTalk(t, netcode.Config{SendBudget: 8 << 10}, 0)
-	const entities = 10_000
-	var ids []wire.NetworkID
-	k.change(func(store *snapshot.Store) {
-		for i := range entities {
-			ids = append(ids, store.Spawn())
-			k.set(store, ids[i], float32(i)*1.37)
-		}
-	})
-	c := k.joined(k.server.Protocol(), netcode.Config{})
-	sent := []string{}
-	say := func(how ...netcode.How) {
-		sent = append(sent, fmt.Sprintf("1<0:%d", len(sent)))
-		require.NoError(t, netcode.Send(k.server.Server, netcode.ToAll(), &chat{uint32(len(sent) - 1)}, append(how, netcode.Via(netcode.ReliableOrdered))...))
-	}
-	rng := rand.New(rand.NewPCG(5, 5))
-	for range 200 {
-		say(netcode.About(ids[rng.IntN(entities)]))
-		say()
-	}
-	require.NoError(t, netcode.Send(k.server.Server, netcode.ToSeers(ids[0]), &chat{1 << 20}, netcode.Via(netcode.Reliable)))
-	began := k.now
-	for len(k.heard) <= len(sent) && k.now < began+2*time.Minute {
-		k.step()
-		require.Equal(t, netcode.Connected, c.State(), c.Err())
-		require.LessOrEqual(t, len(k.heard), 1+len(sent))
-	}
-	stats, _ := k.server.ClientStats(c.ID())
-	require.Less(t, stats.Known, entities/2, "what messages are about comes before the others over a slow link")
-	require.Equal(t, "1<0:1048576", k.heard[0], "another channel does not wait")
-	require.Equal(t, sent, k.heard[1:])
-	require.Zero(t, c.Stats().Messages.Deferred)
-	require.Zero(t, k.server.Stats().DelayedDropped)
-	require.Len(t, k.server.log, 1)
 }
 
 // Entities come, go, are hidden and shown at random under loss, and messages of all modes speak of them. Every reliable
@@ -138,14 +100,14 @@ func TestLateJoinWithMessagesAboutTheLastEntity(t *testing.T) {
 func TestMessagesAboutEntitiesAtRandom(t *testing.T) {
 	for seed := range uint64(8) {
 		k := newTalk(t, netcode.Config{SendBudget: 24 << 10}, 1)
-		s, c := k.server.Server, k.clients[0]
+		s, c := k.Server.Server, k.Clients[0]
 		rng := rand.New(rand.NewPCG(seed, 11))
-		k.tamper = lossy(seed, 25)
+		k.Tamper = lossy(seed, 25)
 		var ids []wire.NetworkID
-		k.server.game = func(store *snapshot.Store) {
+		k.Server.Game = func(store *snapshot.Store) {
 			for n := len(ids); n < 12; n++ {
 				id := store.Spawn()
-				k.set(store, id, 1)
+				k.Set(store, id, 1)
 				ids = append(ids, id)
 			}
 			if i := rng.IntN(len(ids)); rng.IntN(3) == 0 {
@@ -182,14 +144,14 @@ func TestMessagesAboutEntitiesAtRandom(t *testing.T) {
 					s.Show(1, id)
 				}
 			}
-			k.step()
+			k.Step()
 			require.Equal(t, netcode.Connected, c.State(), "seed %d: %v", seed, c.Err())
 		}
-		k.tamper, k.server.game = nil, nil
+		k.Tamper, k.Server.Game = nil, nil
 		for _, id := range ids {
 			s.Show(1, id)
 		}
-		k.run(8 * time.Second)
+		k.Run(8 * time.Second)
 		got := map[string]int{}
 		for _, h := range k.heard {
 			got[h]++
@@ -234,10 +196,10 @@ func requireInOrder(t *testing.T, sent []uint32, heard []string, mode netcode.De
 // Delayed messages are bounded like messages that wait to be sent. Once some were delayed, delaying more allocates no memory.
 func TestDelayedMessagesAreBounded(t *testing.T) {
 	k := newTalk(t, netcode.Config{ReliableBytes: 8 << 10, OutboxBytes: 4 << 10}, 1)
-	s := k.server.Server
-	id := k.spawn(1)
-	k.sees(k.clients[0], id, 1)
-	k.run(time.Second)
+	s := k.Server.Server
+	id := k.Spawn(1)
+	k.Sees(k.Clients[0], id, 1)
+	k.Run(time.Second)
 	flood := func() {
 		require.True(t, s.Hide(1, id))
 		require.True(t, s.Show(1, id))
@@ -257,10 +219,10 @@ func TestDelayedMessagesAreBounded(t *testing.T) {
 		flood()
 		stats, _ := s.ClientStats(1)
 		require.Positive(t, stats.Waiting)
-		k.run(2 * time.Second)
+		k.Run(2 * time.Second)
 		require.Len(t, k.heard, 4<<10/100+8<<10/100)
 	}
-	require.Len(t, k.server.log, 1)
+	require.Len(t, k.Server.Log, 1)
 	how := []netcode.How{netcode.About(id), netcode.Via(netcode.ReliableOrdered)}
 	frame := func() {
 		s.Hide(1, id)
@@ -269,8 +231,8 @@ func TestDelayedMessagesAreBounded(t *testing.T) {
 			_ = netcode.Send(s, netcode.To(1), &chat{1}, how...)
 			_ = netcode.Send(s, netcode.ToAll(), &chat{1}, how...)
 		}
-		k.now += frameTime
-		s.BeginFrame(k.now)
+		k.Now += rig.FrameTime
+		s.BeginFrame(k.Now)
 		s.Hide(1, id)
 		s.Send()
 		s.Drain(func(transport.Addr, []byte) {})

@@ -313,6 +313,7 @@ func (c *endpointCore) endName() string {
 // connection is a link with the state that the game's messages need.
 type connection struct {
 	link.Link
+	session  *Session        // The session of this connection; nil on a client.
 	loopback *endpointCore   // The other end, if it is in this process; else nil. Such a link sends no packets. A recorded player's end has no inbound.
 	held     *held.Queue     // Messages that wait for their entity; nil if the other end is in this process.
 	older    *registry.Older // The protocol of the session, if it is an older build's.
@@ -321,9 +322,9 @@ type connection struct {
 	stats    *Stats
 }
 
-// newConnection makes a connection that is not started. The arguments belong to its end.
-func newConnection(frame *tick.Frame, config *Config, out *outbox.Buffer, stats *Stats, counters *link.Counters) connection {
-	return connection{Link: link.Link{Frame: frame, Out: out, Counters: counters}, config: config, stats: stats}
+// newConnection makes a connection that is not started. The arguments belong to its end; of is nil on a client.
+func newConnection(of *Session, frame *tick.Frame, config *Config, out *outbox.Buffer, stats *Stats, counters *link.Counters) connection {
+	return connection{Link: link.Link{Frame: frame, Out: out, Counters: counters}, session: of, config: config, stats: stats}
 }
 
 // start begins a new connection.

@@ -16,33 +16,14 @@ var (
 	// ErrNotRegistered says that the message type was not given to Handle, or the question not to Answer, before the protocol was frozen.
 	// Send and Call wrap it with the type's name: ask with errors.Is.
 	ErrNotRegistered = errors.New("netcode: message type not registered")
-	// ErrNoMessage says that the message to send, or the question, is nil.
-	ErrNoMessage = errors.New("netcode: the message is nil")
-	// ErrWithin says that a message is sent with Within, which only calls have.
-	ErrWithin = errors.New("netcode: Within is for Call: a message has no deadline")
-	// ErrNoEnd says that what was to send is neither a server nor a client, nor a type that embeds one; or that it is nil.
-	ErrNoEnd = errors.New("netcode: neither a server nor a client")
-	// ErrRecipient says that this end cannot send there: clients send to the server and to themselves.
-	ErrRecipient = errors.New("netcode: a client sends to the server or to itself")
-	// ErrDirection says that the message was registered with FromClient or FromServer, and this is the other end. Send and Call wrap it
-	// with the name and the option.
-	ErrDirection = errors.New("netcode: the message does not go in this direction")
+	// ErrMisuse says that the call is wrong in itself, and would be each time: an argument is nil or out of its range, the options or the way of the
+	// message are not those of its registration, or this end cannot do that. It is wrapped with what is wrong.
+	ErrMisuse = errors.New("netcode: wrong call")
 	// ErrLeftOut says that the other end is of an older build (Protocol.Support) that does not have the question.
 	ErrLeftOut = errors.New("netcode: the build of the other end does not have this question")
-	// ErrQuestion says that the type was registered with Answer, so that only Call and its answer send it; or that a Call asks what is no
-	// question, or names another answer than Answer did. Send and Call wrap it with what is the matter.
-	ErrQuestion = errors.New("netcode: questions and answers are sent by Call")
 	// ErrNotVisible says that there is no such entity, or that the recipient may not see it. An entity that is new has its id from ID of
 	// the server's systems at once.
 	ErrNotVisible = errors.New("netcode: no such entity, or not to be seen by the recipient")
-	// ErrNeedsEntity says that a client sends a message that is OwnerOnly without About.
-	ErrNeedsEntity = errors.New("netcode: the message is for owners only: say About which entity it is")
-	// ErrStage says that InStage names no stage.
-	ErrStage = errors.New("netcode: no such stage")
-	// ErrDelivery says that Via or Channel names no mode of delivery or no channel.
-	ErrDelivery = errors.New("netcode: no such mode of delivery or channel")
-	// ErrTooFar says that NotBefore names a tick that is more than 16384 ticks ahead.
-	ErrTooFar = errors.New("netcode: the tick is too far ahead")
 	// ErrQueueFull says that Config.OutboxBytes of unreliable messages wait for that peer already; the message is dropped.
 	ErrQueueFull = errors.New("netcode: too many messages wait to be sent")
 	// ErrBackPressure says that Config.ReliableBytes of reliable messages wait for that peer or are not acknowledged yet;
@@ -52,8 +33,6 @@ var (
 	ErrMessagesWait = errors.New("netcode: messages wait or are not acknowledged: set the packet size in OnConnect")
 	// ErrTooManyCalls says that Config.Calls questions wait for their answers already.
 	ErrTooManyCalls = errors.New("netcode: too many calls are open")
-	// ErrNoContext says that Call was given a context that is nil, or no function to tell.
-	ErrNoContext = errors.New("netcode: Call needs a context and a function, and one is nil")
 	// ErrDeadline is given to the function of a Call whose answer did not come in time.
 	ErrDeadline = errors.New("netcode: no answer in time")
 
@@ -61,17 +40,27 @@ var (
 	ErrNotSpawned = errors.New("netcode: not an entity of Server.Spawn")
 	// ErrNoComponent says that the component type was not given to Replicate before the protocol was frozen.
 	ErrNoComponent = errors.New("netcode: component type not registered")
-	// ErrNoValue says that Put was given no component: nil.
-	ErrNoValue = errors.New("netcode: no component: Put of nil")
-	// ErrHoldsHandles says that the component is a relation or has fields that are handles of a world; outside of one, an
-	// entity is named by a NetworkID.
-	ErrHoldsHandles = errors.New("netcode: the component holds handles of a world")
 
 	// ErrHost says that a client cannot play at a server in its process. Host and systems.NewHost wrap it with the cause: the client is connected
 	// or connecting, the two were not made with the same *Protocol, or the server is full or closing.
 	ErrHost = errors.New("netcode: the client cannot play at this server")
 	// ErrPosted says that Server.Post was given no message of the game that the server may send: another type, a question, or a body that is not legal.
 	ErrPosted = errors.New("netcode: no message that the server can send: give Server.Post one that ServerHooks.Posted was given, of the same protocol")
+)
+
+// Cases of ErrMisuse.
+var (
+	errNoMessage    = fmt.Errorf("%w: the message is nil", ErrMisuse)
+	errWithin       = fmt.Errorf("%w: Within is for Call: a message has no deadline", ErrMisuse)
+	errNoEnd        = fmt.Errorf("%w: neither a server nor a client", ErrMisuse)
+	errRecipient    = fmt.Errorf("%w: a client sends to the server or to itself", ErrMisuse)
+	errNeedsEntity  = fmt.Errorf("%w: the message is for owners only: say About which entity it is", ErrMisuse)
+	errStage        = fmt.Errorf("%w: no such stage", ErrMisuse)
+	errDelivery     = fmt.Errorf("%w: no such mode of delivery or channel", ErrMisuse)
+	errTooFar       = fmt.Errorf("%w: the tick is too far ahead", ErrMisuse)
+	errNoContext    = fmt.Errorf("%w: Call needs a context and a function, and one is nil", ErrMisuse)
+	errNoValue      = fmt.Errorf("%w: no component: Put of nil", ErrMisuse)
+	errHoldsHandles = fmt.Errorf("%w: the component holds handles of a world", ErrMisuse)
 )
 
 // Refusals of a question whose function does not run.

@@ -1,23 +1,16 @@
 package netcode_test
 
 import (
-	"bytes"
 	"context"
 	"fmt"
-	"io"
 	"time"
 
 	"github.com/mlange-42/arche/ecs"
 	"github.com/mlange-42/arche/generic"
 
 	"github.com/arche-netcode/netcode"
-	"github.com/arche-netcode/netcode/authority"
-	"github.com/arche-netcode/netcode/collections"
 	"github.com/arche-netcode/netcode/components"
-	"github.com/arche-netcode/netcode/input"
 	"github.com/arche-netcode/netcode/interest"
-	"github.com/arche-netcode/netcode/interpolate"
-	"github.com/arche-netcode/netcode/record"
 	"github.com/arche-netcode/netcode/systems"
 	"github.com/arche-netcode/netcode/transport"
 	"github.com/arche-netcode/netcode/transport/memory"
@@ -149,96 +142,6 @@ func ExampleServer_SetInterest() {
 	// [240 180]
 }
 
-// The owner of an entity writes a component with plain assignments, in its own world.
-func ExampleWrittenBy() {
-	type Steering struct{ X int8 }
-	protocol := netcode.NewProtocol()
-	netcode.Replicate[Steering](protocol, authority.WrittenBy(authority.OwnerWrites))
-	g := newExampleGame(protocol)
-
-	var ship ecs.Entity
-	build := generic.NewMap3[components.Replicated, components.Owner, Steering](&g.serverWorld)
-	g.server.Server.OnConnect(func(client netcode.ClientID) {
-		ship = build.NewWith(&components.Replicated{}, &components.Owner{Client: client}, &Steering{})
-	})
-	g.run(1)
-
-	for query := generic.NewFilter1[Steering]().Query(&g.clientWorld); query.Next(); {
-		id, _ := g.client.ID(query.Entity())
-		fmt.Println("may write:", authority.MayWrite[Steering](g.client.Client, id))
-		query.Get().X = 7
-	}
-	g.run(1)
-	steering := generic.NewMap1[Steering](&g.serverWorld)
-	fmt.Println("at the server:", steering.Get(ship).X)
-	// Output:
-	// may write: true
-	// at the server: 7
-}
-
-// An inventory: the server writes it, and clients hear of each change.
-func Example_collections() {
-	protocol := netcode.NewProtocol()
-	netcode.Replicate[Place](protocol)
-	inventory := collections.NewList[uint16](protocol, "inventory", collections.MaxElements(64))
-	g := newExampleGame(protocol)
-
-	var player netcode.NetworkID
-	g.server.OnSpawn(func(_ ecs.Entity, id netcode.NetworkID) { player = id })
-	players := generic.NewMap2[components.Replicated, Place](&g.serverWorld)
-	players.New()
-	inventory.OnChange(g.client.Client, func(change collections.ListChange[uint16]) {
-		switch change.What {
-		case collections.ChangeWhole: // it has come into sight
-			fmt.Println("whole:", inventory.Of(g.client.Client, change.Entity).Len())
-		case collections.ChangeInserted:
-			fmt.Println("inserted:", change.Index, change.Value)
-		case collections.ChangeSet:
-			fmt.Println("set:", change.Index, change.Old, "to", change.Value)
-		}
-	})
-	g.run(1)
-	bag := inventory.Of(g.server.Server, player)
-	_ = bag.Append(12)
-	g.run(1)
-	_ = bag.Append(30)
-	_ = bag.Set(0, 13)
-	g.run(1)
-	fmt.Println(inventory.Of(g.client.Client, player).Append(5))
-	// Output:
-	// whole: 1
-	// inserted: 1 30
-	// set: 0 12 to 13
-	// netcode: only the server changes a collection
-}
-
-// A server's captured ticks go to a file, from which cmd/netcode trains tables.
-func Example_record() {
-	protocol := netcode.NewProtocol()
-	netcode.Replicate[Place](protocol)
-	g := newExampleGame(protocol)
-	var file bytes.Buffer // an *os.File in a game
-	stop, err := record.Start(g.server.Server, &file)
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	bodies := generic.NewMap2[components.Replicated, Place](&g.serverWorld)
-	bodies.New()
-	g.run(2)
-	if err := stop(); err != nil { // the file is yours to close
-		fmt.Println(err)
-		return
-	}
-	info, err := record.Inspect(io.Reader(&file))
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	fmt.Println("ticks:", info.Ticks)
-	// Output: ticks: 60
-}
-
 // A message from the client, and its answer.
 func ExampleHandle() {
 	type Hit struct{ Damage uint8 }
@@ -294,46 +197,4 @@ func ExampleCall() {
 	// Output:
 	// it costs 20
 	// netcode: the call was refused: item 4 is not for sale
-}
-
-// The value to draw lies between values that arrived, a little in the past.
-func Example_interpolate() {
-	protocol := netcode.NewProtocol()
-	netcode.Replicate[Place](protocol)
-	interpolate.Register[Place](protocol)
-	g := newExampleGame(protocol)
-	build, at := generic.NewMap2[components.Replicated, Place](&g.serverWorld), generic.NewMap1[Place](&g.serverWorld)
-	body := build.New()
-	g.server.Add(netcode.StageUpdate, systems.Func(func(*ecs.World) { at.Get(body).X++ }))
-	g.run(2)
-	for query := generic.NewFilter2[components.Smooth[Place], Place]().Query(&g.clientWorld); query.Next(); {
-		shown, newest := query.Get()
-		fmt.Println("shown behind the newest:", shown.Value.X < newest.X, newest.X-shown.Value.X < 5)
-	}
-	// Output: shown behind the newest: true true
-}
-
-// A client sets the input of its player, and the server reads it in each tick.
-func Example_input() {
-	type Control struct{ MoveX int8 }
-	protocol := netcode.NewProtocol()
-	input.Register[Control](protocol)
-	g := newExampleGame(protocol)
-	var x int
-	g.server.Add(netcode.StageUpdate, systems.Func(func(*ecs.World) {
-		server := g.server.Server
-		if !server.TickDue() {
-			return
-		}
-		for client := range server.Clients {
-			if control, ok := input.Of[Control](server, client); ok {
-				x += int(control.MoveX)
-			}
-		}
-	}))
-	g.run(1)
-	_ = input.Set(g.client.Client, &Control{MoveX: 1}) // holds until it is set again
-	g.run(2)
-	fmt.Println("it moves:", x > 50)
-	// Output: it moves: true
 }

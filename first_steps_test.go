@@ -11,6 +11,7 @@ import (
 	"github.com/arche-netcode/netcode"
 	"github.com/arche-netcode/netcode/authority"
 	"github.com/arche-netcode/netcode/input"
+	"github.com/arche-netcode/netcode/internal/rig"
 	"github.com/arche-netcode/netcode/peer"
 	"github.com/arche-netcode/netcode/tick"
 )
@@ -75,17 +76,17 @@ func TestCallsWithMissingArguments(t *testing.T) {
 	p := protocol()
 	netcode.Handle[chat](p, nil)
 	netcode.Answer[price, cost](p, nil)
-	r := newRig(t, p, netcode.Config{})
-	c := r.joined(p, netcode.Config{})
+	r := rig.New(t, p, netcode.Config{})
+	c := r.Joined(p, netcode.Config{})
 	var none *chat
 	for range 2 { // The second time the type and the way are known.
-		require.ErrorIs(t, netcode.Send(r.server.Server, netcode.To(1), none), netcode.ErrNoMessage)
-		require.ErrorIs(t, netcode.Send(r.server.Server, netcode.ToAll(), none), netcode.ErrNoMessage)
-		require.ErrorIs(t, netcode.Send(r.server.Server, netcode.ToSelf(), none), netcode.ErrNoMessage)
-		require.NoError(t, netcode.Send(r.server.Server, netcode.To(1), &chat{1}))
+		require.ErrorContains(t, netcode.Send(r.Server.Server, netcode.To(1), none), "the message is nil")
+		require.ErrorContains(t, netcode.Send(r.Server.Server, netcode.ToAll(), none), "the message is nil")
+		require.ErrorContains(t, netcode.Send(r.Server.Server, netcode.ToSelf(), none), "the message is nil")
+		require.NoError(t, netcode.Send(r.Server.Server, netcode.To(1), &chat{1}))
 	}
-	require.ErrorIs(t, netcode.Call(context.Background(), c.Client, 0, (*price)(nil), func(*cost, error) {}), netcode.ErrNoMessage)
-	require.ErrorIs(t, netcode.Send(c.Client, netcode.ToServer(), &chat{1}, netcode.Within(time.Second)), netcode.ErrWithin)
+	require.ErrorContains(t, netcode.Call(context.Background(), c.Client, 0, (*price)(nil), func(*cost, error) {}), "the message is nil")
+	require.ErrorContains(t, netcode.Send(c.Client, netcode.ToServer(), &chat{1}, netcode.Within(time.Second)), "Within is for Call: a message has no deadline")
 
 	err = netcode.Send(c.Client, netcode.ToServer(), &stroll{})
 	require.ErrorIs(t, err, netcode.ErrNotRegistered)
@@ -118,9 +119,9 @@ func TestWritersThatDifferAreTold(t *testing.T) {
 	server, client := netcode.NewProtocol(), netcode.NewProtocol()
 	netcode.Replicate[stroll](server)
 	netcode.Replicate[stroll](client, authority.WrittenBy(authority.OwnerWrites))
-	r := newRig(t, server, netcode.Config{})
-	c := r.join(client, netcode.Config{})
-	r.until(func() bool { return c.Err() != nil })
+	r := rig.New(t, server, netcode.Config{})
+	c := r.Join(client, netcode.Config{})
+	r.Until(func() bool { return c.Err() != nil })
 	require.ErrorContains(t, c.Err(), `component "stroll" differs: the server has it without WrittenBy, the client as [owner]`)
 }
 
@@ -138,8 +139,8 @@ func TestCase15FunctionOfACallPanics(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newShop(t, netcode.Config{})
-			c, other := s.clients[0], s.joined(s.server.Protocol(), netcode.Config{})
-			s.tamper = lossy(1, ask.lose)
+			c, other := s.Clients[0], s.Joined(s.Server.Protocol(), netcode.Config{})
+			s.Tamper = lossy(1, ask.lose)
 			var told error
 			for range 2 {
 				require.NoError(t, netcode.Call(ask.ctx, c.Client, 0, &price{ask.item}, func(_ *cost, err error) {
@@ -147,11 +148,11 @@ func TestCase15FunctionOfACallPanics(t *testing.T) {
 					panic("no answer")
 				}, netcode.Within(time.Second)))
 			}
-			s.until(func() bool { return told != nil })
-			s.tamper = nil
+			s.Until(func() bool { return told != nil })
+			s.Tamper = nil
 			require.ErrorIs(t, c.Err(), peer.ReasonHandlerPanic)
-			s.until(func() bool { return len(s.server.log) == 3 })
-			require.Contains(t, s.server.log[2], "disconnect 1: a handler panicked: the client's function of Call")
+			s.Until(func() bool { return len(s.Server.Log) == 3 })
+			require.Contains(t, s.Server.Log[2], "disconnect 1: a handler panicked: the client's function of Call")
 			require.Equal(t, netcode.Connected, other.State())
 			require.EqualValues(t, 2, c.Stats().HandlerPanics)
 		})
@@ -161,8 +162,8 @@ func TestCase15FunctionOfACallPanics(t *testing.T) {
 // At a disconnection there is no connection left to end: OnError is told. The same for a panic of OnDisconnect itself.
 func TestCase15PanicsAtDisconnect(t *testing.T) {
 	s := newShop(t, netcode.Config{})
-	c := s.clients[0]
-	s.joined(s.server.Protocol(), netcode.Config{})
+	c := s.Clients[0]
+	s.Joined(s.Server.Protocol(), netcode.Config{})
 	var errors []error
 	after := 0
 	c.OnError(func(err error) { errors = append(errors, err) })
@@ -171,10 +172,10 @@ func TestCase15PanicsAtDisconnect(t *testing.T) {
 	for range 2 {
 		require.NoError(t, netcode.Call(context.Background(), c.Client, 0, &price{1}, func(_ *cost, err error) { panic(err) }))
 	}
-	s.server.OnDisconnect(func(netcode.ClientID, *netcode.CloseError) { panic("gone there") })
-	require.NoError(t, netcode.Call(context.Background(), s.server.Server, 1, &ping{1}, func(_ *cost, err error) { panic(err) }))
-	require.True(t, s.server.Kick(1, "out"))
-	s.run(time.Second)
+	s.Server.OnDisconnect(func(netcode.ClientID, *netcode.CloseError) { panic("gone there") })
+	require.NoError(t, netcode.Call(context.Background(), s.Server.Server, 1, &ping{1}, func(_ *cost, err error) { panic(err) }))
+	require.True(t, s.Server.Kick(1, "out"))
+	s.Run(time.Second)
 	require.Equal(t, 1, after)
 	var failed *netcode.PanicError
 	require.Len(t, errors, 3)
@@ -184,32 +185,32 @@ func TestCase15PanicsAtDisconnect(t *testing.T) {
 	require.Equal(t, netcode.PanicError{Name: "OnDisconnect", Value: "gone"}, *failed)
 	require.ErrorAs(t, errors[2], &failed)
 	require.Equal(t, "function of Call", failed.Name)
-	require.Len(t, s.server.errors, 2)
-	require.Equal(t, netcode.Connected, s.clients[1].State())
-	s.clients[1].Close()
-	s.run(time.Second)
-	require.Len(t, s.server.errors, 3)
+	require.Len(t, s.Server.Errors, 2)
+	require.Equal(t, netcode.Connected, s.Clients[1].State())
+	s.Clients[1].Close()
+	s.Run(time.Second)
+	require.Len(t, s.Server.Errors, 3)
 }
 
 func TestCase15OnConnectPanics(t *testing.T) {
-	r := newRig(t, protocol(), netcode.Config{})
+	r := rig.New(t, protocol(), netcode.Config{})
 	after := 0
-	r.server.OnConnect(func(id netcode.ClientID) {
+	r.Server.OnConnect(func(id netcode.ClientID) {
 		if id == 2 {
 			panic("not him")
 		}
 	})
-	r.server.OnConnect(func(netcode.ClientID) { after++ })
-	good, bad := r.joined(r.server.Protocol(), netcode.Config{}), r.join(r.server.Protocol(), netcode.Config{})
-	r.until(func() bool { return bad.Err() != nil })
+	r.Server.OnConnect(func(netcode.ClientID) { after++ })
+	good, bad := r.Joined(r.Server.Protocol(), netcode.Config{}), r.Join(r.Server.Protocol(), netcode.Config{})
+	r.Until(func() bool { return bad.Err() != nil })
 	require.ErrorIs(t, bad.Err(), peer.ReasonHandlerPanic)
 	require.Equal(t, netcode.Connected, good.State())
 	require.Equal(t, 2, after, "the others are told all the same")
-	require.Equal(t, []string{"connect 1", "connect 2", "disconnect 2: a handler panicked: the server's OnConnect"}, r.server.log)
+	require.Equal(t, []string{"connect 1", "connect 2", "disconnect 2: a handler panicked: the server's OnConnect"}, r.Server.Log)
 
-	c := r.join(r.server.Protocol(), netcode.Config{})
+	c := r.Join(r.Server.Protocol(), netcode.Config{})
 	c.OnConnect(func(netcode.ClientID) { panic("not there") })
-	r.until(func() bool { return c.Err() != nil })
+	r.Until(func() bool { return c.Err() != nil })
 	require.ErrorIs(t, c.Err(), peer.ReasonHandlerPanic)
 	require.Equal(t, netcode.Connected, good.State())
 	require.EqualValues(t, 1, c.Stats().HandlerPanics)
@@ -218,15 +219,15 @@ func TestCase15OnConnectPanics(t *testing.T) {
 func TestCallNeedsAContextAndAFunction(t *testing.T) {
 	s := newShop(t, netcode.Config{Calls: 1})
 	var none context.Context
-	require.ErrorIs(t, netcode.Call(none, s.clients[0].Client, 0, &price{1}, func(*cost, error) {}), netcode.ErrNoContext)
-	require.ErrorIs(t, netcode.Call[price, cost](context.Background(), s.clients[0].Client, 0, &price{1}, nil), netcode.ErrNoContext)
+	require.ErrorContains(t, netcode.Call(none, s.Clients[0].Client, 0, &price{1}, func(*cost, error) {}), "Call needs a context and a function, and one is nil")
+	require.ErrorContains(t, netcode.Call[price, cost](context.Background(), s.Clients[0].Client, 0, &price{1}, nil), "Call needs a context and a function, and one is nil")
 	require.Equal(t, "2", (*s.answered(1))[0], "and no call is open")
 }
 
 // answered asks and waits for what comes of it.
 func (s *shop) answered(item uint32) *[]string {
 	got := s.call(context.Background(), item)
-	s.until(func() bool { return len(*got) == 1 })
+	s.Until(func() bool { return len(*got) == 1 })
 	return got
 }
 
@@ -234,18 +235,18 @@ func (s *shop) answered(item uint32) *[]string {
 // once, and in the order in which it was sent.
 // Server.Time is that of the frame, and while a datagram is read it is when that came.
 func TestServerTimeIsThatOfTheDatagram(t *testing.T) {
-	r := newRig(t, protocol(), netcode.Config{})
+	r := rig.New(t, protocol(), netcode.Config{})
 	var frame tick.Time
 	waited := tick.Span(0)
-	r.server.Extend(netcode.ServerHooks{
-		BeginFrame: func() { frame = r.server.Time() },
-		Opened:     func(*netcode.Session) any { waited = frame.Sub(r.server.Time()); return nil },
+	r.Server.Extend(netcode.ServerHooks{
+		BeginFrame: func() { frame = r.Server.Time() },
+		Opened:     func(*netcode.Session) any { waited = frame.Sub(r.Server.Time()); return nil },
 	})
-	r.waited = time.Second / 120
-	r.joined(protocol(), netcode.Config{})
+	r.Waited = time.Second / 120
+	r.Joined(protocol(), netcode.Config{})
 	require.InDelta(t, .25, waited.Float(), 1e-6, "of a tick of 30 a second")
-	require.Equal(t, frame, r.server.Time())
-	require.Equal(t, r.server.Tick(), frame.Add(tick.OneTick/1000).Tick)
+	require.Equal(t, frame, r.Server.Time())
+	require.Equal(t, r.Server.Tick(), frame.Add(tick.OneTick/1000).Tick)
 }
 
 func TestFixedStepsOfAFrame(t *testing.T) {
@@ -256,26 +257,26 @@ func TestFixedStepsOfAFrame(t *testing.T) {
 	netcode.Handle(p, func(_ *netcode.Context, m *chat) {
 		got = append(got, handled{frame, step, int(m.Number)})
 	}, netcode.AtStage(tick.FixedUpdate), netcode.Over(netcode.ReliableOrdered))
-	r := newRig(t, p, netcode.Config{})
-	c := r.joined(p, netcode.Config{})
+	r := rig.New(t, p, netcode.Config{})
+	c := r.Joined(p, netcode.Config{})
 	for f, steps := range []int{1, 0, 3, 0, 0, 2} {
 		frame = f
 		require.NoError(t, netcode.Send(c.Client, netcode.ToServer(), &chat{uint32(f)}))
-		r.clientFrame(c)
-		r.now += frameTime
-		r.server.BeginFrame(r.now)
-		r.receive(r.server.conn, r.server.ReceiveAfter)
+		r.ClientFrame(c)
+		r.Now += rig.FrameTime
+		r.Server.BeginFrame(r.Now)
+		r.Receive(r.Server.Conn, r.Server.ReceiveAfter)
 		for stage := range tick.Stage(tick.NumStages) {
 			n := 1
 			if stage == tick.FixedUpdate {
 				n = steps
 			}
 			for step = range n {
-				r.server.Dispatch(stage)
+				r.Server.Dispatch(stage)
 			}
 		}
-		r.server.Send()
-		r.server.Drain(r.server.send)
+		r.Server.Send()
+		r.Server.Drain(r.Server.Out)
 	}
 	require.Equal(t, []handled{{0, 0, 0}, {2, 0, 1}, {2, 0, 2}, {5, 0, 3}, {5, 0, 4}, {5, 0, 5}}, got)
 }

@@ -196,7 +196,7 @@ func (m *RawMessage) Send(to *Session, about NetworkID, body []byte) error {
 	if to.link.loopback != nil {
 		return to.link.deliverLocal(0, &p, body)
 	}
-	return to.server.push(&to.link, m.Name, &p, body)
+	return to.server.enqueue(&to.link, m.Name, &p, body)
 }
 
 // Recall takes back the messages that wait on the channel for a client about entities which it does not see any more. Of the
@@ -238,7 +238,7 @@ func (r *recaller) Amend(kind wire.MessageType, body []byte) int {
 	s := r.session.server
 	switch raw := s.protocol.rawOf[kind]; {
 	case raw == nil:
-		return copy(body, s.hideNames(r.session.id, kind, body))
+		return copy(body, s.hideNames(&r.session.link, kind, body))
 	case raw != r.raw:
 		return len(body)
 	}
@@ -252,11 +252,11 @@ func (p *Protocol) answers(q, r reflect.Type) error {
 		switch {
 		case of == nil || h.Type != of:
 		case h.Role == registry.Alone:
-			return fmt.Errorf("%w: %s is no question: it was registered with Handle", ErrQuestion, q)
+			return fmt.Errorf("%w: %s is no question: it was registered with Handle", ErrMisuse, q)
 		case h.Role == registry.Answer:
-			return fmt.Errorf("%w: %s is no question: it is the answer to one", ErrQuestion, q)
+			return fmt.Errorf("%w: %s is no question: it is the answer to one", ErrMisuse, q)
 		case h.Answer != r:
-			return fmt.Errorf("%w: %s is answered by %s, not by %s", ErrQuestion, q, h.Answer, r)
+			return fmt.Errorf("%w: %s is answered by %s, not by %s", ErrMisuse, q, h.Answer, r)
 		default:
 			return nil
 		}
@@ -383,8 +383,8 @@ func (c *endpointCore) postRefusal(l *connection, p peer.Post, reason error) {
 	p.Type, p.Flags = wire.MessageRefusal, wire.FlagCall
 	to := held.Envelope{Post: p}
 	body := peer.AppendRefusal(nil, reason.Error())
-	if c.holdsBack(l, &to) {
-		_ = l.delay(&to, "", body) // The refusal follows a message that is held.
+	if c.holdsBack(l, &to, body) {
+		_ = l.hold(&to, "", body) // The refusal follows a message that is held.
 	} else if err := l.Outgoing.Push(&to.Post, body); err != nil {
 		_ = l.failed(err, "", &to.Post, 0) // The error is counted; the caller's deadline ends the call.
 	}
@@ -404,14 +404,14 @@ func (c *endpointCore) refused(number uint16, from wire.ClientID, text string) {
 // none: a *CallError with the other end's reason, ErrDeadline (see Within), the error of ctx when that is done, or the
 // *CloseError with which the connection ended. r is nil with an error, and good until f returns. f is called in a frame of
 // this end, never within Call; if it panics, the connection to the end that was asked ends as for a handler. If Call itself
-// returns an error, one of those of Send, ErrTooManyCalls, or ErrNoContext for a ctx or an f that is nil, f is not called.
+// returns an error, one of those of Send, or ErrTooManyCalls, f is not called.
 func Call[Q, R any](ctx context.Context, end Endpoint, to ClientID, q *Q, f func(r *R, err error), how ...How) error {
 	c := coreOf(end)
 	if c == nil {
-		return ErrNoEnd
+		return errNoEnd
 	}
 	if ctx == nil || f == nil {
-		return ErrNoContext
+		return errNoContext
 	}
 	if err := c.protocol.answers(reflect.TypeFor[Q](), reflect.TypeFor[R]()); err != nil {
 		return err

@@ -14,6 +14,7 @@ import (
 
 	"github.com/arche-netcode/netcode"
 	"github.com/arche-netcode/netcode/internal/casebook"
+	"github.com/arche-netcode/netcode/internal/rig"
 	"github.com/arche-netcode/netcode/peer"
 	"github.com/arche-netcode/netcode/snapshot"
 	"github.com/arche-netcode/netcode/tick"
@@ -39,25 +40,25 @@ func TestCase14ReentrantHandler(t *testing.T) {
 			require.NoError(t, netcode.Send(ctx.End, netcode.ToSelf(), &chat{m.Number + 1}))
 		}
 	}, netcode.AtStage(netcode.StageUpdate))
-	r := newRig(t, p, netcode.Config{})
-	require.NoError(t, netcode.Send(r.server.Server, netcode.ToSelf(), &chat{1}))
+	r := rig.New(t, p, netcode.Config{})
+	require.NoError(t, netcode.Send(r.Server.Server, netcode.ToSelf(), &chat{1}))
 	frames := 0
 	for handled < length {
 		inFrame = 0
-		r.now += frameTime
-		r.serverFrame()
+		r.Now += rig.FrameTime
+		r.ServerFrame()
 		frames++
 		require.Less(t, frames, length)
 	}
 	require.Equal(t, length, handled)
 	require.LessOrEqual(t, most, 4096+16)
-	require.Empty(t, r.server.errors)
+	require.Empty(t, r.Server.Errors)
 }
 
 // Handlers close, kick, hide and connect anew from within; the frame goes on.
 func TestCase14HandlersEndConnections(t *testing.T) {
 	p := protocol()
-	var r *rig
+	var r *rig.Rig
 	var log []string
 	netcode.Handle(p, func(ctx *netcode.Context, m *chat) {
 		s, isServer := ctx.End.(*netcode.Server)
@@ -75,47 +76,47 @@ func TestCase14HandlersEndConnections(t *testing.T) {
 			log = append(log, "heard")
 		}
 	})
-	r = newRig(t, p, netcode.Config{})
-	one, two := r.joined(p, netcode.Config{}), r.joined(p, netcode.Config{})
-	three := r.joined(p, netcode.Config{})
+	r = rig.New(t, p, netcode.Config{})
+	one, two := r.Joined(p, netcode.Config{}), r.Joined(p, netcode.Config{})
+	three := r.Joined(p, netcode.Config{})
 	for range 5 {
 		require.NoError(t, netcode.Send(one.Client, netcode.ToServer(), &chat{1}))
 	}
 	require.NoError(t, netcode.Send(two.Client, netcode.ToServer(), &chat{9}))
-	r.run(time.Second)
+	r.Run(time.Second)
 	require.ElementsMatch(t, []string{"kicked", "heard"}, log, "nothing more of the one that was kicked")
-	require.EqualValues(t, 4, r.server.Stats().OfTheGone)
+	require.EqualValues(t, 4, r.Server.Stats().OfTheGone)
 	require.ErrorIs(t, one.Err(), peer.ReasonKicked)
 
 	log = nil
 	for range 5 {
-		require.NoError(t, netcode.Send(r.server.Server, netcode.To(two.ID()), &chat{2}))
+		require.NoError(t, netcode.Send(r.Server.Server, netcode.To(two.ID()), &chat{2}))
 	}
-	r.run(time.Second)
+	r.Run(time.Second)
 	require.Equal(t, []string{"closed"}, log)
 	require.EqualValues(t, 4, two.Stats().OfTheGone)
 
 	log = nil
 	require.NoError(t, netcode.Send(three.Client, netcode.ToServer(), &chat{3}))
 	require.NoError(t, netcode.Send(three.Client, netcode.ToServer(), &chat{4}))
-	r.until(r.server.Closed)
+	r.Until(r.Server.Closed)
 	require.Equal(t, []string{"shut down"}, log)
 }
 
 // An entity that is gone when the time of a message about it comes: that one is not handled, and nobody is closed for it.
 func TestCase14EntityIsGoneWhenItsMessageIsDue(t *testing.T) {
 	k := newTalk(t, netcode.Config{}, 1)
-	id := k.spawn(1)
-	k.sees(k.clients[0], id, 1)
-	require.True(t, k.server.SetOwner(id, 1))
-	require.NoError(t, netcode.Send(k.clients[0].Client, netcode.ToServer(), &order{1}, netcode.About(id), netcode.NotBefore(k.server.Tick()+15)))
-	k.run(100 * time.Millisecond)
-	require.Positive(t, k.server.Stats().Messages.Deferred)
-	k.change(func(store *snapshot.Store) { store.Despawn(id) })
-	k.run(time.Second)
+	id := k.Spawn(1)
+	k.Sees(k.Clients[0], id, 1)
+	require.True(t, k.Server.SetOwner(id, 1))
+	require.NoError(t, netcode.Send(k.Clients[0].Client, netcode.ToServer(), &order{1}, netcode.About(id), netcode.NotBefore(k.Server.Tick()+15)))
+	k.Run(100 * time.Millisecond)
+	require.Positive(t, k.Server.Stats().Messages.Deferred)
+	k.Change(func(store *snapshot.Store) { store.Despawn(id) })
+	k.Run(time.Second)
 	require.Empty(t, k.heard)
-	require.Len(t, k.server.log, 1)
-	require.EqualValues(t, 1, k.server.Stats().Messages.Undeliverable)
+	require.Len(t, k.Server.Log, 1)
+	require.EqualValues(t, 1, k.Server.Stats().Messages.Undeliverable)
 }
 
 // A handler that panics in the middle of a batch ends the connection of whoever sent the message, and nothing else.
@@ -129,9 +130,9 @@ func TestCase15HandlerPanics(t *testing.T) {
 		handled = append(handled, ctx.Sender)
 	})
 	var out bytes.Buffer
-	r := newRig(t, p, netcode.Config{Logger: slog.New(slog.NewTextHandler(&out, &slog.HandlerOptions{Level: slog.LevelError}))})
-	bad, good := r.joined(p, netcode.Config{}), r.joined(p, netcode.Config{})
-	for i, c := range []*clientEnd{bad, good} {
+	r := rig.New(t, p, netcode.Config{Logger: slog.New(slog.NewTextHandler(&out, &slog.HandlerOptions{Level: slog.LevelError}))})
+	bad, good := r.Joined(p, netcode.Config{}), r.Joined(p, netcode.Config{})
+	for i, c := range []*rig.ClientEnd{bad, good} {
 		for n := range uint32(6) {
 			number := uint32(1)
 			if i == 0 && n == 2 {
@@ -140,30 +141,30 @@ func TestCase15HandlerPanics(t *testing.T) {
 			require.NoError(t, netcode.Send(c.Client, netcode.ToServer(), &chat{number}))
 		}
 	}
-	r.run(time.Second)
+	r.Run(time.Second)
 	require.Equal(t, 2, count(handled, 1), "what came before it, and nothing after")
 	require.Equal(t, 6, count(handled, 2))
-	require.Contains(t, r.server.log, "disconnect 1: a handler panicked: the server's handler of chat")
+	require.Contains(t, r.Server.Log, "disconnect 1: a handler panicked: the server's handler of chat")
 	require.ErrorIs(t, bad.Err(), peer.ReasonHandlerPanic)
 	require.Equal(t, netcode.Connected, good.State())
-	require.EqualValues(t, 1, r.server.Stats().HandlerPanics)
-	casebook.Injected(t, r.server.Stats().HandlerPanics, "handlers that panic")
+	require.EqualValues(t, 1, r.Server.Stats().HandlerPanics)
+	casebook.Injected(t, r.Server.Stats().HandlerPanics, "handlers that panic")
 	require.Equal(t, 1, strings.Count(out.String(), "\n"), out.String())
 	require.Contains(t, out.String(), "thirteen")
 	require.Contains(t, out.String(), "TestCase15HandlerPanics", "the stack")
 	require.NotContains(t, bad.Err().Error(), "thirteen", "what it was is nobody else's business")
 
-	require.NoError(t, netcode.Send(r.server.Server, netcode.To(2), &chat{13}))
-	r.until(func() bool { return good.State() == netcode.Disconnected })
+	require.NoError(t, netcode.Send(r.Server.Server, netcode.To(2), &chat{13}))
+	r.Until(func() bool { return good.State() == netcode.Disconnected })
 	require.ErrorIs(t, good.Err(), peer.ReasonHandlerPanic)
-	require.Contains(t, r.server.log, "disconnect 2: a handler panicked: the client's handler of chat")
+	require.Contains(t, r.Server.Log, "disconnect 2: a handler panicked: the client's handler of chat")
 
-	require.Len(t, r.server.errors, 1, "of the first client's message; the other one was the client's own")
-	require.NoError(t, netcode.Send(r.server.Server, netcode.ToSelf(), &chat{13}), "at once or later, to oneself it ends no connection")
-	r.run(frameTime)
-	require.Len(t, r.server.errors, 2)
+	require.Len(t, r.Server.Errors, 1, "of the first client's message; the other one was the client's own")
+	require.NoError(t, netcode.Send(r.Server.Server, netcode.ToSelf(), &chat{13}), "at once or later, to oneself it ends no connection")
+	r.Run(rig.FrameTime)
+	require.Len(t, r.Server.Errors, 2)
 	var failed *netcode.PanicError
-	require.ErrorAs(t, r.server.errors[1], &failed)
+	require.ErrorAs(t, r.Server.Errors[1], &failed)
 	require.Equal(t, "chat", failed.Name)
 	require.Equal(t, "thirteen", failed.Value)
 }
@@ -174,33 +175,33 @@ var errBroken = errors.New("broken")
 func TestOnErrorGetsThePanicOfAHandler(t *testing.T) {
 	p := protocol()
 	netcode.Handle(p, func(*netcode.Context, *chat) { breakDown() })
-	r := newRig(t, p, netcode.Config{Logger: slog.New(slog.DiscardHandler)})
-	r.joined(p, netcode.Config{})
-	c := r.joined(p, netcode.Config{Logger: slog.New(slog.DiscardHandler)})
+	r := rig.New(t, p, netcode.Config{Logger: slog.New(slog.DiscardHandler)})
+	r.Joined(p, netcode.Config{})
+	c := r.Joined(p, netcode.Config{Logger: slog.New(slog.DiscardHandler)})
 	var told []error
 	c.OnError(func(err error) { told = append(told, err) })
 	require.NoError(t, netcode.Send(c.Client, netcode.ToServer(), &chat{1}))
-	r.until(func() bool { return c.State() == netcode.Disconnected })
-	require.Len(t, r.server.errors, 1)
+	r.Until(func() bool { return c.State() == netcode.Disconnected })
+	require.Len(t, r.Server.Errors, 1)
 	var failed *netcode.PanicError
-	require.ErrorAs(t, r.server.errors[0], &failed)
+	require.ErrorAs(t, r.Server.Errors[0], &failed)
 	require.Equal(t, "chat", failed.Name)
 	require.Equal(t, netcode.ClientID(2), failed.Sender)
 	require.Equal(t, errBroken, failed.Value)
 	require.Contains(t, string(failed.Stack), "breakDown")
-	require.ErrorIs(t, r.server.errors[0], errBroken)
+	require.ErrorIs(t, r.Server.Errors[0], errBroken)
 	require.EqualError(t, failed, "netcode: the handler of chat panicked at "+failed.At+" on a message from client 2: broken")
 
-	d := r.clients[0]
+	d := r.Clients[0]
 	d.OnError(func(err error) { told = append(told, err) })
-	require.NoError(t, netcode.Send(r.server.Server, netcode.To(1), &chat{2}))
-	r.until(func() bool { return d.State() == netcode.Disconnected })
+	require.NoError(t, netcode.Send(r.Server.Server, netcode.To(1), &chat{2}))
+	r.Until(func() bool { return d.State() == netcode.Disconnected })
 	require.Len(t, told, 1)
 	require.ErrorAs(t, told[0], &failed)
 	require.Zero(t, failed.Sender)
 	require.Contains(t, string(failed.Stack), "breakDown")
 	require.EqualError(t, failed, "netcode: the handler of chat panicked at "+failed.At+" on a message from the server: broken")
-	require.Len(t, r.server.errors, 1)
+	require.Len(t, r.Server.Errors, 1)
 }
 
 //go:noinline
@@ -209,11 +210,11 @@ func breakDown() { panic(errBroken) }
 func TestCase15AnswerPanics(t *testing.T) {
 	p := protocol()
 	netcode.Answer(p, func(*netcode.Context, *ping, *cost) error { panic("no") })
-	r := newRig(t, p, netcode.Config{})
-	c := r.joined(p, netcode.Config{})
+	r := rig.New(t, p, netcode.Config{})
+	c := r.Joined(p, netcode.Config{})
 	var got error
 	require.NoError(t, netcode.Call(t.Context(), c.Client, 0, &ping{}, func(_ *cost, err error) { got = err }))
-	r.until(func() bool { return got != nil })
+	r.Until(func() bool { return got != nil })
 	require.ErrorIs(t, got, peer.ReasonHandlerPanic)
 }
 
@@ -226,13 +227,13 @@ func TestLoopbackOrder(t *testing.T) {
 		require.True(t, ctx.Loopback())
 		order = append(order, m.Number)
 	})
-	r := newRig(t, p, netcode.Config{})
-	s := r.server.Server
+	r := rig.New(t, p, netcode.Config{})
+	s := r.Server.Server
 	self := func(n uint32, stage tick.Stage) {
 		require.NoError(t, netcode.Send(s, netcode.ToSelf(), &chat{n}, netcode.InStage(stage)))
 		order = append(order, 1000)
 	}
-	s.BeginFrame(r.now + frameTime)
+	s.BeginFrame(r.Now + rig.FrameTime)
 	s.Dispatch(tick.Initialization)
 	s.Dispatch(tick.PreUpdate)
 	self(1, tick.PreUpdate)
@@ -243,7 +244,7 @@ func TestLoopbackOrder(t *testing.T) {
 	order = nil
 	s.Dispatch(tick.PostLateUpdate)
 	require.Equal(t, []uint32{2}, order)
-	s.BeginFrame(r.now + 2*frameTime)
+	s.BeginFrame(r.Now + 2*rig.FrameTime)
 	s.Dispatch(tick.Initialization)
 	s.Dispatch(tick.EarlyUpdate)
 	require.Equal(t, []uint32{2, 3}, order)
@@ -255,8 +256,8 @@ func TestHandlersOfOneEnd(t *testing.T) {
 	var calls []string
 	netcode.Handle(p, func(*netcode.Context, *chat) { calls = append(calls, "all") })
 	netcode.Handle[wave](p, nil)
-	r := newRig(t, p, netcode.Config{})
-	one, two := r.joined(p, netcode.Config{}), r.joined(p, netcode.Config{})
+	r := rig.New(t, p, netcode.Config{})
+	one, two := r.Joined(p, netcode.Config{}), r.Joined(p, netcode.Config{})
 	netcode.On(one.Client, func(ctx *netcode.Context, m *chat) {
 		require.Equal(t, one.ID(), ctx.Local)
 		require.EqualValues(t, 7, m.Number)
@@ -264,30 +265,30 @@ func TestHandlersOfOneEnd(t *testing.T) {
 	})
 	netcode.On(one.Client, func(*netcode.Context, *chat) { calls = append(calls, "one again") })
 	netcode.On(two.Client, func(*netcode.Context, *wave) { calls = append(calls, "two waves") })
-	netcode.On(r.server.Server, func(*netcode.Context, *wave) { calls = append(calls, "the server waves") })
+	netcode.On(r.Server.Server, func(*netcode.Context, *wave) { calls = append(calls, "the server waves") })
 
-	require.NoError(t, netcode.Send(r.server.Server, netcode.To(one.ID()), &chat{7}))
-	r.run(time.Second)
+	require.NoError(t, netcode.Send(r.Server.Server, netcode.To(one.ID()), &chat{7}))
+	r.Run(time.Second)
 	require.Equal(t, []string{"all", "one", "one again"}, calls)
 
 	calls = nil
-	require.NoError(t, netcode.Send(r.server.Server, netcode.To(two.ID()), &chat{7}))
-	require.NoError(t, netcode.Send(r.server.Server, netcode.To(two.ID()), &wave{}))
-	r.run(time.Second)
+	require.NoError(t, netcode.Send(r.Server.Server, netcode.To(two.ID()), &chat{7}))
+	require.NoError(t, netcode.Send(r.Server.Server, netcode.To(two.ID()), &wave{}))
+	r.Run(time.Second)
 	require.Equal(t, []string{"all", "two waves"}, calls)
 
 	calls = nil
 	require.NoError(t, netcode.Send(one.Client, netcode.ToServer(), &wave{}))
-	require.NoError(t, netcode.Send(r.server.Server, netcode.ToSelf(), &wave{}))
-	r.run(time.Second)
+	require.NoError(t, netcode.Send(r.Server.Server, netcode.ToSelf(), &wave{}))
+	r.Run(time.Second)
 	require.Equal(t, []string{"the server waves", "the server waves"}, calls)
-	require.Zero(t, r.server.Stats().Messages.Unhandled+two.Stats().Messages.Unhandled)
+	require.Zero(t, r.Server.Stats().Messages.Unhandled+two.Stats().Messages.Unhandled)
 }
 
 func TestHandlersOfOneEndNeedARegisteredMessage(t *testing.T) {
 	p := protocol()
-	r := newRig(t, p, netcode.Config{})
-	end := r.server.Server
+	r := rig.New(t, p, netcode.Config{})
+	end := r.Server.Server
 	require.PanicsWithValue(t, "netcode: On[netcode_test.wave]: the message is not registered: call netcode.Handle[wave](protocol, nil) on both sides",
 		func() { netcode.On(end, func(*netcode.Context, *wave) {}) })
 	require.PanicsWithValue(t, "netcode: On[netcode_test.wave]: no end to handle messages: <nil>", func() { netcode.On(nil, func(*netcode.Context, *wave) {}) })
@@ -298,21 +299,20 @@ func TestHandlersOfOneEndNeedARegisteredMessage(t *testing.T) {
 func TestAHandlerOfOneEndIsForOwners(t *testing.T) {
 	p := protocol()
 	netcode.Handle[chat](p, nil, netcode.OwnerOnly(), netcode.AtStage(netcode.StageUpdate))
-	r := newRig(t, p, netcode.Config{})
-	r.joined(p, netcode.Config{})
+	r := rig.New(t, p, netcode.Config{})
+	r.Joined(p, netcode.Config{})
 	var numbers []uint32
-	netcode.On(r.server.Server, func(_ *netcode.Context, m *chat) { numbers = append(numbers, m.Number) })
-	th := newThief(t, r, p) // Client 2, which checks nothing itself.
-	theirs, own := r.spawn(1), r.spawn(1)
-	require.True(t, r.server.SetOwner(theirs, 1))
-	require.True(t, r.server.SetOwner(own, 2))
-	r.accepting()
+	netcode.On(r.Server.Server, func(_ *netcode.Context, m *chat) { numbers = append(numbers, m.Number) })
+	th := rig.NewThief(r, p) // Client 2, which checks nothing itself.
+	theirs, own := r.Spawn(1), r.Spawn(1)
+	require.True(t, r.Server.SetOwner(theirs, 1))
+	require.True(t, r.Server.SetOwner(own, 2))
 	for number, id := range []netcode.NetworkID{theirs, own} {
-		th.post(&peer.Post{Type: wire.FirstUserMessage, Stage: netcode.StageUpdate, Flags: wire.FlagEntity, Entity: id}, []byte{byte(number), 0, 0, 0})
-		r.step()
+		th.Post(&peer.Post{Type: wire.FirstUserMessage, Stage: netcode.StageUpdate, Flags: wire.FlagEntity, Entity: id}, []byte{byte(number), 0, 0, 0})
+		r.Step()
 	}
 	require.Equal(t, []uint32{1}, numbers)
-	require.EqualValues(t, 1, r.server.Stats().NotOwner)
+	require.EqualValues(t, 1, r.Server.Stats().NotOwner)
 }
 
 // A message whose handler is nil does not count as handled. It is counted apart, however it comes, and the game is told once for
@@ -322,31 +322,31 @@ func TestAMessageWithoutAHandlerIsToldOfOnce(t *testing.T) {
 	netcode.Handle[chat](p, nil, netcode.Over(netcode.ReliableOrdered))
 	netcode.Handle[wave](p, nil)
 	for _, history := range []int{0, 4} {
-		r := newRig(t, p, netcode.Config{History: history})
-		c := r.joined(p, netcode.Config{})
-		id := r.spawn(1)
-		r.sees(c, id, 1)
+		r := rig.New(t, p, netcode.Config{History: history})
+		c := r.Joined(p, netcode.Config{})
+		id := r.Spawn(1)
+		r.Sees(c, id, 1)
 		for range 3 {
 			require.NoError(t, netcode.Send(c.Client, netcode.ToServer(), &chat{1}))
 		}
 		require.NoError(t, netcode.Send(c.Client, netcode.ToServer(), &chat{2}, netcode.About(id)))
-		require.NoError(t, netcode.Send(c.Client, netcode.ToServer(), &chat{3}, netcode.NotBefore(r.server.Tick()+10)))
-		r.run(time.Second)
-		require.NoError(t, netcode.Send(r.server.Server, netcode.ToSelf(), &chat{4}))
-		r.run(time.Second)
-		stats := r.server.Stats()
+		require.NoError(t, netcode.Send(c.Client, netcode.ToServer(), &chat{3}, netcode.NotBefore(r.Server.Tick()+10)))
+		r.Run(time.Second)
+		require.NoError(t, netcode.Send(r.Server.Server, netcode.ToSelf(), &chat{4}))
+		r.Run(time.Second)
+		stats := r.Server.Stats()
 		require.EqualValues(t, 6, stats.Messages.Unhandled)
 		require.Zero(t, stats.Messages.Handled+stats.Messages.Immediate)
 		require.EqualValues(t, 1, stats.Errors)
-		require.Len(t, r.server.errors, 1)
+		require.Len(t, r.Server.Errors, 1)
 		var unhandled *netcode.UnhandledError
-		require.ErrorAs(t, r.server.errors[0], &unhandled)
+		require.ErrorAs(t, r.Server.Errors[0], &unhandled)
 		require.Equal(t, "chat", unhandled.Name)
 		require.Contains(t, unhandled.Error(), "nil as its handler")
 
 		require.NoError(t, netcode.Send(c.Client, netcode.ToServer(), &wave{}))
-		r.run(time.Second)
-		require.Len(t, r.server.errors, 2, "another type")
+		r.Run(time.Second)
+		require.Len(t, r.Server.Errors, 2, "another type")
 	}
 }
 
@@ -375,21 +375,21 @@ func TestUnknownMessageTypesAreIgnored(t *testing.T) {
 			var got []uint32
 			netcode.Handle(p, func(_ *netcode.Context, m *chat) { got = append(got, m.Number) })
 			var out bytes.Buffer
-			r := newRig(t, p, netcode.Config{Logger: slog.New(slog.NewTextHandler(&out, nil))})
-			th := newThief(t, r, p)
+			r := rig.New(t, p, netcode.Config{Logger: slog.New(slog.NewTextHandler(&out, nil))})
+			th := rig.NewThief(r, p)
 			for range 3 {
-				th.raw(c.batches...)
-				r.step()
+				th.Raw(c.batches...)
+				r.Step()
 			}
-			require.Len(t, r.server.log, 1, "it is still connected")
+			require.Len(t, r.Server.Log, 1, "it is still connected")
 			require.Equal(t, []uint32{1, 2, 1, 2, 1, 2}, got)
 			unknown := 3 * c.unknown
 			if strings.Contains(name, "reliable") && name != "unreliable" || strings.Contains(name, "ordered") || name == "in pieces" {
 				unknown = c.unknown // The repeats are duplicates.
 			}
-			require.Equal(t, unknown, r.server.Stats().UnknownTypes)
+			require.Equal(t, unknown, r.Server.Stats().UnknownTypes)
 			require.Equal(t, 1, strings.Count(out.String(), "unknown type"), "one line for a type")
-			require.Zero(t, r.server.Stats().Malformed)
+			require.Zero(t, r.Server.Stats().Malformed)
 		})
 	}
 }
@@ -400,37 +400,37 @@ func TestUnknownMessagesGiveTheirCreditBack(t *testing.T) {
 	p := protocol()
 	var got []uint32
 	netcode.Handle(p, func(_ *netcode.Context, m *chat) { got = append(got, m.Number) })
-	r := newRig(t, p, netcode.Config{})
-	th := newThief(t, r, p)
+	r := rig.New(t, p, netcode.Config{})
+	th := rig.NewThief(r, p)
 	for n := range uint16(300) {
 		batch := binary.LittleEndian.AppendUint16([]byte{2, 0, 0xF1, 0x03, 0xC0, 99, 4, 0xEA, 0x03}, n) // 1000 bytes and the number
-		th.raw(append(batch, make([]byte, 1000)...)...)
+		th.Raw(append(batch, make([]byte, 1000)...)...)
 		if n%20 == 19 {
-			r.step()
+			r.Step()
 		}
 	}
-	require.EqualValues(t, 300, r.server.Stats().UnknownTypes)
-	th.raw(append(binary.LittleEndian.AppendUint16([]byte{2, 0, 13, 0, 0xC0, 16, 4, 6, 0}, 300), 5, 0, 0, 0)...)
-	r.step()
+	require.EqualValues(t, 300, r.Server.Stats().UnknownTypes)
+	th.Raw(append(binary.LittleEndian.AppendUint16([]byte{2, 0, 13, 0, 0xC0, 16, 4, 6, 0}, 300), 5, 0, 0, 0)...)
+	r.Step()
 	require.Equal(t, []uint32{5}, got)
-	require.Len(t, r.server.log, 1)
+	require.Len(t, r.Server.Log, 1)
 }
 
 // A question of an unknown type is refused, so that the asker does not wait for its deadline.
 func TestUnknownQuestionsAreRefused(t *testing.T) {
 	p := protocol()
-	r := newRig(t, p, netcode.Config{})
-	th := newThief(t, r, p)
-	th.raw(2, 0, 11, 0, 0x80, 99, 0x24, 4, 0, 0, 0, 9, 0)
+	r := rig.New(t, p, netcode.Config{})
+	th := rig.NewThief(r, p)
+	th.Raw(2, 0, 11, 0, 0x80, 99, 0x24, 4, 0, 0, 0, 9, 0)
 	refused := false
 	for range 4 {
-		r.step()
-		for n, _, _ := th.socket.Receive(r.buf[:]); n > 0; n, _, _ = th.socket.Receive(r.buf[:]) {
-			refused = refused || bytes.Contains(r.buf[:n], []byte("nobody answers that here"))
+		r.Step()
+		for n, _, _ := th.Socket.Receive(r.Buf[:]); n > 0; n, _, _ = th.Socket.Receive(r.Buf[:]) {
+			refused = refused || bytes.Contains(r.Buf[:n], []byte("nobody answers that here"))
 		}
 	}
 	require.True(t, refused)
-	require.Len(t, r.server.log, 1)
+	require.Len(t, r.Server.Log, 1)
 }
 
 // The same at a client: a server of a later build has a message more.
@@ -438,11 +438,11 @@ func TestUnknownMessageTypesAreIgnoredByClients(t *testing.T) {
 	p := protocol()
 	var got []uint32
 	netcode.Handle(p, func(_ *netcode.Context, m *chat) { got = append(got, m.Number) })
-	r := newRig(t, p, netcode.Config{})
+	r := rig.New(t, p, netcode.Config{})
 	var check wire.Checksum
 	changed := 0
-	r.tamper = func(from, _ transport.Addr, packet []byte) []byte {
-		if from != r.server.conn.LocalAddr() {
+	r.Tamper = func(from, _ transport.Addr, packet []byte) []byte {
+		if from != r.Server.Conn.LocalAddr() {
 			return packet
 		}
 		if accept, err := peer.ParseAccept(packet); err == nil {
@@ -459,11 +459,11 @@ func TestUnknownMessageTypesAreIgnoredByClients(t *testing.T) {
 		end := len(packet) - wire.ChecksumSize
 		return binary.LittleEndian.AppendUint32(packet[:end], check.Sum(packet[:end]))
 	}
-	c := r.joined(p, netcode.Config{})
+	c := r.Joined(p, netcode.Config{})
 	for _, number := range []uint32{1, 77, 2} {
-		require.NoError(t, netcode.Send(r.server.Server, netcode.To(1), &chat{number}))
+		require.NoError(t, netcode.Send(r.Server.Server, netcode.To(1), &chat{number}))
 	}
-	r.run(time.Second)
+	r.Run(time.Second)
 	require.Equal(t, 1, changed)
 	require.Equal(t, []uint32{1, 2}, got)
 	require.EqualValues(t, 1, c.Stats().UnknownTypes)

@@ -2,7 +2,6 @@ package netcode_test
 
 import (
 	"encoding/binary"
-	"fmt"
 	"hash/crc32"
 	"math"
 	"net/netip"
@@ -14,6 +13,7 @@ import (
 
 	"github.com/arche-netcode/netcode"
 	"github.com/arche-netcode/netcode/internal/alloctest"
+	"github.com/arche-netcode/netcode/internal/rig"
 	"github.com/arche-netcode/netcode/peer"
 	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/transport"
@@ -70,7 +70,7 @@ func publicAddress(i int) transport.Addr {
 
 // proved is a server, and as many applicants with a valid cookie.
 func proved(t testing.TB, p *netcode.Protocol, config netcode.Config, count int) (*netcode.Server, []*applicant) {
-	config.Random = random(1)
+	config.Random = rig.Random(1)
 	s, err := netcode.NewServer(p, config)
 	require.NoError(t, err)
 	s.BeginFrame(5 * time.Second)
@@ -94,7 +94,7 @@ func TestValidHellosCostNextToNothing(t *testing.T) {
 	p := protocol()
 	cost := func(count, sent int) (bytes, allocations float64) {
 		s, list := proved(t, p, netcode.Config{SentPackets: sent, Clients: netcode.MaxClients}, count)
-		fresh, err := netcode.NewServer(p, netcode.Config{Random: random(1), SentPackets: sent, Clients: netcode.MaxClients})
+		fresh, err := netcode.NewServer(p, netcode.Config{Random: rig.Random(1), SentPackets: sent, Clients: netcode.MaxClients})
 		require.NoError(t, err)
 		fresh.BeginFrame(5 * time.Second) // With the same secret, and no buffer that has grown.
 		var packets [][]byte
@@ -239,129 +239,65 @@ func TestAJoinOfAnEarlierAttemptReplacesNothing(t *testing.T) {
 // A client is connected, to its game, with the server's first datagram of the session and not before.
 func TestOnConnectComesWithTheFirstDatagramOfTheSession(t *testing.T) {
 	p := protocol()
-	r := newRig(t, p, netcode.Config{})
+	r := rig.New(t, p, netcode.Config{})
 	deaf := true
-	r.tamper = func(_, to transport.Addr, packet []byte) []byte {
+	r.Tamper = func(_, to transport.Addr, packet []byte) []byte {
 		kind := peer.KindOf(packet)
-		if deaf && to != r.server.conn.LocalAddr() && (kind == peer.KindWelcome || kind == peer.KindPacket) {
+		if deaf && to != r.Server.Conn.LocalAddr() && (kind == peer.KindWelcome || kind == peer.KindPacket) {
 			return nil
 		}
 		return packet
 	}
-	c := r.join(p, netcode.Config{})
-	r.run(time.Second)
+	c := r.Join(p, netcode.Config{})
+	r.Run(time.Second)
 	require.Equal(t, netcode.Connecting, c.State())
-	require.Empty(t, c.log)
-	require.Equal(t, []string{"connect 1"}, r.server.log)
+	require.Empty(t, c.Log)
+	require.Equal(t, []string{"connect 1"}, r.Server.Log)
 	deaf = false
-	r.until(func() bool { return len(c.log) == 1 })
+	r.Until(func() bool { return len(c.Log) == 1 })
 	require.Equal(t, netcode.Connected, c.State())
-	require.EqualValues(t, 1, r.server.Stats().Connected, "its joins made one session")
-	id := r.spawn(3)
-	r.sees(c, id, 3)
+	require.EqualValues(t, 1, r.Server.Stats().Connected, "its joins made one session")
+	id := r.Spawn(3)
+	r.Sees(c, id, 3)
 }
 
 // A client that is kicked before it was welcome learns why.
 func TestKickedBeforeWelcome(t *testing.T) {
 	p := protocol()
-	r := newRig(t, p, netcode.Config{})
-	r.server.OnConnect(func(id wire.ClientID) { r.server.Kick(id, "closed today") })
-	r.tamper = func(_, to transport.Addr, packet []byte) []byte {
+	r := rig.New(t, p, netcode.Config{})
+	r.Server.OnConnect(func(id wire.ClientID) { r.Server.Kick(id, "closed today") })
+	r.Tamper = func(_, to transport.Addr, packet []byte) []byte {
 		if peer.KindOf(packet) == peer.KindWelcome {
 			return nil
 		}
 		return packet
 	}
-	c := r.join(p, netcode.Config{})
-	r.until(func() bool { return c.State() == netcode.Disconnected })
+	c := r.Join(p, netcode.Config{})
+	r.Until(func() bool { return c.State() == netcode.Disconnected })
 	require.ErrorIs(t, c.Err(), peer.ReasonKicked)
-	require.Equal(t, []string{"disconnect 0: kicked: closed today"}, c.log)
-}
-
-// A cookie that is not good any more while a client joins is followed by another.
-func TestACookieThatExpiresWhileJoining(t *testing.T) {
-	p := protocol()
-	r := newRig(t, p, netcode.Config{})
-	stop := r.now + 12*time.Second
-	r.tamper = func(_, to transport.Addr, packet []byte) []byte {
-		if peer.KindOf(packet) == peer.KindJoin && r.now < stop {
-			return nil
-		}
-		return packet
-	}
-	c := r.join(p, netcode.Config{HandshakeTimeout: 30 * time.Second})
-	r.run(11 * time.Second)
-	require.Equal(t, netcode.Connecting, c.State())
-	r.run(2 * time.Second)
-	require.Equal(t, netcode.Connected, c.State())
-	require.EqualValues(t, 1, r.server.Stats().Connected)
-	require.EqualValues(t, 2, c.Stats().Challenges)
-}
-
-// An attempt to which the server never answers Welcome ends in time.
-func TestJoiningTakesTheHandshakesTime(t *testing.T) {
-	p := protocol()
-	r := newRig(t, p, netcode.Config{})
-	r.tamper = func(_, _ transport.Addr, packet []byte) []byte {
-		if peer.KindOf(packet) == peer.KindWelcome {
-			return nil
-		}
-		return packet
-	}
-	c := r.join(p, netcode.Config{})
-	r.run(6 * time.Second)
-	require.ErrorIs(t, c.Err(), peer.ReasonHandshakeTimeout)
-	require.Contains(t, c.Err().Detail, "made no session")
-	require.EqualValues(t, 1, c.Stats().HandshakeTimeouts)
-}
-
-// BenchmarkHello measures the cost of a valid Hello for a server, its answer included.
-func BenchmarkHello(b *testing.B) {
-	p := protocol()
-	const count = 8192
-	for _, valid := range []bool{true, false} {
-		b.Run(fmt.Sprintf("cookie=%t", valid), func(b *testing.B) {
-			s, list := proved(b, p, netcode.Config{HandshakesPerAddress: 1 << 20, HandshakesPerNetwork: 1 << 20}, count)
-			var packets [][]byte
-			for _, a := range list {
-				if !valid {
-					a.cookie = peer.Cookie{}
-				}
-				packets = append(packets, a.hello(p))
-			}
-			b.ReportAllocs()
-			i := 0
-			for b.Loop() {
-				s.Receive(list[i].at, packets[i])
-				if i++; i == count {
-					i = 0
-					s.Drain(nobody)
-				}
-			}
-		})
-	}
+	require.Equal(t, []string{"disconnect 0: kicked: closed today"}, c.Log)
 }
 
 // candidate is a client whose server is written by hand.
 type candidate struct {
-	*rig
+	*rig.Rig
 	p      *netcode.Protocol
-	client *clientEnd
+	client *rig.ClientEnd
 	socket *memory.Conn
 	hello  peer.Hello
 }
 
 func newCandidate(t *testing.T) *candidate {
-	ca := &candidate{rig: &rig{t: t, network: memory.NewNetwork(), now: 5 * time.Second}, p: protocol()}
+	ca := &candidate{Rig: &rig.Rig{T: t, Network: memory.NewNetwork(), Now: 5 * time.Second}, p: protocol()}
 	var err error
-	ca.socket, err = ca.network.Listen(transport.Addr{})
+	ca.socket, err = ca.Network.Listen(transport.Addr{})
 	require.NoError(t, err)
-	ca.server = &serverEnd{conn: ca.socket}
-	ca.client = ca.join(ca.p, netcode.Config{})
+	ca.Server = &rig.ServerEnd{Conn: ca.socket}
+	ca.client = ca.Join(ca.p, netcode.Config{})
 	ca.frames(1)
-	n, _, err := ca.socket.Receive(ca.buf[:])
+	n, _, err := ca.socket.Receive(ca.Buf[:])
 	require.NoError(t, err)
-	ca.hello, err = peer.ParseHello(ca.buf[:n])
+	ca.hello, err = peer.ParseHello(ca.Buf[:n])
 	require.NoError(t, err)
 	return ca
 }
@@ -369,8 +305,8 @@ func newCandidate(t *testing.T) *candidate {
 // frames runs frames of the client.
 func (ca *candidate) frames(n int) {
 	for range n {
-		ca.now += frameTime
-		ca.clientFrame(ca.client)
+		ca.Now += rig.FrameTime
+		ca.ClientFrame(ca.client)
 		_, _, _ = ca.client.Time(), ca.client.ServerTime(), ca.client.Present()
 	}
 }
@@ -549,11 +485,11 @@ func TestClientsTakeAllValuesThatAServerMayDecide(t *testing.T) {
 	for name, config := range legal {
 		t.Run(name, func(t *testing.T) {
 			p := protocol()
-			r := newRig(t, p, config)
-			c := r.joined(p, netcode.Config{})
-			r.run(2 * time.Second)
+			r := rig.New(t, p, config)
+			c := r.Joined(p, netcode.Config{})
+			r.Run(2 * time.Second)
 			require.Equal(t, netcode.Connected, c.State())
-			require.InDelta(t, float64(r.server.Tick()-config.FirstTick), float64(c.Tick()-config.FirstTick), 40)
+			require.InDelta(t, float64(r.Server.Tick()-config.FirstTick), float64(c.Tick()-config.FirstTick), 40)
 		})
 	}
 	for name, config := range map[string]netcode.Config{
@@ -663,4 +599,21 @@ func TestServerTakesOnlyMessagesThatAClientMaySend(t *testing.T) {
 			require.Equal(t, c.comes == peer.KindWelcome, s.Stats().Connected == 1)
 		})
 	}
+}
+
+// An attempt to which the server never answers Welcome ends in time.
+func TestJoiningTakesTheHandshakesTime(t *testing.T) {
+	p := protocol()
+	r := rig.New(t, p, netcode.Config{})
+	r.Tamper = func(_, _ transport.Addr, packet []byte) []byte {
+		if peer.KindOf(packet) == peer.KindWelcome {
+			return nil
+		}
+		return packet
+	}
+	c := r.Join(p, netcode.Config{})
+	r.Run(6 * time.Second)
+	require.ErrorIs(t, c.Err(), peer.ReasonHandshakeTimeout)
+	require.Contains(t, c.Err().Detail, "made no session")
+	require.EqualValues(t, 1, c.Stats().HandshakeTimeouts)
 }

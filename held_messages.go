@@ -13,8 +13,8 @@ import (
 // byte of the message is sent. A message that follows state waits for the next capture. Package internal/held stores the
 // messages.
 
-// delay holds a message back. It returns an error without room for the message.
-func (l *connection) delay(p *held.Envelope, name string, body []byte) error {
+// hold holds a message back. It returns an error without room for the message.
+func (l *connection) hold(p *held.Envelope, name string, body []byte) error {
 	longest := p.Post
 	if p.AsOf != tick.None && p.Flags&wire.FlagEntity != 0 {
 		longest.Flags |= wire.FlagState
@@ -50,17 +50,21 @@ func (c *endpointCore) nextCapture(captured tick.Tick) tick.Tick {
 	return c.frame.Clock.Tick() + 1
 }
 
-// holdsBack reports whether a message cannot be sent yet, and sets the state that it waits for.
-func (c *endpointCore) holdsBack(l *connection, p *held.Envelope) bool {
+// holdsBack reports whether a message cannot be sent yet, and sets the state and the tick that it waits for.
+func (c *endpointCore) holdsBack(l *connection, p *held.Envelope, body []byte) bool {
+	if c.client != nil {
+		c.client.awaitAction(p)
+	}
 	e := l.held
 	p.Missing, p.AsOf = false, tick.None
-	if e == nil || !p.AboutEntity() && p.After != held.AfterAll && e.Count == 0 && p.Seers.IsZero() {
+	early := c.server != nil && c.server.namesEarly(p.Type, body)
+	if e == nil || !early && !p.AboutEntity() && p.After != held.AfterAll && e.Count == 0 && p.Seers.IsZero() {
 		return false
 	}
 	follows := p.After == held.AfterAll || p.After == held.AfterEntity && p.AboutEntity()
 	if c.server != nil {
-		p.Missing = p.AboutEntity() && !ready(c.server.client(l.Remote).view, &p.Post)
-		if follows || !p.Seers.IsZero() {
+		p.Missing = p.AboutEntity() && !ready(l.session.view, &p.Post)
+		if follows || early || !p.Seers.IsZero() {
 			p.AsOf = c.nextCapture(c.server.store.Tick())
 		}
 	} else if follows && c.client.up.store != nil && (p.After == held.AfterAll || c.client.owns(p.Entity)) {
@@ -98,8 +102,8 @@ func (c *Client) awaitAction(p *held.Envelope) {
 }
 
 // release sends the held messages that may be sent now, in the order of the calls, and drops those that must not be sent
-// any more. The state of this tick must be captured, and observed by the session's view. s is nil on a client.
-func (c *endpointCore) release(l *connection, s *Session) {
+// any more. The state of this tick must be captured, and observed by the session's view.
+func (c *endpointCore) release(l *connection) {
 	e := l.held
 	var behind [2]uint64 // Channels with a message that stays held: sequenced ones that wait for a capture, ordered ones.
 	full := false        // There is no room for more reliable messages.
@@ -107,7 +111,7 @@ func (c *endpointCore) release(l *connection, s *Session) {
 	for i := range list {
 		m := &list[i]
 		mode, number := m.Channel.Delivery(), uint64(1)<<m.Channel.Number()
-		switch c.verdict(l, s, m) {
+		switch c.verdict(l, m) {
 		case heldGone:
 			l.stats.DelayedDropped++
 			e.Drop(m)
@@ -115,7 +119,7 @@ func (c *endpointCore) release(l *connection, s *Session) {
 			if mode == wire.ReliableOrdered && behind[1]&number != 0 || mode == wire.UnreliableSequenced && behind[0]&number != 0 {
 				continue
 			}
-			if full = c.letGo(l, s, m, full); mode == wire.ReliableOrdered && !m.Gone() {
+			if full = c.letGo(l, m, full); mode == wire.ReliableOrdered && !m.Gone() {
 				behind[1] |= number
 			}
 		case heldStays:
@@ -125,8 +129,8 @@ func (c *endpointCore) release(l *connection, s *Session) {
 			case mode == wire.UnreliableSequenced && m.AsOf > c.frame.Clock.Tick():
 				behind[0] |= number
 			}
-			if m.Missing && s != nil && m.AboutEntity() {
-				s.view.Urge(m.Entity, s.view.Needs(m.Entity, c.server.store.Tick()))
+			if m.Missing && c.server != nil && m.AboutEntity() {
+				l.session.view.Urge(m.Entity, l.session.view.Needs(m.Entity, c.server.store.Tick()))
 			}
 		}
 	}
@@ -143,63 +147,60 @@ const (
 )
 
 // verdict decides about a held message.
-func (c *endpointCore) verdict(l *connection, s *Session, m *held.Message) heldVerdict {
+func (c *endpointCore) verdict(l *connection, m *held.Message) heldVerdict {
 	reliable := m.Channel.Delivery().Reliable()
 	late := c.frame.Now-m.Since > l.config.DeferredTime
 	switch {
-	case m.AboutEntity() && (s != nil && !c.server.maySee(s, m.Entity) || s == nil && !c.client.holds(m.Entity)):
+	case m.AboutEntity() && !c.maySee(l, m.Entity):
 		return heldGone
-	case !m.Seers.IsZero() && !c.server.maySee(s, m.Seers):
+	case !m.Seers.IsZero() && !c.maySee(l, m.Seers):
 		return heldGone
 	case l.held.Overtaken(m):
 		return heldGone
 	case m.AsOf > c.frame.Clock.Tick():
 		return heldStays
-	case m.After == held.AfterAll && m.AsOf > c.viewOf(s).Proved():
+	case m.After == held.AfterAll && m.AsOf > c.viewTo(l).Proved():
 		if late && !reliable {
 			return heldGone
 		}
 		return heldStays
-	case !m.AboutEntity() || s == nil || ready(s.view, &m.Post):
+	case !m.AboutEntity() || c.server == nil || ready(l.session.view, &m.Post):
 		return heldReady
-	case late && (!reliable || s.view.TooLarge(m.Entity)):
+	case late && (!reliable || l.session.view.TooLarge(m.Entity)):
 		return heldGone // The entity will not arrive, or the message will be too old.
 	}
 	return heldStays
 }
 
-// viewOf returns the view of this end's state for the other end.
-func (c *endpointCore) viewOf(s *Session) *snapshot.View {
-	if s != nil {
-		return s.view
+// viewTo returns the view of this end's state for the other end.
+func (c *endpointCore) viewTo(l *connection) *snapshot.View {
+	if l.session != nil {
+		return l.session.view
 	}
 	return c.client.up.view
 }
 
 // letGo queues a held message for sending. It adds the tick of the state that the message follows, unless the other end
 // has acknowledged that state. It reports whether the room for reliable messages is used up; then the message stays held.
-func (c *endpointCore) letGo(l *connection, s *Session, m *held.Message, full bool) bool {
+func (c *endpointCore) letGo(l *connection, m *held.Message, full bool) bool {
 	if full && m.Channel.Delivery().Reliable() {
 		return true
 	}
 	p, needs := m.Post, tick.None
 	if m.After == held.AfterEntity && m.AsOf != tick.None {
-		if needs = c.viewOf(s).Needs(m.Entity, m.AsOf); needs != tick.None {
+		if needs = c.viewTo(l).Needs(m.Entity, m.AsOf); needs != tick.None {
 			p.Flags |= wire.FlagState
 			p.State = needs
 		}
 	}
-	body := l.held.Body(m)
-	if s != nil {
-		body = c.server.hideNames(s.id, m.Type, body)
-	}
+	body := c.hideNames(l, m.Type, l.held.Body(m))
 	err := l.Outgoing.Push(&p, body)
 	switch {
 	case err == nil:
 		c.record(l.Remote, &p, body)
 		l.held.Leave(m)
 		if needs != tick.None {
-			c.viewOf(s).Urge(m.Entity, needs)
+			c.viewTo(l).Urge(m.Entity, needs)
 		}
 		return full
 	case m.Channel.Delivery().Reliable():
@@ -213,7 +214,7 @@ func (c *endpointCore) letGo(l *connection, s *Session, m *held.Message, full bo
 
 // releaseLast sends messages that wait only for state of this end. The connection is about to end: no more state is sent,
 // and its messages are delivered first.
-func (c *endpointCore) releaseLast(l *connection, s *Session) {
+func (c *endpointCore) releaseLast(l *connection) {
 	e := l.held
 	if e == nil || e.Count == 0 {
 		return
@@ -224,5 +225,5 @@ func (c *endpointCore) releaseLast(l *connection, s *Session) {
 			e.Free(m)
 		}
 	}
-	c.release(l, s)
+	c.release(l)
 }

@@ -19,6 +19,7 @@ import (
 	"github.com/arche-netcode/netcode/inspect"
 	"github.com/arche-netcode/netcode/interest"
 	"github.com/arche-netcode/netcode/internal/casebook"
+	"github.com/arche-netcode/netcode/internal/rig"
 	"github.com/arche-netcode/netcode/message"
 	"github.com/arche-netcode/netcode/peer"
 	"github.com/arche-netcode/netcode/rewind"
@@ -48,7 +49,7 @@ const (
 
 // hidden is a world of which client 1 sees some entities and never learns anything of the others.
 type hidden struct {
-	*rig
+	*rig.Rig
 	explicit *interest.Explicit
 	random   *rand.Rand
 	public   []wire.NetworkID // visible to client 1
@@ -71,11 +72,11 @@ func newHidden(t *testing.T, debug bool, leaving interest.Leaving, secrets int) 
 		p.Debug()
 	}
 	h := &hidden{
-		rig: newRig(t, p, netcode.Config{SendBudget: -1}), explicit: interest.NewExplicit(), random: rand.New(rand.NewPCG(46, 0)),
+		Rig: rig.New(t, p, netcode.Config{SendBudget: -1}), explicit: interest.NewExplicit(), random: rand.New(rand.NewPCG(46, 0)),
 		ever: map[wire.NetworkID]bool{}, indexes: map[uint32]bool{}, secrets: secrets,
 	}
-	h.server.SetInterest(interest.New(h.explicit, leaving))
-	h.server.game = func(store *snapshot.Store) {
+	h.Server.SetInterest(interest.New(h.explicit, leaving))
+	h.Server.Game = func(store *snapshot.Store) {
 		for range 30 {
 			id := store.Spawn()
 			h.public = append(h.public, id)
@@ -84,7 +85,7 @@ func newHidden(t *testing.T, debug bool, leaving interest.Leaving, secrets int) 
 			h.explicit.Show(1, id)
 			h.explicit.Show(2, id)
 		}
-		h.server.game = h.play
+		h.Server.Game = h.play
 	}
 	return h
 }
@@ -96,7 +97,7 @@ func (h *hidden) mark(store *snapshot.Store, id, of wire.NetworkID) {
 	}
 	store.Set(id, rowMarked, []uint32{uint32(marker), uint32(marker >> 32), of.Index, of.Generation})
 	store.Set(id, rowTagged, []uint32{uint32(marker), uint32(marker >> 32)})
-	h.set(store, id, h.random.Float32())
+	h.Set(store, id, h.random.Float32())
 }
 
 // play lets the visible world move a little, and the hidden one do all there is to do. What the visible one does is the
@@ -105,7 +106,7 @@ func (h *hidden) play(store *snapshot.Store) {
 	t := int(store.Tick())
 	for i, id := range h.public {
 		if (t+i)%3 == 0 {
-			h.set(store, id, float32(t+i))
+			h.Set(store, id, float32(t+i))
 		}
 	}
 	if t%20 == 0 && len(h.public) > 10 {
@@ -174,7 +175,7 @@ var (
 )
 
 // leak says what of the hidden world a packet to client 1 tells; empty: nothing.
-func (h *hidden) leak(c *clientEnd, packet []byte) string {
+func (h *hidden) leak(c *rig.ClientEnd, packet []byte) string {
 	if holdsMarker(packet) {
 		return "a marker"
 	}
@@ -206,26 +207,26 @@ func TestCase46HiddenWorld(t *testing.T) {
 				t.Parallel()
 				h := newHidden(t, debug, leaving, 1000)
 				h.names = true
-				blind, seeing := h.join(h.server.Protocol(), netcode.Config{}), h.join(h.server.Protocol(), netcode.Config{})
+				blind, seeing := h.Join(h.Server.Protocol(), netcode.Config{}), h.Join(h.Server.Protocol(), netcode.Config{})
 				drops := rand.New(rand.NewPCG(1, 1))
 				packets, leaks := 0, 0
-				h.tamper = func(_, to transport.Addr, packet []byte) []byte {
+				h.Tamper = func(_, to transport.Addr, packet []byte) []byte {
 					switch to {
-					case blind.conn.LocalAddr():
+					case blind.Conn.LocalAddr():
 						packets++
 						require.Empty(t, h.leak(blind, packet))
-					case seeing.conn.LocalAddr():
+					case seeing.Conn.LocalAddr():
 						if h.leak(seeing, packet) != "" {
 							leaks++
 						}
 					}
-					if drops.IntN(10) == 0 && h.server.Tick() < 120 {
+					if drops.IntN(10) == 0 && h.Server.Tick() < 120 {
 						return nil
 					}
 					return packet
 				}
 				for range 300 {
-					h.step()
+					h.Step()
 					if blind.State() == netcode.Connected {
 						for e := range blind.Replica().All {
 							require.True(t, h.ever[e.ID], "it holds %v", e.ID)
@@ -235,10 +236,10 @@ func TestCase46HiddenWorld(t *testing.T) {
 				require.Greater(t, packets, 100)
 				require.Greater(t, leaks, 100, "the check finds what there is to find")
 				casebook.Injected(t, leaks, "packets with marks of hidden entities, to a client that may see them")
-				h.server.game = nil
-				h.run(2 * time.Second)
-				for _, c := range []*clientEnd{blind, seeing} {
-					stats, ok := h.server.ClientStats(c.ID())
+				h.Server.Game = nil
+				h.Run(2 * time.Second)
+				for _, c := range []*rig.ClientEnd{blind, seeing} {
+					stats, ok := h.Server.ClientStats(c.ID())
 					require.True(t, ok)
 					require.True(t, stats.Synced)
 				}
@@ -255,16 +256,16 @@ func TestCase46HiddenWorldChangesNoByte(t *testing.T) {
 	sent := func(secrets int) (packets []uint64, h *hidden) {
 		h = newHidden(t, false, interest.Despawn, secrets)
 		h.aims = true
-		c := h.join(h.server.Protocol(), netcode.Config{})
-		h.tamper = func(_, to transport.Addr, packet []byte) []byte {
-			if to == c.conn.LocalAddr() {
+		c := h.Join(h.Server.Protocol(), netcode.Config{})
+		h.Tamper = func(_, to transport.Addr, packet []byte) []byte {
+			if to == c.Conn.LocalAddr() {
 				hash := fnv.New64a()
 				_, _ = hash.Write(packet)
-				packets = append(packets, bits.RotateLeft64(hash.Sum64(), 1)^uint64(h.now))
+				packets = append(packets, bits.RotateLeft64(hash.Sum64(), 1)^uint64(h.Now))
 			}
 			return packet
 		}
-		h.run(5 * time.Second)
+		h.Run(5 * time.Second)
 		return packets, h
 	}
 	without, _ := sent(0)
@@ -298,8 +299,8 @@ func sentBesideHiddenRows(t *testing.T, config netcode.Config, busy bool) (packe
 	netcode.Replicate[position](p)
 	netcode.Replicate[marked](p)
 	netcode.Replicate[tagged](p)
-	r := newRig(t, p, config)
-	r.server.SetInterest(interest.New(interest.NewRows(interest.All(), func(_ *snapshot.Store, client wire.ClientID, _ wire.NetworkID) snapshot.Mask {
+	r := rig.New(t, p, config)
+	r.Server.SetInterest(interest.New(interest.NewRows(interest.All(), func(_ *snapshot.Store, client wire.ClientID, _ wire.NetworkID) snapshot.Mask {
 		if client == 1 {
 			return snapshot.Mask{}.With(rowPlace)
 		}
@@ -307,15 +308,15 @@ func sentBesideHiddenRows(t *testing.T, config netcode.Config, busy bool) (packe
 	}), interest.Despawn))
 	random, drops := rand.New(rand.NewPCG(46, 1)), rand.New(rand.NewPCG(46, 2))
 	var ids []wire.NetworkID
-	r.server.game = func(store *snapshot.Store) {
+	r.Server.Game = func(store *snapshot.Store) {
 		for i := 0; len(ids) < 30; i++ {
 			ids = append(ids, store.Spawn())
-			r.set(store, ids[i], float32(i))
+			r.Set(store, ids[i], float32(i))
 			store.SetGroup(ids[i], uint32(i%10)) // most are in one with two others
 		}
 		for i, id := range ids {
 			if (int(store.Tick())+i)%5 == 0 {
-				r.set(store, id, float32(int(store.Tick())+i))
+				r.Set(store, id, float32(int(store.Tick())+i))
 			}
 		}
 		for i := 0; busy && i < 20; i++ {
@@ -333,15 +334,15 @@ func sentBesideHiddenRows(t *testing.T, config netcode.Config, busy bool) (packe
 			changed++
 		}
 	}
-	blind := r.joined(p, netcode.Config{}) // It is client 1.
-	seeing := r.join(p, netcode.Config{})
-	r.tamper = func(_, to transport.Addr, packet []byte) []byte {
-		if to != blind.conn.LocalAddr() {
+	blind := r.Joined(p, netcode.Config{}) // It is client 1.
+	seeing := r.Join(p, netcode.Config{})
+	r.Tamper = func(_, to transport.Addr, packet []byte) []byte {
+		if to != blind.Conn.LocalAddr() {
 			return packet
 		}
 		hash := fnv.New64a()
 		_, _ = hash.Write(packet)
-		packets = append(packets, bits.RotateLeft64(hash.Sum64(), 1)^uint64(r.now))
+		packets = append(packets, bits.RotateLeft64(hash.Sum64(), 1)^uint64(r.Now))
 		if drops.IntN(5) == 0 {
 			return nil
 		}
@@ -349,7 +350,7 @@ func sentBesideHiddenRows(t *testing.T, config netcode.Config, busy bool) (packe
 	}
 	last := uint32(0)
 	for range 300 {
-		r.step()
+		r.Step()
 		if seeing.State() != netcode.Connected || len(ids) == 0 {
 			continue
 		}
@@ -361,59 +362,61 @@ func sentBesideHiddenRows(t *testing.T, config netcode.Config, busy bool) (packe
 			require.Zero(t, blind.Replica().Entity(ids[0].Index).Mask.Without(rowPlace))
 		}
 	}
-	r.run(time.Second)
+	r.Run(time.Second)
 	return packets, changed, seen
 }
 
 // Catalogue case 46. Between the capture and the packets of a tick game code hides somebody from a client, shows it somebody or only
 // asks what it sees, or saw: what the client wrote in that tick is not sent back to it for that, which would tell.
 func TestCase46AskingForTheSightOfAClientSendsNothingBack(t *testing.T) {
-	for i, ask := range []func(r *rig, other wire.NetworkID){
-		func(*rig, wire.NetworkID) {},
-		func(r *rig, other wire.NetworkID) { require.True(t, r.server.Hide(2, other)) },
-		func(r *rig, other wire.NetworkID) { require.False(t, r.server.Visible(2, other)) },
-		func(r *rig, other wire.NetworkID) { require.Zero(t, r.server.VisibleRows(2, other)) },
-		func(r *rig, other wire.NetworkID) { require.False(t, r.server.Keeps(2, other)) },
-		func(r *rig, other wire.NetworkID) {
-			require.ErrorIs(t, netcode.Send(r.server.Server, netcode.To(2), &chat{}, netcode.About(other)), netcode.ErrNotVisible)
+	for i, ask := range []func(r *rig.Rig, other wire.NetworkID){
+		func(*rig.Rig, wire.NetworkID) {},
+		func(r *rig.Rig, other wire.NetworkID) { require.True(t, r.Server.Hide(2, other)) },
+		func(r *rig.Rig, other wire.NetworkID) { require.False(t, r.Server.Visible(2, other)) },
+		func(r *rig.Rig, other wire.NetworkID) { require.Zero(t, r.Server.VisibleRows(2, other)) },
+		func(r *rig.Rig, other wire.NetworkID) { require.False(t, r.Server.Keeps(2, other)) },
+		func(r *rig.Rig, other wire.NetworkID) {
+			require.ErrorIs(t, netcode.Send(r.Server.Server, netcode.To(2), &chat{}, netcode.About(other)), netcode.ErrNotVisible)
 		},
-		func(r *rig, other wire.NetworkID) {
-			require.True(t, rewind.At(r.server.Server, 2, func(past *rewind.View) { require.False(t, past.Has(other)) }))
+		func(r *rig.Rig, other wire.NetworkID) {
+			require.True(t, rewind.At(r.Server.Server, 2, func(past *rewind.View) { require.False(t, past.Has(other)) }))
 		},
 	} {
 		t.Run(fmt.Sprint(i), func(t *testing.T) {
-			p := writtenProtocol()
+			p := netcode.NewProtocol()
+			netcode.Replicate[position](p, authority.WrittenBy(authority.OwnerWrites))
+			netcode.Replicate[health](p)
 			netcode.Handle[chat](p, nil)
-			r := newRig(t, p, netcode.Config{})
-			r.joined(p, netcode.Config{})
-			th := newThief(t, r, p)
-			own, other := r.spawn(1), r.spawn(2)
-			require.True(t, r.server.SetOwner(own, 2))
-			require.True(t, r.server.Hide(2, other))
+			r := rig.New(t, p, netcode.Config{})
+			r.Joined(p, netcode.Config{})
+			th := rig.NewThief(r, p)
+			own, other := r.Spawn(1), r.Spawn(2)
+			require.True(t, r.Server.SetOwner(own, 2))
+			require.True(t, r.Server.Hide(2, other))
 			wrote := map[wire.NetworkID][]uint32{}
-			r.server.game = func(store *snapshot.Store) {
+			r.Server.Game = func(store *snapshot.Store) {
 				for id, lanes := range wrote {
 					store.Set(id, 1, lanes)
 				}
 			}
-			r.run(time.Second)
+			r.Run(time.Second)
 			var told [2]uint64
 			for x := range 40 {
-				th.listen(&prying{}) // and what it sends acknowledges that
-				th.send(wire.MessageSnapshot, 0, forged(p, r.server.Tick(), []wire.NetworkID{own}, func(s *snapshot.Store, id wire.NetworkID) { r.set(s, id, float32(x+5)) }))
-				authority.Writes(r.server.Server, func(_ netcode.ClientID, id netcode.NetworkID, _ int, lanes []uint32) {
+				listen(th, &prying{}) // and what it sends acknowledges that
+				th.Send(wire.MessageSnapshot, 0, rig.Forged(p, r.Server.Tick(), []wire.NetworkID{own}, func(s *snapshot.Store, id wire.NetworkID) { r.Set(s, id, float32(x+5)) }))
+				authority.Writes(r.Server.Server, func(_ netcode.ClientID, id netcode.NetworkID, _ int, lanes []uint32) {
 					wrote[id] = append([]uint32(nil), lanes...)
 				})
-				r.run(time.Second / 20)
-				stats, ok := r.server.ClientStats(2)
+				r.Run(time.Second / 20)
+				stats, ok := r.Server.ClientStats(2)
 				require.True(t, ok)
 				if told[1] = stats.Snapshot.Updates + stats.Snapshot.Spawns; x == 10 {
 					require.Equal(t, 1, stats.Known, "it holds its own")
 					told[0] = told[1]
-					r.server.late = func() { ask(r, other) }
+					r.Server.Late = func() { ask(r, other) }
 				}
 			}
-			require.EqualValues(t, 40, authority.StatsOf(r.server).Writes)
+			require.EqualValues(t, 40, authority.StatsOf(r.Server).Writes)
 			require.Equal(t, told[0], told[1])
 		})
 	}
@@ -426,18 +429,18 @@ func TestCase46WaitingMessagesEndWithSight(t *testing.T) {
 	for _, mode := range everyMode {
 		t.Run(fmt.Sprint(mode), func(t *testing.T) {
 			k := newTalk(t, netcode.Config{SendBudget: 4 << 10}, 1)
-			id, stays := k.spawn(1), k.spawn(2)
-			k.run(2 * time.Second)
-			s, c := k.server.Server, k.clients[0]
+			id, stays := k.Spawn(1), k.Spawn(2)
+			k.Run(2 * time.Second)
+			s, c := k.Server.Server, k.Clients[0]
 			hidden, after := false, 0
-			k.tamper = func(_, to transport.Addr, packet []byte) []byte {
-				if hidden && to == c.conn.LocalAddr() {
+			k.Tamper = func(_, to transport.Addr, packet []byte) []byte {
+				if hidden && to == c.Conn.LocalAddr() {
 					after += strings.Count(string(inspect.AppendClientDump(nil, c.Client, packet)), fmt.Sprint(secretNumber))
 				}
 				return packet
 			}
 			taken := 0
-			k.server.late = func() {
+			k.Server.Late = func() {
 				for i := range 500 {
 					m, about := &chat{secretNumber}, id
 					if i%100 == 50 {
@@ -447,11 +450,11 @@ func TestCase46WaitingMessagesEndWithSight(t *testing.T) {
 						taken++
 					}
 				}
-				k.server.late = nil
+				k.Server.Late = nil
 				require.True(t, s.Hide(1, id))
 				hidden = true
 			}
-			k.run(5 * time.Second)
+			k.Run(5 * time.Second)
 			require.Greater(t, taken, 400)
 			require.Zero(t, after, "on the wire after Hide")
 			got := map[string]int{}
@@ -476,27 +479,27 @@ func TestMessagesBesideCollectionsAreUnchanged(t *testing.T) {
 	list := collections.NewList[marked](p, "list")
 	said, heard := large{0x11111111, 0x22222222, 0x33333333, 0x44444444, true}, []large(nil)
 	netcode.Handle(p, func(_ *message.Context, m *large) { heard = append(heard, *m) })
-	r := newRig(t, p, netcode.Config{})
-	c := r.joined(p, netcode.Config{})
-	id := r.spawn(1)
-	require.NoError(t, list.Of(r.server.Server, id).Append(marked{}))
-	r.run(2 * time.Second)
-	s := r.server.Server
+	r := rig.New(t, p, netcode.Config{})
+	c := r.Joined(p, netcode.Config{})
+	id := r.Spawn(1)
+	require.NoError(t, list.Of(r.Server.Server, id).Append(marked{}))
+	r.Run(2 * time.Second)
+	s := r.Server.Server
 	cut := true
-	r.tamper = func(_, to transport.Addr, packet []byte) []byte {
-		if cut && to == c.conn.LocalAddr() {
+	r.Tamper = func(_, to transport.Addr, packet []byte) []byte {
+		if cut && to == c.Conn.LocalAddr() {
 			return nil
 		}
 		return packet
 	}
 	require.NoError(t, netcode.Send(s, netcode.To(1), &said, netcode.About(id), netcode.Via(netcode.ReliableOrdered), netcode.Channel(63)))
-	r.run(300 * time.Millisecond)
+	r.Run(300 * time.Millisecond)
 	require.True(t, s.Hide(1, id))
-	r.run(100 * time.Millisecond)
+	r.Run(100 * time.Millisecond)
 	require.True(t, s.Show(1, id))
-	r.run(100 * time.Millisecond)
+	r.Run(100 * time.Millisecond)
 	cut = false
-	r.run(5 * time.Second)
+	r.Run(5 * time.Second)
 	require.Equal(t, netcode.Connected, c.State())
 	require.LessOrEqual(t, len(heard), 1)
 	for _, m := range heard {
@@ -513,10 +516,10 @@ func TestMessagesAboutAnOversizeEntityAreGivenUp(t *testing.T) {
 	netcode.Replicate[boulder](p)
 	var heard []uint32
 	netcode.Handle(p, func(_ *message.Context, m *chat) { heard = append(heard, m.Number) })
-	r := newRig(t, p, netcode.Config{})
-	r.joined(p, netcode.Config{})
+	r := rig.New(t, p, netcode.Config{})
+	r.Joined(p, netcode.Config{})
 	var id wire.NetworkID
-	r.change(func(store *snapshot.Store) {
+	r.Change(func(store *snapshot.Store) {
 		id = store.Spawn()
 		lanes := make([]uint32, 500)
 		for i := range lanes {
@@ -524,24 +527,24 @@ func TestMessagesAboutAnOversizeEntityAreGivenUp(t *testing.T) {
 		}
 		store.Set(id, 0, lanes)
 	})
-	s := r.server.Server
+	s := r.Server.Server
 	require.NoError(t, netcode.Send(s, netcode.To(1), &chat{1}, netcode.About(id), netcode.Via(netcode.ReliableOrdered)))
 	require.NoError(t, netcode.Send(s, netcode.To(1), &chat{2}, netcode.Via(netcode.ReliableOrdered)))
-	r.run(time.Second)
+	r.Run(time.Second)
 	require.Empty(t, heard)
-	r.run(2 * time.Second)
+	r.Run(2 * time.Second)
 	require.Equal(t, []uint32{2}, heard)
 	require.EqualValues(t, 1, s.Stats().DelayedDropped)
 }
 
 // A server that nobody drains does not grow for ever, with an Executor either.
 func TestOutputIsBoundedWithAnExecutor(t *testing.T) {
-	r := newRig(t, protocol(), netcode.Config{SendBudget: -1, Clients: 64, SentPackets: 4096, Executor: newPool(t, 2)})
+	r := rig.New(t, protocol(), netcode.Config{SendBudget: -1, Clients: 64, SentPackets: 4096, Executor: newPool(t, 2)})
 	for range 24 {
-		r.joined(r.server.Protocol(), netcode.Config{})
+		r.Joined(r.Server.Protocol(), netcode.Config{})
 	}
 	turn := 0
-	r.server.game = func(store *snapshot.Store) {
+	r.Server.Game = func(store *snapshot.Store) {
 		if turn == 0 {
 			for range 4000 {
 				store.Spawn()
@@ -549,24 +552,24 @@ func TestOutputIsBoundedWithAnExecutor(t *testing.T) {
 		}
 		turn++
 		for id := range store.All {
-			r.set(store, id, float32(turn)*1.37+float32(id.Index))
+			r.Set(store, id, float32(turn)*1.37+float32(id.Index))
 		}
 	}
 	for range 50 {
-		r.now += frameTime
-		s := r.server
-		s.BeginFrame(r.now)
+		r.Now += rig.FrameTime
+		s := r.Server
+		s.BeginFrame(r.Now)
 		if s.TickDue() && s.Tick() > s.Store().Tick() {
 			s.Store().Begin(s.Tick())
-			s.game(s.Store())
+			s.Game(s.Store())
 			s.Store().Commit()
 		}
 		s.Send()
 	}
 	waiting := 0
-	r.server.Drain(func(_ transport.Addr, p []byte) { waiting += len(p) })
+	r.Server.Drain(func(_ transport.Addr, p []byte) { waiting += len(p) })
 	require.LessOrEqual(t, waiting, 16<<20)
-	require.Positive(t, r.server.Stats().OutputFull)
+	require.Positive(t, r.Server.Stats().OutputFull)
 }
 
 // prying has the answers of a server to a client that asks about one entity in every way there is.
@@ -601,28 +604,28 @@ func pry(t *testing.T, whom int) (got prying) {
 		return nil
 	})
 	const typeChat, typeWish, typePing = wire.FirstUserMessage, wire.FirstUserMessage + 3, wire.FirstUserMessage + 4 // By name.
-	r := newRig(t, p, netcode.Config{Strikes: 1 << 20})
-	authority.OnAsk(r.server.Server, func(netcode.ClientID, netcode.NetworkID) bool { got.asked++; return true })
-	th := newThief(t, r, p)
+	r := rig.New(t, p, netcode.Config{Strikes: 1 << 20})
+	authority.OnAsk(r.Server.Server, func(netcode.ClientID, netcode.NetworkID) bool { got.asked++; return true })
+	th := rig.NewThief(r, p)
 	ids := make([]wire.NetworkID, 4)
 	for i := range ids[:3] {
 		i := i
-		r.change(func(store *snapshot.Store) {
+		r.Change(func(store *snapshot.Store) {
 			ids[i] = store.Spawn()
 			store.Set(ids[i], 0, []uint32{0, 0})
 			if i != pryVisible {
-				require.True(t, r.server.Hide(1, ids[i]))
+				require.True(t, r.Server.Hide(1, ids[i]))
 			}
 		})
 	}
-	r.change(func(store *snapshot.Store) { store.Despawn(ids[pryDead]) })
+	r.Change(func(store *snapshot.Store) { store.Despawn(ids[pryDead]) })
 	ids[pryUnborn] = wire.NetworkID{Index: 77, Generation: 1}
-	r.run(time.Second)
+	r.Run(time.Second)
 	id := ids[whom]
-	began := r.now
-	r.tamper = func(_, to transport.Addr, packet []byte) []byte {
-		if to == th.address {
-			got.packets = append(got.packets, fmt.Sprintf("%v %x", r.now-began, packet))
+	began := r.Now
+	r.Tamper = func(_, to transport.Addr, packet []byte) []byte {
+		if to == th.Address {
+			got.packets = append(got.packets, fmt.Sprintf("%v %x", r.Now-began, packet))
 			got.out += len(packet)
 		}
 		return packet
@@ -639,34 +642,34 @@ func pry(t *testing.T, whom int) (got prying) {
 		require.NoError(t, out.Push(&chatting, body))
 		require.NoError(t, out.Push(&asking, body))
 		require.NoError(t, out.Push(&wishing, append(wish, byte(i&1))))
-		b := th.conn.Begin(make([]byte, 1200))
+		b := th.Conn.Begin(make([]byte, 1200))
 		out.Fill(&b, 600)
 		give := func() {
-			packet := th.conn.Finish(&b, 1, th.now)
+			packet := th.Conn.Finish(&b, 1, th.Now)
 			got.in += len(packet)
-			r.server.Receive(th.address, packet)
+			r.Server.Receive(th.Address, packet)
 		}
 		give()
-		b = th.conn.Begin(make([]byte, 1200)) // A packet with writes that are not its to make has no effect at all.
-		state := forged(p, r.server.Tick(), []wire.NetworkID{id}, func(s *snapshot.Store, id wire.NetworkID) { s.Set(id, 0, []uint32{uint32(i), 0}) })
+		b = th.Conn.Begin(make([]byte, 1200)) // A packet with writes that are not its to make has no effect at all.
+		state := rig.Forged(p, r.Server.Tick(), []wire.NetworkID{id}, func(s *snapshot.Store, id wire.NetworkID) { s.Set(id, 0, []uint32{uint32(i), 0}) })
 		b.Add(wire.MessageSnapshot, tick.Initialization, copy(b.Payload(), state))
 		give()
-		r.step()
-		th.listen(&got)
+		r.Step()
+		listen(th, &got)
 	}
-	got.log, got.stats = r.server.log, r.server.Stats()
+	got.log, got.stats = r.Server.Log, r.Server.Stats()
 	return got
 }
 
 // listen reads what came, so that the next packet acknowledges it, and counts answers.
-func (th *thief) listen(got *prying) {
+func listen(th *rig.Thief, got *prying) {
 	for {
-		n, _, err := th.socket.Receive(th.buf[:])
-		require.NoError(th.t, err)
+		n, _, err := th.Socket.Receive(th.Buf[:])
+		require.NoError(th.T, err)
 		if n == 0 {
 			return
 		}
-		in, err := th.conn.Read(th.buf[:n], th.now, ignore{})
+		in, err := th.Conn.Read(th.Buf[:n], th.Now, ignore{})
 		if err != nil {
 			continue
 		}
@@ -676,7 +679,7 @@ func (th *thief) listen(got *prying) {
 				got.answered++
 			}
 		}
-		th.conn.Accept(in, th.now)
+		th.Conn.Accept(in, th.Now)
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/arche-netcode/netcode"
+	"github.com/arche-netcode/netcode/internal/rig"
 	"github.com/arche-netcode/netcode/snapshot"
 )
 
@@ -30,10 +31,10 @@ func TestStateThatIsHeldBackWaits(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			p, got := protocol(), 0
 			netcode.Handle(p, func(*netcode.Context, *heldNote) { got++ }, netcode.FromServer())
-			r := newRig(t, p, netcode.Config{})
-			c := r.joined(p, netcode.Config{})
+			r := rig.New(t, p, netcode.Config{})
+			c := r.Joined(p, netcode.Config{})
 			hold, waited := false, 0
-			r.server.Extend(netcode.ServerHooks{
+			r.Server.Extend(netcode.ServerHooks{
 				HoldState: func(*netcode.Session, int) (bool, int) {
 					if !hold {
 						return false, 0
@@ -46,22 +47,22 @@ func TestStateThatIsHeldBackWaits(t *testing.T) {
 					}
 				},
 			})
-			mover, x := r.spawn(0), float32(0)
-			r.server.game = func(store *snapshot.Store) { x++; r.set(store, mover, x) }
-			r.run(time.Second)
-			before, _ := r.x(c, mover)
+			mover, x := r.Spawn(0), float32(0)
+			r.Server.Game = func(store *snapshot.Store) { x++; r.Set(store, mover, x) }
+			r.Run(time.Second)
+			before, _ := r.X(c, mover)
 			require.Positive(t, before)
 			hold, got = true, 0
-			r.run(200 * time.Millisecond) // What was on its way arrives.
-			before, _ = r.x(c, mover)
-			require.NoError(t, netcode.Send(r.server.Server, netcode.ToAll(), &heldNote{N: 1}))
-			r.run(500 * time.Millisecond)
-			after, _ := r.x(c, mover)
+			r.Run(200 * time.Millisecond) // What was on its way arrives.
+			before, _ = r.X(c, mover)
+			require.NoError(t, netcode.Send(r.Server.Server, netcode.ToAll(), &heldNote{N: 1}))
+			r.Run(500 * time.Millisecond)
+			after, _ := r.X(c, mover)
 			require.Equal(t, row.moves, after > before)
 			require.Equal(t, row.notes, got == 1)
 			require.Zero(t, waited, "state that an extension holds back does not wait for the budget")
 			hold = false
-			r.until(func() bool { now, _ := r.x(c, mover); return got == 1 && now > x-10 })
+			r.Until(func() bool { now, _ := r.X(c, mover); return got == 1 && now > x-10 })
 		})
 	}
 }

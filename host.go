@@ -8,6 +8,7 @@ import (
 	"github.com/arche-netcode/netcode/internal/registry"
 	"github.com/arche-netcode/netcode/message"
 	"github.com/arche-netcode/netcode/peer"
+	"github.com/arche-netcode/netcode/transport"
 )
 
 // CanHost returns the error of Host without any effect, nil if Host would succeed. The error wraps ErrHost.
@@ -75,13 +76,8 @@ func Host(s *Server, c *Client) error {
 // openLoopback makes the session of a client without packets.
 func (s *Server) openLoopback(c *Session, other *endpointCore, seed peer.SkipSeed) *Session {
 	s.door.LastID = max(s.door.LastID, c.id)
-	c.state, c.server, c.recaller.session = connected, s, c
-	c.link = newConnection(&s.frame, &s.config, &s.out, &s.stats, &s.counters)
-	c.link.start(c.link.Address, peer.NewConn(s.config.conn(0, 0)), c.id, s.pool, seed)
+	s.begin(c, transport.Addr{}, peer.NewConn(s.config.conn(0, 0)), seed)
 	c.link.loopback = other
-	s.counts[connected]++
-	s.byID[c.id] = c
-	s.sessions = append(s.sessions, c)
 	s.connect(c)
 	c.view.Share()
 	return c

@@ -8,6 +8,7 @@ import (
 
 	"github.com/arche-netcode/netcode"
 	"github.com/arche-netcode/netcode/authority"
+	"github.com/arche-netcode/netcode/internal/rig"
 	"github.com/arche-netcode/netcode/tick"
 )
 
@@ -31,7 +32,7 @@ func newHosting(t *testing.T) *hosting {
 
 // frame plays one, in which a tick may fall.
 func (h *hosting) frame() {
-	h.now += frameTime
+	h.now += rig.FrameTime
 	h.server.BeginFrame(h.now)
 	h.client.BeginFrame(h.now)
 	for stage := range tick.Stage(tick.NumStages) {

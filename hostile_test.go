@@ -2,81 +2,19 @@ package netcode_test
 
 import (
 	"encoding/binary"
-	"math/rand/v2"
-	"net/netip"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/arche-netcode/netcode"
+	"github.com/arche-netcode/netcode/internal/rig"
 	"github.com/arche-netcode/netcode/message"
 	"github.com/arche-netcode/netcode/peer"
 	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/transport"
-	"github.com/arche-netcode/netcode/transport/memory"
 	"github.com/arche-netcode/netcode/wire"
 )
-
-// thief joins a server with its own packet layer, so that it can send what no client sends.
-type thief struct {
-	*rig
-	address transport.Addr
-	conn    *peer.Conn
-	socket  *memory.Conn
-	check   wire.Checksum
-}
-
-func newThief(t *testing.T, r *rig, p *netcode.Protocol) *thief {
-	th := &thief{rig: r, address: transport.MustParseAddr("127.0.0.1:6666")}
-	conn, err := r.network.Listen(th.address)
-	require.NoError(t, err)
-	const nonce = 0x7411EF // The same each time: the epoch follows from it.
-	hello := peer.Hello{Version: peer.Version, Nonce: nonce, Protocol: p.Hash()}
-	r.server.Receive(th.address, peer.AppendHello(nil, hello))
-	r.step()
-	n, _, err := conn.Receive(r.buf[:])
-	require.NoError(t, err)
-	challenge, err := peer.ParseChallenge(r.buf[:n])
-	require.NoError(t, err)
-	hello.Cookie = challenge.Cookie
-	r.server.Receive(th.address, peer.AppendHello(nil, hello))
-	r.step()
-	n, _, err = conn.Receive(r.buf[:])
-	require.NoError(t, err)
-	accept, err := peer.ParseAccept(r.buf[:n])
-	require.NoError(t, err)
-	check := wire.NewChecksum(accept.Epoch, p.Hash())
-	th.socket, th.check = conn, check
-	th.conn = peer.NewConn(peer.ConnConfig{Check: check, CheckIncoming: ^check})
-	r.server.Receive(th.address, peer.AppendJoin(nil, peer.Join{Nonce: nonce, Cookie: hello.Cookie}, check))
-	th.send(wire.MessageKeepAlive, tick.Initialization, nil)
-	return th
-}
-
-func (th *thief) send(kind wire.MessageType, stage tick.Stage, payload []byte) {
-	b := th.conn.Begin(make([]byte, 1200))
-	copy(b.Payload(), payload)
-	b.Add(kind, stage, len(payload))
-	th.server.Receive(th.address, th.conn.Finish(&b, 1, th.now))
-}
-
-// framed is send for any type, stage and flags, legal or not.
-func (th *thief) framed(kind, stage byte, payload []byte) {
-	b := th.conn.Begin(make([]byte, 1200))
-	message := binary.LittleEndian.AppendUint16([]byte{kind, stage}, uint16(len(payload)))
-	require.True(th.t, b.Append(append(message, payload...)))
-	th.server.Receive(th.address, th.conn.Finish(&b, 1, th.now))
-}
-
-// post sends one message on any channel, with what its flags put in front.
-func (th *thief) post(p *peer.Post, body []byte) {
-	out := peer.NewOutgoing(peer.OutgoingConfig{}, peer.NewPool(1200))
-	require.NoError(th.t, out.Push(p, body))
-	b := th.conn.Begin(make([]byte, 1200))
-	out.Fill(&b, 1200)
-	th.server.Receive(th.address, th.conn.Finish(&b, 1, th.now))
-}
 
 func TestMalformedMessageEndsTheConnection(t *testing.T) {
 	cases := map[string]struct {
@@ -100,16 +38,16 @@ func TestMalformedMessageEndsTheConnection(t *testing.T) {
 			handled := 0
 			netcode.Handle(p, func(*message.Context, *chat) { handled++ })
 			netcode.Handle(p, func(*message.Context, *position) { handled++ }, netcode.Named("goto"))
-			r := newRig(t, p, netcode.Config{})
-			honest := r.joined(p, netcode.Config{})
-			th := newThief(t, r, p)
-			require.Len(t, r.server.log, 2)
-			th.send(c.kind, c.stage, c.payload)
-			require.Len(t, r.server.log, 3)
-			require.Contains(t, r.server.log[2], "disconnect 2: malformed packet")
-			r.run(2 * time.Second)
+			r := rig.New(t, p, netcode.Config{})
+			honest := r.Joined(p, netcode.Config{})
+			th := rig.NewThief(r, p)
+			require.Len(t, r.Server.Log, 2)
+			th.Send(c.kind, c.stage, c.payload)
+			require.Len(t, r.Server.Log, 3)
+			require.Contains(t, r.Server.Log[2], "disconnect 2: malformed packet")
+			r.Run(2 * time.Second)
 			require.Zero(t, handled)
-			require.EqualValues(t, 1, r.server.Stats().Malformed)
+			require.EqualValues(t, 1, r.Server.Stats().Malformed)
 			require.Equal(t, netcode.Connected, honest.State())
 		})
 	}
@@ -119,164 +57,62 @@ func TestBatchIsTakenWholeOrRefused(t *testing.T) {
 	p := protocol()
 	handled := 0
 	netcode.Handle(p, func(*message.Context, *chat) { handled++ })
-	r := newRig(t, p, netcode.Config{})
-	th := newThief(t, r, p)
-	b := th.conn.Begin(make([]byte, 1200))
+	r := rig.New(t, p, netcode.Config{})
+	th := rig.NewThief(r, p)
+	b := th.Conn.Begin(make([]byte, 1200))
 	b.Add(wire.FirstUserMessage, tick.Update, 4)
 	b.Add(wire.FirstUserMessage, tick.Update, 3)
-	r.server.Receive(th.address, th.conn.Finish(&b, 1, r.now))
-	r.step()
+	r.Server.Receive(th.Address, th.Conn.Finish(&b, 1, r.Now))
+	r.Step()
 	require.Zero(t, handled, "the message before the malformed one has no effect")
-	require.Len(t, r.server.log, 2)
-}
-
-func TestAckOfUnsentEndsTheConnection(t *testing.T) {
-	p := protocol()
-	r := newRig(t, p, netcode.Config{})
-	th := newThief(t, r, p)
-	liar := peer.NewConn(peer.ConnConfig{Check: wire.NewChecksum(1, 1)})
-	for range 50 { // Packets that the server never sent: th believes that they came.
-		b := liar.Begin(make([]byte, 1200))
-		b.Add(wire.MessageKeepAlive, 0, 0)
-		liar.Finish(&b, 1, r.now)
-	}
-	th.conn.Accept(peer.Incoming{Sequence: 40, Eliciting: true}, r.now)
-	th.send(wire.MessageKeepAlive, 0, nil)
-	require.Contains(t, r.server.log[1], "acknowledged a packet that was never sent")
-	require.EqualValues(t, 1, r.server.Stats().Packets.AcksOfUnsent)
+	require.Len(t, r.Server.Log, 2)
 }
 
 func TestStrangersAreCountedAndNotAnswered(t *testing.T) {
 	r, c := connected(t, netcode.Config{})
 	stranger := transport.MustParseAddr("10.0.0.1:1")
 	var packet []byte
-	r.tamper = func(from, _ transport.Addr, b []byte) []byte {
-		if from == c.conn.LocalAddr() {
+	r.Tamper = func(from, _ transport.Addr, b []byte) []byte {
+		if from == c.Conn.LocalAddr() {
 			packet = append([]byte(nil), b...)
 		}
 		require.NotEqual(t, stranger, from)
 		return b
 	}
-	r.until(func() bool { return packet != nil })
-	r.tamper = func(_, to transport.Addr, b []byte) []byte {
+	r.Until(func() bool { return packet != nil })
+	r.Tamper = func(_, to transport.Addr, b []byte) []byte {
 		require.NotEqual(t, stranger, to, "nothing goes to a stranger")
 		return b
 	}
-	r.server.Receive(stranger, packet)
-	r.server.Receive(stranger, nil)
-	r.server.Receive(stranger, []byte{0x81})
-	r.server.Receive(stranger, []byte{0xFF, 1, 2})
+	r.Server.Receive(stranger, packet)
+	r.Server.Receive(stranger, nil)
+	r.Server.Receive(stranger, []byte{0x81})
+	r.Server.Receive(stranger, []byte{0xFF, 1, 2})
 	c.Receive(stranger, packet)
-	r.run(time.Second)
-	require.EqualValues(t, 1, r.server.Stats().Strangers)
-	require.EqualValues(t, 3, r.server.Stats().BadHandshakes)
+	r.Run(time.Second)
+	require.EqualValues(t, 1, r.Server.Stats().Strangers)
+	require.EqualValues(t, 3, r.Server.Stats().BadHandshakes)
 	require.EqualValues(t, 1, c.Stats().Strangers)
 	require.Equal(t, netcode.Connected, c.State())
-}
-
-func TestAnswerToAnUnknownAddressIsSmallerThanTheQuestion(t *testing.T) {
-	p := protocol()
-	r := newRig(t, p, netcode.Config{})
-	hello := peer.AppendHello(nil, peer.Hello{Version: peer.Version, Nonce: 1, Protocol: p.Hash(), Cookie: peer.Cookie{1}})
-	for i := range 1000 {
-		r.server.Receive(transport.AddrOf(netip.AddrPortFrom(netip.AddrFrom4([4]byte{10, 0, byte(i >> 8), byte(i)}), 7)), hello)
-	}
-	answers := 0
-	r.server.Drain(func(_ transport.Addr, packet []byte) {
-		answers++
-		require.Less(t, len(packet), len(hello)/10)
-	})
-	require.Equal(t, 1000, answers)
-	require.EqualValues(t, 1000, r.server.Stats().Challenges)
-	require.Zero(t, r.server.Stats().Connected)
-}
-
-func TestDamagedAndRandomDatagramsDoNothing(t *testing.T) {
-	r, c := connected(t, netcode.Config{})
-	id := r.spawn(7)
-	r.sees(c, id, 7)
-	rng := rand.New(rand.NewPCG(1, 2))
-	damage := func(b []byte) []byte {
-		switch rng.IntN(4) {
-		case 0:
-			b = append([]byte(nil), b...)
-			b[rng.IntN(len(b))] ^= 1 << rng.IntN(8)
-		case 1:
-			b = b[:rng.IntN(len(b))]
-		case 2:
-			b = append(append([]byte(nil), b...), 0, 1, 2)
-		case 3:
-			noise := make([]byte, 1200)
-			for i := range noise {
-				noise[i] = byte(rng.Uint32())
-			}
-			b = noise
-		}
-		return b
-	}
-	r.tamper = func(_, _ transport.Addr, b []byte) []byte {
-		if rng.IntN(3) == 0 {
-			return damage(b)
-		}
-		return b
-	}
-	r.run(20 * time.Second)
-	r.tamper = nil
-	after := r.spawn(8)
-	r.sees(c, after, 8)
-	require.Equal(t, []string{"connect 1"}, r.server.log)
-	require.Positive(t, r.server.Stats().Packets.BadChecksum)
-}
-
-func TestReplayedAndForeignPacketsDoNothing(t *testing.T) {
-	p := protocol()
-	handled := 0
-	netcode.Handle(p, func(*message.Context, *chat) { handled++ })
-	r := newRig(t, p, netcode.Config{})
-	c := r.joined(p, netcode.Config{})
-	var kept [][]byte
-	r.tamper = func(from, _ transport.Addr, b []byte) []byte {
-		if from == c.conn.LocalAddr() {
-			kept = append(kept, append([]byte(nil), b...))
-		}
-		return b
-	}
-	require.NoError(t, netcode.Send(c.Client, netcode.ToServer(), &chat{1}))
-	r.until(func() bool { return handled == 1 })
-	r.tamper = nil
-	for _, packet := range kept {
-		r.server.Receive(c.conn.LocalAddr(), packet)
-		c.Receive(r.server.conn.LocalAddr(), packet)
-	}
-	r.run(time.Second)
-	require.Equal(t, 1, handled)
-	require.NoError(t, c.Connect(r.server.conn.LocalAddr()))
-	r.until(func() bool { return len(r.server.log) == 3 })
-	for _, packet := range kept { // Of the session before, from the same address.
-		r.server.Receive(c.conn.LocalAddr(), packet)
-	}
-	r.run(time.Second)
-	require.Equal(t, 1, handled)
-	require.Len(t, r.server.log, 3)
 }
 
 func TestFloodOfMessagesIsHeldToItsQuota(t *testing.T) {
 	p := protocol()
 	var from []wire.ClientID
 	netcode.Handle(p, func(ctx *message.Context, _ *chat) { from = append(from, ctx.Sender) })
-	r := newRig(t, p, netcode.Config{QueuePerSender: 8})
-	honest := r.joined(p, netcode.Config{})
-	th := newThief(t, r, p)
-	r.step()
+	r := rig.New(t, p, netcode.Config{QueuePerSender: 8})
+	honest := r.Joined(p, netcode.Config{})
+	th := rig.NewThief(r, p)
+	r.Step()
 	from = nil
 	for range 100 {
-		th.send(wire.FirstUserMessage, tick.Update, []byte{1, 0, 0, 0})
+		th.Send(wire.FirstUserMessage, tick.Update, []byte{1, 0, 0, 0})
 	}
 	require.NoError(t, netcode.Send(honest.Client, netcode.ToServer(), &chat{1}))
-	r.run(time.Second)
+	r.Run(time.Second)
 	require.Equal(t, 8, count(from, 2))
 	require.Equal(t, 1, count(from, 1))
-	require.EqualValues(t, 92, r.server.Stats().Messages.PerSender)
+	require.EqualValues(t, 92, r.Server.Stats().Messages.PerSender)
 }
 
 func count(ids []wire.ClientID, id wire.ClientID) int {
@@ -307,9 +143,9 @@ func FuzzMessages(f *testing.F) {
 	f.Add([]byte{9, 0, 0xC0, 18, 0x1C, 9, 0}, []byte{2, 0, 18, 0, 0xC3, 6, 0, 11, 0, 0, 0, 17, 4, 0, 2, 1, 2, 3, 4, 5})
 	f.Add([]byte{10, 0, 7, 0x20, 4, 0, 1, 0, 'n', 'o'}, []byte{10, 0, 5, 0, 4, 0, 255, 255, 255, 127})
 	f.Fuzz(func(t *testing.T, one, two []byte) {
-		r := newRig(t, p, netcode.Config{})
-		honest := r.joined(p, netcode.Config{})
-		th := newThief(t, r, p)
+		r := rig.New(t, p, netcode.Config{})
+		honest := r.Joined(p, netcode.Config{})
+		th := rig.NewThief(r, p)
 		im := newImposter(t, p, netcode.Config{})
 		for _, batches := range [][]byte{one, two, one} {
 			if len(batches) > 1100 {
@@ -319,23 +155,23 @@ func FuzzMessages(f *testing.F) {
 				conn *peer.Conn
 				give func(packet []byte)
 			}{
-				{th.conn, func(packet []byte) { r.server.Receive(th.address, packet) }},
+				{th.Conn, func(packet []byte) { r.Server.Receive(th.Address, packet) }},
 				{im.conn, func(packet []byte) { im.client.Receive(im.socket.LocalAddr(), packet) }},
 			} {
 				h := wire.PacketHeader{Sequence: wire.Sequence(end.conn.Next())}
 				end.conn.Skip()
 				packet := append(wire.AppendPacketHeader(nil, h), batches...)
-				check := th.check
+				check := th.Check
 				if end.conn == im.conn {
 					check = ^wire.NewChecksum(77, p.Hash())
 				}
 				end.give(binary.LittleEndian.AppendUint32(packet, check.Sum(packet)))
 			}
-			r.step()
+			r.Step()
 			im.frame()
 		}
 		require.NoError(t, netcode.Send(honest.Client, netcode.ToServer(), &chat{1}))
-		r.run(100 * time.Millisecond)
+		r.Run(100 * time.Millisecond)
 		require.Equal(t, netcode.Connected, honest.State())
 	})
 }
@@ -346,30 +182,21 @@ func FuzzServerReceive(f *testing.F) {
 	f.Add(peer.AppendHello(nil, peer.Hello{Version: peer.Version, Nonce: 1, Protocol: p.Hash()}))
 	f.Add([]byte{0, 1, 0, 2, 0, 1, 2, 3, 4})
 	f.Fuzz(func(t *testing.T, batch []byte) {
-		r := newRig(t, p, netcode.Config{})
-		c := r.joined(p, netcode.Config{})
-		r.server.Receive(c.conn.LocalAddr(), batch)
-		c.Receive(r.server.conn.LocalAddr(), batch)
-		th := newThief(&testing.T{}, r, p)
+		r := rig.New(t, p, netcode.Config{})
+		c := r.Joined(p, netcode.Config{})
+		r.Server.Receive(c.Conn.LocalAddr(), batch)
+		c.Receive(r.Server.Conn.LocalAddr(), batch)
+		th := rig.NewThief(r, p)
 		if len(batch) > 1100 {
 			batch = batch[:1100]
 		}
 		for len(batch) >= 4 { // The same bytes as messages behind a right checksum: any type, stage and flags.
 			n := min(int(batch[2]), len(batch)-4)
-			th.framed(batch[0], batch[1], batch[4:4+n])
+			th.Framed(batch[0], batch[1], batch[4:4+n])
 			batch = batch[4+n:]
 		}
-		r.step()
+		r.Step()
 	})
-}
-
-// raw sends batches as they are, under a right checksum.
-func (th *thief) raw(batches ...byte) {
-	h := wire.PacketHeader{Sequence: wire.Sequence(th.conn.Next())}
-	th.conn.DetectLost(th.now+time.Hour, nil) // Makes room.
-	th.conn.Skip()
-	packet := append(wire.AppendPacketHeader(nil, h), batches...)
-	th.server.Receive(th.address, binary.LittleEndian.AppendUint32(packet, th.check.Sum(packet)))
 }
 
 // A batch that no honest client sends ends the connection of its sender, and no other. The types by name: chat 16, cost 17, line
@@ -405,14 +232,14 @@ func TestMalformedBatches(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			p := hostileTypes()
 			netcode.Handle(p, func(*netcode.Context, *news) {}, netcode.FromServer())
-			r := newRig(t, p, netcode.Config{})
-			honest := r.joined(p, netcode.Config{})
-			th := newThief(t, r, p)
-			th.raw(batches...)
-			require.Len(t, r.server.log, 3)
-			require.Contains(t, r.server.log[2], "disconnect 2: malformed packet")
-			require.EqualValues(t, 1, r.server.Stats().Malformed)
-			r.run(200 * time.Millisecond)
+			r := rig.New(t, p, netcode.Config{})
+			honest := r.Joined(p, netcode.Config{})
+			th := rig.NewThief(r, p)
+			th.Raw(batches...)
+			require.Len(t, r.Server.Log, 3)
+			require.Contains(t, r.Server.Log[2], "disconnect 2: malformed packet")
+			require.EqualValues(t, 1, r.Server.Stats().Malformed)
+			r.Run(200 * time.Millisecond)
 			require.Equal(t, netcode.Connected, honest.State())
 		})
 	}
@@ -422,31 +249,31 @@ func TestMalformedBatches(t *testing.T) {
 // the others is handled.
 func TestBeyondTheCredit(t *testing.T) {
 	p := hostileTypes()
-	r := newRig(t, p, netcode.Config{})
-	th := newThief(t, r, p)
+	r := rig.New(t, p, netcode.Config{})
+	th := rig.NewThief(r, p)
 	sent := 0
 	for channel := byte(0xC0); channel < 0xC4; channel++ {
-		for number := uint16(1); number <= 1000 && len(r.server.log) == 1; number++ {
+		for number := uint16(1); number <= 1000 && len(r.Server.Log) == 1; number++ {
 			batch := binary.LittleEndian.AppendUint16([]byte{2, 0, 13, 0, channel, 16, 4, 6, 0}, number)
-			th.raw(append(batch, 1, 0, 0, 0)...)
+			th.Raw(append(batch, 1, 0, 0, 0)...)
 			sent++
 		}
 	}
 	const cost = 2 + 4 + 32
 	require.Equal(t, peer.InitialCredit/cost+1, sent)
-	require.Contains(t, r.server.log[1], "disconnect 1: queue overflow")
-	require.EqualValues(t, 1, r.server.Stats().QueueOverflows)
-	require.Zero(t, r.server.Stats().Malformed)
+	require.Contains(t, r.Server.Log[1], "disconnect 1: queue overflow")
+	require.EqualValues(t, 1, r.Server.Stats().QueueOverflows)
+	require.Zero(t, r.Server.Stats().Malformed)
 }
 
 // A question that its owner alone may ask is refused to others, with an answer.
 func TestQuestionsForOwnersOnly(t *testing.T) {
 	p := protocol()
 	netcode.Answer(p, func(_ *netcode.Context, q *price, r *cost) error { r.Gold = q.Item; return nil }, netcode.OwnerOnly())
-	r := newRig(t, p, netcode.Config{})
-	c := r.joined(p, netcode.Config{})
-	id := r.spawn(1)
-	r.sees(c, id, 1)
+	r := rig.New(t, p, netcode.Config{})
+	c := r.Joined(p, netcode.Config{})
+	id := r.Spawn(1)
+	r.Sees(c, id, 1)
 	var got []string
 	ask := func() {
 		require.NoError(t, netcode.Call(t.Context(), c.Client, 0, &price{3}, func(r *cost, err error) {
@@ -456,13 +283,29 @@ func TestQuestionsForOwnersOnly(t *testing.T) {
 			}
 			got = append(got, "answered")
 		}, netcode.About(id)))
-		r.run(200 * time.Millisecond)
+		r.Run(200 * time.Millisecond)
 	}
 	ask()
-	require.True(t, r.server.SetOwner(id, 1))
+	require.True(t, r.Server.SetOwner(id, 1))
 	ask()
 	require.Equal(t, []string{"netcode: the call was refused: the entity does not belong to the caller", "answered"}, got)
-	require.EqualValues(t, 1, r.server.Stats().NotOwner)
-	require.ErrorIs(t, netcode.Call(t.Context(), c.Client, 0, &price{3}, func(*cost, error) {}), netcode.ErrNeedsEntity)
+	require.EqualValues(t, 1, r.Server.Stats().NotOwner)
+	require.ErrorContains(t, netcode.Call(t.Context(), c.Client, 0, &price{3}, func(*cost, error) {}), "the message is for owners only: say About which entity it is")
 	require.Equal(t, netcode.Connected, c.State())
+}
+
+func TestAckOfUnsentEndsTheConnection(t *testing.T) {
+	p := protocol()
+	r := rig.New(t, p, netcode.Config{})
+	th := rig.NewThief(r, p)
+	liar := peer.NewConn(peer.ConnConfig{Check: wire.NewChecksum(1, 1)})
+	for range 50 { // Packets that the server never sent: th believes that they came.
+		b := liar.Begin(make([]byte, 1200))
+		b.Add(wire.MessageKeepAlive, 0, 0)
+		liar.Finish(&b, 1, r.Now)
+	}
+	th.Conn.Accept(peer.Incoming{Sequence: 40, Eliciting: true}, r.Now)
+	th.Send(wire.MessageKeepAlive, 0, nil)
+	require.Contains(t, r.Server.Log[1], "acknowledged a packet that was never sent")
+	require.EqualValues(t, 1, r.Server.Stats().Packets.AcksOfUnsent)
 }

@@ -62,11 +62,7 @@ func closeError(err error) *peer.Error {
 func (c *endpointCore) judgeMessage(l *connection, r *peer.Reader, got *packetContents) error {
 	h := r.Header
 	if h.Type < wire.FirstUserMessage && c.sections.in[h.Type] != nil {
-		var from *Session // Nil on a client.
-		if c.server != nil {
-			from = c.server.present(l.Remote)
-		}
-		return c.sections.judge(from, r, got)
+		return c.sections.judge(l.session, r, got)
 	}
 	switch {
 	case peer.Allowed(peer.StateConnected, c.role, h.Type) != peer.VerdictAccept:
@@ -197,7 +193,7 @@ func (c *endpointCore) queueArrival(a *peer.Arrival) {
 			return
 		}
 	}
-	if c.unknown(a.Header.Type) {
+	if _, known := c.protocol.types.Messages.Lookup(a.Header.Type); !known && a.Header.Type >= wire.FirstUserMessage {
 		c.ignore(a)
 		return
 	}
@@ -224,34 +220,23 @@ func (c *endpointCore) newestOf(l *connection) tick.Tick {
 	if c.client != nil {
 		return c.client.replica.Tick()
 	}
-	if s := c.server.client(l.Remote); s != nil && s.upstream != nil {
-		return s.upstream.Tick()
+	if l.session.upstream != nil {
+		return l.session.upstream.Tick()
 	}
 	return tick.None
 }
 
-// unknown reports whether this end's protocol lacks a message type of the game.
-func (c *endpointCore) unknown(t wire.MessageType) bool {
-	_, ok := c.protocol.types.Messages.Lookup(t)
-	return !ok && t >= wire.FirstUserMessage
-}
-
-// ignore drops a message of an unknown type. Its number counts as delivered and its credit is returned. A question is
-// refused, so that its caller does not wait.
+// ignore drops a message of an unknown type, and logs the first of each type. Its number counts as delivered and its credit is
+// returned. A question is refused, so that its caller does not wait.
 func (c *endpointCore) ignore(a *peer.Arrival) {
-	c.noteUnknown(a.Header.Type)
+	c.stats.UnknownTypes++
+	if t := a.Header.Type; !c.toldTypes[t] {
+		c.toldTypes[t] = true
+		c.report.Log(report.Warn, "a message of an unknown type came and was ignored, as will be all of them", "type", t, "sender", c.from.Remote)
+	}
 	c.from.Arrivals.Freed(a.Cost)
 	if a.Header.Flags&wire.FlagCall != 0 {
 		c.postRefusal(c.from, peer.Post{Stage: a.Header.Stage, Channel: a.Channel, Call: a.Call}, errNobody)
-	}
-}
-
-// noteUnknown counts a message of an unknown type, and logs the first of each type.
-func (c *endpointCore) noteUnknown(t wire.MessageType) {
-	c.stats.UnknownTypes++
-	if !c.toldTypes[t] {
-		c.toldTypes[t] = true
-		c.report.Log(report.Warn, "a message of an unknown type came and was ignored, as will be all of them", "type", t, "sender", c.from.Remote)
 	}
 }
 

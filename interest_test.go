@@ -14,6 +14,7 @@ import (
 	"github.com/arche-netcode/netcode/interest"
 	"github.com/arche-netcode/netcode/internal/alloctest"
 	"github.com/arche-netcode/netcode/internal/casebook"
+	"github.com/arche-netcode/netcode/internal/rig"
 	"github.com/arche-netcode/netcode/snapshot"
 	"github.com/arche-netcode/netcode/transport"
 	"github.com/arche-netcode/netcode/wire"
@@ -21,27 +22,27 @@ import (
 
 // roundabout is a server with 16 clients along a line, and entities that go around on it: all of them come into every
 // client's sight and leave it, again and again.
-func roundabout(t testing.TB) *rig {
+func roundabout(t testing.TB) *rig.Rig {
 	p := protocol()
-	r := newRig(t, p, netcode.Config{SendBudget: -1})
+	r := rig.New(t, p, netcode.Config{SendBudget: -1})
 	grid := interest.NewGrid(interest.GridConfig{
 		Position: interest.PositionOf(p.Schema(), func(at *position) (x, y, z float32) { return at.X, at.Y, 0 }),
 		Enter:    20, Leave: 25, Near: 512, Far: 64,
 	})
-	r.server.SetInterest(interest.New(grid, interest.Despawn))
-	r.server.OnConnect(func(client netcode.ClientID) { grid.Look(client, 20*float32(client), 0, 0) })
+	r.Server.SetInterest(interest.New(grid, interest.Despawn))
+	r.Server.OnConnect(func(client netcode.ClientID) { grid.Look(client, 20*float32(client), 0, 0) })
 	const entities, length = 200, 400
 	var ids []wire.NetworkID
-	r.server.game = func(store *snapshot.Store) {
+	r.Server.Game = func(store *snapshot.Store) {
 		for i := range entities {
 			if len(ids) < entities {
 				ids = append(ids, store.Spawn())
 			}
-			r.set(store, ids[i], float32((int(store.Tick())+2*i)%length))
+			r.Set(store, ids[i], float32((int(store.Tick())+2*i)%length))
 		}
 	}
 	for range 16 {
-		r.joined(p, netcode.Config{SendBudget: -1})
+		r.Joined(p, netcode.Config{SendBudget: -1})
 	}
 	return r
 }
@@ -49,11 +50,11 @@ func roundabout(t testing.TB) *rig {
 func TestServerTickWithInterestAllocatesNothing(t *testing.T) {
 	r := roundabout(t)
 	for range 2000 {
-		r.step()
+		r.Step()
 	}
-	alloctest.Zero(t, 200, r.step, "allocations of a frame of the server and its 16 clients")
-	for id := range r.server.Clients {
-		stats, _ := r.server.ClientStats(id)
+	alloctest.Zero(t, 200, r.Step, "allocations of a frame of the server and its 16 clients")
+	for id := range r.Server.Clients {
+		stats, _ := r.Server.ClientStats(id)
 		require.Greater(t, stats.Snapshot.Despawns, uint64(50))
 		require.True(t, stats.Known > 15 && stats.Known < 30, "%d", stats.Known)
 	}
@@ -62,16 +63,16 @@ func TestServerTickWithInterestAllocatesNothing(t *testing.T) {
 // Without a policy everything is shown, and a new one starts from what clients hold.
 func TestInterestIsReplaced(t *testing.T) {
 	p := protocol()
-	r := newRig(t, p, netcode.Config{SendBudget: -1})
+	r := rig.New(t, p, netcode.Config{SendBudget: -1})
 	first, second := interest.NewExplicit(), interest.NewExplicit()
-	r.server.SetInterest(interest.New(first, interest.Despawn))
-	a, b := r.spawn(1), r.spawn(2)
-	c := r.joined(p, netcode.Config{})
+	r.Server.SetInterest(interest.New(first, interest.Despawn))
+	a, b := r.Spawn(1), r.Spawn(2)
+	c := r.Joined(p, netcode.Config{})
 	holds := func(want ...wire.NetworkID) {
 		t.Helper()
-		r.until(func() bool {
+		r.Until(func() bool {
 			for _, id := range want {
-				if _, ok := r.x(c, id); !ok {
+				if _, ok := r.X(c, id); !ok {
 					return false
 				}
 			}
@@ -81,18 +82,18 @@ func TestInterestIsReplaced(t *testing.T) {
 	first.Show(1, a)
 	holds(a)
 	second.Show(1, b)
-	r.server.SetInterest(interest.New(second, interest.Despawn))
+	r.Server.SetInterest(interest.New(second, interest.Despawn))
 	holds(b)
-	r.server.SetInterest(nil)
+	r.Server.SetInterest(nil)
 	holds(a, b)
-	d := r.spawn(3)
+	d := r.Spawn(3)
 	holds(a, b, d)
 	second.Show(1, a)
 	second.Show(1, b) // It has forgotten the client.
-	r.server.SetInterest(interest.New(second, interest.Despawn))
+	r.Server.SetInterest(interest.New(second, interest.Despawn))
 	holds(a, b)
-	r.server.SetInterest(interest.New(interest.All(), interest.Despawn))
-	e := r.spawn(4)
+	r.Server.SetInterest(interest.New(interest.All(), interest.Despawn))
+	e := r.Spawn(4)
 	holds(a, b, d, e)
 }
 
@@ -101,34 +102,34 @@ func TestInterestIsReplaced(t *testing.T) {
 func TestInterestEnds(t *testing.T) {
 	for _, leaving := range []interest.Leaving{interest.Despawn, interest.Keep} {
 		p := protocol()
-		r := newRig(t, p, netcode.Config{SendBudget: -1})
-		c := r.joined(p, netcode.Config{})
-		a, b := r.spawn(1), r.spawn(2)
-		r.sees(c, b, 2)
+		r := rig.New(t, p, netcode.Config{SendBudget: -1})
+		c := r.Joined(p, netcode.Config{})
+		a, b := r.Spawn(1), r.Spawn(2)
+		r.Sees(c, b, 2)
 		rooms := interest.NewRooms()
 		rooms.Add(a, 1)
 		rooms.Enter(1, 1)
 		none := func(*snapshot.Store, netcode.ClientID, wire.NetworkID) snapshot.Mask { return snapshot.Mask{} }
-		r.server.SetInterest(interest.New(interest.NewRows(rooms, none), leaving))
-		r.run(frameTime * 20)
-		require.False(t, r.server.Visible(1, b))
-		require.True(t, r.server.Visible(1, a))
+		r.Server.SetInterest(interest.New(interest.NewRows(rooms, none), leaving))
+		r.Run(rig.FrameTime * 20)
+		require.False(t, r.Server.Visible(1, b))
+		require.True(t, r.Server.Visible(1, a))
 		require.Zero(t, c.Replica().Entity(a.Index).Mask, "no component of it")
 
-		r.server.SetInterest(nil)
-		require.True(t, r.server.Visible(1, b))
-		require.True(t, r.server.Hide(1, a))
-		r.server.SetInterest(nil)
-		require.False(t, r.server.Visible(1, a), "hidden without a policy")
-		d := r.spawn(3)
-		require.True(t, r.server.Visible(1, d))
-		r.sees(c, b, 2)
-		r.sees(c, d, 3)
-		require.True(t, r.server.Show(1, a))
-		r.sees(c, a, 1)
+		r.Server.SetInterest(nil)
+		require.True(t, r.Server.Visible(1, b))
+		require.True(t, r.Server.Hide(1, a))
+		r.Server.SetInterest(nil)
+		require.False(t, r.Server.Visible(1, a), "hidden without a policy")
+		d := r.Spawn(3)
+		require.True(t, r.Server.Visible(1, d))
+		r.Sees(c, b, 2)
+		r.Sees(c, d, 3)
+		require.True(t, r.Server.Show(1, a))
+		r.Sees(c, a, 1)
 		require.Equal(t, 3, c.Replica().Len())
-		r.change(func(store *snapshot.Store) { r.set(store, b, 7) })
-		r.sees(c, b, 7)
+		r.Change(func(store *snapshot.Store) { r.Set(store, b, 7) })
+		r.Sees(c, b, 7)
 	}
 }
 
@@ -160,22 +161,22 @@ func TestAClientWithoutAViewpointIsToldOf(t *testing.T) {
 			g := interest.NewGrid(interest.GridConfig{
 				Position: interest.PositionOf(p.Schema(), func(at *position) (x, y, z float32) { return at.X, at.Y, 0 }), Enter: 20,
 			})
-			r := newRig(t, p, netcode.Config{})
-			r.server.SetInterest(interest.New(test.policy(g), interest.Despawn))
-			r.server.OnConnect(func(client netcode.ClientID) {
+			r := rig.New(t, p, netcode.Config{})
+			r.Server.SetInterest(interest.New(test.policy(g), interest.Despawn))
+			r.Server.OnConnect(func(client netcode.ClientID) {
 				if test.looks {
 					g.Look(client, 1, 1, 1)
 				}
 			})
-			r.spawn(1)
-			r.joined(p, netcode.Config{})
-			r.run(time.Second)
-			require.Empty(t, r.server.errors, "it has some time")
-			r.run(5 * time.Second)
-			require.Len(t, r.server.errors, test.told)
+			r.Spawn(1)
+			r.Joined(p, netcode.Config{})
+			r.Run(time.Second)
+			require.Empty(t, r.Server.Errors, "it has some time")
+			r.Run(5 * time.Second)
+			require.Len(t, r.Server.Errors, test.told)
 			if test.told > 0 {
 				var told *netcode.ViewpointError
-				require.ErrorAs(t, r.server.errors[0], &told)
+				require.ErrorAs(t, r.Server.Errors[0], &told)
 				require.EqualValues(t, 1, told.Client)
 				require.Contains(t, told.Error(), "Follow or Look")
 			}
@@ -189,25 +190,25 @@ func TestAViewpointThatGoesIsToldOf(t *testing.T) {
 	g := interest.NewGrid(interest.GridConfig{
 		Position: interest.PositionOf(p.Schema(), func(at *position) (x, y, z float32) { return at.X, at.Y, 0 }), Enter: 20,
 	})
-	r := newRig(t, p, netcode.Config{})
-	r.server.SetInterest(interest.New(g, interest.Despawn))
-	c := r.joined(p, netcode.Config{})
+	r := rig.New(t, p, netcode.Config{})
+	r.Server.SetInterest(interest.New(g, interest.Despawn))
+	c := r.Joined(p, netcode.Config{})
 	gone := float32(math.NaN())
 	for range 10 { // blind for a second, and then not
-		r.run(time.Second)
+		r.Run(time.Second)
 		g.Look(c.ID(), 1, 1, 1)
-		r.run(100 * time.Millisecond)
+		r.Run(100 * time.Millisecond)
 		g.Look(c.ID(), gone, gone, gone)
 	}
-	require.Empty(t, r.server.errors)
-	r.run(6 * time.Second)
-	require.Len(t, r.server.errors, 1)
+	require.Empty(t, r.Server.Errors)
+	r.Run(6 * time.Second)
+	require.Len(t, r.Server.Errors, 1)
 }
 
 // flapping is a world whose entities, and a component of each, come into client 1's sight and leave it all the time. As
 // long as either is hidden, it holds a marker.
 type flapping struct {
-	*rig
+	*rig.Rig
 	explicit *interest.Explicit
 	rows     *interest.Rows
 	random   *rand.Rand
@@ -221,18 +222,18 @@ func newFlapping(t *testing.T, seed uint64, leaving interest.Leaving) *flapping 
 	netcode.Replicate[marked](p)
 	netcode.Replicate[tagged](p)
 	f := &flapping{
-		rig: newRig(t, p, netcode.Config{SendBudget: -1}), explicit: interest.NewExplicit(),
+		Rig: rig.New(t, p, netcode.Config{SendBudget: -1}), explicit: interest.NewExplicit(),
 		random: rand.New(rand.NewPCG(47, seed)), open: map[wire.NetworkID]bool{},
 	}
 	f.rows = interest.NewRows(f.explicit, func(_ *snapshot.Store, _ wire.ClientID, id wire.NetworkID) snapshot.Mask {
 		if f.open[id] {
 			return snapshot.AllRows()
 		}
-		schema := f.server.Store().Schema()
+		schema := f.Server.Store().Schema()
 		return interest.MaskOf[marked](schema).Union(interest.MaskOf[tagged](schema)).Not()
 	})
-	f.server.SetInterest(interest.New(f.rows, leaving))
-	f.server.game = f.play
+	f.Server.SetInterest(interest.New(f.rows, leaving))
+	f.Server.Game = f.play
 	return f
 }
 
@@ -272,7 +273,7 @@ func (f *flapping) play(store *snapshot.Store) {
 		if !visible {
 			x = -1
 		}
-		f.set(store, id, x)
+		f.Set(store, id, x)
 	}
 }
 
@@ -285,10 +286,10 @@ func TestCase47VisibilityFlaps(t *testing.T) {
 			t.Run(fmt.Sprintf("seed %d leaving %d", seed, leaving), func(t *testing.T) {
 				t.Parallel()
 				f := newFlapping(t, seed, leaving)
-				c := f.join(f.server.Protocol(), netcode.Config{})
+				c := f.Join(f.Server.Protocol(), netcode.Config{})
 				loss := 30
-				f.tamper = func(_, to transport.Addr, packet []byte) []byte {
-					if to == c.conn.LocalAddr() {
+				f.Tamper = func(_, to transport.Addr, packet []byte) []byte {
+					if to == c.Conn.LocalAddr() {
 						require.False(t, holdsMarker(packet))
 					}
 					if f.random.IntN(100) < loss && c.State() == netcode.Connected {
@@ -297,12 +298,12 @@ func TestCase47VisibilityFlaps(t *testing.T) {
 					return packet
 				}
 				for range 600 {
-					f.step()
+					f.Step()
 					f.requireNoSecret(c)
 				}
 				require.Equal(t, netcode.Connected, c.State())
-				loss, f.server.game = 0, nil
-				f.run(2 * time.Second)
+				loss, f.Server.Game = 0, nil
+				f.Run(2 * time.Second)
 				f.requireNoSecret(c)
 				f.requireSettled(c, leaving)
 				casebook.Injected(t, 600, "frames in which sight flaps")
@@ -311,51 +312,51 @@ func TestCase47VisibilityFlaps(t *testing.T) {
 	}
 }
 
-func (f *flapping) requireNoSecret(c *clientEnd) {
+func (f *flapping) requireNoSecret(c *rig.ClientEnd) {
 	if c.Replica() == nil {
 		return
 	}
 	for e := range c.Replica().All {
 		x := c.Replica().Row(e.ID.Index, rowPlace)
-		require.NotEqual(f.t, uint32(0xBF800000), x[0], "the place of a hidden one") // -1
+		require.NotEqual(f.T, uint32(0xBF800000), x[0], "the place of a hidden one") // -1
 		for _, row := range []int{rowMarked, rowTagged} {
 			if lanes := c.Replica().Row(e.ID.Index, row); lanes != nil {
-				require.NotEqual(f.t, uint64(markerHead), (uint64(lanes[1])<<32|uint64(lanes[0]))>>16)
+				require.NotEqual(f.T, uint64(markerHead), (uint64(lanes[1])<<32|uint64(lanes[0]))>>16)
 			}
 		}
 	}
 }
 
 // requireSettled compares everything the client holds with everything it may see.
-func (f *flapping) requireSettled(c *clientEnd, leaving interest.Leaving) {
-	f.t.Helper()
-	store, held := f.server.Store(), 0
+func (f *flapping) requireSettled(c *rig.ClientEnd, leaving interest.Leaving) {
+	f.T.Helper()
+	store, held := f.Server.Store(), 0
 	for id := range store.All {
 		e := c.Replica().Entity(id.Index)
-		if !f.server.Visible(1, id) {
-			require.False(f.t, leaving == interest.Despawn && e.Alive, "%v", id)
+		if !f.Server.Visible(1, id) {
+			require.False(f.T, leaving == interest.Despawn && e.Alive, "%v", id)
 			if e.Alive {
-				require.Equal(f.t, id, e.ID)
+				require.Equal(f.T, id, e.ID)
 				held++
 			}
 			continue
 		}
 		held++
-		require.True(f.t, e.Alive && e.ID == id, "%v", id)
-		require.Equal(f.t, store.Row(id, rowPlace), c.Replica().Row(id.Index, rowPlace))
+		require.True(f.T, e.Alive && e.ID == id, "%v", id)
+		require.Equal(f.T, store.Row(id, rowPlace), c.Replica().Row(id.Index, rowPlace))
 		number := store.Row(id, rowTagged)
 		lanes := slices.Clone(store.Row(id, rowMarked))
-		if named := (wire.NetworkID{Index: lanes[2], Generation: lanes[3]}); !f.server.Visible(1, named) {
+		if named := (wire.NetworkID{Index: lanes[2], Generation: lanes[3]}); !f.Server.Visible(1, named) {
 			lanes[2], lanes[3] = 0, 0
 		}
 		if !f.open[id] {
 			lanes, number = nil, nil
 		}
-		require.Equal(f.t, number, c.Replica().Row(id.Index, rowTagged), "%v", id)
-		require.Equal(f.t, lanes, c.Replica().Row(id.Index, rowMarked), "%v", id)
+		require.Equal(f.T, number, c.Replica().Row(id.Index, rowTagged), "%v", id)
+		require.Equal(f.T, lanes, c.Replica().Row(id.Index, rowMarked), "%v", id)
 	}
-	require.Equal(f.t, held, c.Replica().Len(), "no entity that is dead")
-	stats, ok := f.server.ClientStats(1)
-	require.True(f.t, ok)
-	require.True(f.t, stats.Synced)
+	require.Equal(f.T, held, c.Replica().Len(), "no entity that is dead")
+	stats, ok := f.Server.ClientStats(1)
+	require.True(f.T, ok)
+	require.True(f.T, stats.Synced)
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/arche-netcode/netcode"
+	"github.com/arche-netcode/netcode/internal/rig"
 	"github.com/arche-netcode/netcode/peer"
 	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/transport"
@@ -17,8 +18,8 @@ import (
 
 // leaver is a server with one client whose messages are noted, as is when each end is told that the other is gone.
 type leaver struct {
-	*rig
-	c    *clientEnd
+	*rig.Rig
+	c    *rig.ClientEnd
 	told []string // By the handlers and by OnDisconnect, in the order of the calls.
 }
 
@@ -32,9 +33,9 @@ func newLeaver(t *testing.T, config netcode.Config, options ...netcode.Option) *
 		}
 		require.ErrorIs(t, netcode.Reply(ctx, m), netcode.ErrNotConnected, "who has closed is not answered")
 	}, options...)
-	l.rig = newRig(t, p, config)
-	l.c = l.joined(p, config)
-	l.server.OnDisconnect(func(id netcode.ClientID, reason *netcode.CloseError) {
+	l.Rig = rig.New(t, p, config)
+	l.c = l.Joined(p, config)
+	l.Server.OnDisconnect(func(id netcode.ClientID, reason *netcode.CloseError) {
 		l.told = append(l.told, "server: "+reason.Error())
 	})
 	l.c.OnDisconnect(func(id netcode.ClientID, reason *netcode.CloseError) {
@@ -49,38 +50,38 @@ func TestAcceptedMessagesAreHandledAfterAClose(t *testing.T) {
 	reliable := netcode.Over(netcode.ReliableOrdered)
 	t.Run("client closes", func(t *testing.T) {
 		l := newLeaver(t, netcode.Config{}, reliable)
-		first := l.server.Tick()
+		first := l.Server.Tick()
 		for i := range uint32(3) {
 			require.NoError(t, netcode.Send(l.c.Client, netcode.ToServer(), &chat{i}, netcode.NotBefore(first+netcode.Tick(20+i))))
 		}
 		l.c.Close()
-		l.run(500 * time.Millisecond)
+		l.Run(500 * time.Millisecond)
 		require.Equal(t, netcode.Disconnected, l.c.State(), "it need not wait for that")
 		require.Equal(t, []string{"client: closed"}, l.told)
-		require.ErrorIs(t, netcode.Send(l.server.Server, netcode.To(1), &chat{1}), netcode.ErrNotConnected)
-		l.run(400 * time.Millisecond)
+		require.ErrorIs(t, netcode.Send(l.Server.Server, netcode.To(1), &chat{1}), netcode.ErrNotConnected)
+		l.Run(400 * time.Millisecond)
 		require.Equal(t, []string{"client: closed", "0", "1", "2", "server: closed"}, l.told)
-		require.Zero(t, l.server.Stats().OfTheGone)
+		require.Zero(t, l.Server.Stats().OfTheGone)
 	})
 	for name, end := range map[string]struct {
 		close  func(l *leaver)
 		reason string
 	}{
-		"server closes":                {func(l *leaver) { l.server.Close(0) }, "server is shutting down"},
-		"server closes for its reason": {func(l *leaver) { l.server.Close(200) }, "reason 200"},
-		"server kicks: it sent to it":  {func(l *leaver) { l.server.Kick(1, "") }, "kicked"},
+		"server closes":                {func(l *leaver) { l.Server.Close(0) }, "server is shutting down"},
+		"server closes for its reason": {func(l *leaver) { l.Server.Close(200) }, "reason 200"},
+		"server kicks: it sent to it":  {func(l *leaver) { l.Server.Kick(1, "") }, "kicked"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			l := newLeaver(t, netcode.Config{}, reliable)
 			for i := range uint32(3) {
-				require.NoError(t, netcode.Send(l.server.Server, netcode.To(1), &chat{i}, netcode.NotBefore(l.server.Tick()+20)))
+				require.NoError(t, netcode.Send(l.Server.Server, netcode.To(1), &chat{i}, netcode.NotBefore(l.Server.Tick()+20)))
 			}
 			end.close(l)
-			l.run(300 * time.Millisecond)
+			l.Run(300 * time.Millisecond)
 			require.Equal(t, []string{"server: " + end.reason}, l.told)
 			require.Equal(t, netcode.Closing, l.c.State())
 			require.ErrorIs(t, netcode.Send(l.c.Client, netcode.ToServer(), &chat{9}), netcode.ErrNotConnected)
-			l.run(time.Second)
+			l.Run(time.Second)
 			require.Equal(t, []string{"server: " + end.reason, "0", "1", "2", "client: " + end.reason}, l.told)
 			require.Equal(t, netcode.Disconnected, l.c.State())
 			require.Zero(t, l.c.Stats().OfTheGone)
@@ -94,18 +95,18 @@ func TestAStageThatComesLaterIsWaitedForAfterAClose(t *testing.T) {
 	require.NoError(t, netcode.Send(l.c.Client, netcode.ToServer(), &chat{1}))
 	l.c.Close()
 	for frame := range 120 {
-		l.now += frameTime / 4
-		s := l.server
-		s.BeginFrame(l.now)
-		l.receive(s.conn, s.ReceiveAfter)
+		l.Now += rig.FrameTime / 4
+		s := l.Server
+		s.BeginFrame(l.Now)
+		l.Receive(s.Conn, s.ReceiveAfter)
 		for stage := range tick.Stage(tick.NumStages) {
 			if stage != tick.FixedUpdate || frame%16 == 15 {
 				s.Dispatch(stage)
 			}
 		}
 		s.Send()
-		s.Drain(s.send)
-		l.clientFrame(l.c)
+		s.Drain(s.Out)
+		l.ClientFrame(l.c)
 	}
 	require.Equal(t, []string{"client: closed", "1", "server: closed"}, l.told)
 }
@@ -114,42 +115,42 @@ func TestAStageThatComesLaterIsWaitedForAfterAClose(t *testing.T) {
 // not reliable.
 func TestMessagesLeftAfterACloseAreBounded(t *testing.T) {
 	l := newLeaver(t, netcode.Config{}, netcode.Over(netcode.Reliable))
-	soon, late := l.server.Tick()+20, l.server.Tick()+300
+	soon, late := l.Server.Tick()+20, l.Server.Tick()+300
 	require.NoError(t, netcode.Send(l.c.Client, netcode.ToServer(), &chat{1}, netcode.NotBefore(soon)))
 	require.NoError(t, netcode.Send(l.c.Client, netcode.ToServer(), &chat{2}, netcode.NotBefore(late)))
 	l.c.Close()
-	l.run(1900 * time.Millisecond)
+	l.Run(1900 * time.Millisecond)
 	require.Equal(t, []string{"client: closed", "1"}, l.told)
-	for range l.server.Clients {
+	for range l.Server.Clients {
 		require.Fail(t, "it is none of the clients any more")
 	}
-	l.run(300 * time.Millisecond)
+	l.Run(300 * time.Millisecond)
 	require.Equal(t, []string{"client: closed", "1", "server: closed"}, l.told)
-	require.EqualValues(t, 1, l.server.Stats().OfTheGone)
-	l.run(10 * time.Second)
+	require.EqualValues(t, 1, l.Server.Stats().OfTheGone)
+	l.Run(10 * time.Second)
 	require.Len(t, l.told, 3)
 
 	l = newLeaver(t, netcode.Config{}, netcode.Over(netcode.Unreliable))
-	require.NoError(t, netcode.Send(l.c.Client, netcode.ToServer(), &chat{1}, netcode.NotBefore(l.server.Tick()+20)))
+	require.NoError(t, netcode.Send(l.c.Client, netcode.ToServer(), &chat{1}, netcode.NotBefore(l.Server.Tick()+20)))
 	l.c.Close()
-	l.run(200 * time.Millisecond)
+	l.Run(200 * time.Millisecond)
 	require.Equal(t, []string{"client: closed", "server: closed"}, l.told)
 }
 
 // An end that closes itself handles nothing more.
 func TestMessagesDroppedAtTheEnd(t *testing.T) {
 	for name, end := range map[string]func(l *leaver){
-		"kicked":           func(l *leaver) { l.server.Kick(1, "") },
-		"the server's own": func(l *leaver) { l.server.Close(0) },
+		"kicked":           func(l *leaver) { l.Server.Kick(1, "") },
+		"the server's own": func(l *leaver) { l.Server.Close(0) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			l := newLeaver(t, netcode.Config{}, netcode.Over(netcode.Reliable))
-			require.NoError(t, netcode.Send(l.c.Client, netcode.ToServer(), &chat{1}, netcode.NotBefore(l.server.Tick()+20)))
-			l.run(200 * time.Millisecond)
+			require.NoError(t, netcode.Send(l.c.Client, netcode.ToServer(), &chat{1}, netcode.NotBefore(l.Server.Tick()+20)))
+			l.Run(200 * time.Millisecond)
 			end(l)
-			l.run(3 * time.Second)
+			l.Run(3 * time.Second)
 			require.NotContains(t, l.told, "1")
-			require.EqualValues(t, 1, l.server.Stats().OfTheGone)
+			require.EqualValues(t, 1, l.Server.Stats().OfTheGone)
 		})
 	}
 }
@@ -157,13 +158,13 @@ func TestMessagesDroppedAtTheEnd(t *testing.T) {
 // A game that has seen enough of one that is leaving ends that at once.
 func TestKickOfOneThatIsLeaving(t *testing.T) {
 	l := newLeaver(t, netcode.Config{}, netcode.Over(netcode.Reliable))
-	require.NoError(t, netcode.Send(l.c.Client, netcode.ToServer(), &chat{1}, netcode.NotBefore(l.server.Tick()+20)))
+	require.NoError(t, netcode.Send(l.c.Client, netcode.ToServer(), &chat{1}, netcode.NotBefore(l.Server.Tick()+20)))
 	l.c.Close()
-	l.run(300 * time.Millisecond)
-	require.True(t, l.server.Kick(1, "enough"))
+	l.Run(300 * time.Millisecond)
+	require.True(t, l.Server.Kick(1, "enough"))
 	require.Equal(t, []string{"client: closed", "server: kicked: enough"}, l.told)
-	require.False(t, l.server.Kick(1, "again"))
-	l.run(3 * time.Second)
+	require.False(t, l.Server.Kick(1, "again"))
+	l.Run(3 * time.Second)
 	require.Len(t, l.told, 2)
 }
 
@@ -171,39 +172,39 @@ func TestKickOfOneThatIsLeaving(t *testing.T) {
 func TestCase15PanicOnAMessageOfOneThatIsLeaving(t *testing.T) {
 	l := newLeaver(t, netcode.Config{}, netcode.Over(netcode.ReliableOrdered))
 	for i := range uint32(3) {
-		require.NoError(t, netcode.Send(l.c.Client, netcode.ToServer(), &chat{12 + i}, netcode.NotBefore(l.server.Tick()+20)))
+		require.NoError(t, netcode.Send(l.c.Client, netcode.ToServer(), &chat{12 + i}, netcode.NotBefore(l.Server.Tick()+20)))
 	}
 	l.c.Close()
-	l.run(2 * time.Second)
+	l.Run(2 * time.Second)
 	require.Equal(t, []string{"client: closed", "12", "13", "server: a handler panicked: the server's handler of chat"}, l.told)
-	require.Len(t, l.server.errors, 1, "the panic is told of all the same")
+	require.Len(t, l.Server.Errors, 1, "the panic is told of all the same")
 
 	l = newLeaver(t, netcode.Config{}, netcode.Over(netcode.ReliableOrdered))
 	for i := range uint32(3) {
-		require.NoError(t, netcode.Send(l.server.Server, netcode.To(1), &chat{12 + i}, netcode.NotBefore(l.server.Tick()+20)))
+		require.NoError(t, netcode.Send(l.Server.Server, netcode.To(1), &chat{12 + i}, netcode.NotBefore(l.Server.Tick()+20)))
 	}
-	l.server.Close(0)
-	l.run(2 * time.Second)
+	l.Server.Close(0)
+	l.Run(2 * time.Second)
 	require.Equal(t, []string{"server: server is shutting down", "12", "13", "client: a handler panicked: the client's handler of chat"}, l.told)
 }
 
 // One that is leaving keeps its place, since the game has not been told yet; its address is free for a new connection.
 func TestConnectingAnewWhileTheOldOneIsLeaving(t *testing.T) {
 	l := newLeaver(t, netcode.Config{Clients: 2}, netcode.Over(netcode.Reliable))
-	require.NoError(t, netcode.Send(l.c.Client, netcode.ToServer(), &chat{1}, netcode.NotBefore(l.server.Tick()+30)))
+	require.NoError(t, netcode.Send(l.c.Client, netcode.ToServer(), &chat{1}, netcode.NotBefore(l.Server.Tick()+30)))
 	l.c.Close()
-	l.until(func() bool { return l.c.State() == netcode.Disconnected })
-	require.NoError(t, l.c.Connect(l.server.conn.LocalAddr()))
-	l.until(func() bool { return l.c.State() == netcode.Connected })
+	l.Until(func() bool { return l.c.State() == netcode.Disconnected })
+	require.NoError(t, l.c.Connect(l.Server.Conn.LocalAddr()))
+	l.Until(func() bool { return l.c.State() == netcode.Connected })
 	require.Equal(t, []string{"client: closed"}, l.told, "the old one is still there")
 	require.EqualValues(t, 2, l.c.ID())
-	other := l.join(l.c.Protocol(), netcode.Config{})
-	l.run(200 * time.Millisecond)
+	other := l.Join(l.c.Protocol(), netcode.Config{})
+	l.Run(200 * time.Millisecond)
 	require.ErrorIs(t, other.Err(), peer.ReasonFull)
-	l.until(func() bool { return len(l.told) == 3 })
+	l.Until(func() bool { return len(l.told) == 3 })
 	require.Equal(t, []string{"client: closed", "1", "server: closed"}, l.told)
-	require.NoError(t, other.Connect(l.server.conn.LocalAddr()))
-	l.until(func() bool { return other.State() == netcode.Connected })
+	require.NoError(t, other.Connect(l.Server.Conn.LocalAddr()))
+	l.Until(func() bool { return other.State() == netcode.Connected })
 	require.Equal(t, netcode.Connected, l.c.State())
 }
 
@@ -211,16 +212,16 @@ func TestConnectingAnewWhileTheOldOneIsLeaving(t *testing.T) {
 func TestClosingAnEndThatHandlesTheRest(t *testing.T) {
 	for name, end := range map[string]func(l *leaver){
 		"Close":   func(l *leaver) { l.c.Close() },
-		"Connect": func(l *leaver) { require.NoError(l.t, l.c.Connect(l.server.conn.LocalAddr())) },
+		"Connect": func(l *leaver) { require.NoError(l.T, l.c.Connect(l.Server.Conn.LocalAddr())) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			l := newLeaver(t, netcode.Config{}, netcode.Over(netcode.Reliable))
-			require.NoError(t, netcode.Send(l.server.Server, netcode.To(1), &chat{1}, netcode.NotBefore(l.server.Tick()+30)))
-			l.server.Kick(1, "")
-			l.until(func() bool { return l.c.State() == netcode.Closing })
+			require.NoError(t, netcode.Send(l.Server.Server, netcode.To(1), &chat{1}, netcode.NotBefore(l.Server.Tick()+30)))
+			l.Server.Kick(1, "")
+			l.Until(func() bool { return l.c.State() == netcode.Closing })
 			end(l)
 			require.Equal(t, []string{"server: kicked", "client: kicked"}, l.told)
-			l.run(time.Second)
+			l.Run(time.Second)
 			require.Len(t, l.told, 2)
 			require.Equal(t, name == "Connect", l.c.State() == netcode.Connected)
 		})
@@ -230,23 +231,23 @@ func TestClosingAnEndThatHandlesTheRest(t *testing.T) {
 // A goodbye whose acknowledgement is lost is acknowledged again, as it comes again.
 func TestCloseIsAcknowledgedWhileTheRestIsHandled(t *testing.T) {
 	l := newLeaver(t, netcode.Config{}, netcode.Over(netcode.Reliable))
-	require.NoError(t, netcode.Send(l.c.Client, netcode.ToServer(), &chat{1}, netcode.NotBefore(l.server.Tick()+40)))
-	l.run(200 * time.Millisecond)
+	require.NoError(t, netcode.Send(l.c.Client, netcode.ToServer(), &chat{1}, netcode.NotBefore(l.Server.Tick()+40)))
+	l.Run(200 * time.Millisecond)
 	l.c.Close()
 	cut := true
-	server := l.server.conn.LocalAddr()
-	l.tamper = func(from, _ transport.Addr, packet []byte) []byte {
+	server := l.Server.Conn.LocalAddr()
+	l.Tamper = func(from, _ transport.Addr, packet []byte) []byte {
 		if from == server && cut {
 			return nil
 		}
 		return packet
 	}
-	l.run(150 * time.Millisecond)
+	l.Run(150 * time.Millisecond)
 	require.Equal(t, netcode.Closing, l.c.State())
 	cut = false
-	l.run(100 * time.Millisecond)
+	l.Run(100 * time.Millisecond)
 	require.Equal(t, netcode.Disconnected, l.c.State())
-	l.until(func() bool { return len(l.told) == 3 })
+	l.Until(func() bool { return len(l.told) == 3 })
 }
 
 // A host's player that leaves is handled like any other.
@@ -254,18 +255,18 @@ func TestMessagesOfAHostAreHandledAfterItLeft(t *testing.T) {
 	p := protocol()
 	var told []string
 	netcode.Handle(p, func(ctx *netcode.Context, m *chat) { told = append(told, fmt.Sprint(ctx.Sender, " ", m.Number)) }, netcode.Over(netcode.Reliable))
-	r := newRig(t, p, netcode.Config{})
+	r := rig.New(t, p, netcode.Config{})
 	c, err := netcode.NewClient(p, netcode.Config{})
 	require.NoError(t, err)
-	require.NoError(t, netcode.Host(r.server.Server, c))
-	r.run(100 * time.Millisecond)
-	require.NoError(t, netcode.Send(c, netcode.ToServer(), &chat{7}, netcode.NotBefore(r.server.Tick()+10)))
+	require.NoError(t, netcode.Host(r.Server.Server, c))
+	r.Run(100 * time.Millisecond)
+	require.NoError(t, netcode.Send(c, netcode.ToServer(), &chat{7}, netcode.NotBefore(r.Server.Tick()+10)))
 	c.Close()
 	require.Equal(t, netcode.Disconnected, c.State())
-	require.NoError(t, netcode.Host(r.server.Server, c), "and plays again meanwhile")
-	r.run(time.Second)
+	require.NoError(t, netcode.Host(r.Server.Server, c), "and plays again meanwhile")
+	r.Run(time.Second)
 	require.Equal(t, []string{"1 7"}, told)
-	require.Equal(t, []string{"connect 1", "connect 2", "disconnect 1: closed"}, r.server.log)
+	require.Equal(t, []string{"connect 1", "connect 2", "disconnect 1: closed"}, r.Server.Log)
 	require.Equal(t, netcode.Connected, c.State())
 }
 
@@ -274,16 +275,16 @@ func TestKickOfAHostDropsItsMessagesOfThatFrame(t *testing.T) {
 	p := protocol()
 	handled := 0
 	netcode.Handle(p, func(*netcode.Context, *chat) { handled++ }, netcode.AtStage(tick.Update))
-	r := newRig(t, p, netcode.Config{})
+	r := rig.New(t, p, netcode.Config{})
 	c, err := netcode.NewClient(p, netcode.Config{})
 	require.NoError(t, err)
-	require.NoError(t, netcode.Host(r.server.Server, c))
-	r.run(100 * time.Millisecond)
+	require.NoError(t, netcode.Host(r.Server.Server, c))
+	r.Run(100 * time.Millisecond)
 	require.NoError(t, netcode.Send(c, netcode.ToServer(), &chat{7}))
-	require.True(t, r.server.Kick(c.ID(), ""))
-	r.run(time.Second)
+	require.True(t, r.Server.Kick(c.ID(), ""))
+	r.Run(time.Second)
 	require.Zero(t, handled)
-	require.EqualValues(t, 1, r.server.Stats().OfTheGone)
+	require.EqualValues(t, 1, r.Server.Stats().OfTheGone)
 }
 
 // waitingPost is a reliable message of the game that waits for a tick, from an end that is not netcode's own.
@@ -305,26 +306,26 @@ func TestCase12EachMessageWhileTheRestIsHandled(t *testing.T) {
 		netcode.Handle(p, func(*netcode.Context, *chat) { handled++ })
 		build := buildMessage(t, p, kind)
 
-		r := newRig(t, p, netcode.Config{})
-		th := newThief(t, r, p)
-		th.post(waitingPost(r.server.Tick()+15), []byte{1, 0, 0, 0})
-		th.send(wire.MessageClose, tick.Initialization, peer.AppendClose(nil, peer.Error{Reason: peer.ReasonClosed}))
-		r.run(100 * time.Millisecond)
-		_, open := r.server.ClientStats(1)
+		r := rig.New(t, p, netcode.Config{})
+		th := rig.NewThief(r, p)
+		th.Post(waitingPost(r.Server.Tick()+15), []byte{1, 0, 0, 0})
+		th.Send(wire.MessageClose, tick.Initialization, peer.AppendClose(nil, peer.Error{Reason: peer.ReasonClosed}))
+		r.Run(100 * time.Millisecond)
+		_, open := r.Server.ClientStats(1)
 		require.False(t, open)
-		require.Len(t, r.server.log, 1, "the game is not told yet")
-		acks := r.server.Stats().Packets.Sent
-		b := th.conn.Begin(make([]byte, 1200))
+		require.Len(t, r.Server.Log, 1, "the game is not told yet")
+		acks := r.Server.Stats().Packets.Sent
+		b := th.Conn.Begin(make([]byte, 1200))
 		build(&b)
-		r.server.Receive(th.address, th.conn.Finish(&b, 1, r.now))
-		require.Equal(t, kind == wire.MessageClose, r.server.Stats().Packets.Sent == acks+1, "only a goodbye is answered")
-		r.run(100 * time.Millisecond)
+		r.Server.Receive(th.Address, th.Conn.Finish(&b, 1, r.Now))
+		require.Equal(t, kind == wire.MessageClose, r.Server.Stats().Packets.Sent == acks+1, "only a goodbye is answered")
+		r.Run(100 * time.Millisecond)
 		require.Zero(t, handled, "type %d", kind)
-		require.Len(t, r.server.log, 1)
-		r.run(time.Second)
+		require.Len(t, r.Server.Log, 1)
+		r.Run(time.Second)
 		require.Equal(t, 1, handled, "type %d", kind)
-		require.Equal(t, "disconnect 1: closed", r.server.log[1])
-		require.Zero(t, r.server.Stats().Malformed)
+		require.Equal(t, "disconnect 1: closed", r.Server.Log[1])
+		require.Zero(t, r.Server.Stats().Malformed)
 
 		handled = 0
 		im := newImposter(t, p, netcode.Config{})
@@ -339,11 +340,11 @@ func TestCase12EachMessageWhileTheRestIsHandled(t *testing.T) {
 		im.send(build)
 		im.run(100 * time.Millisecond)
 		require.Zero(t, handled, "type %d", kind)
-		require.Len(t, im.client.log, 1)
+		require.Len(t, im.client.Log, 1)
 		im.run(time.Second)
 		require.Equal(t, 1, handled, "type %d", kind)
 		require.Equal(t, netcode.Disconnected, im.client.State())
-		require.Equal(t, "disconnect 5: closed", im.client.log[1])
+		require.Equal(t, "disconnect 5: closed", im.client.Log[1])
 		require.Zero(t, im.client.Stats().Malformed)
 	}
 }
@@ -353,28 +354,28 @@ func TestCase12AnUnreadablePacketWhileTheRestIsHandled(t *testing.T) {
 	handled := 0
 	p := protocol()
 	netcode.Handle(p, func(*netcode.Context, *chat) { handled++ })
-	for name, packet := range map[string]func(th *thief){
-		"batch of no size":  func(th *thief) { th.raw(0, 0, 0, 0) },
-		"message cut short": func(th *thief) { th.raw(10, 0, 16, 0, 40, 0, 1, 0, 0, 0) },
-		"acknowledges what was never sent": func(th *thief) {
-			h := wire.PacketHeader{Sequence: wire.Sequence(th.conn.Next()), HasAck: true, Ack: wire.Sequence(30000), AckBits: 1}
-			th.conn.Skip()
+	for name, packet := range map[string]func(th *rig.Thief){
+		"batch of no size":  func(th *rig.Thief) { th.Raw(0, 0, 0, 0) },
+		"message cut short": func(th *rig.Thief) { th.Raw(10, 0, 16, 0, 40, 0, 1, 0, 0, 0) },
+		"acknowledges what was never sent": func(th *rig.Thief) {
+			h := wire.PacketHeader{Sequence: wire.Sequence(th.Conn.Next()), HasAck: true, Ack: wire.Sequence(30000), AckBits: 1}
+			th.Conn.Skip()
 			packet := wire.AppendPacketHeader(nil, h)
-			th.server.Receive(th.address, binary.LittleEndian.AppendUint32(packet, th.check.Sum(packet)))
+			th.Server.Receive(th.Address, binary.LittleEndian.AppendUint32(packet, th.Check.Sum(packet)))
 		},
 	} {
 		handled = 0
-		r := newRig(t, p, netcode.Config{})
-		th := newThief(t, r, p)
-		th.post(waitingPost(r.server.Tick()+15), []byte{1, 0, 0, 0})
-		th.send(wire.MessageClose, tick.Initialization, peer.AppendClose(nil, peer.Error{Reason: peer.ReasonClosed}))
-		r.run(100 * time.Millisecond)
+		r := rig.New(t, p, netcode.Config{})
+		th := rig.NewThief(r, p)
+		th.Post(waitingPost(r.Server.Tick()+15), []byte{1, 0, 0, 0})
+		th.Send(wire.MessageClose, tick.Initialization, peer.AppendClose(nil, peer.Error{Reason: peer.ReasonClosed}))
+		r.Run(100 * time.Millisecond)
 		packet(th)
-		r.run(100 * time.Millisecond)
-		require.Len(t, r.server.log, 1, name)
-		r.run(time.Second)
+		r.Run(100 * time.Millisecond)
+		require.Len(t, r.Server.Log, 1, name)
+		r.Run(time.Second)
 		require.Equal(t, 1, handled, name)
-		require.Equal(t, "disconnect 1: closed", r.server.log[1], name)
+		require.Equal(t, "disconnect 1: closed", r.Server.Log[1], name)
 	}
 }
 
@@ -386,40 +387,40 @@ func TestCloseDeliversSentMessages(t *testing.T) {
 	for i := range uint32(200) {
 		want = append(want, i)
 	}
-	for name, leave := range map[string]func(r *rig, c *clientEnd){
-		"the client closes": func(r *rig, c *clientEnd) {
+	for name, leave := range map[string]func(r *rig.Rig, c *rig.ClientEnd){
+		"the client closes": func(r *rig.Rig, c *rig.ClientEnd) {
 			for _, i := range want {
 				require.NoError(t, netcode.Send(c.Client, netcode.ToServer(), &chat{i}))
 			}
 			c.Close()
 			require.ErrorIs(t, netcode.Send(c.Client, netcode.ToServer(), &chat{999}), netcode.ErrNotConnected)
 		},
-		"the server closes": func(r *rig, c *clientEnd) {
+		"the server closes": func(r *rig.Rig, c *rig.ClientEnd) {
 			for _, i := range want {
-				require.NoError(t, netcode.Send(r.server.Server, netcode.To(1), &chat{i}))
+				require.NoError(t, netcode.Send(r.Server.Server, netcode.To(1), &chat{i}))
 			}
-			r.server.Close(peer.ReasonNone)
-			require.ErrorIs(t, netcode.Send(r.server.Server, netcode.To(1), &chat{999}), netcode.ErrNotConnected)
+			r.Server.Close(peer.ReasonNone)
+			require.ErrorIs(t, netcode.Send(r.Server.Server, netcode.To(1), &chat{999}), netcode.ErrNotConnected)
 		},
-		"the server kicks": func(r *rig, c *clientEnd) {
+		"the server kicks": func(r *rig.Rig, c *rig.ClientEnd) {
 			for _, i := range want {
-				require.NoError(t, netcode.Send(r.server.Server, netcode.To(1), &chat{i}))
+				require.NoError(t, netcode.Send(r.Server.Server, netcode.To(1), &chat{i}))
 			}
-			require.True(t, r.server.Kick(1, "bye"))
+			require.True(t, r.Server.Kick(1, "bye"))
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got = nil
 			patient := netcode.Config{FlushTimeout: 5 * time.Second} // of what is lost, one in ten is lost thrice
-			r := newRig(t, p, patient)
-			c := r.joined(p, patient)
+			r := rig.New(t, p, patient)
+			c := r.Joined(p, patient)
 			lossy := lossy(7, 30)
-			r.tamper = lossy
+			r.Tamper = lossy
 			leave(r, c)
-			require.Len(t, c.log, 1+btoi(name == "the client closes"), "its own game is told at once")
-			r.until(func() bool { return c.State() == netcode.Disconnected && len(r.server.log) == 2 })
+			require.Len(t, c.Log, 1+btoi(name == "the client closes"), "its own game is told at once")
+			r.Until(func() bool { return c.State() == netcode.Disconnected && len(r.Server.Log) == 2 })
 			require.Equal(t, want, got)
-			require.Zero(t, r.server.Stats().FlushesCut+c.Stats().FlushesCut)
+			require.Zero(t, r.Server.Stats().FlushesCut+c.Stats().FlushesCut)
 		})
 	}
 }
@@ -434,32 +435,32 @@ func btoi(b bool) int {
 func TestClosingDoesNotWaitForEver(t *testing.T) {
 	p := protocol()
 	netcode.Handle[chat](p, nil, netcode.Over(netcode.Reliable))
-	r := newRig(t, p, netcode.Config{})
-	c := r.joined(p, netcode.Config{FlushTimeout: 700 * time.Millisecond})
-	r.tamper = lossy(1, 100)
+	r := rig.New(t, p, netcode.Config{})
+	c := r.Joined(p, netcode.Config{FlushTimeout: 700 * time.Millisecond})
+	r.Tamper = lossy(1, 100)
 	require.NoError(t, netcode.Send(c.Client, netcode.ToServer(), &chat{1}))
 	c.Close()
-	r.run(600 * time.Millisecond)
+	r.Run(600 * time.Millisecond)
 	require.Equal(t, netcode.Closing, c.State())
 	require.Zero(t, c.Stats().FlushesCut)
-	r.run(700 * time.Millisecond)
+	r.Run(700 * time.Millisecond)
 	require.Equal(t, netcode.Disconnected, c.State())
 	require.EqualValues(t, 1, c.Stats().FlushesCut)
-	r.run(10 * time.Second)
-	require.Len(t, r.server.log, 2, "its silence tells the server")
+	r.Run(10 * time.Second)
+	require.Len(t, r.Server.Log, 2, "its silence tells the server")
 }
 
 // Both ends close at once: neither waits for the other's messages, and both are told.
 func TestBothCloseAtOnce(t *testing.T) {
 	p := protocol()
 	netcode.Handle(p, func(*netcode.Context, *chat) { t.Error("handled after the end") }, netcode.Over(netcode.Reliable))
-	r := newRig(t, p, netcode.Config{})
-	c := r.joined(p, netcode.Config{})
+	r := rig.New(t, p, netcode.Config{})
+	c := r.Joined(p, netcode.Config{})
 	require.NoError(t, netcode.Send(c.Client, netcode.ToServer(), &chat{1}))
-	require.NoError(t, netcode.Send(r.server.Server, netcode.To(1), &chat{1}))
+	require.NoError(t, netcode.Send(r.Server.Server, netcode.To(1), &chat{1}))
 	c.Close()
-	r.server.Close(peer.ReasonNone)
-	r.until(func() bool { return c.Closed() && r.server.Closed() })
+	r.Server.Close(peer.ReasonNone)
+	r.Until(func() bool { return c.Closed() && r.Server.Closed() })
 	require.ErrorIs(t, c.Err(), peer.ReasonClosed)
-	require.Equal(t, "disconnect 1: server is shutting down", r.server.log[1])
+	require.Equal(t, "disconnect 1: server is shutting down", r.Server.Log[1])
 }

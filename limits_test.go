@@ -9,6 +9,7 @@ import (
 
 	"github.com/arche-netcode/netcode"
 	"github.com/arche-netcode/netcode/internal/casebook"
+	"github.com/arche-netcode/netcode/internal/rig"
 	"github.com/arche-netcode/netcode/peer"
 	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/transport"
@@ -22,29 +23,29 @@ func TestCase32OneFlooderAmongSixtyThree(t *testing.T) {
 	handled := map[netcode.ClientID]int{}
 	netcode.Handle(p, func(ctx *netcode.Context, _ *chat) { handled[ctx.Sender]++ })
 	const quota = 70
-	r := newRig(t, p, netcode.Config{QueuePerSender: quota, SendBudget: -1, Clients: 64})
+	r := rig.New(t, p, netcode.Config{QueuePerSender: quota, SendBudget: -1, Clients: 64})
 	for range 63 {
-		r.joined(p, netcode.Config{SendBudget: -1, SentPackets: 64, Entities: 1})
+		r.Joined(p, netcode.Config{SendBudget: -1, SentPackets: 64, Entities: 1})
 	}
-	th := newThief(t, r, p)
-	id := r.spawn(1)
+	th := rig.NewThief(r, p)
+	id := r.Spawn(1)
 	sent, frames, before := 0, 0, 0
 	for range 100 {
-		for _, c := range r.clients {
+		for _, c := range r.Clients {
 			for stage := range tick.Stage(tick.NumStages) {
 				require.NoError(t, netcode.Send(c.Client, netcode.ToServer(), &chat{1}, netcode.InStage(stage)))
 				sent++
 			}
 		}
-		if _, open := r.server.ClientStats(64); open {
-			th.flood(20 * quota)
+		if _, open := r.Server.ClientStats(64); open {
+			flood(th, 20*quota)
 			frames++
 		}
-		r.step()
+		r.Step()
 		require.LessOrEqual(t, handled[64]-before, quota, "in one frame")
 		before = handled[64]
 	}
-	r.run(200 * time.Millisecond)
+	r.Run(200 * time.Millisecond)
 	honest := 0
 	for client, n := range handled {
 		if client != 64 {
@@ -53,12 +54,12 @@ func TestCase32OneFlooderAmongSixtyThree(t *testing.T) {
 	}
 	require.Equal(t, sent, honest, "honest loss")
 	require.Equal(t, 64, frames, "frames until it was closed")
-	require.Contains(t, r.server.log, "disconnect 64: "+peer.ReasonRateLimit.String())
-	require.EqualValues(t, 1, r.server.Stats().RateLimited)
-	require.EqualValues(t, 64*19*quota, r.server.Stats().Messages.PerSender)
-	casebook.Injected(t, r.server.Stats().Messages.PerSender, "messages beyond the quota")
-	require.Len(t, r.server.log, 65, "nobody else was closed")
-	r.sees(r.clients[62], id, 1)
+	require.Contains(t, r.Server.Log, "disconnect 64: "+peer.ReasonRateLimit.String())
+	require.EqualValues(t, 1, r.Server.Stats().RateLimited)
+	require.EqualValues(t, 64*19*quota, r.Server.Stats().Messages.PerSender)
+	casebook.Injected(t, r.Server.Stats().Messages.PerSender, "messages beyond the quota")
+	require.Len(t, r.Server.Log, 65, "nobody else was closed")
+	r.Sees(r.Clients[62], id, 1)
 }
 
 // Clients that send all that their quota or their credit takes, in the same instant and for one stage, cost the others neither a
@@ -79,13 +80,13 @@ func case32Many(t *testing.T, flooders int, delivery wire.Delivery) {
 	p := protocol()
 	got := map[netcode.ClientID]int{}
 	netcode.Handle(p, func(ctx *netcode.Context, _ *dot) { got[ctx.Sender]++ }, netcode.AtStage(tick.Update))
-	r := newRig(t, p, netcode.Config{})
+	r := rig.New(t, p, netcode.Config{})
 	for range honest + flooders {
-		r.joined(p, netcode.Config{SendBudget: -1, Entities: 1, ReliableBytes: 1 << 20})
+		r.Joined(p, netcode.Config{SendBudget: -1, Entities: 1, ReliableBytes: 1 << 20})
 	}
 	how := []netcode.Delivery{netcode.Unreliable, netcode.Reliable}
 	for frame := range 3 {
-		for i, c := range r.clients {
+		for i, c := range r.Clients {
 			n, kinds := 10, how
 			if i >= honest {
 				if n, kinds = 1024, []netcode.Delivery{delivery}; delivery == wire.Reliable {
@@ -100,18 +101,18 @@ func case32Many(t *testing.T, flooders int, delivery wire.Delivery) {
 				require.NoError(t, netcode.Send(c.Client, netcode.ToServer(), &dot{1}, netcode.Via(via), netcode.Channel(number%4)))
 			}
 		}
-		for i := range r.clients {
+		for i := range r.Clients {
 			if frame%2 == 0 {
-				i = len(r.clients) - 1 - i // the honest come last, and in another frame first
+				i = len(r.Clients) - 1 - i // the honest come last, and in another frame first
 			}
-			r.clientFrame(r.clients[i])
+			r.ClientFrame(r.Clients[i])
 		}
-		r.now += frameTime
-		r.serverFrame()
+		r.Now += rig.FrameTime
+		r.ServerFrame()
 	}
-	r.run(500 * time.Millisecond)
+	r.Run(500 * time.Millisecond)
 	closed := 0
-	for i, c := range r.clients {
+	for i, c := range r.Clients {
 		if i < honest {
 			require.Equal(t, netcode.Connected, c.State())
 			require.Equal(t, 30, got[c.ID()], "honest loss")
@@ -120,7 +121,7 @@ func case32Many(t *testing.T, flooders int, delivery wire.Delivery) {
 			closed++
 		}
 	}
-	stats := r.server.Stats()
+	stats := r.Server.Stats()
 	require.Equal(t, delivery == wire.Reliable && flooders >= 9, closed > 0, "some must")
 	require.Less(t, closed, max(flooders, 1))
 	require.Equal(t, delivery == wire.Unreliable && flooders == 40, stats.Messages.PerStage > 0)
@@ -132,16 +133,16 @@ func case32Many(t *testing.T, flooders int, delivery wire.Delivery) {
 type dot struct{ B uint8 }
 
 // flood sends so many messages over all stages at once, for the next frame.
-func (th *thief) flood(n int) {
+func flood(th *rig.Thief, n int) {
 	for n > 0 {
-		b := th.conn.Begin(make([]byte, 1200))
+		b := th.Conn.Begin(make([]byte, 1200))
 		for b.Fits(4) && n > 0 {
 			copy(b.Payload(), []byte{1, 0, 0, 0})
 			b.Add(wire.FirstUserMessage, tick.Stage(n%tick.NumStages), 4)
 			n--
 		}
-		th.conn.DetectLost(th.now, nil)
-		require.NoError(th.t, th.socket.Send(th.server.conn.LocalAddr(), th.conn.Finish(&b, 1, th.now)))
+		th.Conn.DetectLost(th.Now, nil)
+		require.NoError(th.T, th.Socket.Send(th.Server.Conn.LocalAddr(), th.Conn.Finish(&b, 1, th.Now)))
 	}
 }
 
@@ -149,20 +150,20 @@ func (th *thief) flood(n int) {
 func TestAFloodThatStopsIsForgiven(t *testing.T) {
 	p := protocol()
 	netcode.Handle[chat](p, nil)
-	r := newRig(t, p, netcode.Config{QueuePerSender: 10, FloodFrames: 20})
-	th := newThief(t, r, p)
+	r := rig.New(t, p, netcode.Config{QueuePerSender: 10, FloodFrames: 20})
+	th := rig.NewThief(r, p)
 	for range 5 {
 		for range 15 {
-			th.flood(20)
-			r.step()
+			flood(th, 20)
+			r.Step()
 		}
 		for range 15 {
-			th.flood(10)
-			r.step()
+			flood(th, 10)
+			r.Step()
 		}
 	}
-	require.Len(t, r.server.log, 1)
-	require.Zero(t, r.server.Stats().RateLimited)
+	require.Len(t, r.Server.Log, 1)
+	require.Zero(t, r.Server.Stats().RateLimited)
 }
 
 // A server may send a client more than the client takes: what is too much is dropped and counted there, and the client stays.
@@ -171,20 +172,20 @@ func TestAServerIsNoFlooder(t *testing.T) {
 	got := 0
 	netcode.Handle(p, func(*netcode.Context, *chat) { got++ })
 	const quota, frames = 40, 30
-	r := newRig(t, p, netcode.Config{SendBudget: -1})
-	c := r.joined(p, netcode.Config{QueuePerSender: quota, FloodFrames: 5})
+	r := rig.New(t, p, netcode.Config{SendBudget: -1})
+	c := r.Joined(p, netcode.Config{QueuePerSender: quota, FloodFrames: 5})
 	for range frames {
 		for range quota + 10 {
-			require.NoError(t, netcode.Send(r.server.Server, netcode.To(c.ID()), &chat{1}))
+			require.NoError(t, netcode.Send(r.Server.Server, netcode.To(c.ID()), &chat{1}))
 		}
-		r.step()
+		r.Step()
 	}
-	r.step()
+	r.Step()
 	require.Equal(t, netcode.Connected, c.State())
 	require.Equal(t, frames*quota, got)
 	require.EqualValues(t, frames*10, c.Stats().Messages.PerSender)
 	require.Zero(t, c.Stats().RateLimited)
-	require.Equal(t, []string{"connect 1"}, r.server.log)
+	require.Equal(t, []string{"connect 1"}, r.Server.Log)
 }
 
 // A server that does not come to a stage leaves reliable messages for it waiting: they are neither acknowledged and then
@@ -193,22 +194,22 @@ func TestCase33ReliableIntoAFullQueue(t *testing.T) {
 	p := protocol()
 	var got []uint32
 	netcode.Handle(p, func(_ *netcode.Context, m *chat) { got = append(got, m.Number) }, netcode.Over(netcode.ReliableOrdered))
-	r := newRig(t, p, netcode.Config{})
-	c := r.joined(p, netcode.Config{SendBudget: -1})
-	send := r.server.Server
+	r := rig.New(t, p, netcode.Config{})
+	c := r.Joined(p, netcode.Config{SendBudget: -1})
+	send := r.Server.Server
 	stuck := true
 	step := func() {
-		r.now += frameTime
-		send.BeginFrame(r.now)
-		r.receive(r.server.conn, send.ReceiveAfter)
+		r.Now += rig.FrameTime
+		send.BeginFrame(r.Now)
+		r.Receive(r.Server.Conn, send.ReceiveAfter)
 		for stage := range tick.Stage(tick.NumStages) {
 			if stage != tick.Update || !stuck {
 				send.Dispatch(stage)
 			}
 		}
 		send.Send()
-		send.Drain(r.server.send)
-		r.clientFrame(c)
+		send.Drain(r.Server.Out)
+		r.ClientFrame(c)
 	}
 	sent := uint32(0)
 	fill := func() (err error) {
@@ -258,29 +259,29 @@ func TestASlowClientAmongManyIsClosed(t *testing.T) {
 			heard++
 		}
 	}, netcode.Over(netcode.Reliable))
-	r := newRig(t, p, netcode.Config{ReliableBytes: 8 << 10, SendBudget: -1})
-	r.joined(p, netcode.Config{})
-	slow := r.joined(p, netcode.Config{})
-	r.tamper = func(from, _ transport.Addr, packet []byte) []byte {
-		if from == slow.conn.LocalAddr() {
+	r := rig.New(t, p, netcode.Config{ReliableBytes: 8 << 10, SendBudget: -1})
+	r.Joined(p, netcode.Config{})
+	slow := r.Joined(p, netcode.Config{})
+	r.Tamper = func(from, _ transport.Addr, packet []byte) []byte {
+		if from == slow.Conn.LocalAddr() {
 			return nil
 		}
 		return packet
 	}
 	sent := 0
-	for len(r.server.log) == 2 {
+	for len(r.Server.Log) == 2 {
 		for range 5 {
-			err := netcode.Send(r.server.Server, netcode.ToAll(), &chat{1})
+			err := netcode.Send(r.Server.Server, netcode.ToAll(), &chat{1})
 			if sent++; err != nil {
 				require.ErrorIs(t, err, netcode.ErrBackPressure)
 				break
 			}
 		}
-		r.step()
+		r.Step()
 	}
-	require.Contains(t, r.server.log[2], "disconnect 2: queue overflow")
-	require.EqualValues(t, 1, r.server.Stats().QueueOverflows)
-	r.run(time.Second)
+	require.Contains(t, r.Server.Log[2], "disconnect 2: queue overflow")
+	require.EqualValues(t, 1, r.Server.Stats().QueueOverflows)
+	r.Run(time.Second)
 	require.Equal(t, sent, heard, "the other one has them all")
 }
 
@@ -295,25 +296,25 @@ func TestCase35ClientFreezesAndBursts(t *testing.T) {
 		}
 	})
 	const budget = 64 << 10
-	r := newRig(t, p, netcode.Config{SendBudget: budget})
-	c := r.joined(p, netcode.Config{SendBudget: -1})
-	id := r.spawn(1)
-	r.sees(c, id, 1)
+	r := rig.New(t, p, netcode.Config{SendBudget: budget})
+	c := r.Joined(p, netcode.Config{SendBudget: -1})
+	id := r.Spawn(1)
+	r.Sees(c, id, 1)
 	var spent []int
-	r.tamper = func(from, _ transport.Addr, packet []byte) []byte {
-		if from == r.server.conn.LocalAddr() {
+	r.Tamper = func(from, _ transport.Addr, packet []byte) []byte {
+		if from == r.Server.Conn.LocalAddr() {
 			spent[len(spent)-1] += len(packet)
 		}
 		return packet
 	}
 	frame := func(frozen bool) {
 		spent = append(spent, 0)
-		_ = netcode.Send(r.server.Server, netcode.ToAll(), &chat{1})
-		_ = netcode.Send(r.server.Server, netcode.ToAll(), &chat{2}, netcode.Via(netcode.Reliable))
-		r.now += frameTime
-		r.serverFrame()
+		_ = netcode.Send(r.Server.Server, netcode.ToAll(), &chat{1})
+		_ = netcode.Send(r.Server.Server, netcode.ToAll(), &chat{2}, netcode.Via(netcode.Reliable))
+		r.Now += rig.FrameTime
+		r.ServerFrame()
 		if !frozen {
-			r.clientFrame(c)
+			r.ClientFrame(c)
 		}
 	}
 	for range 5 * 60 {
@@ -335,7 +336,7 @@ func TestCase35ClientFreezesAndBursts(t *testing.T) {
 	}
 	require.LessOrEqual(t, handled, 5*backlog)
 	casebook.Injected(t, 5*backlog, "messages of a client that froze, at once")
-	require.Equal(t, []string{"connect 1"}, r.server.log, "not kicked")
+	require.Equal(t, []string{"connect 1"}, r.Server.Log, "not kicked")
 	require.Equal(t, netcode.Connected, c.State())
 	total := 0
 	for i, n := range spent {
@@ -343,38 +344,6 @@ func TestCase35ClientFreezesAndBursts(t *testing.T) {
 		total += n
 		require.LessOrEqual(t, total, budget*(i+1)/60+budget/4+1200)
 	}
-	next := r.spawn(9)
-	r.sees(c, next, 9)
-}
-
-// The messages that wait for an entity or a tick are bounded. Unreliable messages beyond the bound are dropped. The sender's
-// credit bounds the reliable ones: no more can come.
-func TestDeferredMessagesAreBounded(t *testing.T) {
-	k := newTalk(t, netcode.Config{Deferred: 5, DeferredTime: 500 * time.Millisecond}, 1)
-	c := k.clients[0].Client
-	for range 10 {
-		require.NoError(t, netcode.Send(c, netcode.ToServer(), &chat{1}, netcode.NotBefore(k.server.Tick()+10)))
-	}
-	require.Len(t, k.says(5), 5)
-	require.EqualValues(t, 5, k.server.Stats().Messages.DeferredFull)
-	require.NoError(t, netcode.Send(c, netcode.ToServer(), &chat{1}, netcode.NotBefore(k.server.Tick()+60)))
-	k.run(time.Second)
-	require.EqualValues(t, 1, k.server.Stats().Messages.DeferredLate)
-	require.Empty(t, k.heard)
-	at := k.server.Tick() + 60
-	const many = 3500 // of 38 bytes of credit each, and more than that at the end
-	for number := range uint32(many) {
-		require.NoError(t, netcode.Send(c, netcode.ToServer(), &chat{number}, netcode.NotBefore(at), netcode.Via(netcode.ReliableOrdered)))
-		if number%50 == 0 {
-			k.step()
-			require.Empty(t, k.heard)
-		}
-	}
-	k.until(func() bool { return len(k.heard) == many })
-	require.GreaterOrEqual(t, k.server.Tick(), at)
-	for number, got := range k.heard {
-		require.Equal(t, fmt.Sprintf("0<1:%d", number), got)
-	}
-	require.Len(t, k.server.log, 1)
-	require.Zero(t, k.server.Stats().QueueOverflows)
+	next := r.Spawn(9)
+	r.Sees(c, next, 9)
 }

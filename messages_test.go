@@ -12,9 +12,10 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/arche-netcode/netcode"
+	"github.com/arche-netcode/netcode/inspect"
+	"github.com/arche-netcode/netcode/internal/rig"
 	"github.com/arche-netcode/netcode/message"
 	"github.com/arche-netcode/netcode/peer"
-	"github.com/arche-netcode/netcode/snapshot"
 	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/transport"
 	"github.com/arche-netcode/netcode/wire"
@@ -22,78 +23,27 @@ import (
 
 type huge struct{ Bytes [2000]byte }
 
-func TestMessagesTravelBothWays(t *testing.T) {
-	p := protocol()
-	type got struct {
-		number        uint32
-		sender, local wire.ClientID
-		stage         tick.Stage
-	}
-	var all []got
-	netcode.Handle(p, func(ctx *message.Context, m *chat) {
-		require.Positive(t, ctx.Received)
-		require.Positive(t, ctx.Tick)
-		all = append(all, got{m.Number, ctx.Sender, ctx.Local, ctx.Stage})
-	}, netcode.AtStage(tick.PreUpdate))
-	netcode.Handle(p, func(*message.Context, *wave) { all = append(all, got{}) })
-	r := newRig(t, p, netcode.Config{})
-	one, two := r.joined(p, netcode.Config{}), r.joined(p, netcode.Config{})
-
-	require.NoError(t, netcode.Send(one.Client, netcode.ToServer(), &chat{1}))
-	require.NoError(t, netcode.Send(one.Client, netcode.ToServer(), &chat{2}))
-	r.run(time.Second)
-	require.Equal(t, []got{{1, 1, 0, tick.PreUpdate}, {2, 1, 0, tick.PreUpdate}}, all)
-
-	all = nil
-	require.NoError(t, netcode.Send(r.server.Server, netcode.To(two.ID()), &chat{3}))
-	r.run(time.Second)
-	require.Equal(t, []got{{3, 0, 2, tick.PreUpdate}}, all)
-
-	all = nil
-	require.NoError(t, netcode.Send(r.server.Server, netcode.ToAll(), &chat{4}))
-	require.NoError(t, netcode.Send(r.server.Server, netcode.ToAll(), &wave{}))
-	r.run(time.Second)
-	require.Len(t, all, 4)
-}
-
-func TestManyMessagesFillManyPackets(t *testing.T) {
-	p := protocol()
-	var numbers []uint32
-	netcode.Handle(p, func(_ *message.Context, m *chat) { numbers = append(numbers, m.Number) })
-	r := newRig(t, p, netcode.Config{SendBudget: -1})
-	r.joined(p, netcode.Config{})
-	id := r.spawn(1)
-	for i := range uint32(1000) {
-		require.NoError(t, netcode.Send(r.server.Server, netcode.To(1), &chat{i}))
-	}
-	r.until(func() bool { return len(numbers) == 1000 })
-	for i, n := range numbers {
-		require.EqualValues(t, i, n)
-	}
-	r.sees(r.clients[0], id, 1)
-}
-
 // A message to a client that left is an error, also where the server sent to it before, and goes to nobody else.
 func TestNothingIsSentToAClientThatLeft(t *testing.T) {
 	p := protocol()
 	var numbers []uint32
 	netcode.Handle(p, func(_ *message.Context, m *chat) { numbers = append(numbers, m.Number) })
-	r := newRig(t, p, netcode.Config{})
+	r := rig.New(t, p, netcode.Config{})
 	for range 2 {
-		r.joined(p, netcode.Config{})
+		r.Joined(p, netcode.Config{})
 	}
 	for i := range uint32(3) {
-		require.NoError(t, netcode.Send(r.server.Server, netcode.To(1), &chat{i}))
+		require.NoError(t, netcode.Send(r.Server.Server, netcode.To(1), &chat{i}))
 	}
-	r.until(func() bool { return len(numbers) == 3 })
+	r.Until(func() bool { return len(numbers) == 3 })
 	for range 2 {
-		require.NoError(t, netcode.Send(r.server.Server, netcode.To(1), &chat{8})) // It is in the queue when the client goes.
+		require.NoError(t, netcode.Send(r.Server.Server, netcode.To(1), &chat{8})) // It is in the queue when the client goes.
 	}
-	require.True(t, r.server.Kick(1, "out"))
-	require.ErrorIs(t, netcode.Send(r.server.Server, netcode.To(1), &chat{9}), netcode.ErrNotConnected)
-	require.ErrorIs(t, netcode.Send(r.server.Server, netcode.To(257), &chat{9}), netcode.ErrNotConnected)
-	require.NoError(t, netcode.Send(r.server.Server, netcode.To(2), &chat{4}))
-	r.until(func() bool { return slices.Contains(numbers, 4) })
+	require.True(t, r.Server.Kick(1, "out"))
+	require.ErrorIs(t, netcode.Send(r.Server.Server, netcode.To(1), &chat{9}), netcode.ErrNotConnected)
+	require.ErrorIs(t, netcode.Send(r.Server.Server, netcode.To(257), &chat{9}), netcode.ErrNotConnected)
+	require.NoError(t, netcode.Send(r.Server.Server, netcode.To(2), &chat{4}))
+	r.Until(func() bool { return slices.Contains(numbers, 4) })
 	require.NotContains(t, numbers, uint32(9))
 }
 
@@ -102,12 +52,12 @@ func TestErrorsOfSending(t *testing.T) {
 	netcode.Handle[chat](p, nil)
 	netcode.Handle[huge](p, nil)
 	netcode.Handle[position](p, nil, netcode.Named("goto"))
-	r := newRig(t, p, netcode.Config{OutboxBytes: 256})
-	server := r.server.Server
+	r := rig.New(t, p, netcode.Config{OutboxBytes: 256})
+	server := r.Server.Server
 	require.ErrorIs(t, netcode.Send(server, netcode.To(1), &chat{}), netcode.ErrNotConnected)
-	c := r.join(p, netcode.Config{})
+	c := r.Join(p, netcode.Config{})
 	require.ErrorIs(t, netcode.Send(c.Client, netcode.ToServer(), &chat{}), netcode.ErrNotConnected)
-	r.until(func() bool { return len(r.server.log) == 1 })
+	r.Until(func() bool { return len(r.Server.Log) == 1 })
 
 	require.ErrorIs(t, netcode.Send(server, netcode.To(1), &wave{}), netcode.ErrNotRegistered)
 	require.ErrorIs(t, netcode.Send(server, netcode.ToAll(), &wave{}), netcode.ErrNotRegistered)
@@ -125,50 +75,10 @@ func TestErrorsOfSending(t *testing.T) {
 	}
 	require.Equal(t, (1200-9-2-4)/8, sent, "as many as fit a packet, the least that OutboxBytes can be")
 	require.ErrorIs(t, netcode.Send(server, netcode.To(1), &chat{}), netcode.ErrQueueFull)
-	require.EqualValues(t, 2, r.server.Stats().OutboxFull)
-	require.EqualValues(t, 1, r.server.Stats().TooLarge)
-	r.run(time.Second)
+	require.EqualValues(t, 2, r.Server.Stats().OutboxFull)
+	require.EqualValues(t, 1, r.Server.Stats().TooLarge)
+	r.Run(time.Second)
 	require.NoError(t, netcode.Send(server, netcode.To(1), &chat{}))
-}
-
-func TestHandlerMayAnswer(t *testing.T) {
-	p := protocol()
-	var server *netcode.Server
-	var answers []uint32
-	netcode.Handle(p, func(ctx *message.Context, m *chat) {
-		if ctx.Local == 0 {
-			require.NoError(t, netcode.Send(server, netcode.To(ctx.Sender), &chat{m.Number + 1}))
-			return
-		}
-		answers = append(answers, m.Number)
-	})
-	r := newRig(t, p, netcode.Config{})
-	server = r.server.Server
-	c := r.joined(p, netcode.Config{})
-	require.NoError(t, netcode.Send(c.Client, netcode.ToServer(), &chat{41}))
-	r.until(func() bool { return len(answers) == 1 })
-	require.Equal(t, []uint32{42}, answers)
-}
-
-// bulk fills more than half of a packet, so that two never share one.
-type bulk struct{ Words [287]uint32 }
-
-func TestMessagesDoNotStarveTheState(t *testing.T) {
-	p := protocol()
-	netcode.Handle[bulk](p, nil)
-	r := newRig(t, p, netcode.Config{SendBudget: 30 * 1300, OutboxBytes: 1 << 20})
-	c := r.joined(p, netcode.Config{})
-	id := r.spawn(1)
-	r.server.game = func(store *snapshot.Store) { r.set(store, id, float32(r.server.Tick())) }
-	for range 300 {
-		for range 3 {
-			_ = netcode.Send(r.server.Server, netcode.To(1), &bulk{})
-		}
-		r.run(frameTime)
-	}
-	x, alive := r.x(c, id)
-	require.True(t, alive)
-	require.InDelta(t, float32(r.server.Tick()), x, 30, "half of the packets are for the state")
 }
 
 // A message that came in one frame with the end of its connection is handled before the game is told of a goodbye. After a fault
@@ -177,36 +87,36 @@ func TestNothingComesFromClientsThatAreGone(t *testing.T) {
 	p := protocol()
 	var log []string
 	netcode.Handle(p, func(ctx *message.Context, m *chat) { log = append(log, "message") })
-	r := newRig(t, p, netcode.Config{})
-	c := r.joined(p, netcode.Config{})
-	r.server.OnDisconnect(func(netcode.ClientID, *netcode.CloseError) { log = append(log, "gone") })
+	r := rig.New(t, p, netcode.Config{})
+	c := r.Joined(p, netcode.Config{})
+	r.Server.OnDisconnect(func(netcode.ClientID, *netcode.CloseError) { log = append(log, "gone") })
 	require.NoError(t, netcode.Send(c.Client, netcode.ToServer(), &chat{1}))
-	c.BeginFrame(r.now + time.Second)
+	c.BeginFrame(r.Now + time.Second)
 	c.Send() // the message
 	c.Close()
-	c.Drain(c.send)
-	r.until(func() bool { return len(log) == 2 })
-	r.run(time.Second)
+	c.Drain(c.Out)
+	r.Until(func() bool { return len(log) == 2 })
+	r.Run(time.Second)
 	require.Equal(t, []string{"message", "gone"}, log)
-	require.Zero(t, r.server.Stats().OfTheGone)
+	require.Zero(t, r.Server.Stats().OfTheGone)
 
 	log = nil
-	th := newThief(t, r, p)
-	th.send(wire.FirstUserMessage, tick.Update, []byte{1, 0, 0, 0})
-	th.send(15, tick.Initialization, nil) // which does not exist
-	r.run(time.Second)
+	th := rig.NewThief(r, p)
+	th.Send(wire.FirstUserMessage, tick.Update, []byte{1, 0, 0, 0})
+	th.Send(15, tick.Initialization, nil) // which does not exist
+	r.Run(time.Second)
 	require.Equal(t, []string{"gone"}, log)
-	require.EqualValues(t, 1, r.server.Stats().OfTheGone)
+	require.EqualValues(t, 1, r.Server.Stats().OfTheGone)
 }
 
 // loseState loses the next packets of the server that carry a snapshot.
 func loseState(k *talk, n int) func(from, to transport.Addr, packet []byte) []byte {
 	return func(from, to transport.Addr, packet []byte) []byte {
-		if from != k.server.conn.LocalAddr() || n == 0 || peer.KindOf(packet) != peer.KindPacket {
+		if from != k.Server.Conn.LocalAddr() || n == 0 || peer.KindOf(packet) != peer.KindPacket {
 			return packet
 		}
 		_, size, err := wire.ParsePacketHeader(packet)
-		require.NoError(k.t, err)
+		require.NoError(k.T, err)
 		in := peer.Incoming{Batches: packet[size : len(packet)-wire.ChecksumSize]}
 		r := in.Messages()
 		for r.Next() {
@@ -230,130 +140,19 @@ func lossy(seed uint64, percent int) func(_, _ transport.Addr, packet []byte) []
 	}
 }
 
-// block is a message that is larger than a packet.
-type block struct {
-	Number uint32
-	Words  [900]uint64
-}
-
-func TestReliableMessagesArriveOverABadLink(t *testing.T) {
-	for _, loss := range []int{0, 20, 60} {
-		t.Run(fmt.Sprint(loss), func(t *testing.T) {
-			p := protocol()
-			got := map[string][]uint32{}
-			hear := func(ctx *netcode.Context, number uint32) {
-				key := fmt.Sprintf("%d %v", ctx.Local, ctx.Channel)
-				got[key] = append(got[key], number)
-			}
-			netcode.Handle(p, func(ctx *netcode.Context, m *chat) { hear(ctx, m.Number) })
-			netcode.Handle(p, func(ctx *netcode.Context, m *block) {
-				for i, word := range m.Words {
-					require.EqualValues(t, int(m.Number)*(i+1), word)
-				}
-				hear(ctx, m.Number)
-			})
-			r := newRig(t, p, netcode.Config{SendBudget: -1})
-			c := r.joined(p, netcode.Config{SendBudget: -1, SilenceTimeout: time.Minute})
-			r.tamper = lossy(uint64(loss), loss)
-			const n = 300
-			for i := range uint32(n) {
-				for number := range 2 {
-					how := []netcode.How{netcode.Via(netcode.ReliableOrdered), netcode.Channel(number)}
-					require.NoError(t, netcode.Send(c.Client, netcode.ToServer(), &chat{i}, how...))
-					require.NoError(t, netcode.Send(r.server.Server, netcode.To(1), &chat{i}, how...))
-				}
-				require.NoError(t, netcode.Send(c.Client, netcode.ToServer(), &chat{i}, netcode.Via(netcode.Reliable)))
-				if i%50 == 7 {
-					big := block{Number: i}
-					for k := range big.Words {
-						big.Words[k] = uint64(i) * uint64(k+1)
-					}
-					require.NoError(t, netcode.Send(r.server.Server, netcode.To(1), &big, netcode.Via(netcode.ReliableOrdered)))
-				}
-				r.step()
-			}
-			for range 40 {
-				r.run(time.Second)
-			}
-			var all, some []uint32
-			for i := range uint32(n) {
-				all = append(all, i)
-				some = append(some, i)
-				if i%50 == 7 {
-					some = append(some, i)
-				}
-			}
-			require.Equal(t, all, got["0 ReliableOrdered 0"])
-			require.Equal(t, all, got["0 ReliableOrdered 1"])
-			require.Equal(t, all, got["1 ReliableOrdered 1"])
-			require.Equal(t, some, got["1 ReliableOrdered 0"])
-			require.ElementsMatch(t, all, got["0 Reliable 0"])
-			stats, ok := r.server.ClientStats(1)
-			require.True(t, ok)
-			require.Zero(t, stats.Unconfirmed)
-		})
-	}
-}
-
-func TestSequencedMessagesNeverGoBack(t *testing.T) {
-	k := newTalk(t, netcode.Config{}, 1)
-	rng := rand.New(rand.NewPCG(3, 4))
-	var held [][]byte
-	k.tamper = func(from, _ transport.Addr, packet []byte) []byte {
-		if from == k.clients[0].conn.LocalAddr() && rng.IntN(3) == 0 {
-			held = append(held, append([]byte(nil), packet...))
-			return nil
-		}
-		return packet
-	}
-	newest, heard := 0, 0
-	for i := 1; i < 400; i++ {
-		require.NoError(t, netcode.Send(k.clients[0].Client, netcode.ToServer(), &chat{uint32(i)}, netcode.Via(netcode.UnreliableSequenced)))
-		k.step()
-		if len(held) > 3 {
-			for _, packet := range held {
-				k.server.Receive(k.clients[0].conn.LocalAddr(), packet)
-			}
-			held = nil
-		}
-		for _, text := range k.heard {
-			var number int
-			_, err := fmt.Sscanf(text, "0<1:%d", &number)
-			require.NoError(t, err)
-			require.Greater(t, number, newest)
-			newest = number
-			heard++
-		}
-		k.heard = nil
-	}
-	require.Greater(t, heard, 200)
-	require.Less(t, heard, 399)
-}
-
 // Messages leave at the end of each frame, not only on network ticks.
 func TestMessagesLeaveEveryFrame(t *testing.T) {
 	p := protocol()
 	heard := 0
 	netcode.Handle(p, func(*netcode.Context, *chat) { heard++ })
-	r := newRig(t, p, netcode.Config{TickRate: 1})
-	r.joined(p, netcode.Config{})
+	r := rig.New(t, p, netcode.Config{TickRate: 1})
+	r.Joined(p, netcode.Config{})
 	for range 5 {
-		require.NoError(t, netcode.Send(r.server.Server, netcode.To(1), &chat{1}))
+		require.NoError(t, netcode.Send(r.Server.Server, netcode.To(1), &chat{1}))
 		before := heard
-		r.step()
+		r.Step()
 		require.Equal(t, before+1, heard)
 	}
-}
-
-func TestCallOrderIsHandOverOrderAcrossChannels(t *testing.T) {
-	k := newTalk(t, netcode.Config{}, 1)
-	var want []string
-	for i := range uint32(40) {
-		how := netcode.Via(netcode.Delivery(i % 4))
-		require.NoError(t, netcode.Send(k.server.Server, netcode.To(1), &chat{i}, how, netcode.Channel(int(i%3))))
-		want = append(want, fmt.Sprintf("1<0:%d", i))
-	}
-	require.Equal(t, want, k.says(40))
 }
 
 // One packet in 64 to 191 leaves a number out, at places that nobody can foresee.
@@ -363,8 +162,8 @@ func TestSequenceNumbersAreSkippedAtRandom(t *testing.T) {
 	var last uint16
 	var at []int
 	count := 0
-	k.tamper = func(from, _ transport.Addr, packet []byte) []byte {
-		if from == k.clients[0].conn.LocalAddr() {
+	k.Tamper = func(from, _ transport.Addr, packet []byte) []byte {
+		if from == k.Clients[0].Conn.LocalAddr() {
 			h, _, err := wire.ParsePacketHeader(packet)
 			require.NoError(t, err)
 			if count > 0 && uint16(h.Sequence)-last == 2 {
@@ -378,8 +177,8 @@ func TestSequenceNumbersAreSkippedAtRandom(t *testing.T) {
 		return packet
 	}
 	for range 3000 {
-		require.NoError(t, netcode.Send(k.clients[0].Client, netcode.ToServer(), &chat{1}))
-		k.step()
+		require.NoError(t, netcode.Send(k.Clients[0].Client, netcode.ToServer(), &chat{1}))
+		k.Step()
 	}
 	require.InDelta(t, count/128, len(at), float64(count)/128*0.4)
 	distances := map[int]bool{}
@@ -390,7 +189,7 @@ func TestSequenceNumbersAreSkippedAtRandom(t *testing.T) {
 		distances[d] = true
 	}
 	require.Greater(t, len(distances), len(at)/2)
-	require.Equal(t, netcode.Connected, k.clients[0].State())
+	require.Equal(t, netcode.Connected, k.Clients[0].State())
 }
 
 // line is a message that serializes itself, because it holds text.
@@ -415,22 +214,22 @@ func TestMessagesThatSerializeThemselves(t *testing.T) {
 	p := protocol()
 	var got []string
 	netcode.Handle(p, func(_ *netcode.Context, m *line) { got = append(got, m.Text) }, netcode.Over(netcode.ReliableOrdered))
-	r := newRig(t, p, netcode.Config{SendBudget: -1})
-	c := r.joined(p, netcode.Config{SendBudget: -1})
+	r := rig.New(t, p, netcode.Config{SendBudget: -1})
+	c := r.Joined(p, netcode.Config{SendBudget: -1})
 	long := strings.Repeat("long ", 6000)
 	require.NoError(t, netcode.Send(c.Client, netcode.ToServer(), &line{Text: "short"}))
 	require.NoError(t, netcode.Send(c.Client, netcode.ToServer(), &line{Text: long}))
-	require.NoError(t, netcode.Send(r.server.Server, netcode.ToAll(), &line{Text: long}))
+	require.NoError(t, netcode.Send(r.Server.Server, netcode.ToAll(), &line{Text: long}))
 	var bound *message.BoundError
 	require.ErrorAs(t, netcode.Send(c.Client, netcode.ToServer(), &line{Text: "x", more: true}), &bound)
 	require.Equal(t, "line", bound.Name)
 	var large *netcode.TooLargeError
 	require.ErrorAs(t, netcode.Send(c.Client, netcode.ToServer(), &line{Text: long}, netcode.Via(netcode.Unreliable)), &large)
-	require.ErrorAs(t, netcode.Send(r.server.Server, netcode.ToAll(), &line{Text: long}, netcode.Via(netcode.Unreliable)), &large)
+	require.ErrorAs(t, netcode.Send(r.Server.Server, netcode.ToAll(), &line{Text: long}, netcode.Via(netcode.Unreliable)), &large)
 	require.Equal(t, 1200-9-2-4-4, large.Max)
-	require.EqualValues(t, 1, r.server.Stats().TooLarge)
+	require.EqualValues(t, 1, r.Server.Stats().TooLarge)
 	require.NoError(t, netcode.Send(c.Client, netcode.ToServer(), &line{Text: "last"}))
-	r.until(func() bool { return len(got) == 4 })
+	r.Until(func() bool { return len(got) == 4 })
 	require.ElementsMatch(t, []string{"short", long, long, "last"}, got)
 	require.Equal(t, netcode.Connected, c.State())
 }
@@ -459,9 +258,9 @@ func TestSerializeMaySend(t *testing.T) {
 		got = append(got, fmt.Sprintf("%d:eager %d", ctx.Local, m.Number))
 	}, netcode.AtStage(tick.Update))
 	netcode.Handle(p, func(ctx *netcode.Context, m *chat) { got = append(got, fmt.Sprintf("%d:%d", ctx.Local, m.Number)) }, netcode.AtStage(tick.Update))
-	r := newRig(t, p, netcode.Config{History: 2})
-	c := r.joined(p, netcode.Config{}).Client
-	s := r.server.Server
+	r := rig.New(t, p, netcode.Config{History: 2})
+	c := r.Joined(p, netcode.Config{}).Client
+	s := r.Server.Server
 	for name, way := range map[string]struct {
 		end   netcode.Endpoint
 		outer netcode.Recipient
@@ -494,7 +293,7 @@ func TestSerializeMaySend(t *testing.T) {
 					send(1)
 					require.NoError(t, netcode.Send(way.end, way.outer, &eager{5, within}, netcode.Via(via), later))
 					send(6)
-					r.run(200 * time.Millisecond)
+					r.Run(200 * time.Millisecond)
 					for i := range want {
 						want[i] = way.at + ":" + want[i]
 					}
@@ -508,9 +307,9 @@ func TestSerializeMaySend(t *testing.T) {
 
 // stall runs the server alone for a while.
 func (k *talk) stall(d time.Duration) {
-	for end := k.now + d; k.now < end; {
-		k.now += frameTime
-		k.serverFrame()
+	for end := k.Now + d; k.Now < end; {
+		k.Now += rig.FrameTime
+		k.ServerFrame()
 	}
 }
 
@@ -519,26 +318,26 @@ func (k *talk) stall(d time.Duration) {
 func TestNotBeforeIsOnTimeAfterStalls(t *testing.T) {
 	for _, via := range []netcode.Delivery{netcode.Reliable, netcode.ReliableOrdered, netcode.Unreliable} {
 		k := newTalk(t, netcode.Config{}, 1)
-		c := k.clients[0]
-		k.run(time.Second)
+		c := k.Clients[0]
+		k.Run(time.Second)
 		for range 4 {
 			k.stall(time.Second)
-			k.run(time.Second)
+			k.Run(time.Second)
 		}
-		require.Less(t, c.Tick(), k.server.Tick()-50, "what the stalls cost the client's own count")
-		at := k.server.Tick() + 15
-		require.NoError(t, netcode.Send(k.server.Server, netcode.To(1), &chat{1}, netcode.NotBefore(at), netcode.Via(via)))
-		require.NoError(t, netcode.Send(k.server.Server, netcode.To(1), &chat{2}, netcode.Via(via)))
+		require.Less(t, c.Tick(), k.Server.Tick()-50, "what the stalls cost the client's own count")
+		at := k.Server.Tick() + 15
+		require.NoError(t, netcode.Send(k.Server.Server, netcode.To(1), &chat{1}, netcode.NotBefore(at), netcode.Via(via)))
+		require.NoError(t, netcode.Send(k.Server.Server, netcode.To(1), &chat{2}, netcode.Via(via)))
 		behind := 1
 		if via == wire.ReliableOrdered {
 			behind = 0
 		}
-		for k.server.Tick() < at-2 {
-			k.step()
-			require.Less(t, len(k.heard), 1+behind, "%s at %d, to be heard at %d", via, k.server.Tick(), at)
+		for k.Server.Tick() < at-2 {
+			k.Step()
+			require.Less(t, len(k.heard), 1+behind, "%s at %d, to be heard at %d", via, k.Server.Tick(), at)
 		}
-		for k.server.Tick() < at+3 {
-			k.step()
+		for k.Server.Tick() < at+3 {
+			k.Step()
 		}
 		require.ElementsMatch(t, []string{"1<0:1", "1<0:2"}, k.heard, via)
 		require.Less(t, k.ctx.Tick, at-50, "Context.Tick is the client's own count")
@@ -549,28 +348,64 @@ func TestNotBeforeIsOnTimeAfterStalls(t *testing.T) {
 func TestNotBeforeAtAHost(t *testing.T) {
 	k := newTalk(t, netcode.Config{}, 0)
 	k.stall(3 * time.Second)
-	c, err := netcode.NewClient(k.server.Protocol(), netcode.Config{Random: random(9)})
+	c, err := netcode.NewClient(k.Server.Protocol(), netcode.Config{Random: rig.Random(9)})
 	require.NoError(t, err)
-	c.BeginFrame(k.now)
-	require.NoError(t, netcode.Host(k.server.Server, c))
-	k.clients = append(k.clients, &clientEnd{Client: c})
-	at := k.server.Tick() + 15
+	c.BeginFrame(k.Now)
+	require.NoError(t, netcode.Host(k.Server.Server, c))
+	k.Clients = append(k.Clients, &rig.ClientEnd{Client: c})
+	at := k.Server.Tick() + 15
 	frame := func() {
-		k.now += frameTime
-		k.serverFrame()
-		c.BeginFrame(k.now)
+		k.Now += rig.FrameTime
+		k.ServerFrame()
+		c.BeginFrame(k.Now)
 		for stage := range tick.Stage(tick.NumStages) {
 			c.Dispatch(stage)
 		}
 		c.Send()
 	}
-	require.NoError(t, netcode.Send(k.server.Server, netcode.To(c.ID()), &chat{1}, netcode.NotBefore(at)))
-	for k.server.Tick() < at-1 {
+	require.NoError(t, netcode.Send(k.Server.Server, netcode.To(c.ID()), &chat{1}, netcode.NotBefore(at)))
+	for k.Server.Tick() < at-1 {
 		frame()
 		require.Empty(t, k.heard)
 	}
-	for k.server.Tick() < at+1 {
+	for k.Server.Tick() < at+1 {
 		frame()
 	}
 	require.Equal(t, []string{"1<0:1"}, k.heard)
+}
+
+func TestHistoryOfMessages(t *testing.T) {
+	k := newTalk(t, netcode.Config{History: 4}, 1)
+	s, c := k.Server.Server, k.Clients[0]
+	id := k.Spawn(1)
+	k.Sees(c, id, 1)
+	require.True(t, s.SetOwner(id, 1))
+	require.NoError(t, netcode.Send(c.Client, netcode.ToServer(), &chat{41}))
+	require.NoError(t, netcode.Send(c.Client, netcode.ToServer(), &order{42}, netcode.About(id)))
+	k.Until(func() bool { return len(k.heard) == 2 })
+	k.heard = nil
+	require.NoError(t, netcode.Send(s, netcode.ToAll(), &chat{43}))
+	k.Step()
+
+	text := string(inspect.AppendMessages(nil, s.Protocol(), s.ReceivedIn(1)))
+	require.Contains(t, text, "1 at tick ")
+	require.Contains(t, text, "chat on Unreliable 0, stage Update: Number=41")
+	require.Contains(t, text, "order on ReliableOrdered 3, stage PreUpdate, about "+id.String()+": What=42")
+	var numbers []int
+	s.ReceivedIn(1).Each(func(r *message.Record) bool {
+		require.True(t, r.Handled)
+		require.EqualValues(t, 1, r.Peer)
+		numbers = append(numbers, len(r.Payload))
+		return true
+	})
+	require.Equal(t, []int{4, 4}, numbers)
+	require.Contains(t, string(inspect.AppendMessages(nil, s.Protocol(), s.SentIn(1))), "Number=43")
+	require.Nil(t, s.ReceivedIn(5))
+	require.Nil(t, c.SentIn(0), "no history was asked for there")
+	require.NotNil(t, c.ReceivedIn(0))
+
+	k.heard = nil
+	require.Equal(t, 2, s.Redeliver(1))
+	require.ElementsMatch(t, []string{"0<1:41", "0<1:42"}, k.heard)
+	require.Zero(t, c.Redeliver(3))
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/arche-netcode/netcode"
 	"github.com/arche-netcode/netcode/authority"
 	"github.com/arche-netcode/netcode/input"
+	"github.com/arche-netcode/netcode/internal/rig"
 	"github.com/arche-netcode/netcode/peer"
 	"github.com/arche-netcode/netcode/snapshot"
 	"github.com/arche-netcode/netcode/transport"
@@ -84,15 +85,15 @@ func TestBuildsMeet(t *testing.T) {
 			if !newerServer {
 				there, here = at.first(), of.supporting()
 			}
-			r := newRig(t, there, netcode.Config{})
-			c := r.joined(here, netcode.Config{})
+			r := rig.New(t, there, netcode.Config{})
+			c := r.Joined(here, netcode.Config{})
 			older := (&meeting{}).first()
-			require.Equal(t, older.Hash(), r.server.Session(1).Protocol())
+			require.Equal(t, older.Hash(), r.Server.Session(1).Protocol())
 
 			// State, whose rows have other numbers at the two ends.
 			var id wire.NetworkID
 			rows := there.Schema()
-			r.change(func(store *snapshot.Store) {
+			r.Change(func(store *snapshot.Store) {
 				id = store.Spawn()
 				for row := range rows.Rows() {
 					if lanes := make([]uint32, rows.Plan(row).Lanes()); !rows.Older.Has(row) {
@@ -101,7 +102,7 @@ func TestBuildsMeet(t *testing.T) {
 					}
 				}
 			})
-			r.run(200 * time.Millisecond)
+			r.Run(200 * time.Millisecond)
 			for row := range here.Schema().Rows() {
 				if here.Schema().Older.Has(row) {
 					continue
@@ -126,10 +127,10 @@ func TestBuildsMeet(t *testing.T) {
 				require.NoError(t, netcode.Send(end, to, large))
 				require.NoError(t, netcode.Send(end, to, &chat{2}))
 			}
-			send(r.server, netcode.ToAll(), newerServer)
-			send(r.server, netcode.To(1), newerServer)
+			send(r.Server, netcode.ToAll(), newerServer)
+			send(r.Server, netcode.To(1), newerServer)
 			send(c, netcode.ToServer(), !newerServer)
-			r.run(time.Second)
+			r.Run(time.Second)
 			require.Equal(t, []uint32{1, 2, 1, 2}, of.chats)
 			require.Equal(t, []uint32{1, 2}, at.chats)
 			require.Equal(t, []uint32{5, 5}, of.bulks)
@@ -137,21 +138,21 @@ func TestBuildsMeet(t *testing.T) {
 			newer := netcode.Endpoint(c)
 			stats := c.Stats()
 			if newerServer {
-				newer, stats = r.server, r.server.Stats()
+				newer, stats = r.Server, r.Server.Stats()
 			}
 			require.Positive(t, stats.LeftOut)
 			err := netcode.Call(context.Background(), newer, map[bool]netcode.ClientID{true: 1, false: 0}[newerServer], &asking{1}, func(*told, error) { t.Error("it was called") })
 			require.ErrorIs(t, err, netcode.ErrLeftOut)
 			require.ErrorContains(t, err, "asking")
-			require.Zero(t, r.server.Stats().UnknownTypes+c.Stats().UnknownTypes+r.server.Stats().Malformed+c.Stats().Malformed)
+			require.Zero(t, r.Server.Stats().UnknownTypes+c.Stats().UnknownTypes+r.Server.Stats().Malformed+c.Stats().Malformed)
 
 			// The session moves with its client.
-			r.rebind(c, transport.MustParseAddr("203.0.113.77:5"))
-			r.run(2 * time.Second)
-			require.NoError(t, netcode.Send(r.server, netcode.ToAll(), &chat{3}))
-			r.run(time.Second)
+			rebind(r, c, transport.MustParseAddr("203.0.113.77:5"))
+			r.Run(2 * time.Second)
+			require.NoError(t, netcode.Send(r.Server, netcode.ToAll(), &chat{3}))
+			r.Run(time.Second)
 			require.Equal(t, []uint32{1, 2, 1, 2, 3}, of.chats)
-			require.Len(t, r.server.log, 1)
+			require.Len(t, r.Server.Log, 1)
 		})
 	}
 }
@@ -160,15 +161,15 @@ func TestBuildsMeet(t *testing.T) {
 func TestAnOlderSessionLeavesNothingBehind(t *testing.T) {
 	m := &meeting{}
 	p := m.supporting()
-	r := newRig(t, (&meeting{}).first(), netcode.Config{})
-	c := r.joined(p, netcode.Config{})
+	r := rig.New(t, (&meeting{}).first(), netcode.Config{})
+	c := r.Joined(p, netcode.Config{})
 	at := &meeting{}
-	r.restart(at.supporting(), netcode.Config{Random: random(9)})
-	require.NoError(t, c.Connect(r.server.conn.LocalAddr()))
-	r.until(func() bool { return c.State() == netcode.Connected && r.server.Session(1) != nil })
-	require.Equal(t, p.Hash(), r.server.Session(1).Protocol())
+	restart(r, at.supporting(), netcode.Config{Random: rig.Random(9)})
+	require.NoError(t, c.Connect(r.Server.Conn.LocalAddr()))
+	r.Until(func() bool { return c.State() == netcode.Connected && r.Server.Session(1) != nil })
+	require.Equal(t, p.Hash(), r.Server.Session(1).Protocol())
 	require.NoError(t, netcode.Send(c, netcode.ToServer(), &alarm{4}))
-	r.run(time.Second)
+	r.Run(time.Second)
 	require.Equal(t, []uint32{4}, at.alarms)
 }
 
@@ -181,23 +182,23 @@ func TestSupportCostsEqualBuildsNothing(t *testing.T) {
 		if support {
 			build = m.supporting
 		}
-		r := newRig(t, build(), netcode.Config{})
-		r.tamper = func(_, _ transport.Addr, packet []byte) []byte {
+		r := rig.New(t, build(), netcode.Config{})
+		r.Tamper = func(_, _ transport.Addr, packet []byte) []byte {
 			traces[i] = fmt.Appendf(traces[i], "%x\n", packet)
 			return packet
 		}
-		c := r.joined(build(), netcode.Config{})
+		c := r.Joined(build(), netcode.Config{})
 		var id wire.NetworkID
-		r.change(func(store *snapshot.Store) { id = store.Spawn() })
-		place, crates := rowIn[position](r.server.Protocol()), rowIn[stock](r.server.Protocol())
+		r.Change(func(store *snapshot.Store) { id = store.Spawn() })
+		place, crates := rowIn[position](r.Server.Protocol()), rowIn[stock](r.Server.Protocol())
 		for n := range uint32(20) {
-			r.change(func(store *snapshot.Store) {
+			r.Change(func(store *snapshot.Store) {
 				store.Set(id, place, []uint32{n, n})
 				store.Set(id, crates, []uint32{n, n / 2, 0, 0})
 			})
 			require.NoError(t, netcode.Send(c, netcode.ToServer(), &alarm{uint8(n)}))
-			require.NoError(t, netcode.Send(r.server, netcode.ToAll(), &chat{n}))
-			r.run(50 * time.Millisecond)
+			require.NoError(t, netcode.Send(r.Server, netcode.ToAll(), &chat{n}))
+			r.Run(50 * time.Millisecond)
 		}
 		require.Len(t, m.alarms, 20, "the newer types travel")
 	}
@@ -214,36 +215,36 @@ func TestFieldsThatTheOlderBuildLacksAreLeftOut(t *testing.T) {
 	p, first := (&meeting{}).supporting(), (&meeting{}).first()
 	require.Equal(t, (&meeting{}).second().Description(), p.Description(), "an older build is not in the protocol")
 	require.EqualValues(t, 1, p.Schema().Older.Count())
-	r := newRig(t, p, netcode.Config{})
-	newer, older := r.joined(p, netcode.Config{}), r.joined(first, netcode.Config{})
+	r := rig.New(t, p, netcode.Config{})
+	newer, older := r.Joined(p, netcode.Config{}), r.Joined(first, netcode.Config{})
 	there, here := rowIn[stock](p), rowIn[crate](first)
 	var id, named wire.NetworkID
-	r.change(func(store *snapshot.Store) {
+	r.Change(func(store *snapshot.Store) {
 		id, named = store.Spawn(), store.Spawn()
 		store.Set(id, there, []uint32{7, 100, named.Index, named.Generation})
 	})
-	r.run(200 * time.Millisecond)
+	r.Run(200 * time.Millisecond)
 	require.Equal(t, []uint32{7, 100, named.Index, named.Generation}, newer.Replica().Row(id.Index, there))
 	require.Equal(t, []uint32{7}, older.Replica().Row(id.Index, here))
-	require.Equal(t, older.Replica().Entity(id.Index).Mask.Count(), r.server.Session(2).View().Rows(id).Intersect(r.server.Store().Mask(id)).Count())
+	require.Equal(t, older.Replica().Entity(id.Index).Mask.Count(), r.Server.Session(2).View().Rows(id).Intersect(r.Server.Store().Mask(id)).Count())
 	for client := range netcode.ClientID(2) {
-		require.Equal(t, snapshot.Mask{}.With(there), r.server.VisibleRows(client+1, id).Intersect(r.server.Store().Mask(id)), "game code knows no older form")
+		require.Equal(t, snapshot.Mask{}.With(there), r.Server.VisibleRows(client+1, id).Intersect(r.Server.Store().Mask(id)), "game code knows no older form")
 	}
-	require.Equal(t, r.server.Session(2).SharedRows().Count(), first.Schema().Rows())
-	require.True(t, r.server.Session(2).SharedRows().Has(there), "an extension numbers the component as the older build does")
+	require.Equal(t, r.Server.Session(2).SharedRows().Count(), first.Schema().Rows())
+	require.True(t, r.Server.Session(2).SharedRows().Has(there), "an extension numbers the component as the older build does")
 
 	records := older.Replica().Stats().Records
 	for n := range uint32(10) { // The new fields alone.
-		r.change(func(store *snapshot.Store) { store.Set(id, there, []uint32{7, 200 + n, 0, 0}) })
-		r.run(100 * time.Millisecond)
+		r.Change(func(store *snapshot.Store) { store.Set(id, there, []uint32{7, 200 + n, 0, 0}) })
+		r.Run(100 * time.Millisecond)
 	}
 	require.Equal(t, []uint32{7, 209, 0, 0}, newer.Replica().Row(id.Index, there))
 	require.Equal(t, records, older.Replica().Stats().Records)
 	for _, rows := range []snapshot.Mask{{}, snapshot.AllRows()} { // Hidden, and shown again.
-		r.server.Session(1).View().SetRows(id, rows)
-		r.server.Session(2).View().SetRows(id, rows)
-		r.change(func(store *snapshot.Store) { store.Set(id, there, []uint32{8, 1, 0, 0}) })
-		r.run(200 * time.Millisecond)
+		r.Server.Session(1).View().SetRows(id, rows)
+		r.Server.Session(2).View().SetRows(id, rows)
+		r.Change(func(store *snapshot.Store) { store.Set(id, there, []uint32{8, 1, 0, 0}) })
+		r.Run(200 * time.Millisecond)
 		if rows.IsZero() {
 			require.Nil(t, newer.Replica().Row(id.Index, there))
 			require.Nil(t, older.Replica().Row(id.Index, here))
@@ -252,13 +253,13 @@ func TestFieldsThatTheOlderBuildLacksAreLeftOut(t *testing.T) {
 	require.Equal(t, []uint32{8, 1, 0, 0}, newer.Replica().Row(id.Index, there))
 	require.Equal(t, []uint32{8}, older.Replica().Row(id.Index, here))
 
-	r = newRig(t, first, netcode.Config{})
-	newer = r.joined(p, netcode.Config{})
-	r.change(func(store *snapshot.Store) {
+	r = rig.New(t, first, netcode.Config{})
+	newer = r.Joined(p, netcode.Config{})
+	r.Change(func(store *snapshot.Store) {
 		id = store.Spawn()
 		store.Set(id, here, []uint32{9})
 	})
-	r.run(200 * time.Millisecond)
+	r.Run(200 * time.Millisecond)
 	require.Equal(t, []uint32{9, 0, 0, 0}, newer.Replica().Row(id.Index, there))
 	require.Equal(t, snapshot.Mask{}.With(there), newer.Replica().Entity(id.Index).Mask)
 }
@@ -267,35 +268,35 @@ func TestFieldsThatTheOlderBuildLacksAreLeftOut(t *testing.T) {
 func TestNoCommonBuildIsRefusedByName(t *testing.T) {
 	p := protocol()
 	netcode.Replicate[farm](p)
-	r := newRig(t, p, netcode.Config{})
-	c := r.join((&meeting{}).supporting(), netcode.Config{})
-	r.until(func() bool { return c.Err() != nil })
+	r := rig.New(t, p, netcode.Config{})
+	c := r.Join((&meeting{}).supporting(), netcode.Config{})
+	r.Until(func() bool { return c.Err() != nil })
 	require.ErrorIs(t, c.Err(), peer.ReasonWrongProtocol)
 	require.Contains(t, c.Err().Error(), `the server does not have component "aegis"`)
 	require.EqualValues(t, 2, c.Stats().RefusedProtocol, "its own, and that of the older build")
-	require.Empty(t, r.server.log)
+	require.Empty(t, r.Server.Log)
 }
 
 // A Hello that names an older build leaves nothing at the server, nothing is sent that is longer than it, and a Join that is sealed for
 // none of the builds makes no session.
 func TestOlderBuildsProveThemselvesToo(t *testing.T) {
-	r := newRig(t, (&meeting{}).supporting(), netcode.Config{})
+	r := rig.New(t, (&meeting{}).supporting(), netcode.Config{})
 	joins := 0
-	r.tamper = func(from, _ transport.Addr, packet []byte) []byte {
+	r.Tamper = func(from, _ transport.Addr, packet []byte) []byte {
 		require.LessOrEqual(t, len(packet), peer.HelloSize)
-		if from != r.server.conn.LocalAddr() && peer.KindOf(packet) == peer.KindJoin && joins < 3 {
+		if from != r.Server.Conn.LocalAddr() && peer.KindOf(packet) == peer.KindJoin && joins < 3 {
 			joins++
 			packet = bytes.Clone(packet)
 			packet[len(packet)-1] ^= 1
 		}
 		return packet
 	}
-	c := r.join((&meeting{}).first(), netcode.Config{})
-	r.until(func() bool { return joins == 3 })
-	r.serverFrame()
-	require.Empty(t, r.server.log)
-	require.EqualValues(t, 3, r.server.Stats().BadHandshakes)
-	r.until(func() bool { return c.State() == netcode.Connected })
+	c := r.Join((&meeting{}).first(), netcode.Config{})
+	r.Until(func() bool { return joins == 3 })
+	r.ServerFrame()
+	require.Empty(t, r.Server.Log)
+	require.EqualValues(t, 3, r.Server.Stats().BadHandshakes)
+	r.Until(func() bool { return c.State() == netcode.Connected })
 }
 
 func TestSupportNamesWhatIsNotAdditive(t *testing.T) {

@@ -53,7 +53,7 @@ func (c *endpointCore) tellPosted(to Recipient, p *held.Envelope, body []byte) {
 }
 
 // Post sends a message whose body is encoded, by the rules of Send. names, if it is not nil, returns the entity to put in the place of each
-// that fields of the body name. It keeps nothing of m. The errors are ErrPosted, ErrTooFar and those of Send for several clients.
+// that fields of the body name. It keeps nothing of m. The errors are ErrPosted, ErrMisuse for a NotBefore too far ahead, and those of Send for several clients.
 func (s *Server) Post(m *Posted, names func(NetworkID) NetworkID) error {
 	of, ok := s.protocol.types.Messages.Lookup(m.Type)
 	if !ok || s.protocol.types.Roles[m.Type] != registry.Alone || s.protocol.rawOf[m.Type] != nil || !of.Direction.Allows(true) || !m.Stage.Valid() {

@@ -19,6 +19,7 @@ import (
 	"github.com/arche-netcode/netcode"
 	"github.com/arche-netcode/netcode/components"
 	"github.com/arche-netcode/netcode/delta"
+	"github.com/arche-netcode/netcode/internal/rig"
 	"github.com/arche-netcode/netcode/message"
 	"github.com/arche-netcode/netcode/peer"
 	"github.com/arche-netcode/netcode/snapshot"
@@ -193,14 +194,14 @@ func TestWrongProtocolNamesTheFirstDifference(t *testing.T) {
 			base(server)
 			c.client(client)
 			var out bytes.Buffer
-			r := newRig(t, server, netcode.Config{Logger: slog.New(slog.NewTextHandler(&out, nil))})
-			end := r.join(client, netcode.Config{})
-			r.until(func() bool { return end.State() == netcode.Disconnected })
+			r := rig.New(t, server, netcode.Config{Logger: slog.New(slog.NewTextHandler(&out, nil))})
+			end := r.Join(client, netcode.Config{})
+			r.Until(func() bool { return end.State() == netcode.Disconnected })
 			require.ErrorIs(t, end.Err(), peer.ReasonWrongProtocol)
 			require.Contains(t, end.Err().Detail, c.want)
 			require.Contains(t, out.String(), `difference="`+c.logged)
-			require.Empty(t, r.server.log)
-			require.EqualValues(t, 1, r.server.Stats().RefusedProtocol)
+			require.Empty(t, r.Server.Log)
+			require.EqualValues(t, 1, r.Server.Stats().RefusedProtocol)
 			require.EqualValues(t, 1, end.Stats().RefusedProtocol)
 		})
 	}
@@ -209,26 +210,26 @@ func TestWrongProtocolNamesTheFirstDifference(t *testing.T) {
 // A server says whom it refuses for another protocol, with all that is needed to find out why, and not more than once a second.
 func TestRefusedProtocolsAreLogged(t *testing.T) {
 	var out bytes.Buffer
-	r := newRig(t, protocol(), netcode.Config{Logger: slog.New(slog.NewTextHandler(&out, nil))})
+	r := rig.New(t, protocol(), netcode.Config{Logger: slog.New(slog.NewTextHandler(&out, nil))})
 	other := netcode.NewProtocol()
 	netcode.Replicate[health](other)
 	join := func(n int) {
 		for range n {
-			r.join(other, netcode.Config{})
+			r.Join(other, netcode.Config{})
 		}
-		r.until(func() bool { return r.clients[len(r.clients)-1].State() == netcode.Disconnected })
+		r.Until(func() bool { return r.Clients[len(r.Clients)-1].State() == netcode.Disconnected })
 	}
 	join(3)
 	require.Equal(t, 1, strings.Count(out.String(), "client refused"), out.String())
-	for _, what := range []string{r.clients[0].conn.LocalAddr().String(), fmt.Sprintf("%016x", r.server.Protocol().Hash()), fmt.Sprintf("%016x", other.Hash()),
+	for _, what := range []string{r.Clients[0].Conn.LocalAddr().String(), fmt.Sprintf("%016x", r.Server.Protocol().Hash()), fmt.Sprintf("%016x", other.Hash()),
 		fmt.Sprintf("version=%d ours=%d", peer.Version, peer.Version), "level=WARN"} {
 		require.Contains(t, out.String(), what)
 	}
-	r.run(time.Second)
+	r.Run(time.Second)
 	join(1)
 	require.Equal(t, 2, strings.Count(out.String(), "client refused"))
 	require.Contains(t, out.String(), "refused=4")
-	require.EqualValues(t, 4, r.server.Stats().RefusedProtocol)
+	require.EqualValues(t, 4, r.Server.Stats().RefusedProtocol)
 }
 
 func TestProtocolMayBeSharedByWorldsOnAnyGoroutine(t *testing.T) {

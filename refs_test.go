@@ -9,6 +9,7 @@ import (
 	"github.com/arche-netcode/netcode"
 	"github.com/arche-netcode/netcode/inspect"
 	"github.com/arche-netcode/netcode/internal/alloctest"
+	"github.com/arche-netcode/netcode/internal/rig"
 	"github.com/arche-netcode/netcode/message"
 	"github.com/arche-netcode/netcode/snapshot"
 	"github.com/arche-netcode/netcode/transport"
@@ -40,10 +41,10 @@ func TestMessagesNameOnlyVisibleEntities(t *testing.T) {
 			a.Marker, a.Of = 5, secret
 			return nil
 		})
-		r := newRig(t, p, netcode.Config{History: 2})
-		blind, seeing := r.joined(p, netcode.Config{}), r.joined(p, netcode.Config{})
-		open, secret = r.spawn(1), r.spawn(2)
-		r.server.Hide(blind.ID(), secret)
+		r := rig.New(t, p, netcode.Config{History: 2})
+		blind, seeing := r.Joined(p, netcode.Config{}), r.Joined(p, netcode.Config{})
+		open, secret = r.Spawn(1), r.Spawn(2)
+		r.Server.Hide(blind.ID(), secret)
 		m := naming{From: secret, Number: 7, Targets: [2]wire.NetworkID{open, secret}}
 		veiled := naming{Number: 7, Targets: [2]wire.NetworkID{open, {}}}
 		for name, to := range map[string][]netcode.Recipient{
@@ -55,24 +56,24 @@ func TestMessagesNameOnlyVisibleEntities(t *testing.T) {
 		} {
 			clear(got)
 			for _, one := range to {
-				require.NoError(t, netcode.Send(r.server.Server, one, &m), name)
+				require.NoError(t, netcode.Send(r.Server.Server, one, &m), name)
 			}
 			require.Equal(t, secret, m.From, "the sender's own stays as it is")
-			r.until(func() bool { return len(got[blind.ID()]) == 1 && len(got[seeing.ID()]) == 1 })
+			r.Until(func() bool { return len(got[blind.ID()]) == 1 && len(got[seeing.ID()]) == 1 })
 			require.Equal(t, []naming{veiled}, got[blind.ID()], name)
 			require.Equal(t, []naming{m}, got[seeing.ID()], name)
 		}
 		clear(got)
-		require.NoError(t, netcode.Send(r.server.Server, netcode.ToSelf(), &m))
-		r.until(func() bool { return len(got[0]) == 1 })
+		require.NoError(t, netcode.Send(r.Server.Server, netcode.ToSelf(), &m))
+		r.Until(func() bool { return len(got[0]) == 1 })
 		require.Equal(t, []naming{m}, got[0], "to itself a server says everything")
 		clear(got)
 		require.NoError(t, netcode.Send(seeing.Client, netcode.ToServer(), &m))
-		r.until(func() bool { return len(got[0]) == 1 })
+		r.Until(func() bool { return len(got[0]) == 1 })
 		require.Equal(t, []naming{m}, got[0], "what a client names it has heard of")
 
 		answers := 0
-		for _, c := range []*clientEnd{blind, seeing} {
+		for _, c := range []*rig.ClientEnd{blind, seeing} {
 			want := secret
 			if c == blind {
 				want = wire.NetworkID{}
@@ -83,17 +84,17 @@ func TestMessagesNameOnlyVisibleEntities(t *testing.T) {
 				answers++
 			}))
 		}
-		r.until(func() bool { return answers == 2 })
+		r.Until(func() bool { return answers == 2 })
 
 		clear(got)
-		r.server.Show(blind.ID(), secret)
-		require.NoError(t, netcode.Send(r.server.Server, netcode.ToAll(), &m))
-		r.until(func() bool { return len(got[blind.ID()]) == 1 })
+		r.Server.Show(blind.ID(), secret)
+		require.NoError(t, netcode.Send(r.Server.Server, netcode.ToAll(), &m))
+		r.Until(func() bool { return len(got[blind.ID()]) == 1 })
 		require.Equal(t, m, got[blind.ID()][0], "from when it sees it on")
-		r.change(func(store *snapshot.Store) { store.Despawn(secret) })
+		r.Change(func(store *snapshot.Store) { store.Despawn(secret) })
 		clear(got)
-		require.NoError(t, netcode.Send(r.server.Server, netcode.ToAll(), &m))
-		r.until(func() bool { return len(got[blind.ID()]) == 1 && len(got[seeing.ID()]) == 1 })
+		require.NoError(t, netcode.Send(r.Server.Server, netcode.ToAll(), &m))
+		r.Until(func() bool { return len(got[blind.ID()]) == 1 && len(got[seeing.ID()]) == 1 })
 		require.Equal(t, []naming{veiled}, got[seeing.ID()], "the dead are nobody")
 	}
 }
@@ -102,23 +103,23 @@ func TestMessagesNameOnlyVisibleEntities(t *testing.T) {
 func TestNamesOfUnseenEntitiesDoNotTravel(t *testing.T) {
 	p := protocol()
 	netcode.Handle(p, func(*message.Context, *naming) {})
-	r := newRig(t, p, netcode.Config{})
-	c := r.joined(p, netcode.Config{})
-	secret := r.spawn(1)
-	r.server.Hide(c.ID(), secret)
-	r.run(frameTime * 60)
+	r := rig.New(t, p, netcode.Config{})
+	c := r.Joined(p, netcode.Config{})
+	secret := r.Spawn(1)
+	r.Server.Hide(c.ID(), secret)
+	r.Run(rig.FrameTime * 60)
 	sizes := map[int]bool{}
-	r.tamper = func(_, to transport.Addr, packet []byte) []byte {
-		if to == c.conn.LocalAddr() {
+	r.Tamper = func(_, to transport.Addr, packet []byte) []byte {
+		if to == c.Conn.LocalAddr() {
 			sizes[len(packet)] = true
 			require.NotContains(t, string(inspect.AppendClientDump(nil, c.Client, packet)), secret.String())
 		}
 		return packet
 	}
 	for range 20 {
-		require.NoError(t, netcode.Send(r.server.Server, netcode.To(c.ID()), &naming{From: secret}))
-		require.NoError(t, netcode.Send(r.server.Server, netcode.ToAll(), &naming{From: secret}))
-		r.step()
+		require.NoError(t, netcode.Send(r.Server.Server, netcode.To(c.ID()), &naming{From: secret}))
+		require.NoError(t, netcode.Send(r.Server.Server, netcode.ToAll(), &naming{From: secret}))
+		r.Step()
 	}
 	require.NotEmpty(t, sizes)
 }
@@ -127,17 +128,17 @@ func TestMessagesThatNameAllocateNothing(t *testing.T) {
 	p := protocol()
 	handled := 0
 	netcode.Handle(p, func(_ *message.Context, m *naming) { handled++ })
-	r := newRig(t, p, netcode.Config{SendBudget: -1})
-	open, secret := r.spawn(1), r.spawn(2)
+	r := rig.New(t, p, netcode.Config{SendBudget: -1})
+	open, secret := r.Spawn(1), r.Spawn(2)
 	for range 4 {
-		c := r.joined(p, netcode.Config{SendBudget: -1})
-		r.server.Hide(c.ID(), secret)
+		c := r.Joined(p, netcode.Config{SendBudget: -1})
+		r.Server.Hide(c.ID(), secret)
 	}
 	m := &naming{From: secret, Targets: [2]wire.NetworkID{open, secret}}
 	play := func() {
-		_ = netcode.Send(r.server.Server, netcode.ToAll(), m)
-		_ = netcode.Send(r.server.Server, netcode.To(2), m)
-		r.step()
+		_ = netcode.Send(r.Server.Server, netcode.ToAll(), m)
+		_ = netcode.Send(r.Server.Server, netcode.To(2), m)
+		r.Step()
 	}
 	for range 500 {
 		play()

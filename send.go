@@ -1,6 +1,7 @@
 package netcode
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"reflect"
@@ -23,14 +24,14 @@ import (
 // A message about an entity that is dead, or that a client may not see, is not sent to that client. With ToAll and
 // ToAllBut that is no error: they mean only clients that may see the entity. To, ToMany and ToOwner return ErrNotVisible.
 // ToSeers and ToOwner return it too where their own entity is dead; ToSeers of one that nobody sees returns nil. The errors are ErrNotConnected,
-// ErrNotRegistered, ErrNoMessage, ErrWithin, ErrRecipient, ErrDirection, ErrQuestion, ErrNotVisible, ErrNeedsEntity, ErrStage, ErrDelivery, ErrTooFar,
-// ErrQueueFull, ErrBackPressure, *TooLargeError, *FieldError, *message.BoundError and *message.SerializeError; after each nothing was sent. Of
+// ErrNotRegistered, ErrMisuse, ErrNotVisible, ErrQueueFull, ErrBackPressure, *TooLargeError, *FieldError, *message.BoundError and
+// *message.SerializeError; after each nothing was sent. Of
 // a message to several the error is that of the first that did not get it; the others still get it. A client whose
 // reliable queue is full loses its connection, since the others cannot wait for it.
 func Send[T any](end Endpoint, to Recipient, m *T, how ...How) error {
 	c := coreOf(end)
 	if c == nil {
-		return ErrNoEnd
+		return errNoEnd
 	}
 	if len(how) == 0 && to.kind == toOne && sendSimple(c, wire.ClientID(to.who), m) {
 		return nil
@@ -105,24 +106,24 @@ type callOf struct {
 // post encodes a message and sends it to this end itself, to one other end, or to several.
 func post[T any](c *endpointCore, to Recipient, m *T, how []How, call callOf) error {
 	if c == nil {
-		return ErrNoEnd
+		return errNoEnd
 	}
 	of, codec := message.TypeOf[T](&c.protocol.types.Messages)
 	if of == nil {
 		return fmt.Errorf("%w: %s", ErrNotRegistered, reflect.TypeFor[T]())
 	}
 	if m == nil {
-		return ErrNoMessage
+		return errNoMessage
 	}
 	var p held.Envelope
 	if err := c.fillHeader(&p, of, how, call); err != nil {
 		return err
 	}
-	l, way, err := c.route(to, &p.Post)
+	to, l, err := c.resolve(to)
 	switch {
 	case err != nil:
 		return err
-	case way != toSelf && !of.Direction.Allows(c.server != nil):
+	case to.kind != toSelf && !of.Direction.Allows(c.server != nil):
 		return c.wrongWay(of)
 	}
 	bound, err := codec.SizeBound(c.inbound.Scratch(), m)
@@ -139,19 +140,41 @@ func post[T any](c *endpointCore, to Recipient, m *T, how []How, call callOf) er
 	if err != nil {
 		return err
 	}
-	return c.sendEncoded(l, way, to, of, &p, buffer[:n])
+	return c.sendEncoded(to, l, of, &p, buffer[:n])
 }
 
-// sendEncoded sends an encoded message on its route, and passes it to the extensions with a Posted hook.
-func (c *endpointCore) sendEncoded(l *connection, way recipientKind, to Recipient, of *message.Type, p *held.Envelope, body []byte) error {
-	switch way {
+// resolve replaces ToOwner, and To of this end itself, by To and ToSelf. It returns the connection of To.
+func (c *endpointCore) resolve(to Recipient) (Recipient, *connection, error) {
+	switch {
+	case to.kind == toSelf:
+		return to, nil, nil
+	case to.kind == toNobody || to.kind != toOne && c.server == nil:
+		return to, nil, errRecipient
+	case (to.kind == toOwner || to.kind == toSeers) && !c.server.Has(to.entity()):
+		return to, nil, ErrNotVisible
+	case to.kind == toOwner:
+		to = To(c.server.store.Owner(to.entity()))
+	}
+	if to.kind != toOne {
+		return to, nil, nil
+	}
+	if id := to.client(); id == c.inbound.Local().ID() && (id != 0 || c.server != nil) {
+		return ToSelf(), nil, nil
+	}
+	l, err := c.self.linkTo(to.client())
+	return to, l, err
+}
+
+// sendEncoded sends an encoded message to a resolved recipient, and passes it to the extensions with a Posted hook.
+func (c *endpointCore) sendEncoded(to Recipient, l *connection, of *message.Type, p *held.Envelope, body []byte) error {
+	switch to.kind {
 	case toSelf:
 		local := localMessage(&p.Post)
 		return c.inbound.PushLocal(c.inbound.Local(), &local, body)
 	case toOne:
 		err := c.sendToOne(l, of, p, body)
 		if err == nil {
-			c.tellPosted(To(l.Remote), p, body)
+			c.tellPosted(to, p, body)
 		}
 		return err
 	}
@@ -159,37 +182,53 @@ func (c *endpointCore) sendEncoded(l *connection, way recipientKind, to Recipien
 	return c.server.sendToMany(to, of, p, body)
 }
 
-// sendToOne sends an encoded message to one other end: in this process at once, else into the queue of its connection,
-// or held back until the other end has what the message needs.
-func (c *endpointCore) sendToOne(l *connection, of *message.Type, p *held.Envelope, body []byte) error {
-	s := c.server
+// route is the way of a message to one other end.
+type route uint8
+
+const (
+	routeQueue  route = iota // Into the queue of the connection.
+	routeHold                // Held back until the other end has what the message needs.
+	routeLocal               // To the other end in this process, at once.
+	routeLacks               // Nowhere: the other end's older build lacks its type.
+	routeHidden              // Nowhere: the message is about an entity that the other end may not see.
+)
+
+// routeOf decides how a message goes to another end, and sets what it waits for.
+func (c *endpointCore) routeOf(l *connection, p *held.Envelope, body []byte) route {
 	switch {
+	case p.AboutEntity() && !c.maySee(l, p.Entity):
+		return routeHidden
 	case l.loopback != nil:
-		if s != nil {
-			body = s.hideNames(l.Remote, p.Type, body)
-		}
-		return l.deliverLocal(c.inbound.Local().ID(), &p.Post, body)
+		return routeLocal
 	case l.older.Lacks(p.Type):
-		return l.leaveOut(&p.Post, of.Name)
-	case s == nil:
-		c.client.awaitAction(p)
+		return routeLacks
+	case c.holdsBack(l, p, body):
+		return routeHold
 	}
-	waits := c.holdsBack(l, p)
-	if s != nil && s.namesEarly(p.Type, body) {
-		s.holdUntilCapture(p)
-		waits = true
-	}
-	if waits {
-		return l.delay(p, of.Name, body)
-	}
-	if s != nil {
-		body = s.hideNames(l.Remote, p.Type, body)
-	}
-	return c.push(l, of.Name, &p.Post, body)
+	return routeQueue
 }
 
-// push queues an encoded message to one peer and stores it in the history.
-func (c *endpointCore) push(l *connection, name string, p *peer.Post, body []byte) error {
+// sendToOne sends an encoded message to one other end.
+func (c *endpointCore) sendToOne(l *connection, of *message.Type, p *held.Envelope, body []byte) error {
+	switch c.routeOf(l, p, body) {
+	case routeHidden:
+		return ErrNotVisible
+	case routeLacks:
+		l.stats.LeftOut++
+		if p.Flags&wire.FlagCall != 0 { // The caller of a question gets an error.
+			return fmt.Errorf("%w: %s", ErrLeftOut, of.Name)
+		}
+		return nil
+	case routeHold:
+		return l.hold(p, of.Name, body)
+	case routeLocal:
+		return l.deliverLocal(c.inbound.Local().ID(), &p.Post, c.hideNames(l, p.Type, body))
+	}
+	return c.enqueue(l, of.Name, &p.Post, c.hideNames(l, p.Type, body))
+}
+
+// enqueue puts an encoded message into the queue of a connection, and into the history.
+func (c *endpointCore) enqueue(l *connection, name string, p *peer.Post, body []byte) error {
 	if err := l.Outgoing.Push(p, body); err != nil {
 		return l.failed(err, name, p, len(body))
 	}
@@ -201,7 +240,7 @@ func (c *endpointCore) push(l *connection, name string, p *peer.Post, body []byt
 func (c *endpointCore) fillHeader(p *held.Envelope, of *message.Type, how []How, call callOf) error {
 	id := of.ID()
 	if c.protocol.types.Roles[id] != call.role {
-		return fmt.Errorf("%w: %s was registered with Answer: ask it with Call", ErrQuestion, of.Name)
+		return fmt.Errorf("%w: %s was registered with Answer: ask it with Call", ErrMisuse, of.Name)
 	}
 	p.Type, p.Stage, p.Channel = id, of.Stage, of.Channel
 	if !of.StageGiven {
@@ -212,14 +251,14 @@ func (c *endpointCore) fillHeader(p *held.Envelope, of *message.Type, how []How,
 	}
 	for i := range how {
 		if how[i].what == howWithin && call.role != registry.Question {
-			return ErrWithin
+			return errWithin
 		}
 		if err := c.adjust(p, &how[i]); err != nil {
 			return err
 		}
 	}
 	if of.OwnerOnly && c.client != nil && p.Flags&wire.FlagEntity == 0 {
-		return ErrNeedsEntity
+		return errNeedsEntity
 	}
 	return nil
 }
@@ -229,15 +268,15 @@ func (c *endpointCore) adjust(p *held.Envelope, h *How) error {
 	switch h.what {
 	case howStage:
 		if p.Stage = h.stage; !h.stage.Valid() {
-			return ErrStage
+			return errStage
 		}
 	case howDelivery:
 		if p.Channel = wire.NewChannel(h.delivery, p.Channel.Number()); !h.delivery.Valid() {
-			return ErrDelivery
+			return errDelivery
 		}
 	case howNumber:
 		if p.Channel = wire.NewChannel(p.Channel.Delivery(), h.number); h.number < 0 || h.number >= wire.MaxChannels {
-			return ErrDelivery
+			return errDelivery
 		}
 	case howBefore:
 		return c.wait(&p.Post, h.before)
@@ -255,9 +294,9 @@ func (c *endpointCore) adjust(p *held.Envelope, h *How) error {
 // wrongWay returns the error of a message that this end may not send.
 func (c *endpointCore) wrongWay(of *message.Type) error {
 	if c.server != nil {
-		return fmt.Errorf("%w: %s was registered with FromClient, and this is the server: register it without that option, or send it from a client", ErrDirection, of.Name)
+		return fmt.Errorf("%w: %s was registered with FromClient, and this is the server: register it without that option, or send it from a client", ErrMisuse, of.Name)
 	}
-	return fmt.Errorf("%w: %s was registered with FromServer, and this is a client: register it without that option, or send it from the server", ErrDirection, of.Name)
+	return fmt.Errorf("%w: %s was registered with FromServer, and this is a client: register it without that option, or send it from the server", ErrMisuse, of.Name)
 }
 
 // errZeroEntity is ErrNotVisible for the zero id.
@@ -271,7 +310,7 @@ const farthest = 1 << 14
 func (c *endpointCore) wait(p *peer.Post, before tick.Tick) error {
 	switch now := c.frame.Clock.Tick(); { // before may be too far from now for a difference.
 	case before-farthest > now && before > now:
-		return ErrTooFar
+		return errTooFar
 	case before > now-farthest:
 		p.Flags |= wire.FlagTick
 		p.Tick = before
@@ -315,44 +354,39 @@ func (c *endpointCore) giveBack(b []byte) { c.buffers = append(c.buffers, b) }
 
 // sendToMany sends an encoded message to several clients: first over the network, then to the player in this process,
 // whose handler may run at once.
-func (s *Server) sendToMany(to Recipient, of *message.Type, p *held.Envelope, body []byte) error {
+func (s *Server) sendToMany(to Recipient, of *message.Type, p *held.Envelope, body []byte) (first error) {
 	if to.kind == toSeers && !p.AboutEntity() && s.store.Reserved(to.entity()) {
 		p.Seers = to.entity() // The clients that see the entity are not known yet.
 	}
-	first := s.sendToEach(to, of, p, body, false)
-	return either(first, s.sendToEach(to, of, p, body, true))
-}
-
-// sendToEach sends to the clients of a Recipient in this process, if local, otherwise to the remote ones.
-func (s *Server) sendToEach(to Recipient, of *message.Type, p *held.Envelope, body []byte, local bool) (first error) {
-	if to.kind == toMany {
-		for _, id := range to.list {
-			switch l := s.client(id); {
-			case id == 0:
-			case l == nil:
-				first = either(first, ErrNotConnected)
-			case (l.link.loopback != nil) == local:
-				first = either(first, s.sendToSeer(l, of, p, body))
+	for _, local := range [...]bool{false, true} {
+		if to.kind == toMany {
+			for _, id := range to.list {
+				if id != 0 {
+					first = cmp.Or(first, s.sendToOneOf(s.client(id), local, of, p, body))
+				}
 			}
-		}
-		return first
-	}
-	for _, l := range s.sessions {
-		if l.state != connected || (l.link.loopback != nil) != local || (to.kind == toAllBut && l.id == to.client()) || (to.kind == toSeers && !s.maySee(l, to.entity())) {
 			continue
 		}
-		if err := s.sendToSeer(l, of, p, body); !errors.Is(err, ErrNotVisible) { // ToAll excludes clients that may not see the entity.
-			first = either(first, err)
+		for _, c := range s.sessions {
+			if c.state != connected || to.kind == toAllBut && c.id == to.client() || to.kind == toSeers && !s.maySee(&c.link, to.entity()) {
+				continue
+			}
+			if err := s.sendToOneOf(c, local, of, p, body); !errors.Is(err, ErrNotVisible) { // ToAll excludes clients that may not see the entity.
+				first = cmp.Or(first, err)
+			}
 		}
 	}
 	return first
 }
 
-// sendToSeer sends an encoded message to one of several clients, if the client may see the message's entity. A client whose
+// sendToOneOf sends an encoded message to one of several clients, if that is in this process like local. A client whose
 // reliable queue is full loses its connection.
-func (s *Server) sendToSeer(c *Session, of *message.Type, p *held.Envelope, body []byte) error {
-	if p.AboutEntity() && !s.maySee(c, p.Entity) {
-		return ErrNotVisible
+func (s *Server) sendToOneOf(c *Session, local bool, of *message.Type, p *held.Envelope, body []byte) error {
+	switch {
+	case c == nil:
+		return ErrNotConnected
+	case (c.link.loopback != nil) != local:
+		return nil
 	}
 	err := s.sendToOne(&c.link, of, p, body)
 	if errors.Is(err, ErrBackPressure) {
@@ -360,14 +394,6 @@ func (s *Server) sendToSeer(c *Session, of *message.Type, p *held.Envelope, body
 		s.self.closeFor(c.id, &peer.Error{Reason: peer.ReasonQueueOverflow, Detail: "too many reliable messages wait"})
 	}
 	return err
-}
-
-// either returns a, or b if a is nil.
-func either(a, b error) error {
-	if a != nil {
-		return a
-	}
-	return b
 }
 
 // failed counts an error of the queue to a peer and returns the error for Send.
@@ -386,64 +412,4 @@ func (l *connection) failed(err error, name string, p *peer.Post, size int) erro
 		return ErrNotVisible
 	}
 	return err
-}
-
-// leaveOut drops a message that the other end lacks. The caller of a question gets an error.
-func (l *connection) leaveOut(p *peer.Post, name string) error {
-	l.stats.LeftOut++
-	if p.Flags&wire.FlagCall != 0 {
-		return fmt.Errorf("%w: %s", ErrLeftOut, name)
-	}
-	return nil
-}
-
-// route returns the destination of a message: this end itself (toSelf), one connection (toOne), or several (toMany).
-func (c *endpointCore) route(to Recipient, p *peer.Post) (*connection, recipientKind, error) {
-	local := c.inbound.Local().ID()
-	switch to.kind {
-	case toSelf:
-		return nil, toSelf, nil
-	case toOne:
-		return c.routeTo(to.client(), local, p)
-	}
-	if c.server == nil {
-		return nil, toNobody, ErrRecipient
-	}
-	switch to.kind {
-	case toOwner:
-		if !c.server.Has(to.entity()) {
-			return nil, toNobody, ErrNotVisible
-		}
-		return c.routeTo(c.server.store.Owner(to.entity()), local, p)
-	case toSeers:
-		if !c.server.Has(to.entity()) {
-			return nil, toNobody, ErrNotVisible
-		}
-		return nil, toMany, nil
-	case toMany, toAll, toAllBut:
-		return nil, toMany, nil
-	}
-	return nil, toNobody, ErrRecipient
-}
-
-// routeTo is route for one end by its id.
-func (c *endpointCore) routeTo(id, local wire.ClientID, p *peer.Post) (*connection, recipientKind, error) {
-	if id == local && (id != 0 || c.server != nil) {
-		return nil, toSelf, nil
-	}
-	if c.server == nil {
-		l, err := c.self.linkTo(id)
-		if err == nil && p.Flags&wire.FlagEntity != 0 && !c.client.holds(p.Entity) {
-			err = ErrNotVisible
-		}
-		return l, toOne, err
-	}
-	s := c.server.client(id)
-	switch {
-	case s == nil:
-		return nil, toOne, ErrNotConnected
-	case p.Flags&wire.FlagEntity != 0 && !c.server.maySee(s, p.Entity):
-		return nil, toOne, ErrNotVisible
-	}
-	return &s.link, toOne, nil
 }

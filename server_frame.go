@@ -285,7 +285,7 @@ func (s *Server) prepareTick(c *Session) (due bool) {
 	}
 	s.observe(c)
 	if c.link.held.Count > 0 {
-		s.release(&c.link, c)
+		s.release(&c.link)
 	}
 	if c.recaller.sights != c.view.Sights() { // After all calls of game code, which may have hidden an entity.
 		s.recall(c)

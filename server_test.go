@@ -10,11 +10,11 @@ import (
 	"testing"
 	"time"
 
-	"github.com/mlange-42/arche/ecs"
 	"github.com/stretchr/testify/require"
 
 	"github.com/arche-netcode/netcode"
 	"github.com/arche-netcode/netcode/internal/alloctest"
+	"github.com/arche-netcode/netcode/internal/rig"
 	"github.com/arche-netcode/netcode/message"
 	"github.com/arche-netcode/netcode/peer"
 	"github.com/arche-netcode/netcode/snapshot"
@@ -22,300 +22,196 @@ import (
 	"github.com/arche-netcode/netcode/wire"
 )
 
-func TestClientConnectsAndSeesTheWorld(t *testing.T) {
-	p := protocol()
-	r := newRig(t, p, netcode.Config{})
-	before := r.spawn(1)
-	c := r.joined(p, netcode.Config{})
-	require.Equal(t, []string{"connect 1"}, r.server.log)
-	require.Equal(t, []string{"connect 1"}, c.log)
-	require.EqualValues(t, 1, c.ID())
-	r.sees(c, before, 1)
-	after := r.spawn(2)
-	r.sees(c, after, 2)
-	r.change(func(store *snapshot.Store) { r.set(store, before, 3) })
-	r.sees(c, before, 3)
-	r.change(func(store *snapshot.Store) { store.Despawn(after) })
-	r.until(func() bool { _, alive := r.x(c, after); return !alive })
-	stats, ok := r.server.ClientStats(1)
-	require.True(t, ok)
-	r.until(func() bool { stats, _ = r.server.ClientStats(1); return stats.Synced })
-	require.Equal(t, 1, stats.Known)
-	require.Positive(t, stats.RTT)
-	require.Empty(t, r.server.errors)
-}
-
 func TestServerRefusesWhenFull(t *testing.T) {
 	p := protocol()
-	r := newRig(t, p, netcode.Config{Clients: 1})
-	first := r.joined(p, netcode.Config{})
-	second := r.join(p, netcode.Config{})
-	r.until(func() bool { return second.State() == netcode.Disconnected })
+	r := rig.New(t, p, netcode.Config{Clients: 1})
+	first := r.Joined(p, netcode.Config{})
+	second := r.Join(p, netcode.Config{})
+	r.Until(func() bool { return second.State() == netcode.Disconnected })
 	require.ErrorIs(t, second.Err(), peer.ReasonFull)
-	require.Equal(t, []string{"disconnect 0: server is full: 1 of 1 places are taken"}, second.log)
-	require.EqualValues(t, 1, r.server.Stats().RefusedFull)
+	require.Equal(t, []string{"disconnect 0: server is full: 1 of 1 places are taken"}, second.Log)
+	require.EqualValues(t, 1, r.Server.Stats().RefusedFull)
 	first.Close()
-	r.until(func() bool { return len(r.server.log) == 2 })
-	require.NoError(t, second.Connect(r.server.conn.LocalAddr()))
-	r.until(func() bool { return second.State() == netcode.Connected })
+	r.Until(func() bool { return len(r.Server.Log) == 2 })
+	require.NoError(t, second.Connect(r.Server.Conn.LocalAddr()))
+	r.Until(func() bool { return second.State() == netcode.Connected })
 	require.EqualValues(t, 2, second.ID(), "no client has the id of an earlier one")
 }
 
 func TestClientThatReconnectsIsAnother(t *testing.T) {
 	r, c := connected(t, netcode.Config{})
-	id := r.spawn(1)
-	r.sees(c, id, 1)
+	id := r.Spawn(1)
+	r.Sees(c, id, 1)
 	old := c.Replica()
-	require.NoError(t, c.Connect(r.server.conn.LocalAddr()))
-	require.Equal(t, "disconnect 1: replaced by a new connection: Connect was called again", c.log[1])
-	r.until(func() bool { return c.State() == netcode.Connected && len(r.server.log) == 3 })
+	require.NoError(t, c.Connect(r.Server.Conn.LocalAddr()))
+	require.Equal(t, "disconnect 1: replaced by a new connection: Connect was called again", c.Log[1])
+	r.Until(func() bool { return c.State() == netcode.Connected && len(r.Server.Log) == 3 })
 	require.Equal(t, []string{
 		"connect 1", "disconnect 1: replaced by a new connection: from the same address", "connect 2",
-	}, r.server.log)
+	}, r.Server.Log)
 	require.NotSame(t, old, c.Replica())
-	r.sees(c, id, 1)
-	require.EqualValues(t, 1, r.server.Stats().Replaced)
+	r.Sees(c, id, 1)
+	require.EqualValues(t, 1, r.Server.Stats().Replaced)
 }
 
 func TestHelloThatWasHeldBackReplacesNothing(t *testing.T) {
 	p := protocol()
-	r := newRig(t, p, netcode.Config{})
+	r := rig.New(t, p, netcode.Config{})
 	var hellos [][]byte
-	r.tamper = func(_, to transport.Addr, packet []byte) []byte {
-		if to == r.server.conn.LocalAddr() && peer.KindOf(packet) == peer.KindHello {
+	r.Tamper = func(_, to transport.Addr, packet []byte) []byte {
+		if to == r.Server.Conn.LocalAddr() && peer.KindOf(packet) == peer.KindHello {
 			hellos = append(hellos, append([]byte(nil), packet...))
 		}
 		return packet
 	}
-	c := r.joined(p, netcode.Config{})
+	c := r.Joined(p, netcode.Config{})
 	earlier := len(hellos)
-	require.NoError(t, c.Connect(r.server.conn.LocalAddr()))
-	r.until(func() bool { return c.State() == netcode.Connected && len(r.server.log) == 3 })
+	require.NoError(t, c.Connect(r.Server.Conn.LocalAddr()))
+	r.Until(func() bool { return c.State() == netcode.Connected && len(r.Server.Log) == 3 })
 	for _, hello := range hellos[:earlier] {
-		r.server.Receive(c.conn.LocalAddr(), hello)
+		r.Server.Receive(c.Conn.LocalAddr(), hello)
 	}
-	r.run(time.Second)
-	require.Len(t, r.server.log, 3)
+	r.Run(time.Second)
+	require.Len(t, r.Server.Log, 3)
 	for _, hello := range hellos[earlier:] {
-		r.server.Receive(c.conn.LocalAddr(), hello)
+		r.Server.Receive(c.Conn.LocalAddr(), hello)
 	}
-	r.run(time.Second)
-	require.Len(t, r.server.log, 3)
+	r.Run(time.Second)
+	require.Len(t, r.Server.Log, 3)
 	require.Equal(t, netcode.Connected, c.State())
-}
-
-func TestAcceptThatIsLostIsSentAgain(t *testing.T) {
-	p := protocol()
-	r := newRig(t, p, netcode.Config{})
-	lost := 0
-	r.tamper = func(_, _ transport.Addr, packet []byte) []byte {
-		if peer.KindOf(packet) == peer.KindAccept && lost < 3 {
-			lost++
-			return nil
-		}
-		return packet
-	}
-	c := r.joined(p, netcode.Config{})
-	require.Equal(t, 3, lost)
-	require.EqualValues(t, 1, c.ID(), "the same hello opens no second session")
 }
 
 func TestSilenceEndsTheConnectionOnBothEnds(t *testing.T) {
 	r, c := connected(t, netcode.Config{})
-	r.run(15 * time.Second)
+	r.Run(15 * time.Second)
 	require.Equal(t, netcode.Connected, c.State(), "keep-alives keep an idle connection")
-	r.tamper = func(_, _ transport.Addr, _ []byte) []byte { return nil }
-	r.run(9 * time.Second)
+	r.Tamper = func(_, _ transport.Addr, _ []byte) []byte { return nil }
+	r.Run(9 * time.Second)
 	require.Equal(t, netcode.Connected, c.State())
-	r.run(2 * time.Second)
-	require.Equal(t, []string{"connect 1", "disconnect 1: timed out"}, r.server.log)
-	require.Equal(t, []string{"connect 1", "disconnect 1: timed out"}, c.log)
-	require.EqualValues(t, 1, r.server.Stats().SilenceTimeouts)
+	r.Run(2 * time.Second)
+	require.Equal(t, []string{"connect 1", "disconnect 1: timed out"}, r.Server.Log)
+	require.Equal(t, []string{"connect 1", "disconnect 1: timed out"}, c.Log)
+	require.EqualValues(t, 1, r.Server.Stats().SilenceTimeouts)
 	require.Equal(t, netcode.Disconnected, c.State())
 }
 
 func TestStallOfTheServerIsNotSilenceOfItsClients(t *testing.T) {
 	r, c := connected(t, netcode.Config{})
-	r.now += 30 * time.Second
-	r.step()
-	r.run(time.Second)
-	require.Equal(t, []string{"connect 1"}, r.server.log)
+	r.Now += 30 * time.Second
+	r.Step()
+	r.Run(time.Second)
+	require.Equal(t, []string{"connect 1"}, r.Server.Log)
 	require.Equal(t, netcode.Connected, c.State())
-	require.Positive(t, r.server.Stats().TicksSlipped)
+	require.Positive(t, r.Server.Stats().TicksSlipped)
 }
 
 func TestKick(t *testing.T) {
 	r, c := connected(t, netcode.Config{})
-	require.False(t, r.server.Kick(7, "who"))
-	require.True(t, r.server.Kick(1, "bad manners"))
-	require.Equal(t, []string{"connect 1", "disconnect 1: kicked: bad manners"}, r.server.log)
-	r.until(func() bool { return c.State() == netcode.Disconnected })
+	require.False(t, r.Server.Kick(7, "who"))
+	require.True(t, r.Server.Kick(1, "bad manners"))
+	require.Equal(t, []string{"connect 1", "disconnect 1: kicked: bad manners"}, r.Server.Log)
+	r.Until(func() bool { return c.State() == netcode.Disconnected })
 	require.ErrorIs(t, c.Err(), peer.ReasonKicked)
 	require.Equal(t, "bad manners", c.Err().Detail)
-	require.False(t, r.server.Kick(1, "again"))
+	require.False(t, r.Server.Kick(1, "again"))
 }
 
 func TestEndRecordedLeavesAClientThatConnected(t *testing.T) {
 	r, c := connected(t, netcode.Config{})
-	r.server.Session(c.ID()).EndRecorded(false)
-	r.server.Session(c.ID()).EndRecorded(true)
-	r.run(time.Second)
-	require.Equal(t, []string{"connect 1"}, r.server.log)
+	r.Server.Session(c.ID()).EndRecorded(false)
+	r.Server.Session(c.ID()).EndRecorded(true)
+	r.Run(time.Second)
+	require.Equal(t, []string{"connect 1"}, r.Server.Log)
 	require.Equal(t, netcode.Connected, c.State())
-}
-
-func TestKickFromOnConnect(t *testing.T) {
-	p := protocol()
-	r := newRig(t, p, netcode.Config{})
-	r.server.OnConnect(func(id wire.ClientID) { r.server.Kick(id, "closed today") })
-	c := r.join(p, netcode.Config{})
-	r.until(func() bool { return c.State() == netcode.Disconnected })
-	require.Equal(t, []string{"connect 1", "disconnect 1: kicked: closed today"}, r.server.log)
-	require.ErrorIs(t, c.Err(), peer.ReasonKicked)
 }
 
 func TestCloseByTheClient(t *testing.T) {
 	r, c := connected(t, netcode.Config{})
 	c.Close()
 	require.Equal(t, netcode.Closing, c.State())
-	r.until(c.Closed)
-	require.Equal(t, []string{"connect 1", "disconnect 1: closed"}, r.server.log)
-	require.Equal(t, []string{"connect 1", "disconnect 1: closed"}, c.log)
+	r.Until(c.Closed)
+	require.Equal(t, []string{"connect 1", "disconnect 1: closed"}, r.Server.Log)
+	require.Equal(t, []string{"connect 1", "disconnect 1: closed"}, c.Log)
 }
 
 func TestCloseByTheServer(t *testing.T) {
 	p := protocol()
-	r := newRig(t, p, netcode.Config{})
-	c := r.joined(p, netcode.Config{})
-	r.server.Close(peer.ReasonNone)
-	require.False(t, r.server.Closed())
-	late := r.join(p, netcode.Config{})
-	r.until(func() bool { return r.server.Closed() && c.Closed() && late.Closed() })
+	r := rig.New(t, p, netcode.Config{})
+	c := r.Joined(p, netcode.Config{})
+	r.Server.Close(peer.ReasonNone)
+	require.False(t, r.Server.Closed())
+	late := r.Join(p, netcode.Config{})
+	r.Until(func() bool { return r.Server.Closed() && c.Closed() && late.Closed() })
 	require.ErrorIs(t, c.Err(), peer.ReasonShuttingDown)
 	require.ErrorIs(t, late.Err(), peer.ReasonShuttingDown)
-	require.Equal(t, []string{"connect 1", "disconnect 1: server is shutting down"}, r.server.log)
-}
-
-func TestCloseArrivesOverALossyLink(t *testing.T) {
-	r, c := connected(t, netcode.Config{})
-	dropped := 0
-	r.tamper = func(from, _ transport.Addr, packet []byte) []byte {
-		if from == c.conn.LocalAddr() && dropped < 2 {
-			dropped++
-			return nil
-		}
-		return packet
-	}
-	c.Close()
-	r.until(c.Closed)
-	require.Equal(t, []string{"connect 1", "disconnect 1: closed"}, r.server.log)
+	require.Equal(t, []string{"connect 1", "disconnect 1: server is shutting down"}, r.Server.Log)
 }
 
 func TestHandshakeTimeout(t *testing.T) {
 	p := protocol()
-	r := newRig(t, p, netcode.Config{})
-	r.tamper = func(_, _ transport.Addr, _ []byte) []byte { return nil }
-	c := r.join(p, netcode.Config{})
+	r := rig.New(t, p, netcode.Config{})
+	r.Tamper = func(_, _ transport.Addr, _ []byte) []byte { return nil }
+	c := r.Join(p, netcode.Config{})
 	require.Equal(t, netcode.Connecting, c.State())
-	r.run(6 * time.Second)
+	r.Run(6 * time.Second)
 	require.ErrorIs(t, c.Err(), peer.ReasonHandshakeTimeout)
 	require.EqualValues(t, 1, c.Stats().HandshakeTimeouts)
 }
 
-func TestHideAndShow(t *testing.T) {
-	r, c := connected(t, netcode.Config{})
-	id := r.spawn(1)
-	r.sees(c, id, 1)
-	require.True(t, r.server.Visible(1, id))
-	require.True(t, r.server.Hide(1, id))
-	r.until(func() bool { _, alive := r.x(c, id); return !alive })
-	require.False(t, r.server.Visible(1, id))
-	require.True(t, r.server.Show(1, id))
-	r.sees(c, id, 1)
-	require.False(t, r.server.Hide(9, id))
-	require.False(t, r.server.Show(9, id))
-}
-
 func TestResync(t *testing.T) {
 	r, c := connected(t, netcode.Config{})
-	id := r.spawn(1)
-	r.sees(c, id, 1)
-	r.until(func() bool { stats, _ := r.server.ClientStats(1); return stats.Synced })
+	id := r.Spawn(1)
+	r.Sees(c, id, 1)
+	r.Until(func() bool { stats, _ := r.Server.ClientStats(1); return stats.Synced })
 	c.Replica().Lose()
-	r.change(func(store *snapshot.Store) { r.set(store, id, 2) })
-	r.sees(c, id, 2)
-	require.EqualValues(t, 1, r.server.Stats().Resyncs)
+	r.Change(func(store *snapshot.Store) { r.Set(store, id, 2) })
+	r.Sees(c, id, 2)
+	require.EqualValues(t, 1, r.Server.Stats().Resyncs)
 	require.Equal(t, netcode.Connected, c.State())
-	r.until(func() bool { _, want := c.Replica().WantResync(); return !want })
+	r.Until(func() bool { _, want := c.Replica().WantResync(); return !want })
 	c.Replica().Lose()
-	r.change(func(store *snapshot.Store) { r.set(store, id, 3) })
-	r.sees(c, id, 3)
-	require.EqualValues(t, 2, r.server.Stats().Resyncs)
-	require.Positive(t, r.server.Stats().ResyncsDeferred, "at most one in two seconds")
-}
-
-func TestBudgetHoldsAndNothingStarves(t *testing.T) {
-	p := protocol()
-	r := newRig(t, p, netcode.Config{SendBudget: 4000})
-	var ids []wire.NetworkID
-	for i := range 400 {
-		r.change(func(store *snapshot.Store) { ids = append(ids, store.Spawn()); r.set(store, ids[i], float32(i)) })
-	}
-	c := r.joined(p, netcode.Config{})
-	start, began := r.server.Stats().Packets.BytesSent, r.now
-	moving := r.server.game
-	r.server.game = func(store *snapshot.Store) {
-		for i, id := range ids {
-			r.set(store, id, float32(int(r.now/time.Millisecond)+i))
-		}
-	}
-	r.run(5 * time.Second)
-	sent := r.server.Stats().Packets.BytesSent - start
-	limit := 4000*(r.now-began).Seconds() + 2*2400
-	require.LessOrEqual(t, float64(sent), limit)
-	require.Greater(t, float64(sent), 0.8*4000*5)
-	require.Positive(t, r.server.Stats().BudgetSpent)
-	r.server.game = moving
-	r.until(func() bool { stats, _ := r.server.ClientStats(1); return stats.Synced })
-	require.Equal(t, len(ids), c.Replica().Len())
+	r.Change(func(store *snapshot.Store) { r.Set(store, id, 3) })
+	r.Sees(c, id, 3)
+	require.EqualValues(t, 2, r.Server.Stats().Resyncs)
+	require.Positive(t, r.Server.Stats().ResyncsDeferred, "at most one in two seconds")
 }
 
 func TestClientsAndTheirStats(t *testing.T) {
 	p := protocol()
-	r := newRig(t, p, netcode.Config{})
-	r.joined(p, netcode.Config{})
-	r.joined(p, netcode.Config{})
+	r := rig.New(t, p, netcode.Config{})
+	r.Joined(p, netcode.Config{})
+	r.Joined(p, netcode.Config{})
 	var ids []wire.ClientID
-	for id := range r.server.Clients {
+	for id := range r.Server.Clients {
 		ids = append(ids, id)
 	}
 	require.Equal(t, []wire.ClientID{1, 2}, ids)
-	for id := range r.server.Clients {
+	for id := range r.Server.Clients {
 		ids = ids[:0]
 		require.EqualValues(t, 1, id)
 		break
 	}
-	_, ok := r.server.ClientStats(3)
+	_, ok := r.Server.ClientStats(3)
 	require.False(t, ok)
-	require.Positive(t, r.server.Stats().Packets.Received)
-	require.EqualValues(t, 2, r.server.Stats().Connected)
+	require.Positive(t, r.Server.Stats().Packets.Received)
+	require.EqualValues(t, 2, r.Server.Stats().Connected)
 }
 
 func TestServerMayBeNamedByAMappedAddress(t *testing.T) {
 	p := protocol()
-	r := newRig(t, p, netcode.Config{})
-	c := r.join(p, netcode.Config{})
-	at := r.server.conn.LocalAddr()
+	r := rig.New(t, p, netcode.Config{})
+	c := r.Join(p, netcode.Config{})
+	at := r.Server.Conn.LocalAddr()
 	require.NoError(t, c.Connect(transport.AddrOf(netip.AddrPortFrom(netip.AddrFrom16(at.IP.Addr().As16()), at.IP.Port()))))
-	r.until(func() bool { return c.State() == netcode.Connected })
+	r.Until(func() bool { return c.State() == netcode.Connected })
 }
 
 // Of two that come in at once for one place, the second is told when it joins.
 func TestTheLastPlaceGoesToTheFirstToJoin(t *testing.T) {
 	p := protocol()
-	r := newRig(t, p, netcode.Config{Clients: 1})
-	first, second := r.join(p, netcode.Config{}), r.join(p, netcode.Config{})
-	r.until(func() bool {
+	r := rig.New(t, p, netcode.Config{Clients: 1})
+	first, second := r.Join(p, netcode.Config{}), r.Join(p, netcode.Config{})
+	r.Until(func() bool {
 		return first.State() == netcode.Disconnected || second.State() == netcode.Disconnected
 	})
 	loser := first
@@ -323,29 +219,29 @@ func TestTheLastPlaceGoesToTheFirstToJoin(t *testing.T) {
 		loser = second
 	}
 	require.ErrorIs(t, loser.Err(), peer.ReasonFull)
-	require.Equal(t, []string{"connect 1"}, r.server.log[:1])
-	require.Len(t, r.server.log, 1)
-	require.EqualValues(t, 1, r.server.Stats().RefusedFull)
+	require.Equal(t, []string{"connect 1"}, r.Server.Log[:1])
+	require.Len(t, r.Server.Log, 1)
+	require.EqualValues(t, 1, r.Server.Stats().RefusedFull)
 }
 
 func TestConnectingElsewhereTellsTheServer(t *testing.T) {
 	r, c := connected(t, netcode.Config{})
 	require.NoError(t, c.Connect(transport.MustParseAddr("127.0.0.1:9")))
-	r.until(func() bool { return len(r.server.log) == 2 })
-	require.Equal(t, "disconnect 1: closed", r.server.log[1])
+	r.Until(func() bool { return len(r.Server.Log) == 2 })
+	require.Equal(t, "disconnect 1: closed", r.Server.Log[1])
 }
 
 func TestGoodbyesAreBounded(t *testing.T) {
 	p := protocol()
-	r := newRig(t, p, netcode.Config{Clients: 400})
+	r := rig.New(t, p, netcode.Config{Clients: 400})
 	for range 300 {
-		r.joined(p, netcode.Config{SentPackets: 64, Entities: 1})
+		r.Joined(p, netcode.Config{SentPackets: 64, Entities: 1})
 	}
-	r.tamper = func(transport.Addr, transport.Addr, []byte) []byte { return nil }
-	r.server.Close(peer.ReasonNone)
-	require.EqualValues(t, 300-256, r.server.Stats().LingeringFull)
-	r.until(r.server.Closed)
-	require.Len(t, r.server.log, 600)
+	r.Tamper = func(transport.Addr, transport.Addr, []byte) []byte { return nil }
+	r.Server.Close(peer.ReasonNone)
+	require.EqualValues(t, 300-256, r.Server.Stats().LingeringFull)
+	r.Until(r.Server.Closed)
+	require.Len(t, r.Server.Log, 600)
 }
 
 func TestConnectRefusesBadAddresses(t *testing.T) {
@@ -379,17 +275,6 @@ func TestAKeepAliveLongerThanTheSilenceIsRefused(t *testing.T) {
 	require.ErrorContains(t, err, "KeepAlive")
 }
 
-type follows struct {
-	ecs.Relation
-	Distance float32
-}
-
-func TestRelationsHaveTheirTarget(t *testing.T) {
-	p := netcode.NewProtocol()
-	netcode.Replicate[follows](p)
-	require.Equal(t, "follows{Distance:f32;target:entity}", string(p.Schema().Plan(0).Describe(nil)))
-}
-
 // memoryInUse is the heap once everything unused is given back.
 func memoryInUse() int {
 	runtime.GC()
@@ -403,39 +288,39 @@ func memoryInUse() int {
 func TestClientEndsTheConnectionAtMaxEntities(t *testing.T) {
 	const many = 1 << 17
 	p := protocol()
-	r := newRig(t, p, netcode.Config{SendBudget: -1, MaxEntities: 1 << 18})
-	r.change(func(s *snapshot.Store) {
+	r := rig.New(t, p, netcode.Config{SendBudget: -1, MaxEntities: 1 << 18})
+	r.Change(func(s *snapshot.Store) {
 		for range many {
 			s.Spawn()
 		}
 	})
 	before := memoryInUse()
-	c := r.join(p, netcode.Config{SendBudget: -1})
-	r.until(func() bool { return c.State() == netcode.Disconnected })
+	c := r.Join(p, netcode.Config{SendBudget: -1})
+	r.Until(func() bool { return c.State() == netcode.Disconnected })
 	require.ErrorIs(t, c.Err(), peer.ReasonTooManyEntities)
 	require.ErrorContains(t, c.Err(), "Config.MaxEntities of the client, 65536")
 	require.EqualValues(t, 1, c.Stats().TooManyEntities)
 	require.Zero(t, c.Stats().Malformed)
 	require.LessOrEqual(t, c.Replica().Len(), 1<<16)
-	require.Contains(t, r.server.log[len(r.server.log)-1], "more entities than Config.MaxEntities")
+	require.Contains(t, r.Server.Log[len(r.Server.Log)-1], "more entities than Config.MaxEntities")
 	const each = 400 // bytes, of Replica
 	require.Less(t, memoryInUse()-before, each<<16)
 
-	more := r.join(p, netcode.Config{SendBudget: -1, MaxEntities: many})
-	r.until(func() bool { return more.Replica() != nil && more.Replica().Len() == many })
+	more := r.Join(p, netcode.Config{SendBudget: -1, MaxEntities: many})
+	r.Until(func() bool { return more.Replica() != nil && more.Replica().Len() == many })
 	require.Equal(t, netcode.Connected, more.State())
 }
 
 func TestServerSpawnsNoMoreThanMaxEntities(t *testing.T) {
 	p := protocol()
-	r := newRig(t, p, netcode.Config{MaxEntities: 100, Entities: 10})
-	r.change(func(s *snapshot.Store) {
+	r := rig.New(t, p, netcode.Config{MaxEntities: 100, Entities: 10})
+	r.Change(func(s *snapshot.Store) {
 		for range 100 {
 			require.False(t, s.Spawn().IsZero())
 		}
 		require.True(t, s.Spawn().IsZero())
 	})
-	require.EqualValues(t, 1, r.server.Stats().EntitiesRefused)
+	require.EqualValues(t, 1, r.Server.Stats().EntitiesRefused)
 	_, err := netcode.NewServer(p, netcode.Config{MaxEntities: 100, Entities: 101})
 	require.ErrorContains(t, err, "Config.Entities is 101: it must be 1 to 100")
 	_, err = netcode.NewServer(p, netcode.Config{Entities: 1 << 17})
@@ -496,10 +381,10 @@ func (odd) Do(n int, part func(int)) {
 func parallelGame(t *testing.T, seed uint64, budget int, executor netcode.Executor) (sent []byte, datagrams int) {
 	p := protocol()
 	netcode.Handle(p, func(*message.Context, *chat) {})
-	r := newRig(t, p, netcode.Config{SendBudget: budget, Executor: executor})
+	r := rig.New(t, p, netcode.Config{SendBudget: budget, Executor: executor})
 	random := rand.New(rand.NewPCG(seed, 1))
-	r.tamper = func(from, _ transport.Addr, packet []byte) []byte {
-		if from == r.server.conn.LocalAddr() {
+	r.Tamper = func(from, _ transport.Addr, packet []byte) []byte {
+		if from == r.Server.Conn.LocalAddr() {
 			sent = append(sent, packet...)
 			datagrams++
 		}
@@ -509,13 +394,13 @@ func parallelGame(t *testing.T, seed uint64, budget int, executor netcode.Execut
 		return packet
 	}
 	var ids []wire.NetworkID
-	r.server.game = func(store *snapshot.Store) {
+	r.Server.Game = func(store *snapshot.Store) {
 		for len(ids) < 300 {
 			ids = append(ids, store.Spawn())
 		}
 		for i, id := range ids {
 			if i%7 == int(store.Tick())%7 || i%3 == 0 {
-				r.set(store, id, float32(store.Tick())+float32(i))
+				r.Set(store, id, float32(store.Tick())+float32(i))
 			}
 		}
 		gone := random.IntN(len(ids))
@@ -524,19 +409,19 @@ func parallelGame(t *testing.T, seed uint64, budget int, executor netcode.Execut
 	}
 	for frame := range 240 {
 		if frame%20 == 0 {
-			r.join(p, netcode.Config{SendBudget: budget})
+			r.Join(p, netcode.Config{SendBudget: budget})
 		}
-		for id := range r.server.Clients {
+		for id := range r.Server.Clients {
 			switch random.IntN(12) {
 			case 0:
-				r.server.Hide(id, ids[random.IntN(len(ids))])
+				r.Server.Hide(id, ids[random.IntN(len(ids))])
 			case 1:
-				r.server.Show(id, ids[random.IntN(len(ids))])
+				r.Server.Show(id, ids[random.IntN(len(ids))])
 			case 2:
-				_ = netcode.Send(r.server.Server, netcode.To(id), &chat{uint32(frame)})
+				_ = netcode.Send(r.Server.Server, netcode.To(id), &chat{uint32(frame)})
 			}
 		}
-		r.step()
+		r.Step()
 	}
 	return sent, datagrams
 }
@@ -559,5 +444,19 @@ func TestExecutorSendsTheSameBytes(t *testing.T) {
 
 func TestExecutorTickAllocatesNothing(t *testing.T) {
 	r := busyRigWith(t, netcode.Config{SendBudget: -1, Executor: newPool(t, 3)})
-	alloctest.Zero(t, 200, r.step, "allocations of a frame of the server and its 16 clients")
+	alloctest.Zero(t, 200, r.Step, "allocations of a frame of the server and its 16 clients")
+}
+
+func TestHideAndShow(t *testing.T) {
+	r, c := connected(t, netcode.Config{})
+	id := r.Spawn(1)
+	r.Sees(c, id, 1)
+	require.True(t, r.Server.Visible(1, id))
+	require.True(t, r.Server.Hide(1, id))
+	r.Until(func() bool { _, alive := r.X(c, id); return !alive })
+	require.False(t, r.Server.Visible(1, id))
+	require.True(t, r.Server.Show(1, id))
+	r.Sees(c, id, 1)
+	require.False(t, r.Server.Hide(9, id))
+	require.False(t, r.Server.Show(9, id))
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/arche-netcode/netcode/peer"
 	"github.com/arche-netcode/netcode/replica"
 	"github.com/arche-netcode/netcode/snapshot"
+	"github.com/arche-netcode/netcode/transport"
 )
 
 // maxLingering bounds the sessions that only repeat their close message.
@@ -21,21 +22,26 @@ func (s *Server) open(joined handshake.Session, seed peer.SkipSeed) {
 	o := s.protocol.types.OlderOf(joined.Protocol)
 	in, out := handshake.Checksums(joined.Epoch, joined.Protocol)
 	joined.Phase = handshake.Ended // forDoor knows better while it has not ended.
-	c := &Session{id: joined.Client, state: connected, server: s, joined: joined, welcomed: true}
-	c.recaller.session = c
-	c.link = newConnection(&s.frame, &s.config, &s.out, &s.stats, &s.counters)
-	c.link.start(joined.Address, peer.NewConn(o.Conn(s.config.conn(out, in))), c.id, s.pool, seed)
+	c := &Session{id: joined.Client, joined: joined, welcomed: true}
+	s.begin(c, joined.Address, peer.NewConn(o.Conn(s.config.conn(out, in))), seed)
 	c.link.older, c.link.held = o, new(held.Queue)
-	s.counts[connected]++
 	s.byAddress[joined.Address] = c
-	s.byID[c.id] = c
-	s.sessions = append(s.sessions, c)
 	s.homes.Join(&c.link.Link)
 	if s.protocol.types.Upstream {
 		c.upstream = replica.New(s.protocol.types.Schema, o.State(s.config.snapshot()), s.Tick())
 	}
 	s.door.Welcome(c.forDoor())
 	s.connect(c)
+}
+
+// begin adds a new session and its connection.
+func (s *Server) begin(c *Session, address transport.Addr, conn *peer.Conn, seed peer.SkipSeed) {
+	c.state, c.server, c.recaller.session = connected, s, c
+	c.link = newConnection(c, &s.frame, &s.config, &s.out, &s.stats, &s.counters)
+	c.link.start(address, conn, c.id, s.pool, seed)
+	s.counts[connected]++
+	s.byID[c.id] = c
+	s.sessions = append(s.sessions, c)
 }
 
 // move changes a session's state and the counts.
@@ -84,7 +90,7 @@ func (s *Server) end(c *Session, reason *peer.Error, how closeMode) {
 	s.door.Leave(c.forDoor(), c.id, reason)
 	s.leaveInterest(c.id)
 	if how == closeFlushed && c.state == connected && c.link.loopback == nil {
-		s.releaseLast(&c.link, c)
+		s.releaseLast(&c.link)
 	}
 	s.forget(c)
 	s.closeStates(c)

@@ -37,11 +37,11 @@ func (s *Server) Despawn(id NetworkID) bool { return s.worldless.Despawn(id) }
 // Every, Once and components.Rate count as they do for the components of a world: a value that is not due waits, and of a Once
 // component another value than its first has no effect. components.Owner, Group, Priority and Rate are obeyed, whether or not
 // they are registered with Replicate; a Priority beyond its range is an *UnstorableError. The errors are ErrNotSpawned,
-// ErrNoComponent, ErrNoValue, ErrHoldsHandles and *UnstorableError; after each nothing was stored.
+// ErrNoComponent, ErrMisuse and *UnstorableError; after each nothing was stored.
 func Put[T any](s *Server, id NetworkID, v *T) error {
 	row, err := spawnedRow[T](s, id)
 	if v == nil && (err == nil || worldless.IsControl(reflect.TypeFor[T]())) {
-		return ErrNoValue
+		return errNoValue
 	}
 	control, reason := worldless.ControlOf(v)
 	switch {
@@ -55,7 +55,7 @@ func Put[T any](s *Server, id NetworkID, v *T) error {
 	}
 	plan := s.protocol.types.Schema.Plan(row)
 	if _, relation := plan.Target(); relation || len(plan.Handles()) > 0 {
-		return ErrHoldsHandles
+		return errHoldsHandles
 	}
 	at := reflect.ValueOf(v).UnsafePointer()
 	fault := s.worldless.PutBy(id, row, plan.Lanes(), control, func(lanes []uint32) quantize.Fault { return plan.Quantise(at, lanes) })

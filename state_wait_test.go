@@ -15,6 +15,7 @@ import (
 	"github.com/arche-netcode/netcode/inspect"
 	"github.com/arche-netcode/netcode/interest"
 	"github.com/arche-netcode/netcode/internal/alloctest"
+	"github.com/arche-netcode/netcode/internal/rig"
 	"github.com/arche-netcode/netcode/peer"
 	"github.com/arche-netcode/netcode/snapshot"
 	"github.com/arche-netcode/netcode/tick"
@@ -37,33 +38,33 @@ func newWaitGame(t *testing.T, config netcode.Config, entities int) *waitGame {
 	p := protocol()
 	netcode.Handle(p, func(ctx *netcode.Context, m *chat) {
 		g.handled[ctx.Delivery()]++
-		if x, ok := g.x(g.clients[0], ctx.Entity); !ok || x < float32(m.Number) {
+		if x, ok := g.X(g.Clients[0], ctx.Entity); !ok || x < float32(m.Number) {
 			g.early++
 		}
 	})
-	g.rig = newRig(t, p, config)
-	g.joined(p, netcode.Config{})
-	g.change(func(store *snapshot.Store) {
+	g.Rig = rig.New(t, p, config)
+	g.Joined(p, netcode.Config{})
+	g.Change(func(store *snapshot.Store) {
 		for range entities {
 			id := store.Spawn()
-			g.set(store, id, 0)
+			g.Set(store, id, 0)
 			g.ids = append(g.ids, id)
 		}
 	})
-	g.server.game = func(store *snapshot.Store) {
+	g.Server.Game = func(store *snapshot.Store) {
 		g.place++
 		for _, id := range g.ids {
-			g.set(store, id, g.place+float32(g.rng.IntN(1<<12))/(1<<12))
+			g.Set(store, id, g.place+float32(g.rng.IntN(1<<12))/(1<<12))
 		}
 	}
-	g.until(func() bool { _, ok := g.x(g.clients[0], g.ids[entities-1]); return ok })
+	g.Until(func() bool { _, ok := g.X(g.Clients[0], g.ids[entities-1]); return ok })
 	return g
 }
 
 // say sends a message about an entity that comes after the state of the next capture. It is called between frames.
 func (g *waitGame) say(id wire.NetworkID, how ...netcode.How) {
 	how = append(how, netcode.About(id))
-	require.NoError(g.t, netcode.Send(g.server.Server, netcode.ToAll(), &chat{uint32(g.place) + 1}, how...))
+	require.NoError(g.T, netcode.Send(g.Server.Server, netcode.ToAll(), &chat{uint32(g.place) + 1}, how...))
 }
 
 // However much is lost and however short the budget, no message is handled before the state of its frame, and no reliable one is
@@ -75,24 +76,24 @@ func TestMessagesWaitForStateUnderLoss(t *testing.T) {
 			budget, entities = -1, 600
 		}
 		g := newWaitGame(t, netcode.Config{SendBudget: budget}, entities)
-		g.tamper = lossy(seed, 5*int(seed))
+		g.Tamper = lossy(seed, 5*int(seed))
 		rng := rand.New(rand.NewPCG(seed, 3))
 		sent := map[netcode.Delivery]int{}
 		for range 300 {
-			g.step()
+			g.Step()
 			mode := everyMode[rng.IntN(len(everyMode))]
 			sent[mode]++
 			g.say(g.ids[rng.IntN(len(g.ids))], netcode.Via(mode))
 		}
-		g.run(4 * time.Second)
+		g.Run(4 * time.Second)
 		require.Zero(t, g.early, "seed %d", seed)
-		require.Zero(t, g.clients[0].Stats().Messages.StateLate, "seed %d", seed)
+		require.Zero(t, g.Clients[0].Stats().Messages.StateLate, "seed %d", seed)
 		require.Equal(t, sent[netcode.Reliable], g.handled[netcode.Reliable], "seed %d", seed)
 		require.Equal(t, sent[netcode.ReliableOrdered], g.handled[netcode.ReliableOrdered], "seed %d", seed)
 		if seed == 0 {
 			require.Equal(t, sent[netcode.Unreliable], g.handled[netcode.Unreliable])
 		}
-		require.Positive(t, g.clients[0].Stats().Messages.Deferred+uint64(seed/5), "some wait")
+		require.Positive(t, g.Clients[0].Stats().Messages.Deferred+uint64(seed/5), "some wait")
 	}
 }
 
@@ -100,32 +101,32 @@ func TestMessagesWaitForStateUnderLoss(t *testing.T) {
 // the client may not see is none to it.
 func TestMessageAboutRestingEntityDoesNotWait(t *testing.T) {
 	k := newTalk(t, netcode.Config{}, 1)
-	id := k.spawn(1)
-	k.sees(k.clients[0], id, 1)
-	hidden := interest.NewRows(interest.All(), interest.OwnerRows(interest.MaskOf[health](k.server.Protocol().Schema())))
-	k.server.SetInterest(interest.New(hidden, interest.Despawn))
-	k.run(time.Second)
+	id := k.Spawn(1)
+	k.Sees(k.Clients[0], id, 1)
+	hidden := interest.NewRows(interest.All(), interest.OwnerRows(interest.MaskOf[health](k.Server.Protocol().Schema())))
+	k.Server.SetInterest(interest.New(hidden, interest.Despawn))
+	k.Run(time.Second)
 	var dump []byte
-	k.tamper = func(from, _ transport.Addr, packet []byte) []byte {
-		if from == k.server.conn.LocalAddr() {
-			dump = inspect.AppendClientDump(dump, k.clients[0].Client, packet)
+	k.Tamper = func(from, _ transport.Addr, packet []byte) []byte {
+		if from == k.Server.Conn.LocalAddr() {
+			dump = inspect.AppendClientDump(dump, k.Clients[0].Client, packet)
 		}
 		return packet
 	}
 	about := func() string {
 		k.heard, dump = nil, nil
-		require.NoError(t, netcode.Send(k.server.Server, netcode.ToAll(), &chat{7}, netcode.About(id)))
+		require.NoError(t, netcode.Send(k.Server.Server, netcode.ToAll(), &chat{7}, netcode.About(id)))
 		for range 3 {
-			k.step()
+			k.Step()
 		}
 		require.Equal(t, []string{"1<0:7"}, k.heard)
 		return string(dump)
 	}
 	require.NotContains(t, about(), "after its state")
-	k.change(func(store *snapshot.Store) { store.Set(id, 0, []uint32{5}) }) // its health
+	k.Change(func(store *snapshot.Store) { store.Set(id, 0, []uint32{5}) }) // its health
 	require.NotContains(t, about(), "after its state")
-	require.Zero(t, k.clients[0].Stats().Messages.Deferred)
-	k.server.game = func(store *snapshot.Store) { k.set(store, id, 2) }
+	require.Zero(t, k.Clients[0].Stats().Messages.Deferred)
+	k.Server.Game = func(store *snapshot.Store) { k.Set(store, id, 2) }
 	require.Contains(t, about(), "after its state", "the check finds what there is to find")
 }
 
@@ -133,15 +134,15 @@ func TestMessageAboutRestingEntityDoesNotWait(t *testing.T) {
 func TestKickDeliversMessagesThatWaitForACapture(t *testing.T) {
 	for _, mode := range everyMode {
 		k := newTalk(t, netcode.Config{}, 1)
-		id := k.spawn(1)
-		k.sees(k.clients[0], id, 1)
-		k.run(time.Second)
-		require.NoError(t, netcode.Send(k.server.Server, netcode.To(1), &chat{7}, netcode.About(id), netcode.Via(mode)))
-		require.NoError(t, netcode.Send(k.server.Server, netcode.To(1), &chat{8}, netcode.AfterAllState(), netcode.Via(mode)))
-		require.True(t, k.server.Kick(1, "out"))
-		k.run(time.Second)
+		id := k.Spawn(1)
+		k.Sees(k.Clients[0], id, 1)
+		k.Run(time.Second)
+		require.NoError(t, netcode.Send(k.Server.Server, netcode.To(1), &chat{7}, netcode.About(id), netcode.Via(mode)))
+		require.NoError(t, netcode.Send(k.Server.Server, netcode.To(1), &chat{8}, netcode.AfterAllState(), netcode.Via(mode)))
+		require.True(t, k.Server.Kick(1, "out"))
+		k.Run(time.Second)
 		require.Equal(t, []string{"1<0:7", "1<0:8"}, k.heard, "%v", mode)
-		require.Zero(t, k.server.Stats().DelayedDropped)
+		require.Zero(t, k.Server.Stats().DelayedDropped)
 	}
 }
 
@@ -153,43 +154,43 @@ func TestStateThatNeverComesIsWaitedForInBounds(t *testing.T) {
 	netcode.Replicate[armour](p, authority.WrittenBy(authority.OwnerWrites))
 	handled := 0
 	netcode.Handle(p, func(*netcode.Context, *chat) { handled++ })
-	r := newRig(t, p, netcode.Config{})
+	r := rig.New(t, p, netcode.Config{})
 	var id wire.NetworkID
-	r.change(func(store *snapshot.Store) { id = store.Spawn() })
-	th := newThief(t, r, p)
-	r.run(100 * time.Millisecond)
+	r.Change(func(store *snapshot.Store) { id = store.Spawn() })
+	th := rig.NewThief(r, p)
+	r.Run(100 * time.Millisecond)
 	post := peer.Post{
-		Type: wire.FirstUserMessage, Stage: tick.Update, Flags: wire.FlagEntity | wire.FlagState, Entity: id, State: r.server.Tick() + 30000,
+		Type: wire.FirstUserMessage, Stage: tick.Update, Flags: wire.FlagEntity | wire.FlagState, Entity: id, State: r.Server.Tick() + 30000,
 		Channel: wire.NewChannel(wire.Reliable, 0),
 	}
-	th.post(&post, []byte{1, 0, 0, 0})
-	r.run(1900 * time.Millisecond)
+	th.Post(&post, []byte{1, 0, 0, 0})
+	r.Run(1900 * time.Millisecond)
 	require.Zero(t, handled)
-	r.run(200 * time.Millisecond)
+	r.Run(200 * time.Millisecond)
 	require.Equal(t, 1, handled)
-	require.EqualValues(t, 1, r.server.Stats().Messages.StateLate)
+	require.EqualValues(t, 1, r.Server.Stats().Messages.StateLate)
 	post.Channel = 0
 	for range 100 {
-		th.post(&post, []byte{1, 0, 0, 0})
+		th.Post(&post, []byte{1, 0, 0, 0})
 	}
-	r.run(3 * time.Second)
+	r.Run(3 * time.Second)
 	require.Equal(t, 1, handled, "what may be lost is dropped")
-	require.EqualValues(t, 36, r.server.Stats().Messages.DeferredFull)
-	require.EqualValues(t, 64, r.server.Stats().Messages.DeferredLate)
-	require.Len(t, r.server.log, 1, "and nobody is closed")
+	require.EqualValues(t, 36, r.Server.Stats().Messages.DeferredFull)
+	require.EqualValues(t, 64, r.Server.Stats().Messages.DeferredLate)
+	require.Len(t, r.Server.Log, 1, "and nobody is closed")
 }
 
 // Where clients write nothing, no honest client speaks of its state.
 func TestStateOfClientsThatWriteNothingIsMalformed(t *testing.T) {
 	p := protocol()
 	netcode.Handle[chat](p, nil)
-	r := newRig(t, p, netcode.Config{})
-	id := r.spawn(1)
-	th := newThief(t, r, p)
-	th.post(&peer.Post{Type: wire.FirstUserMessage, Stage: tick.Update, Flags: wire.FlagEntity | wire.FlagState, Entity: id, State: 1}, []byte{1, 0, 0, 0})
-	r.run(100 * time.Millisecond)
-	require.EqualValues(t, 1, r.server.Stats().Malformed)
-	require.Contains(t, fmt.Sprint(r.server.log), "disconnect 1")
+	r := rig.New(t, p, netcode.Config{})
+	id := r.Spawn(1)
+	th := rig.NewThief(r, p)
+	th.Post(&peer.Post{Type: wire.FirstUserMessage, Stage: tick.Update, Flags: wire.FlagEntity | wire.FlagState, Entity: id, State: 1}, []byte{1, 0, 0, 0})
+	r.Run(100 * time.Millisecond)
+	require.EqualValues(t, 1, r.Server.Stats().Malformed)
+	require.Contains(t, fmt.Sprint(r.Server.Log), "disconnect 1")
 }
 
 // Messages that wait for the capture of their frame allocate nothing once warm.
@@ -197,43 +198,43 @@ func TestMessagesThatWaitForStateAllocateNothing(t *testing.T) {
 	k := &talk{}
 	p := protocol()
 	netcode.Handle(p, func(*netcode.Context, *chat) {})
-	k.rig = newRig(t, p, netcode.Config{SendBudget: -1})
-	k.joined(p, netcode.Config{})
-	s := k.server.Server
-	id := k.spawn(1)
-	k.sees(k.clients[0], id, 1)
+	k.Rig = rig.New(t, p, netcode.Config{SendBudget: -1})
+	k.Joined(p, netcode.Config{})
+	s := k.Server.Server
+	id := k.Spawn(1)
+	k.Sees(k.Clients[0], id, 1)
 	about := []netcode.How{netcode.About(id)}
 	all := []netcode.How{netcode.AfterAllState(), netcode.Via(netcode.ReliableOrdered)}
 	x := float32(1)
-	k.server.game = func(store *snapshot.Store) { x++; k.set(store, id, x) }
+	k.Server.Game = func(store *snapshot.Store) { x++; k.Set(store, id, x) }
 	frame := func() {
 		_ = netcode.Send(s, netcode.ToAll(), &chat{1}, about...)
 		_ = netcode.Send(s, netcode.To(1), &chat{2}, about...)
 		_ = netcode.Send(s, netcode.To(1), &chat{3}, all...)
-		k.step()
+		k.Step()
 	}
 	for range 300 {
 		frame()
 	}
 	alloctest.Zero(t, 200, frame)
-	require.Positive(t, k.clients[0].Stats().Messages.Handled)
+	require.Positive(t, k.Clients[0].Stats().Messages.Handled)
 }
 
 // TestHiddenStateIsNotRepaired loses packets with entities that are hidden then: no bytes of them are sent after that.
 func TestHiddenStateIsNotRepaired(t *testing.T) {
 	p := protocol()
 	consistent.Register(p)
-	r := newRig(t, p, netcode.Config{})
-	c := r.joined(p, netcode.Config{})
-	mover, x := r.spawn(0), float32(0)
-	before := func(store *snapshot.Store) { x++; r.set(store, mover, x) }
-	r.server.game = before
-	r.run(time.Second)
+	r := rig.New(t, p, netcode.Config{})
+	c := r.Joined(p, netcode.Config{})
+	mover, x := r.Spawn(0), float32(0)
+	before := func(store *snapshot.Store) { x++; r.Set(store, mover, x) }
+	r.Server.Game = before
+	r.Run(time.Second)
 	var dropped, after [][]byte
 	drop := false
-	r.tamper = func(from, to transport.Addr, packet []byte) []byte {
+	r.Tamper = func(from, to transport.Addr, packet []byte) []byte {
 		switch {
-		case from != r.server.conn.LocalAddr():
+		case from != r.Server.Conn.LocalAddr():
 			return packet
 		case drop:
 			dropped = append(dropped, bytes.Clone(packet))
@@ -243,21 +244,21 @@ func TestHiddenStateIsNotRepaired(t *testing.T) {
 		return packet
 	}
 	var ids []wire.NetworkID
-	r.server.game = func(store *snapshot.Store) {
+	r.Server.Game = func(store *snapshot.Store) {
 		before(store)
 		for drop = true; len(ids) < 8; {
 			ids = append(ids, store.Spawn())
-			r.set(store, ids[len(ids)-1], 12345.678+float32(len(ids))*1.37)
+			r.Set(store, ids[len(ids)-1], 12345.678+float32(len(ids))*1.37)
 		}
 	}
-	r.until(func() bool { return len(dropped) > 0 })
-	r.server.game = before
+	r.Until(func() bool { return len(dropped) > 0 })
+	r.Server.Game = before
 	for _, id := range ids {
-		require.True(t, r.server.Hide(c.ID(), id))
+		require.True(t, r.Server.Hide(c.ID(), id))
 	}
-	r.run(150 * time.Millisecond)
+	r.Run(150 * time.Millisecond)
 	drop, after = false, nil
-	r.run(time.Second)
+	r.Run(time.Second)
 	for _, packet := range after {
 		for k := 12; k+24 < len(dropped[0])-16; k++ {
 			require.False(t, bytes.Contains(packet, dropped[0][k:k+24]), "bytes of hidden entities are sent after Hide")
@@ -269,22 +270,22 @@ func TestHiddenStateIsNotRepaired(t *testing.T) {
 func TestSavedTicksAreNotComplete(t *testing.T) {
 	p := protocol()
 	consistent.Register(p)
-	r := newRig(t, p, netcode.Config{SendBudget: 16 << 10})
-	c := r.joined(p, netcode.Config{})
+	r := rig.New(t, p, netcode.Config{SendBudget: 16 << 10})
+	c := r.Joined(p, netcode.Config{})
 	random := rand.New(rand.NewPCG(1, 2))
 	var ids []wire.NetworkID
-	r.server.game = func(store *snapshot.Store) {
+	r.Server.Game = func(store *snapshot.Store) {
 		for len(ids) < 150 {
 			ids = append(ids, store.Spawn())
 		}
 		for _, id := range ids {
-			r.set(store, id, random.Float32()*1000)
+			r.Set(store, id, random.Float32()*1000)
 		}
 	}
-	r.run(5 * time.Second)
+	r.Run(5 * time.Second)
 	wrong, seen := 0, map[tick.Tick]bool{}
 	for range 600 {
-		r.step()
+		r.Step()
 		n := c.Newest()
 		for at := n.Tick() - 10; at <= n.Tick()+10; at++ {
 			if at > 0 && !seen[at] && n.Complete(at, at) {
@@ -308,26 +309,26 @@ func TestWaitingThatWasAskedForIsNoStall(t *testing.T) {
 			p := protocol()
 			handled := 0
 			netcode.Handle(p, func(*netcode.Context, *sack) { handled++ }, netcode.Over(netcode.ReliableOrdered))
-			r := newRig(t, p, netcode.Config{SendBudget: -1})
-			c := r.joined(p, netcode.Config{SendBudget: -1})
-			r.run(time.Second)
-			var end netcode.Endpoint = r.server.Server
+			r := rig.New(t, p, netcode.Config{SendBudget: -1})
+			c := r.Joined(p, netcode.Config{SendBudget: -1})
+			r.Run(time.Second)
+			var end netcode.Endpoint = r.Server.Server
 			to := netcode.To(c.ID())
 			if from == "client" {
 				end, to = c.Client, netcode.ToServer()
 			}
 			tamper := lossy(3, 10)
-			r.tamper = tamper
-			require.NoError(t, netcode.Send(end, to, &sack{}, netcode.NotBefore(r.server.Tick()+30*10)))
+			r.Tamper = tamper
+			require.NoError(t, netcode.Send(end, to, &sack{}, netcode.NotBefore(r.Server.Tick()+30*10)))
 			for range 40 {
 				require.NoError(t, netcode.Send(end, to, &sack{}))
 			}
-			r.run(9500 * time.Millisecond)
+			r.Run(9500 * time.Millisecond)
 			require.Zero(t, handled)
 			require.Equal(t, netcode.Connected, c.State())
-			r.run(4 * time.Second)
+			r.Run(4 * time.Second)
 			require.Equal(t, 41, handled)
-			require.Zero(t, r.server.Stats().Stalled+c.Stats().Stalled)
+			require.Zero(t, r.Server.Stats().Stalled+c.Stats().Stalled)
 		})
 	}
 }
@@ -338,22 +339,22 @@ func TestWaitingThatWasAskedForEndsWithItsTick(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			p := protocol()
 			netcode.Handle[sack](p, nil, netcode.Over(netcode.ReliableOrdered))
-			r := newRig(t, p, netcode.Config{SendBudget: -1})
-			th := newThief(t, r, p)
-			r.run(100 * time.Millisecond)
-			require.NoError(t, netcode.Send(r.server.Server, netcode.To(1), &sack{}, netcode.NotBefore(r.server.Tick()+30*3)))
+			r := rig.New(t, p, netcode.Config{SendBudget: -1})
+			th := rig.NewThief(r, p)
+			r.Run(100 * time.Millisecond)
+			require.NoError(t, netcode.Send(r.Server.Server, netcode.To(1), &sack{}, netcode.NotBefore(r.Server.Tick()+30*3)))
 			for range 40 {
-				require.NoError(t, netcode.Send(r.server.Server, netcode.To(1), &sack{}))
+				require.NoError(t, netcode.Send(r.Server.Server, netcode.To(1), &sack{}))
 			}
-			start, ended := r.now, time.Duration(0)
-			r.server.OnDisconnect(func(_ netcode.ClientID, reason *netcode.CloseError) {
+			start, ended := r.Now, time.Duration(0)
+			r.Server.OnDisconnect(func(_ netcode.ClientID, reason *netcode.CloseError) {
 				require.ErrorIs(t, reason, peer.ReasonQueueOverflow)
-				ended = r.now - start
+				ended = r.Now - start
 			})
 			for range 600 {
-				r.step()
-				th.read(!silent)
-				th.send(wire.MessageKeepAlive, 0, nil)
+				r.Step()
+				read(th, !silent)
+				th.Send(wire.MessageKeepAlive, 0, nil)
 			}
 			if silent {
 				require.InDelta(t, 5.1, ended.Seconds(), 0.3)
@@ -365,16 +366,16 @@ func TestWaitingThatWasAskedForEndsWithItsTick(t *testing.T) {
 }
 
 // read takes what came, and acknowledges it with the next packet if it should.
-func (th *thief) read(acknowledge bool) {
+func read(th *rig.Thief, acknowledge bool) {
 	for {
-		n, _, err := th.socket.Receive(th.buf[:])
-		require.NoError(th.t, err)
+		n, _, err := th.Socket.Receive(th.Buf[:])
+		require.NoError(th.T, err)
 		if n == 0 {
 			return
 		}
-		if in, err := th.conn.Read(th.buf[:n], th.now, nil); err == nil && acknowledge {
-			th.conn.Accept(in, th.now)
+		if in, err := th.Conn.Read(th.Buf[:n], th.Now, nil); err == nil && acknowledge {
+			th.Conn.Accept(in, th.Now)
 		}
-		th.conn.DetectLost(th.now, nil)
+		th.Conn.DetectLost(th.Now, nil)
 	}
 }

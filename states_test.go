@@ -9,6 +9,7 @@ import (
 	"github.com/arche-netcode/netcode"
 	"github.com/arche-netcode/netcode/input"
 	"github.com/arche-netcode/netcode/internal/casebook"
+	"github.com/arche-netcode/netcode/internal/rig"
 	"github.com/arche-netcode/netcode/peer"
 	"github.com/arche-netcode/netcode/snapshot"
 	"github.com/arche-netcode/netcode/tick"
@@ -19,8 +20,8 @@ import (
 
 // imposter is a server of its own packet layer, so that it can send what no server sends.
 type imposter struct {
-	*rig
-	client  *clientEnd
+	*rig.Rig
+	client  *rig.ClientEnd
 	socket  *memory.Conn
 	conn    *peer.Conn
 	packets int // Received since the connection began.
@@ -28,16 +29,16 @@ type imposter struct {
 }
 
 func newImposter(t *testing.T, p *netcode.Protocol, config netcode.Config) *imposter {
-	im := &imposter{rig: &rig{t: t, network: memory.NewNetwork(), now: 5 * time.Second}}
+	im := &imposter{Rig: &rig.Rig{T: t, Network: memory.NewNetwork(), Now: 5 * time.Second}}
 	var err error
-	im.socket, err = im.network.Listen(transport.Addr{})
+	im.socket, err = im.Network.Listen(transport.Addr{})
 	require.NoError(t, err)
-	im.server = &serverEnd{conn: im.socket}
-	im.client = im.join(p, config)
+	im.Server = &rig.ServerEnd{Conn: im.socket}
+	im.client = im.Join(p, config)
 	im.frame()
-	n, from, err := im.socket.Receive(im.buf[:])
+	n, from, err := im.socket.Receive(im.Buf[:])
 	require.NoError(t, err)
-	hello, err := peer.ParseHello(im.buf[:n])
+	hello, err := peer.ParseHello(im.Buf[:n])
 	require.NoError(t, err)
 	require.NoError(t, im.socket.Send(from, peer.AppendAccept(nil, peer.Accept{
 		Nonce: hello.Nonce, Epoch: 77, Rate: 30, Window: 64, PacketSize: 1200,
@@ -53,20 +54,20 @@ func newImposter(t *testing.T, p *netcode.Protocol, config netcode.Config) *impo
 
 // frame runs a frame of the client and reads what it sends.
 func (im *imposter) frame() {
-	im.now += frameTime
-	im.clientFrame(im.client)
+	im.Now += rig.FrameTime
+	im.ClientFrame(im.client)
 	for im.conn != nil {
-		n, _, err := im.socket.Receive(im.buf[:])
-		require.NoError(im.t, err)
+		n, _, err := im.socket.Receive(im.Buf[:])
+		require.NoError(im.T, err)
 		if n == 0 {
 			return
 		}
-		in, err := im.conn.Read(im.buf[:n], im.now, nil)
+		in, err := im.conn.Read(im.Buf[:n], im.Now, nil)
 		if err != nil {
 			continue
 		}
 		im.packets++
-		im.conn.Accept(in, im.now)
+		im.conn.Accept(in, im.Now)
 		r := in.Messages()
 		for r.Next() {
 			im.closed = im.closed || r.Header.Type == wire.MessageClose
@@ -77,7 +78,7 @@ func (im *imposter) frame() {
 func (im *imposter) send(build func(b *peer.Builder)) {
 	b := im.conn.Begin(make([]byte, 1200))
 	build(&b)
-	im.client.Receive(im.socket.LocalAddr(), im.conn.Finish(&b, 1, im.now))
+	im.client.Receive(im.socket.LocalAddr(), im.conn.Finish(&b, 1, im.Now))
 }
 
 // legalBody is a payload of a type that only its state or its direction can make illegal.
@@ -152,7 +153,7 @@ func TestCase12EachMessageInEachStateOfTheServer(t *testing.T) {
 		p := protocol()
 		netcode.Handle(p, func(*netcode.Context, *chat) { handled++ })
 		build := buildMessage(t, p, kind)
-		r := newRig(t, p, netcode.Config{})
+		r := rig.New(t, p, netcode.Config{})
 		stranger := transport.MustParseAddr("127.0.0.1:6667")
 
 		// Connecting: no packet has a right checksum before there is an epoch.
@@ -160,50 +161,50 @@ func TestCase12EachMessageInEachStateOfTheServer(t *testing.T) {
 		b := forged.Begin(make([]byte, 1200))
 		build(&b)
 		require.Equal(t, peer.VerdictDrop, verdictOf(peer.StateConnecting, peer.RoleServer, kind))
-		r.server.Receive(stranger, forged.Finish(&b, 1, r.now))
-		require.EqualValues(t, 1, r.server.Stats().Strangers)
+		r.Server.Receive(stranger, forged.Finish(&b, 1, r.Now))
+		require.EqualValues(t, 1, r.Server.Stats().Strangers)
 
 		// Connected.
-		th := newThief(t, r, p)
+		th := rig.NewThief(r, p)
 		send := func() {
-			b := th.conn.Begin(make([]byte, 1200))
+			b := th.Conn.Begin(make([]byte, 1200))
 			build(&b)
 			casebook.Injected(t, 1, "messages of a type in a state")
-			r.server.Receive(th.address, th.conn.Finish(&b, 1, r.now))
-			r.run(2 * frameTime)
+			r.Server.Receive(th.Address, th.Conn.Finish(&b, 1, r.Now))
+			r.Run(2 * rig.FrameTime)
 		}
 		send()
-		_, open := r.server.ClientStats(1)
+		_, open := r.Server.ClientStats(1)
 		switch verdictOf(peer.StateConnected, peer.RoleServer, kind) {
 		case peer.VerdictAccept:
 			require.Equal(t, kind != wire.MessageClose, open, "type %d", kind)
-			require.Zero(t, r.server.Stats().Malformed)
+			require.Zero(t, r.Server.Stats().Malformed)
 			require.Equal(t, kind == wire.FirstUserMessage, handled == 1)
 		case peer.VerdictClose:
 			require.False(t, open, "type %d", kind)
-			require.EqualValues(t, 1, r.server.Stats().Malformed, "type %d", kind)
+			require.EqualValues(t, 1, r.Server.Stats().Malformed, "type %d", kind)
 		default:
 			require.Fail(t, "every type has an effect in an open connection")
 		}
 
 		// Closing: nothing has an effect on the game, and nothing is malformed.
-		before, log := handled, len(r.server.log)
+		before, log := handled, len(r.Server.Log)
 		if open {
-			require.True(t, r.server.Kick(1, "closing"))
+			require.True(t, r.Server.Kick(1, "closing"))
 			log++
 		}
-		malformed := r.server.Stats().Malformed
+		malformed := r.Server.Stats().Malformed
 		send()
 		require.NotEqual(t, peer.VerdictClose, verdictOf(peer.StateClosing, peer.RoleServer, kind))
 		require.Equal(t, before, handled)
-		require.Len(t, r.server.log, log)
-		require.Equal(t, malformed, r.server.Stats().Malformed)
+		require.Len(t, r.Server.Log, log)
+		require.Equal(t, malformed, r.Server.Stats().Malformed)
 
 		// Closed.
-		r.run(2 * time.Second)
-		strangers := r.server.Stats().Strangers
+		r.Run(2 * time.Second)
+		strangers := r.Server.Stats().Strangers
 		send()
-		require.Equal(t, strangers+1, r.server.Stats().Strangers)
+		require.Equal(t, strangers+1, r.Server.Stats().Strangers)
 		require.Equal(t, before, handled)
 	}
 }
@@ -230,15 +231,15 @@ func TestCase12EachMessageInEachStateOfAClient(t *testing.T) {
 		}
 
 		// Connecting.
-		waiting := &rig{t: t, network: memory.NewNetwork(), now: 5 * time.Second}
-		nobody, err := waiting.network.Listen(transport.Addr{})
+		waiting := &rig.Rig{T: t, Network: memory.NewNetwork(), Now: 5 * time.Second}
+		nobody, err := waiting.Network.Listen(transport.Addr{})
 		require.NoError(t, err)
-		waiting.server = &serverEnd{conn: nobody}
-		early := waiting.join(p, netcode.Config{})
+		waiting.Server = &rig.ServerEnd{Conn: nobody}
+		early := waiting.Join(p, netcode.Config{})
 		forged := peer.NewConn(peer.ConnConfig{Check: wire.NewChecksum(1, p.Hash())})
 		b := forged.Begin(make([]byte, 1200))
 		build(&b)
-		early.Receive(nobody.LocalAddr(), forged.Finish(&b, 1, waiting.now))
+		early.Receive(nobody.LocalAddr(), forged.Finish(&b, 1, waiting.Now))
 		require.EqualValues(t, 1, early.Stats().Strangers)
 		require.Equal(t, netcode.Connecting, early.State())
 
@@ -261,12 +262,12 @@ func TestCase12EachMessageInEachStateOfAClient(t *testing.T) {
 		// Closing.
 		before := handled
 		im.client.Close()
-		log := len(im.client.log)
+		log := len(im.client.Log)
 		malformed := im.client.Stats().Malformed
 		im.send(build)
 		im.frame()
 		require.Equal(t, before, handled)
-		require.Len(t, im.client.log, log)
+		require.Len(t, im.client.Log, log)
 		require.Equal(t, malformed, im.client.Stats().Malformed)
 		require.True(t, im.closed || kind == wire.MessageClose, "it says goodbye")
 
@@ -282,7 +283,7 @@ func TestCase12EachMessageInEachStateOfAClient(t *testing.T) {
 
 // run lets the client's frames pass for a virtual time.
 func (im *imposter) run(d time.Duration) {
-	for end := im.now + d; im.now < end; {
+	for end := im.Now + d; im.Now < end; {
 		im.frame()
 	}
 }
@@ -292,9 +293,9 @@ func TestCase12SecondHelloOnAnOpenConnection(t *testing.T) {
 	p := protocol()
 	heard := 0
 	netcode.Handle(p, func(*netcode.Context, *chat) { heard++ })
-	r := newRig(t, p, netcode.Config{})
+	r := rig.New(t, p, netcode.Config{})
 	var hellos, accepts [][]byte
-	r.tamper = func(from, _ transport.Addr, packet []byte) []byte {
+	r.Tamper = func(from, _ transport.Addr, packet []byte) []byte {
 		switch peer.KindOf(packet) {
 		case peer.KindHello:
 			hellos = append(hellos, append([]byte(nil), packet...))
@@ -303,11 +304,11 @@ func TestCase12SecondHelloOnAnOpenConnection(t *testing.T) {
 		}
 		return packet
 	}
-	c := r.joined(p, netcode.Config{})
+	c := r.Joined(p, netcode.Config{})
 	first := len(accepts)
 	for range 5 {
-		r.server.Receive(c.conn.LocalAddr(), hellos[len(hellos)-1])
-		r.step()
+		r.Server.Receive(c.Conn.LocalAddr(), hellos[len(hellos)-1])
+		r.Step()
 	}
 	require.Len(t, accepts, first+5)
 	one, err := peer.ParseAccept(accepts[0])
@@ -317,10 +318,10 @@ func TestCase12SecondHelloOnAnOpenConnection(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, one, again)
 	}
-	require.Len(t, r.server.log, 1)
-	require.Len(t, c.log, 1)
+	require.Len(t, r.Server.Log, 1)
+	require.Len(t, c.Log, 1)
 	require.NoError(t, netcode.Send(c.Client, netcode.ToServer(), &chat{1}))
-	r.until(func() bool { return heard == 1 })
+	r.Until(func() bool { return heard == 1 })
 }
 
 // A server asks for all state of a client whose protocol lets clients send state, and which sends none.

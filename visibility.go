@@ -1,7 +1,6 @@
 package netcode
 
 import (
-	"github.com/arche-netcode/netcode/internal/held"
 	"github.com/arche-netcode/netcode/message"
 	"github.com/arche-netcode/netcode/quantize"
 	"github.com/arche-netcode/netcode/tick"
@@ -17,10 +16,13 @@ func (s *Server) sees(c *Session, entity wire.NetworkID) bool {
 	return c.view.Visible(entity)
 }
 
-// maySee is sees for messages of the server. It is true for an entity with a reserved id: the message is held back until
-// the next capture.
-func (s *Server) maySee(c *Session, entity wire.NetworkID) bool {
-	return s.store.Reserved(entity) || s.sees(c, entity)
+// maySee reports whether an entity may be named to another end. At a server it is true for an entity with a reserved id: the
+// message is held back until the next capture. A client may name what the server shows it.
+func (c *endpointCore) maySee(l *connection, entity wire.NetworkID) bool {
+	if c.server == nil {
+		return c.client.holds(entity)
+	}
+	return c.server.store.Reserved(entity) || c.server.sees(l.session, entity)
 }
 
 // namesEarly reports whether an encoded message refers to an entity with a reserved id, whose visibility is not known
@@ -39,11 +41,6 @@ func (s *Server) namesEarly(kind wire.MessageType, body []byte) bool {
 		}
 	}
 	return false
-}
-
-// holdUntilCapture holds a message back until the next capture, since it refers to an entity that is not captured yet.
-func (s *Server) holdUntilCapture(p *held.Envelope) {
-	p.AsOf = max(p.AsOf, s.nextCapture(s.store.Tick()))
 }
 
 // MayConcern reports whether a message of a client may name an entity: it is alive and the client may see it. A message about
@@ -87,20 +84,20 @@ func (s *Server) SetOwner(entity NetworkID, owner ClientID) bool {
 func (s *Server) Owner(entity NetworkID) ClientID { return s.store.Owner(entity) }
 
 // hideNames clears the entity references of an encoded message to a client that the client may not see now. It returns body if
-// it clears none, otherwise bytes that are valid until the next call. It reads only types with entity fields.
-func (s *Server) hideNames(to wire.ClientID, kind wire.MessageType, body []byte) []byte {
-	plan, row := s.namesOf(kind, body)
-	if plan == nil {
+// it clears none, otherwise bytes that are valid until the next call. It reads only types with entity fields. A client's message hides nothing.
+func (c *endpointCore) hideNames(l *connection, kind wire.MessageType, body []byte) []byte {
+	s := c.server
+	if s == nil {
 		return body
 	}
-	c := s.client(to)
-	if c == nil {
+	plan, row := s.namesOf(kind, body)
+	if plan == nil {
 		return body
 	}
 	hidden := false
 	for _, lane := range plan.Refs() {
 		id := wire.NetworkID{Index: row[lane], Generation: row[lane+1]}
-		if id.Generation != 0 && !s.sees(c, id) && (c.link.loopback == nil || !s.store.Reserved(id)) {
+		if id.Generation != 0 && !s.sees(l.session, id) && (l.loopback == nil || !s.store.Reserved(id)) {
 			row[lane], row[lane+1] = 0, 0
 			hidden = true
 		}

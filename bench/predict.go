@@ -121,9 +121,11 @@ type predictRun struct {
 	from, ring               [3][]byte       // Columns of one tick, and of all that are kept.
 	fault                    error
 
-	rests, copies, steps, replays, alones []float64 // ns per entity and tick
-	replayed                              []float64 // Ticks.
-	allocations                           float64
+	rests, copies, steps         []float64 // ns per entity and tick, of quiet frames
+	replays, replaySteps, alones []float64 // Likewise, of frames that go back: in all, of the systems in it, and of the systems in the world without a network.
+	libraries                    []float64 // Likewise: replays less replaySteps.
+	replayed                     []float64 // Ticks.
+	allocations                  float64
 }
 
 func runPredict(o options) error {
@@ -318,18 +320,21 @@ func (r *predictRun) quiet() {
 
 func (r *predictRun) frameNumber() int { return int(r.now * tickHz / time.Second) }
 
-// replay measures a frame that goes back, and the systems alone over as many ticks.
+// replay measures a frame that goes back, the systems in it, and the systems alone over as many ticks. Compare builds by replay less the
+// systems in it: the same system takes another time in each build, see README.md.
 func (r *predictRun) replay() {
 	r.there.spend()
 	before := r.sim.Stats()
 	took := r.runFrame()
-	_, steps := r.there.spend()
+	spent, steps := r.there.spend()
 	after := r.sim.Stats()
 	if after.Rollbacks == before.Rollbacks {
 		return
 	}
 	each := float64(r.bodies * steps)
-	r.replays, r.replayed = append(r.replays, took/each), append(r.replayed, float64(after.Replayed-before.Replayed))
+	r.replays, r.replaySteps = append(r.replays, took/each), append(r.replaySteps, float64(spent)/each)
+	r.libraries = append(r.libraries, (took-float64(spent))/each)
+	r.replayed = append(r.replayed, float64(after.Replayed-before.Replayed))
 	r.alones = append(r.alones, timed(func() { r.alone(steps) })/each)
 }
 
@@ -366,6 +371,7 @@ func (r *predictRun) printPredict(o options) {
 	o.report(keep.against(median(r.copies)).ratioTarget(predictKeepTarget, r.allocations == 0))
 	replay := result{Scenario: "predict.replay", Params: params(r.replays), Value: median(r.replays), Unit: "ns"}
 	replay.Params["anchor"], replay.Params["ticks_replayed"] = "the systems alone, as many ticks", median(r.replayed)
+	replay.Params["systems_ns"], replay.Params["library_ns"] = median(r.replaySteps), median(r.libraries)
 	replay.Main = r.exact && r.bodies == 1000
 	o.report(replay.against(median(r.alones)).ratioTarget(predictReplayTarget, r.allocations == 0))
 }

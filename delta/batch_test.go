@@ -12,7 +12,6 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/arche-netcode/netcode/internal/alloctest"
-	"github.com/arche-netcode/netcode/internal/kernel"
 	"github.com/arche-netcode/netcode/internal/plain"
 	"github.com/arche-netcode/netcode/internal/rowtest"
 	"github.com/arche-netcode/netcode/quantize"
@@ -41,8 +40,8 @@ func drawThree(t *rapid.T, d *Delta) (rows [3][]uint32) {
 	return rows
 }
 
-// strandDeltas returns rows of every class that a batch supports; the assembly handles some of them.
-func strandDeltas(t testing.TB, wide bool) (list []*Delta) {
+// batchDeltas returns rows of every class that a batch supports; the assembly handles some of them.
+func batchDeltas(t testing.TB, wide bool) (list []*Delta) {
 	for _, p := range append(codedPlans(t), deltaPlan[coarseTurn](t), deltaPlan[fineTurn](t)) {
 		if p.Lanes() <= MaxStreamLanes {
 			d, err := NewDelta(p, Shipped())
@@ -69,7 +68,7 @@ func TestBatchEqualsRowByRow(t *testing.T) {
 func FuzzBatch(f *testing.F) { rowtest.Fuzz(f, rapid.MakeFuzz(batches(f, new(int), new(int)))) }
 
 func batches(t testing.TB, ahead, cases *int) func(*rapid.T) {
-	plain, several, s := strandDeltas(t, false), strandDeltas(t, true), new(Batch)
+	plain, several, s := batchDeltas(t, false), batchDeltas(t, true), new(Batch)
 	return func(t *rapid.T) {
 		*cases++
 		n := rapid.IntRange(1, MaxStreams).Draw(t, "bodies")
@@ -336,46 +335,13 @@ func TestFloatsAreReadToTheBit(t *testing.T) {
 	})
 }
 
-// BenchmarkFloats encodes a column of 32 rows of four moving floats.
-func BenchmarkFloats(b *testing.B) {
-	d := floatDeltas(b)[3]
-	c := new(BatchColumn)
-	d.BeginColumn(c)
-	r := rand.New(rand.NewPCG(1, 1))
-	for k := range MaxStreams {
-		var rows [3][groupLanes]uint32
-		for i := range groupLanes {
-			at, turn := r.Float64()*6, 0.01+0.02*r.Float64()
-			for n := range rows {
-				rows[n][i] = math.Float32bits(float32(math.Sin(at + float64(n)*turn)))
-			}
-		}
-		c.Put(k, rows[2][:], rows[1][:], rows[0][:])
-	}
-	for _, wide := range []bool{false, d.wide} {
-		name := map[bool]string{false: "plain", true: "wide"}[wide]
-		b.Run(name, func(b *testing.B) {
-			d.wide = wide
-			s, v := new(Batch), quantize.Baselines{Before: make([]uint32, 4), Age: 1, Span: 1}
-			s.N = MaxStreams
-			for range b.N {
-				for k := range MaxStreams {
-					s.Acc[k], s.Have[k], s.At[k], s.Miss[k] = 0, 0, k*kernel.StreamBytes, 0
-				}
-				d.CodeColumn(s, c, &v)
-			}
-			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*MaxStreams*groupLanes), "ns/float")
-		})
-	}
-}
-
 // A batch allocates nothing, even with rows that are encoded one by one.
-func TestStrandsAllocateNothing(t *testing.T) {
+func TestBatchAllocatesNothing(t *testing.T) {
 	var s Batch
 	var c BatchColumn
 	which, err := Shipped().Find("rows.1", 2, WhichContexts(1))
 	require.NoError(t, err)
-	for _, d := range append(strandDeltas(t, false), strandDeltas(t, true)...) {
+	for _, d := range append(batchDeltas(t, false), batchDeltas(t, true)...) {
 		v := quantize.Baselines{Before: make([]uint32, len(d.lanes)), Age: 1, Span: 1}
 		now := make([]uint32, len(d.lanes))
 		turn := func(by uint32) {
@@ -396,68 +362,5 @@ func TestStrandsAllocateNothing(t *testing.T) {
 			continue // its extrapolation comes from a pool
 		}
 		alloctest.Zero(t, 5, func() { turn(3) }, d.plan.Name())
-	}
-}
-
-// benchColumns returns columns of rows that move a little, like objects on circles.
-func benchColumns(b *testing.B, d *Delta, columns int) []BatchColumn {
-	r := rand.New(rand.NewPCG(3, 9))
-	list := make([]BatchColumn, columns)
-	for i := range list {
-		c := &list[i]
-		d.BeginColumn(c)
-		for k := range MaxStreams {
-			var before, base, now [groupLanes]uint32
-			for l := range d.lanes {
-				if top := int(d.top(l)); d.lanes[l].model != quantize.ModelLargest {
-					at, step := top/4+r.IntN(top/2+1), r.IntN(min(top/8, 200)+1)-min(top/16, 100)
-					before[l], base[l], now[l] = uint32(at), uint32(at+step), uint32(min(max(at+2*step+r.IntN(5)-2, 0), top))
-				}
-			}
-			c.Put(k, now[:len(d.lanes)], base[:len(d.lanes)], before[:len(d.lanes)])
-		}
-	}
-	return list
-}
-
-// BenchmarkTokens finds the tokens of a column of 32 rows: one row after the other (plain) and in assembly; and, as
-// "cold", of columns that exceed the core's caches.
-func BenchmarkTokens(b *testing.B) {
-	type (
-		place struct {
-			X, Y, Z float32 `net:"min=-512,max=512,step=0.002"`
-		}
-		turned struct {
-			Q [4]float32 `net:"quat,bits=9"`
-		}
-	)
-	for _, kind := range []struct {
-		name string
-		plan *quantize.Plan
-	}{{"lines", deltaPlan[place](b)}, {"turns", deltaPlan[turned](b)}} {
-		for _, of := range []struct {
-			name    string
-			columns int
-			age     int64
-		}{{"warm", 1, 1}, {"warm2", 1, 2}, {"cold", 4096, 1}} {
-			for _, way := range []string{"plain", "wide"} {
-				b.Run(kind.name+"/"+of.name+"/"+way, func(b *testing.B) {
-					d, err := NewDelta(kind.plan, Shipped())
-					require.NoError(b, err)
-					d.Prepare()
-					if way == "plain" {
-						d.tops = kernel.Tops{}
-					} else if d.tops[1] == 0 {
-						b.Skip("not here")
-					}
-					s, columns, v := new(Batch), benchColumns(b, d, of.columns), quantize.Baselines{Before: make([]uint32, 4), Age: of.age, Span: 1}
-					s.N = MaxStreams
-					b.ResetTimer()
-					for i := range b.N {
-						d.tokensAt(s, &columns[i%of.columns], &v)
-					}
-				})
-			}
-		}
 	}
 }

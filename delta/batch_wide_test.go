@@ -280,8 +280,8 @@ func TestDivisionsOfPartsAreExact(t *testing.T) {
 	}
 }
 
-// drawStrands draws streams with some bits each; some are full words, or one bit short.
-func drawStrands(t *rapid.T, r *rand.Rand) *Batch {
+// drawBatch draws streams with some bits each; some are full words, or one bit short.
+func drawBatch(t *rapid.T, r *rand.Rand) *Batch {
 	s := &Batch{batch: batch{N: rapid.OneOf(rapid.IntRange(1, MaxStreams), rapid.Just(MaxStreams)).Draw(t, "bodies")}}
 	for k := range MaxStreams {
 		s.Have[k] = []uint64{0, 1, 31, 32, 62, 63, r.Uint64N(64), r.Uint64N(64)}[r.IntN(8)]
@@ -293,103 +293,8 @@ func drawStrands(t *rapid.T, r *rand.Rand) *Batch {
 	return s
 }
 
-// drawTokens draws the differing lanes of a column and their tokens: any short one, a long one, or one that is not
-// cached.
-func drawTokens(t *rapid.T, r *rand.Rand, d *Delta, s *Batch, c *BatchColumn) {
-	lanes, long, forget := len(d.lanes), rapid.IntRange(0, 20).Draw(t, "far"), rapid.IntRange(0, 20).Draw(t, "not asked for")
-	near := rapid.SampledFrom([]int{1, 3, 40, kernel.ShortTokens}).Draw(t, "near")
-	for at := range s.Token { // of lanes that differ in no row
-		s.Token[at] = r.Uint32()
-	}
-	d.BeginColumn(c)
-	for k := range s.N {
-		usual := uint8(r.IntN(1 << lanes))
-		if d.class == classTurn {
-			usual &^= 1
-		}
-		c.Differ[k] = usual | uint8(r.IntN(1<<lanes))<<groupLanes
-		if c.Any |= usual; r.IntN(8) == 0 {
-			usual = 0 // encoded on its own
-		}
-		s.Usual[k] = usual
-	}
-	for k := range s.N {
-		for i := range lanes {
-			l := &d.lanes[i]
-			if l.short == nil || c.Any>>i&1 == 0 {
-				continue
-			}
-			at, nothing := k*groupLanes+i, len(l.short)-2
-			token, context := nothing, uint64(r.IntN(nothing/kernel.ShortTokens))
-			if s.Usual[k]>>i&1 != 0 {
-				if token = int(context)*kernel.ShortTokens + r.IntN(near); r.IntN(60) < long {
-					token, s.Far[at] = nothing+1, kernel.LongToken{Distance: kernel.ShortTokens + r.Uint64N(1<<20), Context: context}
-				}
-			}
-			if s.Token[at] = uint32(token); token < nothing {
-				if l.long(uint64(token%kernel.ShortTokens), int(context)); r.IntN(60) < forget {
-					l.short[token].Store(0)
-				}
-			}
-		}
-	}
-}
-
-// kernel.Write gives the same bits as the plain code, whatever the tokens. It leaves out rows with uncached or long
-// tokens, and rows that are too long, and writes nothing of them.
-func TestRowsTogetherAreWrittenAsOneByOne(t *testing.T) {
-	if !kernel.Wide() {
-		t.Skip("this processor writes one by one")
-	}
-	deltas, written, unknown, long, full := strandDeltas(t, true), 0, 0, 0, 0
-	rapid.Check(t, func(t *rapid.T) {
-		d := rapid.SampledFrom(deltas).Filter(func(d *Delta) bool { return d.wide && d.ready && d.class != classOther }).Draw(t, "rows")
-		r := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 1))
-		s, c := drawStrands(t, r), new(BatchColumn)
-		drawTokens(t, r, d, s, c)
-		v := quantize.Baselines{Age: rapid.Int64Range(1, 20).Draw(t, "age"), Span: 1}
-		lanes, class := len(d.lanes), AgeClass(v.Age)
-		context, known := class*(1<<lanes+1)+1<<lanes, 0
-		if rapid.Bool().Draw(t, "T' is leaned on") {
-			v.Before, context, known = []uint32{}, context-1<<lanes, 1<<lanes-1
-		}
-		if rapid.Bool().Draw(t, "which was asked for") {
-			for k := range s.N {
-				d.groups[0].table.unfold(context+int(c.Moved(k))&known, 0)
-			}
-		}
-		some, got, want := *s, *s, *s
-		left := d.writeWide(&some, c, context, known)
-		d.tokensOf(&got, c, &v)
-		d.tokensOfRows(&want, c, 0, s.N, context, known)
-		require.Equal(t, want.Acc, got.Acc)
-		require.Equal(t, want.Have, got.Have)
-		require.Equal(t, want.At, got.At)
-		require.Equal(t, want.Bytes, got.Bytes)
-		for k := range MaxStreams {
-			size := (want.At[k]-s.At[k])*8 + int(want.Have[k]) - int(s.Have[k])
-			switch {
-			case left>>k&1 != 0:
-				require.NotZero(t, want.Usual[k])
-				require.Equal(t, []uint64{s.Acc[k], s.Have[k], uint64(s.At[k])}, []uint64{some.Acc[k], some.Have[k], uint64(some.At[k])}, "body %d", k)
-				if unknown++; size > 64 {
-					long++
-				}
-			case k < s.N && s.Usual[k] != 0:
-				require.Equal(t, []uint64{want.Acc[k], want.Have[k], uint64(want.At[k])}, []uint64{some.Acc[k], some.Have[k], uint64(some.At[k])}, "body %d", k)
-				if written++; want.At[k] > s.At[k] {
-					full++
-				}
-			}
-		}
-	})
-	if !testing.Short() {
-		require.Greater(t, min(written/10, unknown/10, long, full/10), 5, "%d rows written, %d left, %d too long, %d words full", written, unknown, long, full)
-	}
-}
-
 // kernel.Begin with too many streams, or a table with too few contexts, touches nothing outside its arguments.
-func TestStrandsBeginWithinTheirTable(t *testing.T) {
+func TestBatchBeginsWithinItsTable(t *testing.T) {
 	which, err := Shipped().Find("rows.1", 2, WhichContexts(1))
 	require.NoError(t, err)
 	for _, wide := range []bool{false, kernel.Wide()} {
@@ -406,7 +311,7 @@ func TestStrandsBeginWithinTheirTable(t *testing.T) {
 }
 
 // The first symbols of the streams are the same, eight at a time and one by one.
-func TestStrandsBeginTogetherAsOneByOne(t *testing.T) {
+func TestBatchBeginsItsStreamsTogetherAsOneByOne(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n, rows := rapid.IntRange(1, MaxStreams).Draw(t, "bodies"), rapid.IntRange(1, MaxStreamRows).Draw(t, "rows")
 		which, err := Shipped().Find([]string{"rows.1", "rows.2", "rows.3", "rows.4"}[rows-1], 1<<rows, WhichContexts(rows))
@@ -427,7 +332,7 @@ func TestStrandsBeginTogetherAsOneByOne(t *testing.T) {
 			several[i] = plain[i]
 			several[i].Wide = kernel.Wide()
 		}
-		s, want := drawStrands(t, r), drawStrands(t, r)
+		s, want := drawBatch(t, r), drawBatch(t, r)
 		s.N, want.N = n, n
 		if rapid.Bool().Draw(t, "asked for") {
 			want.Begin(n, which, plain, &v)

@@ -309,38 +309,3 @@ func circling(tb testing.TB, ticks int) (deltas []*Delta, rows [][][][]uint32) {
 	}
 	return deltas, rows
 }
-
-// BenchmarkDelta encodes rows of moving objects against their versions some ticks ago, with a previous baseline one
-// tick before.
-func BenchmarkDelta(b *testing.B) {
-	const far = 6
-	deltas, rows := circling(b, far+2)
-	for _, c := range []struct {
-		name string
-		age  int
-		rows []int
-	}{
-		{"age 1", 1, []int{0, 1, 2}}, {"age 6", far, []int{0, 1, 2}},
-		{"place", far, []int{0}}, {"rotation", far, []int{1}}, {"velocity", far, []int{2}},
-	} {
-		b.Run(c.name, func(b *testing.B) {
-			var w BitBuffer
-			b.ReportAllocs()
-			bits := 0
-			for i := range b.N {
-				body := i % benchBodies
-				w.Reset()
-				v := quantize.Baselines{Age: int64(c.age), Span: 1}
-				for _, k := range c.rows {
-					of := rows[k][body]
-					v.Base, v.Before = of[far-c.age+1], of[far-c.age]
-					if !slices.Equal(of[far+1], v.Base) {
-						deltas[k].Code(&w, of[far+1], &v)
-					}
-				}
-				bits += w.Bits()
-			}
-			b.ReportMetric(float64(bits)/float64(b.N), "bits")
-		})
-	}
-}

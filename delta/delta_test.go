@@ -144,27 +144,6 @@ func TestDeltaRoundTrips(t *testing.T) {
 	t.Run("single", func(t *testing.T) { testDelta(t, deltaPlan[loneNumber](t)) })
 }
 
-// The negative zero has no place in the order of floats, but is encoded.
-func TestDeltaOfNegativeZero(t *testing.T) {
-	type one struct{ X, Y float32 }
-	p := deltaPlan[one](t)
-	d := flatDelta(t, p)
-	minus := math.Float32bits(float32(math.Copysign(0, -1)))
-	for _, test := range [][2][]uint32{
-		{{0, 1}, {minus, 1}}, {{minus, 1}, {0, 1}}, {{math.Float32bits(3), 1}, {minus, 1}}, {{minus, 1}, {math.Float32bits(-3), 1}},
-	} {
-		v := quantize.Baselines{Base: test[0], Age: 1, Span: 1}
-		buf := make([]byte, 40)
-		w := wire.NewBitWriter(buf)
-		coding := v
-		WriteSymbols(&w, d.Append(nil, test[1], &coding))
-		r := wire.NewBitReader(buf[:w.Finish()])
-		got := make([]uint32, 2)
-		require.True(t, d.Read(&r, got, &v))
-		require.Equal(t, test[1], got)
-	}
-}
-
 // A row that continues its movement costs almost nothing, with tables trained on such rows.
 func TestDeltaExtrapolates(t *testing.T) {
 	p := deltaPlan[rowtest.AnyField](t)

@@ -30,17 +30,30 @@ func (d *Delta) tokensOfFloats(c *BatchColumn, n int, v *quantize.Baselines) {
 	switch {
 	case c.Any == 0:
 	case d.wide && n > 0:
-		_ = c.Differ[:n] // SAFETY: the assembly accesses n rows; the arrays have room for MaxStreams
-		kernel.FloatTokens(&c.column, n, uint32(first*deltaFlat), float64(v.Age), float64(span))
+		_ = c.Differ[:n] // SAFETY: the assembly accesses n rows, rounded up to an even number; the arrays have room for MaxStreams
+		if kernel.FloatTokens(&c.column, n, uint32(first*deltaFlat), float64(v.Age), float64(span)) {
+			c.largeAt(n, first, v.Age, span)
+		}
 	default:
-		c.floatsAt(n, first, v.Age, span)
+		c.floatsAt(0, n*groupLanes, first, v.Age, span)
 	}
 }
 
-// floatsAt is tokensOfFloats in plain Go.
-func (c *BatchColumn) floatsAt(n, first int, age, span int64) {
+// largeAt finds the tokens of the lanes that kernel.FloatTokens leaves out.
+func (c *BatchColumn) largeAt(n, first int, age, span int64) {
+	for k := range n {
+		large := c.Large[k/2] >> (k % 2 * groupLanes) & c.Changed(k)
+		for ; large != 0; large &= large - 1 {
+			at := k*groupLanes + bits.TrailingZeros8(large)
+			c.floatsAt(at, at+1, first, age, span)
+		}
+	}
+}
+
+// floatsAt is tokensOfFloats in plain Go, for the lanes from..to-1 of all rows.
+func (c *BatchColumn) floatsAt(from, to, first int, age, span int64) {
 	contexts := uint32(first * deltaFlat)
-	for at := range c.Base[:n*groupLanes] {
+	for at := from; at < to; at++ {
 		extrapolated, movement := floatExtrapolation(c.Base[at], c.Before[at], age, span)
 		distance := floatDistance(c.Now[at], extrapolated)
 		side := movement >> 63

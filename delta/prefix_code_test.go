@@ -213,35 +213,6 @@ func TestNewCodeRefusesEveryChangedLength(t *testing.T) {
 	})
 }
 
-func TestCodeCutAnywhere(t *testing.T) {
-	lengths := []uint8{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 15}
-	c, err := NewCode(lengths)
-	require.NoError(t, err)
-	buf := make([]byte, 64)
-	w := wire.NewBitWriter(buf)
-	bits := 0
-	for symbol := range lengths {
-		c.Write(&w, symbol)
-		bits += int(lengths[symbol])
-	}
-	n := w.Finish()
-	for cut := range n {
-		r, read := wire.NewBitReader(buf[:cut]), 0
-		for !r.Failed() {
-			if c.Read(&r); !r.Failed() {
-				read++
-			}
-		}
-		require.Less(t, read, len(lengths))
-	}
-	r := wire.NewBitReader(append(buf[:n:n], 0xFF)) // a tail
-	for symbol := range lengths {
-		require.Equal(t, symbol, c.Read(&r))
-	}
-	require.False(t, r.Done())
-	require.Equal(t, (n+1)*8-bits, r.Remaining())
-}
-
 // skewed returns symbols with the frequencies of small differences: each magnitude is half as likely as the previous
 // one.
 func skewed(count, symbols int) []int {
@@ -283,33 +254,6 @@ func TestCodesAllocateNothing(t *testing.T) {
 			}
 		}
 	})
-}
-
-func BenchmarkCode(b *testing.B) {
-	for name, alphabet := range map[string]int{"131": 131, "1024": 1024} {
-		symbols, buf := skewed(1024, alphabet), make([]byte, 4096)
-		table := trainSkewed(b, symbols, alphabet)
-		w := wire.NewBitWriter(buf)
-		b.Run("write"+name, func(b *testing.B) {
-			for b.Loop() {
-				w = wire.NewBitWriter(buf)
-				for _, s := range symbols {
-					table.Write(&w, 0, s)
-				}
-			}
-			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/1024, "ns/symbol")
-		})
-		n := w.Finish()
-		b.Run("read"+name, func(b *testing.B) {
-			for b.Loop() {
-				r := wire.NewBitReader(buf[:n])
-				for range symbols {
-					table.Read(&r, 0)
-				}
-			}
-			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/1024, "ns/symbol")
-		})
-	}
 }
 
 // dumbHuffman returns the cost of an optimal prefix code of any depth, and its depth. It joins the two lightest trees,
@@ -565,45 +509,6 @@ func FuzzReadToken(f *testing.F) {
 		whole := w.Bits() / 8
 		w.Finish()
 		require.Equal(t, b[:whole], again[:whole])
-	})
-}
-
-// BenchmarkToken codes residuals of motion as T1 will: three contexts, mostly small.
-func BenchmarkToken(b *testing.B) {
-	random := rand.New(rand.NewPCG(7, 8))
-	trainer, values := NewTrainer(), make([]int64, 1024)
-	counter := trainer.Table("t", tokenSymbols(33), movementContexts)
-	contexts := make([]int, len(values))
-	for i := range values {
-		contexts[i] = movementContext(int64(random.NormFloat64() * 30))
-		values[i] = int64(random.NormFloat64() * 6)
-		countToken(counter, contexts[i], values[i])
-	}
-	set, err := trainer.Build()
-	require.NoError(b, err)
-	table, buf := set.All()[0], make([]byte, 8192)
-	w := wire.NewBitWriter(buf)
-	report := func(b *testing.B) {
-		b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(len(values)), "ns/symbol")
-	}
-	b.Run("write", func(b *testing.B) {
-		for b.Loop() {
-			w = wire.NewBitWriter(buf)
-			for i, v := range values {
-				table.WriteToken(&w, contexts[i], v)
-			}
-		}
-		report(b)
-	})
-	n := w.Finish()
-	b.Run("read", func(b *testing.B) {
-		for b.Loop() {
-			r := wire.NewBitReader(buf[:n])
-			for i := range values {
-				table.ReadToken(&r, contexts[i])
-			}
-		}
-		report(b)
 	})
 }
 

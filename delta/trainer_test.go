@@ -2,7 +2,6 @@ package delta
 
 import (
 	"math"
-	"math/bits"
 	"math/rand/v2"
 	"strings"
 	"testing"
@@ -177,17 +176,6 @@ func countToken(c *Counter, context int, v int64) {
 func tokenLength(t *Table, context int, v int64) int {
 	symbol, _, n := Token(v)
 	return t.Length(context, symbol) + int(n)
-}
-
-// movementContexts is the number of contexts of movementContext.
-const movementContexts = 2*movementSteps + 1
-
-// movementContext tells movements apart by sign and bit length; above 2^11 all count as one.
-func movementContext(previous int64) int {
-	if previous == 0 {
-		return 0
-	}
-	return 2*min(bits.Len64(uint64(max(previous, -previous))), movementSteps) - 1 + int(uint64(previous)>>63)
 }
 
 // flatSource is a TableSource with codes of about equal length.

@@ -47,16 +47,6 @@ func TestLocalWriteIsRestored(t *testing.T) {
 	}}, p.client.problems)
 }
 
-func TestLocalWriteIsRestoredOverNewState(t *testing.T) {
-	p, all := populated(t, 10)
-	e := p.twin(all[3])
-	p.client.position(e).X = -1
-	p.server.position(all[3]).X = 50
-	p.step()
-	p.same()
-	require.Equal(t, []netecs.ProblemKind{netecs.LocalWriteRestored}, p.client.kinds())
-}
-
 func TestLocalWriteToAMovedRowIsRestored(t *testing.T) {
 	p, all := populated(t, 200)
 	e := p.twin(all[199])

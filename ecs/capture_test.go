@@ -32,60 +32,6 @@ func TestEntityExistsOnTheClient(t *testing.T) {
 	require.InDelta(t, 6, p.client.position(twin).X, 0.002)
 }
 
-func TestComponentsComeAndGo(t *testing.T) {
-	p := newPair(t)
-	e := p.server.world.NewEntity(p.server.rep, p.server.pos)
-	p.step()
-	p.server.world.Add(e, p.server.frozen, p.server.health)
-	get[health](p.server, e, p.server.health).HP = 7
-	p.step()
-	p.same()
-	require.EqualValues(t, 7, get[health](p.client, p.twin(e), p.client.health).HP)
-	p.server.world.Exchange(e, []ecs.ID{p.server.vel}, []ecs.ID{p.server.pos, p.server.frozen})
-	p.step()
-	p.same()
-	require.False(t, p.client.world.Has(p.twin(e), p.client.pos))
-	require.Empty(t, p.server.kinds())
-	require.Empty(t, p.client.kinds())
-}
-
-func TestRemovedEntitiesAreDespawned(t *testing.T) {
-	for name, remove := range map[string]func(*side, ecs.Entity){
-		"entity":     func(s *side, e ecs.Entity) { s.world.RemoveEntity(e) },
-		"Replicated": func(s *side, e ecs.Entity) { s.world.Remove(e, s.rep) },
-	} {
-		t.Run(name, func(t *testing.T) {
-			p := newPair(t)
-			e := p.server.world.NewEntity(p.server.rep, p.server.pos)
-			other := p.server.world.NewEntity(p.server.rep, p.server.pos)
-			p.step()
-			id, _ := p.capture.ID(e)
-			twin := p.twin(e)
-			remove(p.server, e)
-			p.step()
-			p.same()
-			require.Equal(t, []wire.NetworkID{id}, p.departed)
-			require.False(t, p.client.world.Alive(twin))
-			require.True(t, p.client.world.Alive(p.twin(other)))
-			_, ok := p.capture.Entity(id)
-			require.False(t, ok)
-		})
-	}
-}
-
-func TestReplicatedRemovedAndAddedIsNothing(t *testing.T) {
-	p := newPair(t)
-	e := p.server.world.NewEntity(p.server.rep, p.server.pos)
-	p.step()
-	twin := p.twin(e)
-	p.server.world.Remove(e, p.server.rep)
-	p.server.world.Add(e, p.server.rep)
-	p.step()
-	p.same()
-	require.Equal(t, twin, p.twin(e))
-	require.Zero(t, p.store.Changed())
-}
-
 func TestSpawnedAndDespawnedBetweenTicksIsNothing(t *testing.T) {
 	p := newPair(t)
 	p.server.world.RemoveEntity(p.server.world.NewEntity(p.server.rep, p.server.pos))
@@ -103,29 +49,6 @@ func TestIdleCaptureChangesNothing(t *testing.T) {
 	p.step()
 	require.Zero(t, p.store.Changed())
 	require.False(t, p.view.Pending())
-}
-
-func TestSwapRemoveInATableOfManyBlocks(t *testing.T) {
-	p := newPair(t)
-	var all []ecs.Entity
-	for i := range 300 {
-		e := p.server.world.NewEntity(p.server.rep, p.server.pos)
-		*p.server.position(e) = position{X: float32(i)}
-		all = append(all, e)
-	}
-	p.step()
-	p.same()
-	for _, i := range []int{0, 63, 64, 150, 298} {
-		p.server.world.RemoveEntity(all[i])
-	}
-	p.server.position(all[200]).Y = 9
-	p.server.position(all[299]).Y = 9 // moved into the first hole
-	p.step()
-	p.same()
-	require.Equal(t, 295, p.store.Len())
-	require.Equal(t, 2, p.store.Changed())
-	require.Empty(t, p.server.kinds())
-	require.Empty(t, p.client.kinds())
 }
 
 func TestFaultsAreReportedOnce(t *testing.T) {
@@ -204,55 +127,6 @@ func TestWorldReset(t *testing.T) {
 	require.Empty(t, p.server.kinds())
 }
 
-func TestRelations(t *testing.T) {
-	p := newPair(t)
-	var parents, children []ecs.Entity
-	for range 30 {
-		parents = append(parents, p.server.world.NewEntity(p.server.rep, p.server.pos))
-	}
-	for i := range 90 {
-		e := p.server.world.NewEntity(p.server.rep, p.server.child, p.server.vel)
-		p.server.world.Relations().Set(e, p.server.child, parents[i%len(parents)])
-		get[childOf](p.server, e, p.server.child).Joint = int32(i)
-		children = append(children, e)
-	}
-	p.step()
-	p.same()
-	for i, e := range children[:40] {
-		p.server.world.Relations().Set(e, p.server.child, parents[(i+7)%len(parents)])
-	}
-	p.step()
-	p.same()
-	require.Equal(t, 40, p.store.Changed(), "a new target is a change")
-	for i, e := range children {
-		parent := parents[i%len(parents)]
-		if i < 40 {
-			parent = parents[(i+7)%len(parents)]
-		}
-		want, _ := p.capture.ID(parent)
-		require.Equal(t, want, p.ref(e, rowChildOf, 0))
-	}
-	get[velocity](p.server, children[50], p.server.vel).Z = 3
-	p.server.world.RemoveEntity(children[3])
-	p.server.world.RemoveEntity(parents[5])
-	p.server.world.Remove(children[9], p.server.child)
-	p.step()
-	p.same()
-	require.Equal(t, 118, p.store.Len())
-	require.Equal(t, 4, p.store.Changed(), "one write, one removal, two targets are gone")
-	require.Zero(t, p.ref(children[28], rowChildOf, 0))
-	require.Zero(t, p.ref(children[65], rowChildOf, 0))
-	p.client.world.Add(p.twin(parents[8]), p.client.follows)
-	p.client.world.Relations().Set(p.twin(parents[8]), p.client.follows, p.twin(parents[9]))
-	p.server.position(parents[8]).X = 1
-	p.step()
-	p.same()
-	p.step()
-	p.same()
-	require.Empty(t, p.client.kinds())
-	require.Empty(t, p.server.kinds())
-}
-
 func TestCaptureOfAnEarlierTickIsNothing(t *testing.T) {
 	p := newPair(t)
 	e := p.server.world.NewEntity(p.server.rep, p.server.pos)
@@ -297,24 +171,6 @@ func TestReleaseGivesBackTheFilters(t *testing.T) {
 	require.Equal(t, before-1, p.server.world.Stats().CachedFilters)
 	_, ok := p.capture.ID(e)
 	require.False(t, ok)
-}
-
-func TestCopiedReplicatedGetsItsOwnID(t *testing.T) {
-	p := newPair(t)
-	a := p.server.world.NewEntity(p.server.rep, p.server.pos)
-	p.step()
-	b := p.server.world.NewEntity(p.server.rep, p.server.pos)
-	*p.server.replicated(b) = *p.server.replicated(a)
-	for range 3 {
-		p.step()
-		p.same()
-	}
-	ida, _ := p.capture.ID(a)
-	idb, ok := p.capture.ID(b)
-	require.True(t, ok)
-	require.NotEqual(t, ida, idb)
-	require.Equal(t, []netecs.ProblemKind{netecs.CopiedReplicated}, p.server.kinds())
-	require.Equal(t, 2, p.store.Len())
 }
 
 func TestCopyOntoAReplicatedEntityIsPutBack(t *testing.T) {

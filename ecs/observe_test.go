@@ -210,7 +210,7 @@ func TestReferenceToAnEntityThatLeavesInTheSameRunIsNoChange(t *testing.T) {
 // TestChangesAgainstValues lets entities of few kinds come, go, move among their tables and change, all of it in one tick
 // often, and the game at the client take and give Replicated: whatever differs is told of.
 func TestChangesAgainstValues(t *testing.T) {
-	for seed := range uint64(60) {
+	for seed := range uint64(30) {
 		p, r := newPair(t), rand.New(rand.NewPCG(seed, 6))
 		s, c := p.server, p.client
 		server := []ecs.ID{s.child, s.frozen, s.health, s.pos}

@@ -32,82 +32,6 @@ func (p *pair) tie(child, parent ecs.Entity) {
 	p.server.world.Relations().Set(child, p.server.child, parent)
 }
 
-// Whoever is scanned first, a reference to what is born in the same tick is right in that tick.
-func TestReferencesAmongTheNewborn(t *testing.T) {
-	p := newPair(t)
-	s := p.server
-	var all []ecs.Entity
-	for i := range 200 {
-		with := []ecs.ID{s.rep, s.seeker}
-		for j, id := range []ecs.ID{s.pos, s.vel, s.child} { // several tables, one of them scattered
-			if i>>j&1 == 1 {
-				with = append(with, id)
-			}
-		}
-		all = append(all, s.world.NewEntity(with...))
-	}
-	for i, e := range all {
-		get[seeker](s, e, s.seeker).Target = all[len(all)-1-i]
-		get[seeker](s, e, s.seeker).Seen[1] = e
-		if s.world.Has(e, s.child) && i > 0 {
-			p.tie(e, all[i-1])
-		}
-	}
-	p.step()
-	for i, e := range all {
-		require.Equal(t, p.id(all[len(all)-1-i]), p.ref(e, rowSeeker, 0))
-		require.Equal(t, p.id(e), p.ref(e, rowSeeker, 2))
-		if s.world.Has(e, s.child) && i > 0 {
-			require.Equal(t, p.id(all[i-1]), p.ref(e, rowChildOf, 0))
-		}
-	}
-	p.same()
-	p.step()
-	require.Zero(t, p.store.Changed())
-}
-
-// A row changes when the entity that it names gains or loses its id, though not a byte of it was written.
-func TestReferencesFollowTheirTargets(t *testing.T) {
-	p := newPair(t)
-	s := p.server
-	target, other := s.world.NewEntity(s.pos), s.world.NewEntity(s.rep)
-	var all []ecs.Entity
-	for i := range 300 {
-		e := s.world.NewEntity(s.rep, s.seeker)
-		get[seeker](s, e, s.seeker).Target = other
-		if i%100 == 7 {
-			get[seeker](s, e, s.seeker).Seen[0] = target
-		}
-		all = append(all, e)
-	}
-	step := func(what string, changed int, want wire.NetworkID) {
-		p.step()
-		require.Equal(t, changed, p.store.Changed(), what)
-		require.Equal(t, want, p.ref(all[107], rowSeeker, 1), what)
-		p.same()
-	}
-	step("does not replicate", 300, wire.NetworkID{})
-	s.world.Add(target, s.rep)
-	p.step()
-	require.Equal(t, 4, p.store.Changed(), "it replicates: its position, and who names it")
-	require.Equal(t, p.id(target), p.ref(all[107], rowSeeker, 1))
-	step("nothing happens", 0, p.id(target))
-	s.world.Add(target, s.vel)
-	step("it moves to another table", 1, p.id(target))
-	s.world.Remove(target, s.rep)
-	step("it does not replicate any more", 3, wire.NetworkID{})
-	s.world.Add(target, s.rep)
-	p.step()
-	require.Equal(t, p.id(target), p.ref(all[107], rowSeeker, 1))
-	s.world.RemoveEntity(target)
-	step("it is gone", 3, wire.NetworkID{})
-	again := s.world.NewEntity(s.rep, s.pos)
-	require.Equal(t, target.ID(), again.ID(), "the number is used again")
-	step("another entity has its number", 1, wire.NetworkID{})
-	s.world.RemoveEntity(other)
-	step("all named it", 300, wire.NetworkID{})
-}
-
 // Whatever stands in an entity field, nobody is asked who could panic.
 func TestReferencesThatAreNone(t *testing.T) {
 	p := newPair(t)
@@ -237,49 +161,6 @@ func TestNothingIsInherited(t *testing.T) {
 	require.Empty(t, s.kinds())
 }
 
-// A chain of any order is no circle, and costs no more than its length.
-func TestRelationChains(t *testing.T) {
-	p := newPair(t)
-	s := p.server
-	var all []ecs.Entity
-	for range 2000 {
-		all = append(all, s.world.NewEntity(s.rep, s.child))
-	}
-	for i, e := range all {
-		if i%2 == 0 && i > 0 {
-			p.tie(e, all[i-1])
-		} else if i%2 == 1 {
-			p.tie(e, all[i-1])
-		}
-	}
-	p.step()
-	p.same()
-	require.Equal(t, p.id(all[1998]), p.ref(all[1999], rowChildOf, 0))
-	p.tie(all[0], all[1999])
-	p.step()
-	require.Equal(t, 1999, p.store.Changed(), "all on the circle, of whom the first had none")
-	p.tie(all[0], ecs.Entity{})
-	p.step()
-	p.same()
-	require.Equal(t, p.id(all[1998]), p.ref(all[1999], rowChildOf, 0))
-}
-
-// A reference that the scan deferred is dropped if the world is reset before the next scan.
-func TestReferencesAfterReset(t *testing.T) {
-	p := newPair(t)
-	s := p.server
-	for range 2 {
-		a, b := s.world.NewEntity(s.rep, s.seeker), s.world.NewEntity(s.rep, s.child)
-		get[seeker](s, a, s.seeker).Target = b
-		p.tie(b, a)
-		p.step()
-		p.same()
-		require.Equal(t, p.id(b), p.ref(a, rowSeeker, 0))
-		require.Equal(t, p.id(a), p.ref(b, rowChildOf, 0))
-		s.world.Reset()
-	}
-}
-
 // referring is a scene with entity fields, relations and groups.
 func referring(t testing.TB, n int) (*pair, []ecs.Entity) {
 	p := newPair(t)
@@ -401,30 +282,6 @@ func TestEntityFieldsAreResolvedNowAndLater(t *testing.T) {
 	require.Empty(t, p.client.kinds())
 }
 
-func TestEntityFieldFollowsTheLivesOfItsTarget(t *testing.T) {
-	p := newPair(t)
-	var a, b wire.NetworkID
-	p.feed(func() {
-		a, b = p.store.Spawn(), p.store.Spawn()
-		p.store.Set(b, rowVelocity, []uint32{0, 0, 0})
-		p.store.Set(a, rowSeeker, lanesOf(b, b, b))
-	})
-	p.client.world.RemoveEntity(p.local(b)) // game code on the client
-	p.apply.Run()
-	require.Equal(t, seeker{Doubt: 7}, *p.sought(a))
-	require.Equal(t, []netecs.ProblemKind{netecs.LocallyRemovedEntity}, p.client.kinds())
-	p.feed(func() { p.store.Despawn(b) })
-	require.Equal(t, seeker{Doubt: 7}, *p.sought(a))
-	var c wire.NetworkID
-	p.feed(func() {
-		c = p.store.Spawn()
-		p.store.Set(c, rowVelocity, []uint32{0, 0, 0})
-		p.store.Set(a, rowSeeker, lanesOf(c, wire.NetworkID{}, c))
-	})
-	require.Equal(t, seeker{Target: p.local(c), Seen: [2]ecs.Entity{{}, p.local(c)}, Doubt: 7}, *p.sought(a))
-	p.same()
-}
-
 func TestOverwrittenEntityFieldIsRestored(t *testing.T) {
 	p := newPair(t)
 	var a, b wire.NetworkID
@@ -438,42 +295,5 @@ func TestOverwrittenEntityFieldIsRestored(t *testing.T) {
 	p.apply.Run()
 	require.Equal(t, seeker{Target: p.local(b), Seen: [2]ecs.Entity{{}, p.local(b)}, Doubt: 7}, *p.sought(a))
 	require.Equal(t, []netecs.ProblemKind{netecs.LocalWriteRestored}, p.client.kinds())
-	p.same()
-}
-
-func TestReferringRowsMayComeAndGo(t *testing.T) {
-	p := newPair(t)
-	var a, b, c wire.NetworkID
-	p.feed(func() {
-		a, b, c = p.store.Spawn(), p.store.Spawn(), p.store.Spawn()
-		p.store.Set(a, rowSeeker, lanesOf(b, c, a))
-		p.store.Set(c, rowSeeker, lanesOf(b, b, b))
-	})
-	p.feed(func() { p.store.Remove(a, rowSeeker) })
-	p.feed(func() { p.store.Despawn(c) })
-	p.feed(func() { p.store.Despawn(b) })
-	p.same()
-	resolved := p.apply.Stats().Resolved
-	p.feed(func() { b = p.store.Spawn() })
-	require.Equal(t, resolved, p.apply.Stats().Resolved, "nothing waited for the new entity")
-	p.feed(func() { p.store.Set(a, rowSeeker, lanesOf(b, b, a)) })
-	p.same()
-	require.Equal(t, p.local(b), p.sought(a).Seen[0])
-}
-
-func TestResetResolvesAgain(t *testing.T) {
-	p := newPair(t)
-	var a, b wire.NetworkID
-	p.feed(func() {
-		a, b = p.store.Spawn(), p.store.Spawn()
-		p.store.Set(a, rowSeeker, lanesOf(b, a, wire.NetworkID{}))
-		p.store.Set(b, rowChildOf, []uint32{1 << 31, a.Index, a.Generation})
-	})
-	p.client.world.Reset()
-	p.client.world.NewEntity() // other handles than before
-	p.apply.Run()
-	require.Equal(t, p.local(b), p.sought(a).Target)
-	require.Equal(t, p.local(a), p.client.world.Relations().Get(p.local(b), p.client.child))
-	require.Equal(t, []netecs.ProblemKind{netecs.WorldReset}, p.client.kinds())
 	p.same()
 }

@@ -122,17 +122,6 @@ func TestCircleIsRefusedAndOpens(t *testing.T) {
 	require.Empty(t, p.client.kinds())
 }
 
-func TestParentAndChildMayChangePlaces(t *testing.T) {
-	p := newPair(t)
-	ids := p.spawnIDs(3)
-	p.feed(func() { p.hang(ids[0], ids[1]); p.hang(ids[1], ids[2]) })
-	p.feed(func() { p.hang(ids[1], ids[0]); p.hang(ids[0], ids[2]) })
-	p.same()
-	require.Equal(t, p.local(ids[0]), p.parent(ids[1]))
-	require.Equal(t, p.local(ids[2]), p.parent(ids[0]))
-	require.Empty(t, p.client.kinds())
-}
-
 // wait lets ticks go by in which nothing happens but that an entity moves.
 func (p *pair) wait(id wire.NetworkID, ticks tick.Tick) {
 	for n := range ticks {

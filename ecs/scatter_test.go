@@ -19,47 +19,6 @@ func (s *side) follower(target ecs.Entity) ecs.Entity {
 	return ecs.NewBuilder(s.world, s.rep, s.pos, s.vel, s.follows).WithRelation(s.follows).New(target)
 }
 
-// Between two captures the archetype grows, which moves its rows, and shrinks again: the entity, its id and the number of
-// rows are as they were, and what the capture knows of the memory is out of date.
-func TestRowIsFoundWhereItsArchetypeGrewTo(t *testing.T) {
-	p := newTightPair(t)
-	s := p.server
-	target := s.world.NewEntity()
-	e := s.follower(target)
-	p.step()
-	before := s.position(e)
-	s.world.RemoveEntity(s.follower(target))
-	require.NotSame(t, before, s.position(e), "the archetype did not grow")
-	p.step()
-	p.same()
-	s.position(e).X = 3
-	get[velocity](s, e, s.vel).Z = 4
-	p.step()
-	p.same()
-	require.Equal(t, 2, p.store.Changed())
-}
-
-// Arche gives the memory of an archetype whose target died to the next target.
-func TestArchetypeIsUsedForAnotherTarget(t *testing.T) {
-	p := newTightPair(t)
-	s := p.server
-	parent := s.world.NewEntity(s.rep, s.pos)
-	hang := func(parent ecs.Entity) ecs.Entity {
-		return ecs.NewBuilder(s.world, s.rep, s.pos, s.child).WithRelation(s.child).New(parent)
-	}
-	child := hang(parent)
-	p.step()
-	p.same()
-	memory, next := s.position(child), s.world.NewEntity(s.rep, s.pos)
-	s.world.Relations().Set(child, s.child, ecs.Entity{})
-	s.world.RemoveEntity(parent)
-	s.world.Relations().Set(child, s.child, next)
-	require.Same(t, memory, s.position(child), "the archetype was not used again")
-	p.step()
-	p.same()
-	require.Equal(t, p.twin(next), p.client.world.Relations().Get(p.twin(child), p.client.child))
-}
-
 // A copy of the Replicated that comes to lie where the original was is another entity, though not a byte differs.
 func TestCopyInTheSamePlaceOfAScatteredTable(t *testing.T) {
 	p := newTightPair(t)

@@ -73,29 +73,6 @@ func TestTenThousandSpawnsAndRemovalsInOneRun(t *testing.T) {
 	}
 }
 
-func TestManyKindsComeAndGoTogether(t *testing.T) {
-	p := newPair(t)
-	p.server.world.NewEntity() // handles differ
-	var all []ecs.Entity
-	for round := range 4 {
-		own := p.client.world.NewEntity(p.client.pos, p.client.frozen) // shares no table with what is removed
-		all = append(all, crowd(p, 300)...)
-		p.step()
-		p.same()
-		require.Len(t, p.spawned, 300*(round+1))
-		for i := range all {
-			if i%(round+2) != 0 && p.server.world.Alive(all[i]) {
-				p.server.world.RemoveEntity(all[i])
-			}
-		}
-		p.step()
-		p.same()
-		p.step()
-		require.True(t, p.client.world.Alive(own))
-		require.Empty(t, p.client.kinds())
-	}
-}
-
 func TestRemovingAWholeTableSparesTheGames(t *testing.T) {
 	p, all := populated(t, 100)
 	c := p.client
@@ -211,29 +188,6 @@ func TestListenerMayMeddleWithOthers(t *testing.T) {
 	require.Equal(t, []netecs.ProblemKind{
 		netecs.LocallyRemovedEntity, netecs.LocallyRemovedEntity, netecs.LocallyRemovedEntity,
 	}, c.kinds())
-}
-
-// TestShownAgainInTheSameRow lets an entity leave and come back under the same
-// id, to the very row where it was.
-func TestShownAgainInTheSameRow(t *testing.T) {
-	p, all := populated(t, 3)
-	id, _ := p.capture.ID(all[2])
-	for range 3 {
-		p.view.Hide(id)
-		p.step()
-		p.view.Show(id)
-		p.step()
-		p.same()
-		p.client.position(p.local(id)).X = -5
-		p.apply.Run()
-		p.same()
-		p.server.position(all[2]).X++
-		p.step()
-		p.same()
-	}
-	require.Equal(t, []netecs.ProblemKind{
-		netecs.LocalWriteRestored, netecs.LocalWriteRestored, netecs.LocalWriteRestored,
-	}, p.client.kinds(), "once in each life")
 }
 
 // An id that was reserved names its entity before the Run that captures it, and after it, among thousands.

@@ -35,69 +35,6 @@ func TestGridHysteresis(t *testing.T) {
 	w.requireSees(1)
 }
 
-func TestGridFollows(t *testing.T) {
-	g := NewGrid(GridConfig{Position: positions(), Enter: 10})
-	w := newWorld(t, g, Despawn)
-	w.join(1)
-	var eye, near, far wire.NetworkID
-	w.step(func() {
-		eye, near, far = w.spawnAt(0, 0, 0), w.spawnAt(5, 5, 5), w.spawnAt(100, 0, 0)
-		g.Follow(1, eye)
-	})
-	w.requireSees(1, eye, near)
-	w.step(func() { w.move(eye, 95, 0, 0) })
-	w.requireSees(1, eye, far)
-	w.step(func() { w.store.Remove(eye, rowPosition) })
-	w.requireSees(1, far)
-	w.step(func() { w.kill(eye) })
-	w.requireSees(1, far)
-	w.step(func() { w.move(w.spawn(), 0, 0, 0) }) // at the same index, and not whom the client followed
-	w.requireSees(1, far)
-}
-
-func TestGridOfOneThatIsReplacedInPlace(t *testing.T) {
-	g := NewGrid(GridConfig{Position: positions(), Enter: 10, Leave: 20})
-	w := newWorld(t, g, Despawn)
-	w.join(1)
-	g.Look(1, 0, 0, 0)
-	w.step(func() { w.spawnAt(5, 0, 0); w.spawnAt(5, 0, 0) })
-	first, second := w.living[0], w.living[1]
-	w.requireSees(1, first, second)
-	w.step(func() { w.kill(first); w.move(second, 15, 0, 0) })
-	w.requireSees(1, second)
-	w.step(func() { require.Equal(t, first.Index, w.spawnAt(15, 0, 0).Index) })
-	w.requireSees(1, second) // the other one is where the first could still be seen, but was never seen itself
-}
-
-func TestGridWithoutAPosition(t *testing.T) {
-	for _, unplaced := range []bool{false, true} {
-		g := NewGrid(GridConfig{Position: positions(), Enter: 10, Unplaced: unplaced})
-		w := newWorld(t, g, Despawn)
-		w.join(1)
-		w.join(2)
-		g.Look(2, 50, 0, 0)
-		w.step(func() { w.spawn() })
-		id := w.living[0]
-		visible := func(first, second bool) {
-			t.Helper()
-			require.Equal(t, []bool{first, second}, []bool{w.views[1].Visible(id), w.views[2].Visible(id)})
-		}
-		visible(unplaced, unplaced)
-		w.step(func() { w.move(id, 0, 0, 0) })
-		visible(false, false)
-		w.step(func() { w.store.Remove(id, rowPosition) })
-		visible(unplaced, unplaced)
-		w.step(func() { w.move(id, 51, 0, 0) })
-		visible(false, true)
-		w.step(func() { w.store.Remove(id, rowPosition) })
-		visible(unplaced, unplaced)
-		w.step(func() { w.kill(id) })
-		w.step(func() { w.spawn() })
-		id = w.living[0]
-		visible(unplaced, unplaced)
-	}
-}
-
 // On any path, what is visible is what distances between whole numbers say, one entity and one client at a time.
 func TestGridEqualsItsModel(t *testing.T) {
 	type pair struct {
@@ -294,26 +231,4 @@ func TestGridOfAnotherInTheSamePlace(t *testing.T) {
 	w.step(func() { w.spawnAt(5, 0, 0) })
 	require.EqualValues(t, 2, w.living[0].Generation)
 	w.requireSees(1, w.living[0])
-}
-
-// The grid notices an entity that has moved, although it makes the table of cells anew in the same tick.
-func TestGridThatGrows(t *testing.T) {
-	g := NewGrid(GridConfig{Position: positions(), Enter: 10})
-	w := newWorld(t, g, Despawn)
-	w.join(1)
-	g.Look(1, 0, 0, 0)
-	var id wire.NetworkID
-	w.step(func() { id = w.spawnAt(500, 0, 0) })
-	for range 6 {
-		w.requireSees(1)
-		w.step(func() {
-			w.move(id, 1, 0, 0)
-			for range len(g.cells.heads) {
-				w.spawnAt(1000, 0, 0)
-			}
-		})
-		w.requireSees(1, id)
-		w.step(func() { w.move(id, 500, 0, 0) })
-	}
-	require.Greater(t, len(g.cells.heads), 1000)
 }

@@ -327,12 +327,9 @@ func TestThousandEntitiesSixteenClientsAllocateNothing(t *testing.T) {
 			}
 		}
 	})
-	for range 200 { // until every history went round
-		s.step()
-	}
 	for _, part := range []int{100, 10, 0} {
 		share = part
-		for range 300 { // until every history went round with such motion
+		for range 200 { // until every history went round with such motion
 			s.step()
 		}
 		before, tick := s.updates(), s.server.Server.Store().Tick()

@@ -4,6 +4,7 @@ import (
 	"flag"
 	"fmt"
 	"runtime"
+	"runtime/debug"
 	"testing"
 	"time"
 
@@ -25,6 +26,12 @@ var (
 	heavy      = flag.Bool("heavy", false, "the cases of the catalogue in their full size")
 	sweepSeeds = flag.Int("sweep-seeds", 1, "seeds for each loss of TestCase23LossSweep")
 )
+
+// TestMain lets the garbage collector run seldom: most memory of these tests is of worlds that are over.
+func TestMain(m *testing.M) {
+	debug.SetGCPercent(400)
+	m.Run()
+}
 
 // sized is a size that a case has, small or full.
 func sized[T any](small, full T) T {

@@ -75,27 +75,27 @@ func staysFlat(t *testing.T, waves int, wave func()) {
 // heapNoise is the size that tables of the runtime add to a heap of two megabytes.
 const heapNoise = 16 << 10
 
-// 600 clients, and 1200 with -heavy, that join, stay for two seconds and close in order leave nothing behind, whether one or several parts of the
+// 150 clients, and 1200 with -heavy, that join, stay for two seconds and close in order leave nothing behind, whether one or several parts of the
 // server write to them.
 func TestCase49VisitsLeaveNoMemory(t *testing.T) {
 	for _, c := range []struct {
 		name  string
 		parts int
 		waves int
-	}{{"in one part", 1, sized(2, 4)}, {"in three parts", 3, sized(2, 4)}} {
+	}{{"in one part", 1, sized(1, 4)}, {"in three parts", 3, sized(1, 4)}} {
 		t.Run(c.name, func(t *testing.T) {
 			g := &walkers{count: 20}
 			n := nettest.New(t, nettest.Config{
 				Protocol: protocol(), Seed: 60, Link: transport.Link{Delay: 20 * time.Millisecond}, Game: g.play, Rate: 30, Server: inParts(c.parts, netcode.Config{}),
 			})
 			visits(n, 100, 2*time.Second, 250*time.Millisecond, inOrder)
-			staysFlat(t, c.waves, func() { visits(n, 300, 2*time.Second, 250*time.Millisecond, inOrder) })
+			staysFlat(t, c.waves, func() { visits(n, sized(150, 300), 2*time.Second, 250*time.Millisecond, inOrder) })
 			casebook.Injected(t, n.Server.Stats().Disconnected, "clients that came and left")
 		})
 	}
 }
 
-// Eight places whose clients come and go all the time: 3600 ticks, and a million with -heavy.
+// Eight places whose clients come and go all the time: 2400 ticks, and a million with -heavy.
 func TestEightPlacesChangeHandsForLong(t *testing.T) {
 	if testing.Short() {
 		t.Skip("a long simulation")
@@ -105,7 +105,7 @@ func TestEightPlacesChangeHandsForLong(t *testing.T) {
 	const between = 400 * time.Millisecond
 	wave := func(ticks int) { visits(n, ticks/12, 8*between, between, inOrder) }
 	wave(1200)
-	staysFlat(t, 4, func() { wave(sized(600, 250_000)) })
+	staysFlat(t, sized(2, 4), func() { wave(sized(600, 250_000)) })
 }
 
 // bursts is a game in which a few walk, and all do every now and then.
@@ -134,7 +134,7 @@ func TestCase61HistoriesStayAsTheyAre(t *testing.T) {
 	})
 	n.Run(sized(time.Minute, 6*time.Minute))
 	before, memory := n.Clients[0].Stats().HistoryBytes, heap()
-	n.Run(sized(2*time.Minute, 20*time.Minute))
+	n.Run(sized(time.Minute, 20*time.Minute))
 	after := n.Clients[0].Stats().HistoryBytes
 	grows := before / 8 // The first large ticks find no memory that others have left.
 	t.Logf("%d bytes at the start, %d at the end", before, after)
@@ -280,5 +280,5 @@ func TestCase49NothingStaysOfVisitors(t *testing.T) {
 		g.net.Run(3 * time.Second)
 	}
 	wave()
-	staysFlat(t, 8, wave)
+	staysFlat(t, sized(3, 8), wave)
 }

@@ -149,6 +149,7 @@ func TestCase54SuspendedEnds(t *testing.T) {
 	}
 	for _, s := range all {
 		t.Run(fmt.Sprint("seed ", s.seed, ", ", s.stop), func(t *testing.T) {
+			t.Parallel()
 			k := newClocks(t, nettest.Config{Seed: s.seed, Link: badLink(), Clients: 2, Server: patient, Client: patient})
 			k.run(5 * time.Second)
 			k.Suspend(k.Clients[1])

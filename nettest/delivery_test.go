@@ -54,7 +54,8 @@ func TestEveryModeOfDeliveryOverBadLinks(t *testing.T) {
 	}
 	for name, link := range links {
 		t.Run(name, func(t *testing.T) {
-			for seed := range uint64(3) {
+			t.Parallel()
+			for seed := range uint64(sized(1, 3)) {
 				deliverAll(t, link, seed)
 			}
 		})

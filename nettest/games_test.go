@@ -42,7 +42,7 @@ func TestGames(t *testing.T) {
 	for n := range uint64(count) {
 		seed := *gameSeed + n
 		hash := playMatch(t, seed, met)
-		if n%8 == 0 {
+		if n == 0 || *games > 16 && n%8 == 0 {
 			require.Equal(t, hash, playMatch(t, seed, map[string]int{}), "-games 1 -game-seed %d: the same seed sends other bytes", seed)
 		}
 	}

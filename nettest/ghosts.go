@@ -3,22 +3,24 @@ package nettest
 import (
 	"fmt"
 
+	"github.com/mlange-42/arche/ecs"
 	"github.com/mlange-42/arche/generic"
 
 	"github.com/arche-netcode/netcode"
-	netecs "github.com/arche-netcode/netcode/ecs"
 )
 
 // ghostCheck checks NoGhostRef. It stores the newest generation that the server gave to each index; generations rise by one.
 type ghostCheck struct {
 	newest []uint32
+	seen   []int // by index: the check that found an entity there
+	checks int
 }
 
 // remember records the server's entities after its frame.
 func (g *ghostCheck) remember(s *Server) {
 	for id := range s.Store().All {
 		for int(id.Index) >= len(g.newest) {
-			g.newest = append(g.newest, 0)
+			g.newest, g.seen = append(g.newest, 0), append(g.seen, 0)
 		}
 		g.newest[id.Index] = max(g.newest[id.Index], id.Generation)
 	}
@@ -40,20 +42,32 @@ func (g *ghostCheck) check(n *Net, i int, c *Client) error {
 	if n.broken[NoGhostRef] && i == 0 {
 		haunt(c)
 	}
-	var last netcode.NetworkID
-	for e, id := range netecs.Entities(&c.World) {
-		broken := func(what string) error {
+	g.checks++
+	replicated := ecs.ComponentID[netcode.Replicated](&c.World)
+	for query := c.World.Query(ecs.All(replicated)); query.Next(); {
+		id := (*netcode.Replicated)(query.Get(replicated)).ID
+		if id.IsZero() {
+			continue
+		}
+		if what := g.wrong(c, query.Entity(), id); what != "" {
+			query.Close()
 			return &Broken{NoGhostRef, i, n.frame, fmt.Sprintf("entity %v %s", id, what)}
 		}
-		switch held, ok := c.Systems.Entity(id); {
-		case !g.ever(id):
-			return broken("was never spawned by the server")
-		case !last.IsZero() && id.Index == last.Index:
-			return broken(fmt.Sprintf("stands beside %v at the same index", last))
-		case ok && held != e:
-			return broken("is two entities here")
-		}
-		last = id
 	}
 	return nil
+}
+
+// wrong returns the fault of an entity of a client's world, or "".
+func (g *ghostCheck) wrong(c *Client, e ecs.Entity, id netcode.NetworkID) string {
+	if !g.ever(id) {
+		return "was never spawned by the server"
+	}
+	if g.seen[id.Index] == g.checks {
+		return "is not alone at its index"
+	}
+	g.seen[id.Index] = g.checks
+	if held, ok := c.Systems.Entity(id); ok && held != e {
+		return "is two entities here"
+	}
+	return ""
 }

@@ -59,8 +59,9 @@ func goesOn(n *nettest.Net, c *nettest.Client, limit time.Duration) (took time.D
 func TestPlayGoesOnAfterRebind(t *testing.T) {
 	for _, loss := range []float64{0, .2, .4} {
 		t.Run(fmt.Sprintf("loss %g", loss), func(t *testing.T) {
+			t.Parallel()
 			slowest := time.Duration(0)
-			for seed := range uint64(sized(40, 200)) {
+			for seed := range uint64(sized(20, 200)) {
 				n := drifting(t, 1, loss, seed, netcode.Config{})
 				c := n.Clients[0]
 				id := c.ID()
@@ -103,8 +104,9 @@ func TestClientsOfARestartedServer(t *testing.T) {
 	for name, key := range map[string][32]byte{"with a key": {1, 2, 3}, "without": {}} {
 		for _, loss := range []float64{0, .2, .4} {
 			t.Run(fmt.Sprintf("%s, loss %g", name, loss), func(t *testing.T) {
+				t.Parallel()
 				slowest := time.Duration(0)
-				for seed := range uint64(sized(20, 100)) {
+				for seed := range uint64(sized(10, 100)) {
 					n := drifting(t, 1, loss, seed, netcode.Config{ResetKey: key})
 					c := n.Clients[0]
 					n.Restart()

@@ -161,7 +161,7 @@ func (c *crew) all(names []string, within time.Duration, done func(string) bool)
 // A hundred players are killed and come back over a network that loses every tenth datagram: some while the server has not noticed, some after. Each is again
 // who it was: its id, its entities, what it may write, its collections. The worlds are equal, and nothing of the earlier connections remains.
 func TestHundredPlayersAreKilledAndReturn(t *testing.T) {
-	count := sized(30, 100)
+	count := sized(20, 100)
 	c := newCrew(t, systems.KeepEntities, netcode.Config{Clients: 128, Keep: time.Minute, SilenceTimeout: 4 * time.Second, SendBudget: -1})
 	var names []string
 	for i := range count {
@@ -179,7 +179,7 @@ func TestHundredPlayersAreKilledAndReturn(t *testing.T) {
 				delay += 6 * time.Second
 			}
 			back[names[i]], gone = c.net.Now()+delay, append(gone, names[i])
-			for len(gone) > 30 || i == len(names)-1 && len(gone) > 0 {
+			for len(gone) > count*3/10 || i == len(names)-1 && len(gone) > 0 {
 				c.net.Step()
 				c.play(names)
 				gone = slices.DeleteFunc(gone, func(name string) bool {

@@ -104,7 +104,7 @@ func (g *wideGame) play(w *ecs.World, frame int) {
 		w.RemoveEntity(g.lives[at])
 		g.lives = append(g.lives[:at], g.lives[at+1:]...)
 	}
-	for range 20 {
+	for range sized(8, 20) {
 		e, id := g.lives[g.IntN(len(g.lives))], ecs.TypeID(w, g.types[g.IntN(len(g.types))])
 		switch {
 		case !w.Has(e, id):

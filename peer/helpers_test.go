@@ -108,6 +108,7 @@ type dumbSent struct {
 	eliciting bool
 	arrived   bool // accepted by the other end
 	acked     bool // the other end's acknowledgement came back
+	noted     bool // noteOrder has seen that
 	lost      bool
 }
 
@@ -121,6 +122,9 @@ type end struct {
 	accepted map[uint64]bool
 	newest   uint64
 	inbox    []datagram    // on the way to this end
+	told     []tick.Tick   // of each packet that is known to have arrived, in the order of the acknowledgements
+	inOrder  int           // packets since the last that was overtaken, or since enough changed
+	enough   int           // packets of later ticks that must arrive before a packet counts as lost
 	now      time.Duration // when it last sent, or looked for what is lost
 	other    *end
 }
@@ -128,7 +132,7 @@ type end struct {
 func newEnd(t *rapid.T, first uint64, ring int) *end {
 	return &end{
 		t: t, conn: newTestConn(first, ring), ring: uint64(max(64, 1<<bits.Len(uint(ring-1)))), first: first,
-		sent: map[uint64]*dumbSent{}, accepted: map[uint64]bool{}, newest: first - 1,
+		sent: map[uint64]*dumbSent{}, accepted: map[uint64]bool{}, newest: first - 1, enough: 3,
 	}
 }
 
@@ -203,6 +207,8 @@ func (e *end) receive(index int, keep, decodes bool, now time.Duration) {
 	require.NoError(e.t, err)
 	require.Equal(e.t, d.sequence, in.Sequence)
 	require.Equal(e.t, d.eliciting, in.Eliciting)
+	e.noteSilent()
+	e.noteOrder()
 	if decodes {
 		e.conn.Accept(in, now)
 		e.accepted[d.sequence] = true
@@ -225,7 +231,7 @@ func (e *end) detectLost(now time.Duration) {
 				later++
 			}
 		}
-		if later >= 3 || now-s.at >= timeout {
+		if later >= e.enough || now-s.at >= timeout {
 			want = append(want, seq)
 		}
 	}
@@ -267,6 +273,30 @@ func (e *end) noteSilent() {
 	}
 }
 
+// noteOrder learns from the packets that are newly known to have arrived by how many others a packet is overtaken: one more means
+// that it is lost. In 32 packets that arrive in order it forgets one.
+func (e *end) noteOrder() {
+	for seq := e.first; seq < e.conn.Next(); seq++ {
+		s := e.sent[seq]
+		if !s.acked || s.noted {
+			continue
+		}
+		s.noted = true
+		later := 0
+		for _, at := range e.told {
+			if at > s.tick {
+				later++
+			}
+		}
+		e.told = append(e.told, s.tick)
+		if e.inOrder++; later > 0 {
+			e.inOrder, e.enough = 0, max(e.enough, min(later+1, 3))
+		} else if e.inOrder == 32 {
+			e.inOrder, e.enough = 0, max(e.enough-1, 1)
+		}
+	}
+}
+
 // TestTwoEndsAgainstModel runs two ends over a link that loses, duplicates,
 // reorders and damages packets, some of which cannot be decoded.
 func TestTwoEndsAgainstModel(t *testing.T) {
@@ -291,9 +321,21 @@ func TestTwoEndsAgainstModel(t *testing.T) {
 	})
 }
 
+// exchange sends a packet, which arrives at once, and its acknowledgement, which does too.
+func (e *end) exchange(at tick.Tick, now time.Duration) {
+	for _, from := range []*end{e, e.other} {
+		inbox := &from.other.inbox
+		before := len(*inbox)
+		if from.send(from == e, at, now); len(*inbox) > before {
+			from.other.receive(before, false, true, now)
+		}
+		from.noteSilent()
+	}
+}
+
 func step(t *rapid.T, e *end, at tick.Tick, now time.Duration) {
 	defer e.noteSilent()
-	switch action := rapid.IntRange(0, 11).Draw(t, "action"); {
+	switch action := rapid.IntRange(0, 12).Draw(t, "action"); {
 	case action <= 1:
 		e.send(true, at, now)
 	case action == 2:
@@ -306,6 +348,10 @@ func step(t *rapid.T, e *end, at tick.Tick, now time.Duration) {
 		*inbox = (*inbox)[:rapid.IntRange(0, len(*inbox)).Draw(t, "kept")]
 	case action == 4:
 		e.detectLost(now)
+	case action == 12: // packets that arrive at once, and so do their acknowledgements
+		for range rapid.IntRange(1, settling).Draw(t, "in order") {
+			e.exchange(at, now)
+		}
 	case len(e.inbox) == 0:
 	case action == 5:
 		e.inbox = slices.Delete(e.inbox, 0, 1)

@@ -141,6 +141,17 @@ func TestLostByThreeOfLaterTicks(t *testing.T) {
 		require.Empty(t, out.lost)
 		require.Equal(t, []uint64{10, 200}, out.acked)
 	})
+	t.Run("one is after many in order, whether they elicit or not", func(t *testing.T) {
+		c, out := newTestConn(1, 256), log{}
+		for n := range uint64(2 * settling) {
+			finish(t, c, n%2 == 0, 1, 0)
+			require.NoError(t, readAck(c, 1+n, 1+n, 0, 0, &out))
+		}
+		sendAt(t, c, 1, 2)
+		require.NoError(t, readAck(c, 2*settling+1, 2*settling+2, 0, 0, &out))
+		c.DetectLost(0, &out)
+		require.Equal(t, []uint64{2*settling + 1}, out.lost)
+	})
 	t.Run("three are", func(t *testing.T) {
 		c, out := newTestConn(1, 64), log{}
 		sendAt(t, c, 1, 1, 2, 3, 3)

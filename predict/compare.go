@@ -189,6 +189,7 @@ func (k *comparison) together(e *replica.EntityRange, n, slot int, truth uint64)
 
 // columns compares count entities with consecutive slots with their records, component by component.
 func (k *comparison) columns(e *replica.EntityRange, n, slot, count int) {
+	k.ahead = max(k.ahead, e.Tick) // A replay from an earlier tick returns the compared states.
 	lanes, width := k.replica.Lanes(e.Tick)[e.First:], int(e.Width)
 	k.unlike = append(k.unlike[:0], make([]uint64, (count+63)/64)...)
 	for i := range k.history.components {

@@ -26,3 +26,17 @@ func GoBack(s *Simulation, ticks netcode.Tick) {
 		c.advance()
 	}
 }
+
+// Lost counts the predicted entities of a client whose stored state in their newest compared tick is not the server's.
+func Lost(s *Simulation) (lost int) {
+	c := s.client
+	for i := range c.slots {
+		s, t := &c.slots[i], c.checked[i]
+		if s.used && !s.id.IsZero() && t > 0 && t <= c.now && c.history.holds(t) && c.isKnown(s, t) {
+			if _, differs := c.differs(i, t); differs {
+				lost++
+			}
+		}
+	}
+	return lost
+}

@@ -3,20 +3,17 @@ package quantize
 import (
 	"bytes"
 	"encoding/binary"
-	"fmt"
 	"math"
 	"math/rand/v2"
 	"reflect"
 	"slices"
 	"testing"
-	"time"
 	"unsafe"
 
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
 	"github.com/arche-netcode/netcode/internal/alloctest"
-	"github.com/arche-netcode/netcode/internal/kernel"
 	"github.com/arche-netcode/netcode/internal/rowtest"
 )
 
@@ -173,25 +170,6 @@ func drawTurn(t *rapid.T, o *op, oddity int) (v [4]float32) {
 		v[k] = float32(c[k] / math.Sqrt(square))
 	}
 	return v
-}
-
-// The assembly handles all ordinary rows.
-func TestOrdinaryRowsAreWide(t *testing.T) {
-	if !kernel.Wide() {
-		t.Skip("this processor is not wide")
-	}
-	places, turns, rows := make([]place, 65), make([]turned, 65), make([]int32, 64)
-	for i := range places {
-		sin, cos := math.Sincos(float64(i) * 0.01)
-		places[i], turns[i].Q = place{float32(i), -float32(i), 0.5}, [4]float32{float32(sin), 0, 0, float32(cos)}
-	}
-	for i := range rows {
-		rows[i] = int32(64 - i)
-	}
-	lanes := make([]uint32, 4*len(rows))
-	p, q := mustCompile[place](t, "Place"), mustCompile[turned](t, "Turned")
-	require.Equal(t, 64, kernel.FixedRows(&p.runs[0], (*byte)(unsafe.Pointer(&places[0])), 12, &rows[0], len(rows), &lanes[0], 3))
-	require.Equal(t, 64, kernel.QuatRows(q.ops[0].quat, (*byte)(unsafe.Pointer(&turns[0])), 16, &rows[0], len(rows), &lanes[0], 4))
 }
 
 type dequantised struct {
@@ -425,40 +403,12 @@ func TestDifferingRowsIsComparing(t *testing.T) {
 	})
 }
 
-// The same for lanes.
-func TestDifferingLanesIsComparing(t *testing.T) {
-	a, b := make([]uint32, 3*20), make([]uint32, 3*20)
-	b[3*4+2], b[3*19] = 1<<31, 1
-	require.Equal(t, uint64(1<<4|1<<19), NewRows(12).DifferingLanes(a, b, 20))
-}
-
 // Memory that is too short panics before anything is read.
 func TestDifferingRowsNeedsItsMemory(t *testing.T) {
 	require.Panics(t, func() { NewRows(12).Differing(make([]byte, 12*7, 12*7), make([]byte, 12*8), 8) })
 	require.Panics(t, func() { NewRows(12).Differing(make([]byte, 12*8), make([]byte, 12*7, 12*7), 8) })
 	require.Panics(t, func() { NewRows(12).Differing(make([]byte, 12*9-1), make([]byte, 12*9), 9) }, "the last row, which is compared by itself")
 	require.Panics(t, func() { NewRows(12).Differing(make([]byte, 12*9), make([]byte, 12*9-1), 9) })
-}
-
-// BenchmarkDiffering compares 64 rows, in assembly and in plain Go.
-func BenchmarkDiffering(b *testing.B) {
-	for _, size := range []int{8, 12, 16} {
-		x, y := make([]byte, 64*size), make([]byte, 64*size)
-		y[5*size] = 1
-		for name, r := range map[string]Rows{"wide": NewRows(size), "plain": {size: size}} {
-			b.Run(fmt.Sprint(size, "/", name), func(b *testing.B) {
-				best, sum := time.Hour, uint64(0)
-				for b.Loop() {
-					began := time.Now()
-					for range 16 {
-						sum += r.Differing(x, y, 64)
-					}
-					best = min(best, time.Since(began))
-				}
-				b.ReportMetric(float64(best.Nanoseconds())/1024, "ns/row")
-			})
-		}
-	}
 }
 
 // TestFloatsAreCopied checks that CopyFloats equals reading lane by lane, and refuses truncated input and numbers that
@@ -510,16 +460,6 @@ func TestOneFloatThatIsNotFiniteIsRefused(t *testing.T) {
 			}
 		}
 	}
-}
-
-func BenchmarkCopyFloats(b *testing.B) {
-	buf, lanes := make([]byte, 28*40), make([]uint32, 280)
-	for b.Loop() {
-		if !CopyFloats(lanes, buf) {
-			b.Fatal("refused")
-		}
-	}
-	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/28, "ns/row")
 }
 
 // newFloatRun returns finite float32 lanes and their bytes.
@@ -602,23 +542,4 @@ func TestReadingARunAllocatesNothing(t *testing.T) {
 	alloctest.Zero(t, 100, func() {
 		require.True(t, rows.Copy(lanes, buf))
 	})
-}
-
-// BenchmarkFloatRun reads 29 rows of ten lanes, both ways; the fastest of many runs counts.
-func BenchmarkFloatRun(b *testing.B) {
-	want, buf := newFloatRun(rand.New(rand.NewPCG(23, 5)), 290)
-	lanes := make([]uint32, len(want))
-	for name, rows := range map[string]FloatRows{"plain": {}, "wide": NewFloatRows()} {
-		b.Run(name, func(b *testing.B) {
-			fastest := time.Hour
-			for b.Loop() {
-				start := time.Now()
-				for range 64 {
-					rows.Copy(lanes, buf)
-				}
-				fastest = min(fastest, time.Since(start))
-			}
-			b.ReportMetric(float64(fastest.Nanoseconds())/64, "fastest-ns")
-		})
-	}
 }

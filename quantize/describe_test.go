@@ -13,7 +13,6 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
-	"github.com/arche-netcode/netcode/internal/alloctest"
 	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/wire"
 )
@@ -171,20 +170,6 @@ func TestDebugRefuses(t *testing.T) {
 		p.WriteRow(&w, lanes)
 		require.True(t, w.Overflowed())
 	}
-}
-
-func TestDebugAllocatesNothing(t *testing.T) {
-	p, v := mustDebug[everyKind](t, "EveryKind"), everyKind{}
-	lanes, words, buf := make([]uint32, p.Lanes()), make([]uint64, (p.Bits()+63)/64), make([]byte, 1200)
-	alloctest.Zero(t, 100, func() {
-		p.Quantise(unsafe.Pointer(&v), lanes)
-		w := wire.NewBitWriter(buf)
-		p.WriteRow(&w, lanes)
-		p.Pack(lanes, words)
-		p.WritePacked(&w, words)
-		r := wire.NewBitReader(buf[:w.Finish()])
-		p.ReadRow(&r, lanes)
-	})
 }
 
 // FuzzReadRowDebug: WriteRow writes every row that ReadRow accepts unchanged, and memory has the same value.

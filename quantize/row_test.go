@@ -107,26 +107,6 @@ func TestLawAtTheFinest(t *testing.T) {
 	})
 }
 
-func TestReadRowCutAnywhere(t *testing.T) {
-	p := mustCompile[everything](t, "Everything")
-	v := everything{F32: 1, F64: 2, Fixed: 0.5, Rot: [4]float32{0, 0, 0, 1}}
-	lanes, buf := make([]uint32, p.Lanes()), make([]byte, 200)
-	p.Quantise(unsafe.Pointer(&v), lanes)
-	w := wire.NewBitWriter(buf)
-	p.WriteRow(&w, lanes)
-	n := w.Finish()
-	for cut := range n {
-		r := wire.NewBitReader(buf[:cut])
-		require.False(t, p.ReadRow(&r, lanes))
-		require.True(t, r.Failed())
-	}
-	for size := range n {
-		w := wire.NewBitWriter(buf[:size:size])
-		p.WriteRow(&w, lanes)
-		require.True(t, w.Overflowed())
-	}
-}
-
 func TestReadRowRefuses(t *testing.T) {
 	p := mustCompile[everything](t, "Everything")
 	at := func(path string) int {
@@ -336,70 +316,6 @@ func TestRunRoundTrip(t *testing.T) {
 			require.True(t, r.Failed())
 		}
 	})
-}
-
-// TestRunOfAnyLanes draws rows independent of values, at the limits of every kind of lane.
-func TestRunOfAnyLanes(t *testing.T) {
-	p := mustCompile[everything](t, "Everything")
-	rapid.Check(t, func(t *rapid.T) {
-		draw := func(from []uint32) []uint32 {
-			row := append([]uint32(nil), from...)
-			for i, l := range p.lanes {
-				if p.ops[l.op].kind == opQuat {
-					continue
-				}
-				if rapid.Bool().Draw(t, "changes") {
-					top, now := uint64(1)<<l.bits-1, uint64(from[i])
-					edges := []uint64{0, top, top/2 + 1, (now + 1) & top, (now - 1) & top}
-					row[i] = uint32(rapid.OneOf(rapid.Uint64Range(0, top), rapid.SampledFrom(edges)).Draw(t, "lane"))
-				}
-				if l.check != checkNone && !p.legal(&p.lanes[i], row, i) && (l.check != checkMax || uint64(row[i]) > l.max) {
-					row[i] = from[i]
-					if l.check == checkMax64 || l.check == checkFloat64 {
-						row[i-1] = from[i-1]
-					}
-				}
-			}
-			return row
-		}
-		v := everything{Rot: [4]float32{0, 0, 0, 1}, Turns: [2]vec4{{W: 1}, {W: 1}}}
-		before := make([]uint32, p.Lanes())
-		p.Quantise(unsafe.Pointer(&v), before)
-		before = draw(before)
-		row, got := draw(before), make([]uint32, p.Lanes())
-		buf := make([]byte, 400)
-		w := wire.NewBitWriter(buf)
-		p.WriteNext(&w, before, row)
-		require.LessOrEqual(t, w.Bits(), maxRunBits(p, 2)-maxRunBits(p, 1))
-		r := wire.NewBitReader(buf[:w.Finish()])
-		require.True(t, p.ReadNext(&r, before, got))
-		require.Equal(t, row, got)
-		require.True(t, r.Done())
-	})
-}
-
-// A repeated row costs one bit, and a row with few changes little more. That is the reason for runs.
-func TestRunOfRepeatsCostsABitARow(t *testing.T) {
-	p := mustCompile[joysticks](t, "Joysticks")
-	n := p.Lanes()
-	rows := make([]uint32, 10*n)
-	v := joysticks{MoveX: 100, Attack: true, Tick: 70000, Rot: [4]float32{0, 0, 0, 1}}
-	for i := range 10 {
-		p.Quantise(unsafe.Pointer(&v), rows[i*n:])
-	}
-	buf := make([]byte, 1000)
-	w := wire.NewBitWriter(buf)
-	p.WriteRun(&w, rows, 10)
-	require.Equal(t, wire.VarBits(10)+p.Bits()+9, w.Bits())
-
-	for i := range 10 { // an advancing clock: a bit for the field, one per lane, and 4 more
-		v.Tick++
-		p.Quantise(unsafe.Pointer(&v), rows[i*n:])
-	}
-	w = wire.NewBitWriter(buf)
-	p.WriteRun(&w, rows, 10)
-	fields := len(p.ops)
-	require.Equal(t, wire.VarBits(10)+p.Bits()+9*(1+fields+2+1+wire.VarBits(1)), w.Bits())
 }
 
 // TestReadNextRefuses reads encodings that WriteNext never writes.

@@ -2,7 +2,6 @@ package quantize
 
 import (
 	"math"
-	"math/rand/v2"
 	"slices"
 	"testing"
 	"unsafe"
@@ -85,29 +84,6 @@ func TestValuesNeedTheirMemory(t *testing.T) {
 		require.Panics(t, func() { p.DequantiseRows(make([]byte, 8*size-1, 8*size), make([]uint32, 8*words), words, 8) })
 		require.Panics(t, func() { p.DequantiseRows(make([]byte, 8*size), make([]uint32, 8*words-1, 8*words), words, 8) })
 	}
-}
-
-// Quantising the value of a row gives the same row, in plain Go and in assembly.
-func TestRoundingTwiceIsRoundingOnce(t *testing.T) {
-	p, random := mustCompile[turned](t, "Turned"), rand.New(rand.NewPCG(7, 5))
-	values, rows := make([]turned, 1000), make([]int32, 1000)
-	for i := range values {
-		length := 0.
-		for k := range values[i].Q {
-			values[i].Q[k] = float32(random.NormFloat64())
-			length += float64(values[i].Q[k]) * float64(values[i].Q[k])
-		}
-		for k := range values[i].Q {
-			values[i].Q[k] /= float32(math.Sqrt(length))
-		}
-		rows[i] = int32(i)
-	}
-	memory := unsafe.Slice((*byte)(unsafe.Pointer(&values[0])), 16*len(values))
-	lanes, again := make([]uint32, 4*len(rows)), make([]uint32, 4*len(rows))
-	require.Empty(t, p.QuantiseRows(&memory[0], 16, rows, lanes, nil))
-	require.True(t, p.DequantiseRows(memory, lanes, 4, len(rows)))
-	require.Empty(t, p.QuantiseRows(&memory[0], 16, rows, again, nil))
-	require.True(t, slices.Equal(lanes, again))
 }
 
 type (

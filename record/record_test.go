@@ -206,21 +206,6 @@ func TestRecordingsCutAnywhereAreReadUpToThere(t *testing.T) {
 	}
 }
 
-// Any single changed byte is detected.
-func TestRecordingsNoticeDamage(t *testing.T) {
-	g := moving(t, 12)
-	data := g.out.Bytes()
-	for at := range data {
-		bad := append([]byte{}, data...)
-		bad[at] ^= 0x55
-		r, err := NewReader(bytes.NewReader(bad))
-		for err == nil {
-			_, err = r.Next()
-		}
-		require.NotEqual(t, io.EOF, err, "byte %d", at)
-	}
-}
-
 // After an error nothing more is written.
 func TestWriterStopsAtTheFirstError(t *testing.T) {
 	g := newGame(t, 2, types(touched{})...)

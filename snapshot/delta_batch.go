@@ -9,26 +9,30 @@ import (
 	"github.com/arche-netcode/netcode/tick"
 )
 
-// deltaBatch encodes the deltas of up to delta.MaxStreams entities with the same rows, T and T' together, row by row. Other entities
-// are encoded one by one when their record is prepared. The plain code that it equals is deltaCache.encode.
-type deltaBatch struct {
+// batchEntities is the entities of a batch. They have the same rows, T and T'.
+type batchEntities struct {
 	index    [delta.MaxStreams]uint32
-	missing  [delta.MaxStreams]bool // a baseline of the entity is no longer in the history
 	n        int
-	room     int       // how many more records may fit the packet
 	mask     Mask      // rows of all entities
 	t        tick.Tick // T
 	previous tick.Tick // T'
-	columns  [delta.MaxStreamRows]delta.BatchColumn
-	held     [delta.MaxStreamRows][delta.MaxStreams]delta.RowSlice // by column and stripe: where the versions of the rows lie, if aim found them
-	strands  delta.Batch
-	made     [delta.MaxStreams]uint32 // numbers of the deltas, 0 if a baseline is missing
+}
+
+// deltaBatch encodes the deltas of its entities together, row by row. Other entities are encoded one by one when their record is
+// prepared. The plain code that it equals is deltaCache.encode.
+type deltaBatch struct {
+	batchEntities
+	missing [delta.MaxStreams]bool // a baseline of the entity is no longer in the history
+	columns [delta.MaxStreamRows]delta.BatchColumn
+	held    [delta.MaxStreamRows][delta.MaxStreams]delta.RowSlice // by column and stripe: where the versions of the rows lie, if aim found them
+	strands delta.Batch
+	made    [delta.MaxStreams]uint32 // numbers of the deltas, 0 if a baseline is missing
 }
 
 const (
 	// leastTogether is the least number of deltas that are worth a batch.
 	leastTogether = 4
-	// leastRecord is about the least bits of a record. With it newBatch bounds how many records the packet may have room for.
+	// leastRecord is about the least bits of a record. With it openQueues bounds how many records the packet may have room for.
 	leastRecord = 24
 )
 
@@ -49,24 +53,19 @@ func together(s *Schema, rows Mask) bool {
 // another client then needed all of them.
 func (p *packetWriter) encodeAhead(w int, word uint64) {
 	d := p.cache
-	if bits.OnesCount64(word) < leastTogether {
+	if bits.OnesCount64(word) < leastTogether || d.deltas.first[firstOf(uint32(w), word)] != 0 || !p.openQueues() {
 		return
 	}
-	if d.deltas.first[firstOf(uint32(w), word)] != 0 {
-		return
+	for ; word != 0; word &= word - 1 {
+		p.encodeLater(firstOf(uint32(w), word))
 	}
-	for b := p.newBatch(); b != nil && word != 0; word &= word - 1 {
-		if p.addToBatch(b, uint32(w<<6+bits.TrailingZeros64(word))); b.n == delta.MaxStreams || word&(word-1) == 0 {
-			p.encodeBound(b)
-			b.n = 0
-		}
-	}
+	d.encodeQueues()
 }
 
 const (
 	// fewEntities is the least number of entities of a page that make a batch alone, without other pages.
 	fewEntities = 16
-	// pagesAhead bounds the pages that share batches, and pairsAhead the different pairs of R and N among them.
+	// pagesAhead bounds the pages that share batches, and pairsAhead the batches that are filled at once.
 	pagesAhead = 256
 	pairsAhead = 4
 )
@@ -74,37 +73,24 @@ const (
 // encodePagesAhead encodes the deltas of page w of a list. If few of its entities wait, it joins them with those of the pages behind
 // it.
 func (p *packetWriter) encodePagesAhead(w uint32, wait uint64) {
-	v, end := p.v, w+1
+	end := w + 1
 	switch {
-	case w < p.ahead:
+	case w < p.ahead || !p.openQueues():
 		return
 	case bits.OnesCount64(wait) < fewEntities:
-		end = min(w+pagesAhead, uint32(len(v.pages)))
+		end = min(w+pagesAhead, uint32(len(p.v.pages)))
 	}
-	for range pairsAhead {
-		b, u, others := p.newBatch(), w, 0
-		for ; b != nil && u < end && b.n < delta.MaxStreams; u++ {
-			others += p.addPage(b, u)
-		}
-		if b != nil && b.n == delta.MaxStreams && u > w+1 {
-			u-- // the last page may have more
-		}
-		if b == nil || b.n < leastTogether {
-			break
-		}
-		p.encodeBound(b)
-		if end = u; others < leastTogether {
-			break
-		}
+	for p.ahead = w; p.ahead < end && p.cache.room > 0; p.ahead++ {
+		p.addPage(p.ahead)
 	}
-	p.ahead = end
+	p.cache.encodeQueues()
 }
 
-// addPage adds the entities of a page that wait to a batch. It returns how many have another T, T' or set of rows than the batch.
-func (p *packetWriter) addPage(b *deltaBatch, w uint32) (others int) {
+// addPage adds the entities of a page that wait to the queues.
+func (p *packetWriter) addPage(w uint32) {
 	wait := p.waitsIn(w)
 	if wait == 0 {
-		return 0
+		return
 	}
 	g := &p.v.pages[w]
 	p.setPage(g)
@@ -112,81 +98,83 @@ func (p *packetWriter) addPage(b *deltaBatch, w uint32) (others int) {
 	if !usual {
 		of = wait
 	}
-	for ; of != 0 && b.n < delta.MaxStreams; of &= of - 1 {
-		index, other := firstOf(w, of), false
-		if usual {
-			other = p.addVersion(b, index, p.v.maskOf(index), g.ref, p.usualPrevious(g, index))
+	for ; of != 0; of &= of - 1 {
+		if index := firstOf(w, of); usual {
+			p.addVersion(index, p.v.maskOf(index), g.ref, p.usualPrevious(g, index))
 		} else {
-			other = p.addToBatch(b, index)
-		}
-		if other {
-			others++
+			p.encodeLater(index)
 		}
 	}
-	return others
 }
 
-// newBatch returns an empty batch, nil if nothing is to be encoded ahead.
-func (p *packetWriter) newBatch() *deltaBatch {
-	b := &p.cache.batch
-	b.n, b.room = 0, (p.limit-p.w.Bits())/leastRecord
-	if plain.On || b.room < leastTogether || p.v.store.watch != nil {
-		return nil
-	}
-	return b
+// openQueues makes the queues ready. It returns false if nothing is to be encoded ahead.
+func (p *packetWriter) openQueues() bool {
+	p.cache.room = (p.limit - p.w.Bits()) / leastRecord
+	return !plain.On && p.cache.room >= leastTogether && p.v.store.watch == nil
 }
 
-// addToBatch adds an entity to a batch if its record will be implicit. See addVersion.
-func (p *packetWriter) addToBatch(b *deltaBatch, index uint32) (other bool) {
+// encodeLater adds an entity to the queues if its record will be implicit.
+func (p *packetWriter) encodeLater(index uint32) {
 	v, s := p.v, p.v.store
 	if !p.candidate(index) {
-		return false
+		return
 	}
 	ack, rows := v.ack(index), v.maskOf(index)
 	base := ack.base
 	if rows.Overlaps(s.schema.Whole) {
-		return false
+		return
 	}
 	if p.inList {
 		if base = p.page.ref; v.otherRows(index, base) {
-			return false
+			return
 		}
 	} else if v.shown(index, rows) != rows || !ack.newestUpTo(p.upTo) {
-		return false
+		return
 	}
-	previous, known := p.previous(index, &ack)
-	return base != tick.None && known && p.addVersion(b, index, rows, base, previous)
+	if previous, known := p.previous(index, &ack); known && base != tick.None {
+		p.addVersion(index, rows, base, previous)
+	}
 }
 
-// addVersion adds an entity to a batch unless its delta was encoded already. It returns other true if the entity has another T, T' or
-// set of rows than the batch.
-func (p *packetWriter) addVersion(b *deltaBatch, index uint32, rows Mask, base, previous tick.Tick) (other bool) {
-	s := p.v.store
-	if p.cache.deltas.find(index, rows, base, previous) != 0 {
-		return false
+// addVersion adds an entity to the queue of its rows, T and T', unless its delta was encoded already. A full queue is encoded.
+func (p *packetWriter) addVersion(index uint32, rows Mask, base, previous tick.Tick) {
+	d, s := p.cache, p.v.store
+	if d.room == 0 || d.deltas.find(index, rows, base, previous) != 0 {
+		return
 	}
-	if b.n == 0 {
-		if p.s-base >= s.cfg.Window || !together(s.schema, rows.Minus(s.schema.Tags)) {
-			return false
+	for i := range d.queues {
+		q := &d.queues[i]
+		if q.n == 0 {
+			if p.s-base >= s.cfg.Window || !together(s.schema, rows.Minus(s.schema.Tags)) {
+				return
+			}
+			q.mask, q.t, q.previous = rows, base, previous
+		} else if q.t != base || q.previous != previous || q.mask != rows {
+			continue
 		}
-		b.mask, b.t, b.previous = rows, base, previous
+		q.index[q.n] = index
+		d.room--
+		if q.n++; q.n == delta.MaxStreams {
+			d.encodeQueue(q)
+		}
+		return
 	}
-	if rows != b.mask || base != b.t || previous != b.previous {
-		return true
-	}
-	if b.room > 0 {
-		b.index[b.n] = index
-		b.n++
-		b.room--
-	}
-	return false
 }
 
-// encodeBound encodes a batch if it is large enough.
-func (p *packetWriter) encodeBound(b *deltaBatch) {
-	if b != nil && b.n >= leastTogether {
-		p.cache.deltas.addAll(p.v.store, b)
+// encodeQueues encodes and empties the queues.
+func (d *EncodeCache) encodeQueues() {
+	for i := range d.queues {
+		d.encodeQueue(&d.queues[i])
 	}
+}
+
+// encodeQueue encodes a queue if it is large enough, and empties it.
+func (d *EncodeCache) encodeQueue(q *batchEntities) {
+	if q.n >= leastTogether {
+		d.batch.batchEntities = *q
+		d.deltas.addAll(d.store, &d.batch)
+	}
+	q.n = 0
 }
 
 // addAll encodes a batch and stores its deltas. None of them may be in the cache.

@@ -17,6 +17,8 @@ type EncodeCache struct {
 	store  *Store
 	deltas deltaCache
 	batch  deltaBatch
+	queues [pairsAhead]batchEntities // entities whose deltas are encoded ahead, by rows, T and T'; empty outside of a call
+	room   int                       // how many more of them may fit the packet
 	pages  pageCache
 	floats floatBodies
 	packs  bool   // rows that are sent whole are packed once for all clients

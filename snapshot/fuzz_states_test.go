@@ -266,7 +266,7 @@ func FuzzGuardedRead(f *testing.F) {
 // The states that seeds stand for are of many kinds, and so is what becomes of the packets: else the fuzzers prove little.
 func TestStatesOfFuzzing(t *testing.T) {
 	all, met := newFuzzing(t), map[string]int{}
-	for seed := range uint64(200) {
+	for seed := range uint64(120) {
 		for _, payload := range [][]byte{{1}, {1, 2, 0x10}, {3, 9, 1}, {5, 7, 0}} {
 			p, err := readAgainst(t, all, seed, payload, seed%2 == 0)
 			met[fmt.Sprint(err)]++
@@ -291,6 +291,6 @@ func TestStatesOfFuzzing(t *testing.T) {
 		require.Greater(t, met[want], 5, want)
 	}
 	for row := range all.schema.Rows() {
-		require.Greater(t, met[all.schema.Plan(row).Name()], 100, "entities with row %d", row)
+		require.Greater(t, met[all.schema.Plan(row).Name()], 60, "entities with row %d", row)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
 
 	"github.com/arche-netcode/netcode/internal/alloctest"
 	"github.com/arche-netcode/netcode/replica"
@@ -78,10 +79,7 @@ func TestCase28AGroupTooLargeForAPacketIsSentOneByOne(t *testing.T) {
 		{"misses by a byte", (emptyBits+2*one+7)/8 - 1, true},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			cfg := Config{Window: 16, Payload: test.bytes}
-			d := &duo{t: t, store: NewStore(schema, cfg)}
-			d.view = NewView(d.store, cfg)
-			d.replica = replica.New(schema, cfg, 1)
+			d := newDuoOf(t, schema, Config{Window: 16, Payload: test.bytes})
 			var ids []wire.NetworkID
 			d.store.Begin(1)
 			for i := range 2 {
@@ -201,9 +199,7 @@ func TestHiddenMembersDoNotHoldUpAGroup(t *testing.T) {
 // fits a packet. Other clients get it entity by entity. It does not matter what each of them saw before.
 func TestGroupIsWholeIfItsVisiblePartFits(t *testing.T) {
 	schema := simSchema(t)
-	cfg := Config{Window: 16, SentPackets: 32, Payload: (emptyBits + 2*recordBits(schema, bit(rowPosition).Union(bit(rowHealth)), 1) + 2*recordBits(schema, Mask{}, 1) + 7) / 8}
-	d := &duo{t: t, store: NewStore(schema, cfg)}
-	d.view, d.replica = NewView(d.store, cfg), replica.New(schema, cfg, 1)
+	d := newDuoOf(t, schema, Config{Window: 16, SentPackets: 32, Payload: (emptyBits + 2*recordBits(schema, bit(rowPosition).Union(bit(rowHealth)), 1) + 2*recordBits(schema, Mask{}, 1) + 7) / 8})
 	var ids [40]wire.NetworkID
 	d.store.Begin(1)
 	for i := range ids {
@@ -300,9 +296,7 @@ func TestOnlyAsManyOfAGroupAreMeasuredAsFillAPacket(t *testing.T) {
 // A group that does not fit an empty packet is sent one by one. What is noted as sent is what each packet has, also where others follow
 // behind the place at which the group was taken back.
 func TestATornGroupIsNotedAsItWasSent(t *testing.T) {
-	cfg := Config{Window: 64, SentPackets: 64}
-	d := &duo{t: t, store: NewStore(simSchema(t), cfg)}
-	d.view, d.replica = NewView(d.store, cfg), replica.New(d.store.schema, cfg, 1)
+	d := newDuoOf(t, simSchema(t), Config{Window: 64, SentPackets: 64})
 	ids := map[uint32]wire.NetworkID{}
 	d.game(1, func() {
 		for i := range uint32(120) {
@@ -334,4 +328,27 @@ func TestATornGroupIsNotedAsItWasSent(t *testing.T) {
 	require.Greater(t, packets, 3)
 	require.NotZero(t, d.view.Stats().TornGroups)
 	require.True(t, d.view.Synced())
+}
+
+// Against a map, over many rounds.
+func TestGroupSetAgainstAMap(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		g := groupSet{}
+		for range rapid.IntRange(1, 6).Draw(t, "rounds") {
+			g.clear()
+			require.Empty(t, g.list)
+			held, order := map[uint32]bool{}, []uint32(nil)
+			step := rapid.SampledFrom([]uint32{1, 64, 1 << 16, 1 << 24}).Draw(t, "step")
+			for _, n := range rapid.SliceOfN(rapid.Uint32Range(0, 99), 0, 200).Draw(t, "groups") {
+				group := n*step + 1
+				if g.add(group); !held[group] {
+					held[group], order = true, append(order, group)
+				}
+			}
+			require.ElementsMatch(t, order, g.list)
+			if len(order) > 0 {
+				require.Equal(t, order, g.list, "in the order in which they came")
+			}
+		}
+	})
 }

@@ -8,7 +8,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/arche-netcode/netcode/quantize"
-	"github.com/arche-netcode/netcode/replica"
 	"github.com/arche-netcode/netcode/snapshot/format"
 	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/wire"
@@ -32,9 +31,7 @@ type hungerGame struct {
 }
 
 func newHungerGame(t *testing.T, others, payload int) *hungerGame {
-	cfg := Config{Window: 16, SentPackets: 64, Payload: payload}
-	d := &duo{t: t, store: NewStore(format.NewSchema([]*quantize.Plan{compile[simHealth](t), compile[hungerWide](t)}), cfg)}
-	d.view, d.replica = NewView(d.store, cfg), replica.New(d.store.schema, cfg, 1)
+	d := newDuoOf(t, format.NewSchema([]*quantize.Plan{compile[simHealth](t), compile[hungerWide](t)}), Config{Window: 16, SentPackets: 64, Payload: payload})
 	g := &hungerGame{duo: d, r: rand.New(rand.NewPCG(1, 2))}
 	d.game(1, func() {
 		for range others {

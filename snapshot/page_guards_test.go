@@ -7,7 +7,6 @@ import (
 
 	"github.com/arche-netcode/netcode/delta"
 	"github.com/arche-netcode/netcode/quantize"
-	"github.com/arche-netcode/netcode/replica"
 	"github.com/arche-netcode/netcode/snapshot/format"
 	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/wire"
@@ -217,9 +216,7 @@ func TestRowsThatCameBackBetweenNAndR(t *testing.T) {
 
 // A page that moves on forgets old ticks, of which the client may have records: no list of such a tick is continued over it.
 func TestAListEndsBeforeAPageThatForgotR(t *testing.T) {
-	cfg := Config{Window: 64, SentPackets: 256}
-	d := &duo{t: t, store: NewStore(simSchema(t), cfg)}
-	d.view, d.replica = NewView(d.store, cfg), replica.New(d.store.schema, cfg, 1)
+	d := newDuoOf(t, simSchema(t), Config{Window: 64, SentPackets: 256})
 	var ids []wire.NetworkID
 	play := func(s tick.Tick, pages ...int) {
 		d.game(s, func() {

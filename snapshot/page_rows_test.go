@@ -17,9 +17,7 @@ import (
 func bothWays(t *testing.T, play func(d *duo) (payloads [][]byte)) {
 	var sent [2][][]byte
 	for i := range sent {
-		cfg := Config{Window: 64, SentPackets: 64}
-		d := &duo{t: t, store: NewStore(simSchema(t), cfg)}
-		d.view, d.replica = NewView(d.store, cfg), replica.New(d.store.schema, cfg, 1)
+		d := newDuoOf(t, simSchema(t), Config{Window: 64, SentPackets: 64})
 		d.store.cache.plain = i == 0
 		sent[i] = play(d)
 	}

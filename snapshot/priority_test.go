@@ -167,10 +167,7 @@ func TestCase31NothingStarves(t *testing.T) {
 func TestPlanIsNotInTheWayOfABudgetThatSuffices(t *testing.T) {
 	d := newDuo(t)
 	var id wire.NetworkID
-	d.store.Begin(1)
-	id = d.spawn(3)
-	d.store.Commit()
-	d.view.Observe()
+	d.game(1, func() { id = d.spawn(3) })
 	d.view.Plan(10_000)
 	require.False(t, d.view.plan.active)
 	d.view.Plan(-1)

@@ -8,7 +8,6 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/arche-netcode/netcode/quantize"
-	"github.com/arche-netcode/netcode/replica"
 	"github.com/arche-netcode/netcode/snapshot/format"
 	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/wire"
@@ -24,10 +23,7 @@ const rowFollows = 0
 
 func newFollowers(t *testing.T) *duo {
 	schema := format.NewSchema([]*quantize.Plan{compile[follows](t)})
-	cfg := Config{Window: 16, SentPackets: 32}
-	d := &duo{t: t, store: NewStore(schema, cfg)}
-	d.view = NewView(d.store, cfg)
-	d.replica = replica.New(schema, cfg, 1)
+	d := newDuoOf(t, schema, Config{Window: 16, SentPackets: 32})
 	return d
 }
 

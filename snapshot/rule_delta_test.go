@@ -5,6 +5,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/arche-netcode/netcode/delta"
 	"github.com/arche-netcode/netcode/quantize"
 	"github.com/arche-netcode/netcode/replica"
 	"github.com/arche-netcode/netcode/snapshot/format"
@@ -80,4 +81,106 @@ func TestRule3BothEndsDecideAlikeAboutTheSecondVersion(t *testing.T) {
 		ticks := int(c.window - c.base) // in the window; 7 lie behind it
 		require.Less(t, 7*sizes[0], ticks*sizes[1], "what moves on as it did costs less while the movement is known")
 	}
+}
+
+// Rules 3 and 4: a row leans on T while the first change after T is less than
+// W ticks old, however long it slept before; then it travels whole.
+func TestRule3LeansOnTWhileBothEndsHoldIt(t *testing.T) {
+	for _, test := range []struct {
+		first, sent tick.Tick // of the change after the sleep, of the record
+		delta       bool
+	}{{500, 500, true}, {500, 515, true}, {500, 516, false}, {500, 600, false}} {
+		d := newDuo(t)
+		var id, other wire.NetworkID
+		d.ack(d.at(1, func() { id, other = d.spawn(3), d.spawn(5) }))
+		for s := tick.Tick(2); s < test.first; s++ { // the client's past moves on
+			d.ack(d.at(s, func() { d.move(other, uint32(s)%16) }))
+		}
+		for s := test.first; s < test.sent; s++ { // changed, and every packet about it lost
+			d.at(s, func() { d.move(id, uint32(4+s%5)) })
+		}
+		before := d.view.Stats()
+		d.ack(d.at(test.sent, func() { d.move(id, 15) }))
+		require.Equal(t, 15, d.x(id))
+		require.Equal(t, test.delta, d.view.Stats().Rows == before.Rows, "first change at %d, record at %d", test.first, test.sent)
+		require.Zero(t, d.replica.Stats().NoBaseline)
+	}
+}
+
+// forge writes a payload of tick s with one record against tick 1, whose body
+// is written by body, and the despawns of some.
+func (d *duo) forge(buf []byte, s tick.Tick, id wire.NetworkID, body func(w *wire.BitWriter), dead ...wire.NetworkID) []byte {
+	w := wire.NewBitWriter(buf)
+	w.Write(uint64(s.Low()), 16)
+	w.Bool(false) // no resync
+	next := uint32(0)
+	for _, id := range dead {
+		w.Bool(true)
+		w.Var(uint64(id.Index - next))
+		w.Var(uint64(id.Generation))
+		next = id.Index + 1
+	}
+	w.Bool(false) // no more despawns
+	w.Bool(false) // no lists
+	symbol, raw, n := format.GapSymbol(id.Index, true)
+	d.store.schema.Codes.Gap.Write(&w, 0, symbol)
+	w.Write(raw, n)
+	w.Bool(true)  // against a baseline
+	w.Bool(false) // of another age than the record before
+	w.Var(uint64(s-1) - 1)
+	w.Bool(true) // rows as at T
+	body(&w)
+	d.store.schema.Codes.Gap.Write(&w, 0, format.GapEnd)
+	return buf[:w.Finish()]
+}
+
+// which says which of n rows changed.
+func (d *duo) which(w *wire.BitWriter, n int, s tick.Tick, changed int) {
+	d.store.schema.Codes.Which[n-1].Write(w, delta.WhichContext(n, 0, false, int64(s-1)), changed)
+}
+
+// Despawns of a payload take effect before its records: where it has both of one entity, the entity is gone, and the record
+// is only what later ones may lean on.
+func TestADespawnHoldsAgainstARecordBesideIt(t *testing.T) {
+	d := newDuo(t)
+	var id wire.NetworkID
+	d.ack(d.at(1, func() { id = d.spawn(3) }))
+	buf := make([]byte, 64)
+	rows := d.store.Mask(id).Minus(d.store.schema.Tags).Count()
+	still := func(s tick.Tick) func(w *wire.BitWriter) {
+		return func(w *wire.BitWriter) { d.which(w, rows, s, 0) }
+	}
+	require.NoError(t, d.replica.Read(d.forge(buf, 2, id, still(2), id)))
+	require.False(t, d.replica.Entity(id.Index).Alive)
+	_, base, held := d.replica.RecordAt(id.Index, 2)
+	require.True(t, held, "it entered the history")
+	require.EqualValues(t, 1, base)
+	require.NoError(t, d.replica.Read(d.forge(buf, 3, id, still(3))))
+	require.True(t, d.replica.Entity(id.Index).Alive, "a later record shows it again")
+}
+
+// A row that changed and has no lane that did is what no server writes.
+func TestADeltaWithoutADifferenceIsRefused(t *testing.T) {
+	d := newDuo(t)
+	var id wire.NetworkID
+	d.ack(d.at(1, func() { id = d.spawn(3) }))
+	buf := make([]byte, 64)
+	rows := d.store.Mask(id).Minus(d.store.schema.Tags).Count()
+	position := d.store.Mask(id).Minus(d.store.schema.Tags).Below(rowPosition).Count()
+	require.NoError(t, d.replica.Read(d.forge(buf, 2, id, func(w *wire.BitWriter) { d.which(w, rows, 2, 0) })))
+	changed := func(lanes int) func(w *wire.BitWriter) {
+		return func(w *wire.BitWriter) {
+			d.which(w, rows, 3, 1<<position)
+			v := quantize.Baselines{Base: []uint32{3, 1}, Age: 2}
+			list := d.store.schema.Codes.Deltas[rowPosition].Append(nil, []uint32{4, 1}, &v)
+			if lanes == 0 {
+				list = list[:1]
+				list[0].Symbol = 0
+			}
+			delta.WriteSymbols(w, list)
+		}
+	}
+	require.ErrorIs(t, d.replica.Read(d.forge(buf, 3, id, changed(0))), replica.ErrMalformed)
+	require.NoError(t, d.replica.Read(d.forge(buf, 3, id, changed(1))))
+	require.Equal(t, 4, d.x(id))
 }

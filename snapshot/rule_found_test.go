@@ -36,19 +36,15 @@ func TestRule7KeepBeforeARecordArrivedOwesTheDespawn(t *testing.T) {
 func TestRule1AChangeBetweenThePacketsOfATickFollows(t *testing.T) {
 	d := newFollowers(t)
 	var other, who, whom wire.NetworkID
-	d.store.Begin(1)
-	other, whom, who = d.store.Spawn(), d.store.Spawn(), d.store.Spawn()
-	d.follow(other, wire.NetworkID{}, 1)
-	d.follow(who, whom, 3)
-	d.store.Commit()
-	d.view.Observe()
+	d.game(1, func() {
+		other, whom, who = d.store.Spawn(), d.store.Spawn(), d.store.Spawn()
+		d.follow(other, wire.NetworkID{}, 1)
+		d.follow(who, whom, 3)
+	})
 	d.view.Hide(whom)
 	d.view.Hide(who)
 	d.ack(d.write())
-	d.store.Begin(2)
-	d.follow(other, wire.NetworkID{}, 2)
-	d.store.Commit()
-	d.view.Observe()
+	d.game(2, func() { d.follow(other, wire.NetworkID{}, 2) })
 	d.view.Show(who)
 	d.view.unsent.unset(who.Index) // a small packet: who goes into the second
 	first := d.write()

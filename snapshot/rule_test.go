@@ -23,11 +23,13 @@ type duo struct {
 }
 
 func newDuo(t *testing.T) *duo {
-	cfg := Config{Window: 16, SentPackets: 32}
-	d := &duo{t: t, store: NewStore(simSchema(t), cfg)}
-	d.view = NewView(d.store, cfg)
-	d.replica = replica.New(d.store.schema, cfg, 1)
-	return d
+	return newDuoOf(t, simSchema(t), Config{Window: 16, SentPackets: 32})
+}
+
+// newDuoOf is a duo of some components.
+func newDuoOf(t *testing.T, schema *Schema, cfg Config) *duo {
+	store := NewStore(schema, cfg)
+	return &duo{t: t, store: store, view: NewView(store, cfg), replica: replica.New(schema, cfg, 1)}
 }
 
 // at plays one tick and returns the packet that came of it, nil when none did.

@@ -13,10 +13,7 @@ import (
 
 // newTight is a duo whose packets are of this size, and the packet limit too.
 func newTight(t *testing.T, payload int) *duo {
-	cfg := Config{Window: 16, SentPackets: 64, Payload: payload}
-	d := &duo{t: t, store: NewStore(simSchema(t), cfg)}
-	d.view = NewView(d.store, cfg)
-	d.replica = replica.New(d.store.schema, cfg, 1)
+	d := newDuoOf(t, simSchema(t), Config{Window: 16, SentPackets: 64, Payload: payload})
 	return d
 }
 
@@ -344,36 +341,6 @@ func TestSharedListsLeaveOutLinkedEntities(t *testing.T) {
 	}
 }
 
-// Nor does it come with a list that was written for another client, to whom it is
-// not tied, since there nothing of it was hidden for a moment when it left the group.
-func TestCopiedListLeavesOutLinkedEntities(t *testing.T) {
-	needsFastPaths(t)
-	for size := MinPayload; size < 160; size++ {
-		d, ids := listDuos(t)
-		left, stays := ids[20], ids[21]
-		d[0].game(6, func() {
-			d[0].store.SetGroup(left, 0)
-			d[0].setHealth(stays, 7)
-		})
-		d[1].view.hideForAMoment(left)
-		for i := range d {
-			require.NotNil(t, d[i].packet(1000), "it is lost")
-			require.Equal(t, i, d[i].view.links.n)
-		}
-		d[0].game(7, func() { d[0].moveAll(ids, 7) })
-		d[1].view.Observe()
-		for i := range d {
-			d[i].flush(size, func() {
-				if i == 1 && d[i].x(left) == 7 {
-					require.Equal(t, uint32(7), d[i].health(stays), "packets of %d bytes", size)
-				}
-			})
-			require.Equal(t, 7, d[i].x(left))
-			require.True(t, d[i].view.Synced())
-		}
-	}
-}
-
 // A view's ties take no memory that was not there, once it was.
 func TestTiesAllocateNothingOnceWarm(t *testing.T) {
 	d := newTight(t, 1200)
@@ -416,4 +383,91 @@ func TestTiesAllocateNothingOnceWarm(t *testing.T) {
 	require.Greater(t, most, 20)
 	alloctest.Zero(t, 100, step)
 	require.LessOrEqual(t, len(d.view.links.nodes), linksEach*len(d.view.links.first)+1)
+}
+
+// A store that mirrors another one may hear of a death and of the next entity at that index in one tick: the end of the
+// one is seen with what changed of its group then, however few records a packet has room for.
+func TestAMirroredIndexThatDiesAndIsBornAtOnceKeepsItsTies(t *testing.T) {
+	const others = 200
+	d := newTight(t, 100)
+	at := func(index, generation uint32) wire.NetworkID {
+		return wire.NetworkID{Index: index, Generation: generation}
+	}
+	put := func(id wire.NetworkID, health uint32) {
+		d.store.Mirror(id)
+		d.setHealth(id, health)
+	}
+	dies, lives := at(others+1, 1), at(0, 1)
+	d.game(1, func() {
+		for i := range uint32(others + 2) {
+			put(at(i, 1), 1)
+		}
+		d.store.SetGroup(dies, 7)
+		d.store.SetGroup(lives, 7)
+	})
+	d.flush(100, nil)
+	require.Zero(t, d.view.links.n)
+	for s := tick.Tick(2); s < 20; s += 2 { // each time the index is another's, and what lives says how often
+		next := at(dies.Index, uint32(s))
+		d.game(s, func() {
+			d.store.Mirror(next)
+			d.setHealth(next, 1)
+			for i := range uint32(others) {
+				put(at(1+i, 1), uint32(s)*31+i*i)
+			}
+			d.setHealth(lives, uint32(s))
+		})
+		packets := 0
+		d.flush(100, func() {
+			packets++
+			require.Equal(t, d.there(next), d.health(lives) == uint32(s), "tick %d, packet %d", s, packets)
+		})
+		require.Greater(t, packets, 1)
+		require.True(t, d.there(next))
+		require.Zero(t, d.view.links.n)
+		d.game(s+1, func() { d.store.SetGroup(next, 7) })
+		dies = next
+	}
+	require.Zero(t, d.view.Stats().TornGroups)
+
+	// An entity that is born at this index is in no group, and was in none.
+	d.game(20, func() { put(at(dies.Index, 20), 1); d.setHealth(lives, 20) })
+	require.NotZero(t, d.view.links.n)
+	d.flush(100, nil)
+	d.view.Hide(at(dies.Index, 20))
+	d.flush(100, nil)
+	d.game(21, func() { put(at(dies.Index, 21), 1); d.store.SetGroup(at(dies.Index, 21), 7) })
+	require.Zero(t, d.view.links.n, "the one before was in none")
+	d.view.Hide(at(dies.Index, 21))
+	d.game(22, func() { put(at(dies.Index, 22), 1); d.setHealth(lives, 22) })
+	require.Zero(t, d.view.links.n, "the client has never seen the one that was in the group")
+	d.flush(100, nil)
+	require.True(t, d.there(at(dies.Index, 22)))
+	require.True(t, d.view.Synced())
+}
+
+// An entity leaves a group and is shown in the same tick, but for a component: whether it has that one is nothing to what is sent
+// together.
+func TestHidingARowOfANewEntityLinksNothing(t *testing.T) {
+	ties := func(has bool) int {
+		d := newDuo(t)
+		var a, b wire.NetworkID
+		d.ack(d.at(1, func() {
+			a, b = d.spawn(3), d.spawn(4)
+			d.store.SetGroup(a, 1)
+			d.store.SetGroup(b, 1)
+		}))
+		d.view.Hide(a)
+		d.ack(d.at(2, nil))
+		d.game(3, func() {
+			if d.store.SetGroup(a, 0); !has {
+				d.store.Remove(a, rowHealth)
+			}
+			d.move(b, 5)
+		})
+		d.view.Show(a)
+		d.view.SetRows(a, bit(rowHealth).Not())
+		return d.view.links.n
+	}
+	require.Equal(t, ties(false), ties(true))
 }

@@ -208,7 +208,7 @@ func TestOlderClientsGetTheBytesOfTheirBuild(t *testing.T) {
 		client, reader := replica.New(o.old.schema, cfg, 1), replica.New(o.now.schema, known, 1)
 		var seq uint64
 		lost := rapid.IntRange(0, 2).Draw(t, "lost of ten")
-		for s := tick.Tick(1); s < 60; s++ {
+		for s := tick.Tick(1); s < 30; s++ {
 			o.play(s)
 			same.Observe()
 			seq++

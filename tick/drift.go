@@ -142,60 +142,99 @@ type line struct {
 	points []point
 	next   int // The position of the next point.
 	filled int
+
+	highest extremes // The extremes that extreme found last, less those that are overwritten. No other older point is above one of them.
+	added   int      // The points since then.
+	pace    pace     // That of highest.
 }
 
 func newLine(size int) line { return line{points: make([]point, size)} }
 
-func (l *line) clear() { l.next, l.filled = 0, 0 }
+func (l *line) clear() { l.next, l.filled, l.highest.filled = 0, 0, 0 }
 
 func (l *line) add(p point) {
+	l.highest.remove(l.next)
 	l.points[l.next] = p
 	l.next = (l.next + 1) % len(l.points)
-	l.filled = min(l.filled+1, len(l.points))
+	l.filled, l.added = min(l.filled+1, len(l.points)), l.added+1
+}
+
+// newest returns the position of the point before which i others were added last.
+func (l *line) newest(i int) int {
+	at := l.next - 1 - i
+	if at < 0 {
+		at += len(l.points)
+	}
+	return at
 }
 
 // extreme returns the highest point, or for sign -1 the lowest, without the outermost outliers. If all recent points are
 // short of it by more than jump, a clock or the network has changed: extreme then drops the older points. There must be a
-// point.
+// point. sign is always the same.
 func (l *line) extreme(now time.Duration, pace pace, sign Span, outliers int, jump Span) point {
-	var all, recent extremes
-	reference := l.points[(l.next+len(l.points)-1)%len(l.points)].when(now, pace)
-	for i := range l.filled {
-		at := l.next - 1 - i
-		if at < 0 {
-			at += len(l.points)
+	reference := l.points[l.newest(0)].when(now, pace)
+	value := func(at int) Span { return sign * max(l.points[at].when(now, pace).Sub(reference), -1<<62) }
+	known, above, look := l.highest, Span(math.MinInt64), min(l.filled, recentPoints)
+	l.highest.filled = 0
+	if known.filled > outliers && l.added <= recentPoints && l.pace == pace {
+		for _, at := range known.at[:known.filled] {
+			l.highest.note(at, value(at))
 		}
-		all.note(sign * max(l.points[at].when(now, pace).Sub(reference), -1<<62))
-		if i == recentPoints-1 {
-			recent = all
+		above = l.highest.past(known.filled - 1)
+	} else {
+		known.filled, look = 0, l.filled
+	}
+	recent := Span(math.MinInt64)
+	for i := range look {
+		at := l.newest(i)
+		v := value(at)
+		if i < recentPoints {
+			recent = max(recent, v)
+		}
+		if v > above && !known.has(at) {
+			l.highest.note(at, v)
 		}
 	}
-	value := all.past(outliers)
-	if l.filled > recentPoints && value-recent.past(0) > jump {
-		l.filled = recentPoints
-		value = recent.past(0)
+	l.added, l.pace = 0, pace
+	most := l.highest.past(outliers)
+	if l.filled > recentPoints && most-recent > jump {
+		l.filled, l.highest.filled = recentPoints, 0
+		most = recent
 	}
-	return point{now, reference.Add(sign * value)}
+	return point{now, reference.Add(sign * most)}
 }
 
-// extremes has the highest noted values in descending order.
+// extremes has the highest noted values in descending order, and the positions of their points.
 type extremes struct {
-	highest [outliersKept + 1]Span
-	filled  int
+	values [outliersKept + 1]Span
+	at     [outliersKept + 1]int
+	filled int
 }
 
-func (e *extremes) note(v Span) {
+func (e *extremes) note(at int, v Span) {
 	i := e.filled
-	if i < len(e.highest) {
+	if i < len(e.values) {
 		e.filled++
-	} else if i--; v <= e.highest[i] {
+	} else if i--; v <= e.values[i] {
 		return
 	}
-	for ; i > 0 && e.highest[i-1] < v; i-- {
-		e.highest[i] = e.highest[i-1]
+	for ; i > 0 && e.values[i-1] < v; i-- {
+		e.values[i], e.at[i] = e.values[i-1], e.at[i-1]
 	}
-	e.highest[i] = v
+	e.values[i], e.at[i] = v, at
 }
 
 // past returns the highest value without some outliers.
-func (e *extremes) past(outliers int) Span { return e.highest[min(outliers, e.filled-1)] }
+func (e *extremes) past(outliers int) Span { return e.values[min(outliers, e.filled-1)] }
+
+// has reports whether the point at a position is one of them.
+func (e *extremes) has(at int) bool { return slices.Contains(e.at[:e.filled], at) }
+
+// remove removes the point at a position.
+func (e *extremes) remove(at int) {
+	if i := slices.Index(e.at[:e.filled], at); i >= 0 {
+		copy(e.values[i:], e.values[i+1:])
+		copy(e.at[i:], e.at[i+1:])
+		e.filled--
+	}
+}

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/binary"
 	"math"
-	"reflect"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -299,76 +298,6 @@ func TestB10RecursiveNesting(t *testing.T) {
 	}
 	_, err = s.Measure(&deep)
 	require.ErrorIs(t, err, wire.ErrTooDeep, "and yet there is an end")
-}
-
-// B2 and B5: the thirteen primitives and arrays of each.
-type primitives struct {
-	Bool    bool
-	Char    rune
-	SByte   int8
-	Byte    uint8
-	Short   int16
-	UShort  uint16
-	Int     int32
-	UInt    uint32
-	Long    int64
-	ULong   uint64
-	Float   float32
-	Double  float64
-	String  string
-	Bools   []bool
-	Chars   []rune
-	SBytes  []int8
-	Bytes   []byte
-	Shorts  []int16
-	UShorts []uint16
-	Ints    []int32
-	UInts   []uint32
-	Longs   []int64
-	ULongs  []uint64
-	Floats  []float32
-	Doubles []float64
-	Strings []string
-}
-
-func (p *primitives) Serialize(s *wire.Serializer) {
-	s.Bool(&p.Bool)
-	s.Rune(&p.Char)
-	s.Int8(&p.SByte)
-	s.Uint8(&p.Byte)
-	s.Int16(&p.Short)
-	s.Uint16(&p.UShort)
-	s.Int32(&p.Int)
-	s.Uint32(&p.UInt)
-	s.Int64(&p.Long)
-	s.Uint64(&p.ULong)
-	s.Float32(&p.Float)
-	s.Float64(&p.Double)
-	s.String(&p.String, 10)
-	wire.SerializeSlice(s, &p.Bools, 10)
-	s.Runes(&p.Chars, 10)
-	wire.SerializeSlice(s, &p.SBytes, 10)
-	s.Bytes(&p.Bytes, 10)
-	wire.SerializeSlice(s, &p.Shorts, 10)
-	wire.SerializeSlice(s, &p.UShorts, 10)
-	wire.SerializeSlice(s, &p.Ints, 10)
-	wire.SerializeSlice(s, &p.UInts, 10)
-	wire.SerializeSlice(s, &p.Longs, 10)
-	wire.SerializeSlice(s, &p.ULongs, 10)
-	wire.SerializeSlice(s, &p.Floats, 10)
-	wire.SerializeSlice(s, &p.Doubles, 10)
-	s.Strings(&p.Strings, 10, 10)
-}
-
-func TestB2AndB5PrimitivesAndTheirArrays(t *testing.T) {
-	v := primitives{true, 'ö', -1, 255, -2, 65535, -3, math.MaxUint32, math.MinInt64, math.MaxUint64, 1.5, -2.5, "söme",
-		[]bool{true, false}, []rune("aö"), []int8{-1, 1}, []byte{1, 2}, []int16{-1, 1}, []uint16{1, 2}, []int32{-1, 1}, []uint32{1, 2},
-		[]int64{-1, 1}, []uint64{1, 2}, []float32{1, -1}, []float64{1, -1}, []string{"", "a"}}
-	require.False(t, reflect.ValueOf(v).FieldByName("Strings").IsZero())
-	travels(t, v, le(1, int32('ö'), 255, 255, int16(-2), uint16(65535), int32(-3), uint32(math.MaxUint32), int64(math.MinInt64),
-		uint64(math.MaxUint64), float32(1.5), -2.5, 5, "söme", 2, 1, 0, 2, []rune("aö"), 2, []int8{-1, 1}, 2, 1, 2, 2, []int16{-1, 1},
-		2, []uint16{1, 2}, 2, []int32{-1, 1}, 2, []uint32{1, 2}, 2, []int64{-1, 1}, 2, []uint64{1, 2}, 2, []float32{1, -1},
-		2, []float64{1, -1}, 2, 0, 1, "a"))
 }
 
 // Seed C, 5: the input of twin joysticks takes exactly 16 bytes.

@@ -322,37 +322,6 @@ func FuzzBits(f *testing.F) {
 	})
 }
 
-func BenchmarkBitWriter(b *testing.B) {
-	buf := make([]byte, 1200)
-	w := NewBitWriter(buf)
-	b.Run("write9x13", func(b *testing.B) {
-		for b.Loop() {
-			w = NewBitWriter(buf)
-			for i := range uint64(9) {
-				w.Write(i, 13)
-			}
-		}
-	})
-	b.Run("var9", func(b *testing.B) {
-		for b.Loop() {
-			w = NewBitWriter(buf)
-			for i := range uint64(9) {
-				w.Var(i * 3)
-			}
-		}
-	})
-	w.Finish()
-	r := NewBitReader(buf)
-	b.Run("readVar9", func(b *testing.B) {
-		for b.Loop() {
-			r = NewBitReader(buf)
-			for range 9 {
-				r.Var()
-			}
-		}
-	})
-}
-
 // Words equals appending bit by bit, with room and without.
 func TestBitWriterWords(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {

@@ -36,10 +36,3 @@ func TestChecksumAllocatesNothing(t *testing.T) {
 	packet := make([]byte, 1200)
 	alloctest.Zero(t, 100, func() { NewChecksum(7, 9).Sum(packet) })
 }
-
-func BenchmarkChecksum(b *testing.B) {
-	packet, c := make([]byte, 1200), NewChecksum(7, 9)
-	for b.Loop() {
-		c.Sum(packet)
-	}
-}

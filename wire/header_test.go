@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"errors"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -119,28 +120,18 @@ func TestMessageHeaderOfEveryTypeAndStage(t *testing.T) {
 			}
 			got, err := ParseMessageHeader(b)
 			if !legal {
-				require.ErrorIs(t, err, ErrMalformed, "type %d, stage byte %#x", kind, stage)
+				if !errors.Is(err, ErrMalformed) {
+					t.Fatalf("type %d, stage byte %#x: %v", kind, stage, err)
+				}
 				require.Panics(t, func() { h.Put(b) })
 				continue
 			}
-			require.NoError(t, err)
-			require.Equal(t, h, got)
 			h.Put(b)
-			require.Equal(t, []byte{byte(kind), byte(stage), 0, 0}, b)
+			if err != nil || got != h || b[0] != byte(kind) || b[1] != byte(stage) {
+				t.Fatalf("type %d, stage byte %#x: read %+v, %v, written %x", kind, stage, got, err, b)
+			}
 		}
 	}
-}
-
-func TestMessageFlagsOnTheWire(t *testing.T) {
-	b := make([]byte, 4)
-	MessageHeader{Type: 17, Stage: tick.Update, Flags: FlagTick | FlagEntity | FlagCall}.Put(b)
-	require.Equal(t, []byte{17, 0x3C, 0, 0}, b)
-	MessageHeader{Type: MessageRefusal, Stage: tick.FixedUpdate, Flags: FlagCall}.Put(b)
-	require.Equal(t, []byte{7, 0x22, 0, 0}, b)
-	require.Panics(t, func() { MessageHeader{Type: 17, Stage: 8}.Put(b) }, "a stage that would be a flag")
-	require.Panics(t, func() { MessageHeader{Type: 17, Flags: 1}.Put(b) }, "a flag that would be a stage")
-	require.True(t, MessageFlags(0x78).Valid())
-	require.False(t, MessageFlags(0x80).Valid())
 }
 
 func TestHeadersAllocateNothing(t *testing.T) {

@@ -327,24 +327,6 @@ func TestSerializerAllocatesNothing(t *testing.T) {
 	require.Equal(t, v, got)
 }
 
-func BenchmarkSerializer(b *testing.B) {
-	value := mixedValue()
-	v := &sample{1, 2, 3, []byte("text"), []float32{1, 2}, []int32{1, -2}, mixed{I: 1}, []kid{{1, 2}, {3, 4}}, value}
-	buf := make([]byte, 200)
-	var s Serializer
-	n, _ := s.Write(buf, v)
-	b.Run("write", func(b *testing.B) {
-		for b.Loop() {
-			_, _ = s.Write(buf, v)
-		}
-	})
-	b.Run("read", func(b *testing.B) {
-		for b.Loop() {
-			_ = s.Read(buf[:n], v)
-		}
-	})
-}
-
 // A value that a reader would refuse is refused when it is written or measured.
 func TestSerializerRefusesToWrite(t *testing.T) {
 	long, words, nan := strings.Repeat("x", 9), []uint16{1, 2, 3, 4}, math.NaN()

@@ -13,6 +13,8 @@ type Column struct {
 
 	// For float rows, by stream and lane: the token as made by FloatTokens, and the raw bits after its code.
 	Token, Raw [MaxStreams * Lanes]uint32
+	// Large has the lanes of two float rows each whose movement or distance exceeds 31 bits, or that are the negative zero.
+	Large [MaxStreams / 2]uint8
 
 	offsets [MaxStreams]offsets
 }

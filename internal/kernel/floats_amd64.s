@@ -4,46 +4,41 @@
 #include "textflag.h"
 
 // Constants for all lanes of a register.
-DATA floatMagic<>+0(SB)/8, $0x4330000000000000 // 2^52: OR with a smaller integer gives 2^52 plus that integer
-GLOBL floatMagic<>(SB), RODATA|NOPTR, $8
-DATA floatExponent<>+0(SB)/8, $1022 // subtracted from the exponent to give the bit length
-GLOBL floatExponent<>(SB), RODATA|NOPTR, $8
-DATA floatOne<>+0(SB)/8, $1
-GLOBL floatOne<>(SB), RODATA|NOPTR, $8
-DATA floatTwo<>+0(SB)/8, $2
-GLOBL floatTwo<>(SB), RODATA|NOPTR, $8
-DATA floatFour<>+0(SB)/8, $4
-GLOBL floatFour<>(SB), RODATA|NOPTR, $8
-DATA floatFive<>+0(SB)/8, $5
-GLOBL floatFive<>(SB), RODATA|NOPTR, $8
-DATA floatLargest<>+0(SB)/8, $12 // movementSteps
-GLOBL floatLargest<>(SB), RODATA|NOPTR, $8
-DATA floatSteps<>+0(SB)/8, $432 // misses * deltaFlat
-GLOBL floatSteps<>(SB), RODATA|NOPTR, $8
-DATA floatZero<>+0(SB)/8, $0x1FFFFFFFF // negativeZeroDistance
-GLOBL floatZero<>(SB), RODATA|NOPTR, $8
+DATA floatExponent<>+0(SB)/4, $126 // subtracted from the exponent to give the bit length
+GLOBL floatExponent<>(SB), RODATA|NOPTR, $4
+DATA floatOne<>+0(SB)/4, $1
+GLOBL floatOne<>(SB), RODATA|NOPTR, $4
+DATA floatTwo<>+0(SB)/4, $2
+GLOBL floatTwo<>(SB), RODATA|NOPTR, $4
+DATA floatFour<>+0(SB)/4, $4
+GLOBL floatFour<>(SB), RODATA|NOPTR, $4
+DATA floatNine<>+0(SB)/4, $9
+GLOBL floatNine<>(SB), RODATA|NOPTR, $4
+DATA floatLargest<>+0(SB)/4, $12 // movementSteps
+GLOBL floatLargest<>(SB), RODATA|NOPTR, $4
+DATA floatSteps<>+0(SB)/4, $432 // misses * deltaFlat
+GLOBL floatSteps<>(SB), RODATA|NOPTR, $4
 DATA floatInfinite<>+0(SB)/4, $0x7F800000
 GLOBL floatInfinite<>(SB), RODATA|NOPTR, $4
-DATA floatSign<>+0(SB)/4, $0x80000000
-GLOBL floatSign<>(SB), RODATA|NOPTR, $4
+DATA floatMagnitude<>+0(SB)/4, $0x7FFFFFFF
+GLOBL floatMagnitude<>(SB), RODATA|NOPTR, $4
 
-// ORDERED applies orderedFloat to four lanes of floats. X14 is the sign bit.
-#define ORDERED(lanes, x) \
-	VPSRAD  $31, lanes, x       \
-	VPANDN  lanes, X14, lanes   \
-	VPXOR   x, lanes, lanes     \
-	VPSUBD  x, lanes, lanes
+// ORDERED applies orderedFloat to floats. Y14 is the magnitude's bits.
+#define ORDERED(floats, y) \
+	VPAND   Y14, floats, y    \
+	VPSIGND floats, y, floats
 
-// LENGTH replaces four numbers by their bit lengths. Y12 is the magic number and Y11 the exponent.
-#define LENGTH(y) \
-	VPOR     Y12, y, y  \
-	VSUBPD   Y12, y, y  \
-	VPSRLQ   $52, y, y  \
-	VPMAXSD  Y11, y, y  \
-	VPSUBD   Y11, y, y
+// LENGTH finds the bit lengths of numbers below 2^31. A number without the bit behind its first cannot round up to a longer float.
+// Y12 is the exponent.
+#define LENGTH(of, y) \
+	VPSRLD    $1, of, y   \
+	VPANDN    of, y, y    \
+	VCVTDQ2PS y, y        \
+	VPSRLD    $23, y, y   \
+	VPSUBUSW  Y12, y, y
 
-// func FloatTokens(c *Column, rows int, contexts uint32, age, span float64)
-TEXT ·FloatTokens(SB), NOSPLIT, $0-40
+// func FloatTokens(c *Column, rows int, contexts uint32, age, span float64) (large bool)
+TEXT ·FloatTokens(SB), NOSPLIT, $0-41
 	MOVQ c+0(FP), BX
 	MOVQ rows+8(FP), CX
 	LEAQ Column_Now(BX), SI
@@ -51,101 +46,107 @@ TEXT ·FloatTokens(SB), NOSPLIT, $0-40
 	LEAQ Column_Before(BX), DI
 	LEAQ Column_Token(BX), R8
 	LEAQ Column_Raw(BX), R9
-	MOVL contexts+16(FP), R10
-	VMOVD        R10, X15
-	VPBROADCASTQ X15, Y15
-	VPBROADCASTD floatSign<>(SB), X14
-	VPXOR        Y13, Y13, Y13
-	VPBROADCASTQ floatMagic<>(SB), Y12
-	VPBROADCASTQ floatExponent<>(SB), Y11
-	VPBROADCASTQ floatOne<>(SB), Y10
+	LEAQ Column_Large(BX), R10
+	XORL R11, R11 // the large lanes of all rows
+	MOVL contexts+16(FP), AX
+	VMOVD        AX, X15
+	VPBROADCASTD X15, Y15
+	VPBROADCASTD floatMagnitude<>(SB), Y14
+	VPCMPEQD     Y13, Y13, Y13
+	VPSLLD       $31, Y13, Y13            // the negative zero
+	VPBROADCASTD floatExponent<>(SB), Y12
+	VPBROADCASTD floatInfinite<>(SB), Y11
+	VPBROADCASTD floatOne<>(SB), Y10
 	VBROADCASTSD age+24(FP), Y9
 	VBROADCASTSD span+32(FP), Y8
 
-row:
-	VMOVDQU   (DX), X0                    // at T
-	VCVTPS2PD (DX), Y1
-	VCVTPS2PD (DI), Y2
-	VSUBPD    Y2, Y1, Y2
+rows:
+	VCVTPS2PD (DX), Y0                    // at T
+	VCVTPS2PD 16(DX), Y1
+	VCVTPS2PD (DI), Y2                    // at T'
+	VCVTPS2PD 16(DI), Y3
+	VSUBPD    Y2, Y0, Y2
+	VSUBPD    Y3, Y1, Y3
 	VMULPD    Y9, Y2, Y2
+	VMULPD    Y9, Y3, Y3
 	VDIVPD    Y8, Y2, Y2
-	VADDPD    Y2, Y1, Y1
-	VCVTPD2PSY Y1, X1                     // the extrapolation
-	VPBROADCASTD floatInfinite<>(SB), X3
-	VPAND     X3, X1, X2
-	VPCMPEQD  X3, X2, X2
-	VPBLENDVB X2, X0, X1, X1              // if it is not finite, the value at T
-	VMOVDQU   (SI), X2                    // now
-	VPCMPEQD  X14, X2, X3                 // the negative zero
-	ORDERED(X0, X4)
-	ORDERED(X1, X4)
-	ORDERED(X2, X4)
-	VPMOVSXDQ X0, Y0
-	VPMOVSXDQ X1, Y1
-	VPMOVSXDQ X2, Y2
-	VPMOVSXDQ X3, Y3
-	VPSUBQ    Y0, Y1, Y0                  // the movement
-	VPSUBQ    Y1, Y2, Y1                  // the distance
-	VPBROADCASTQ floatZero<>(SB), Y4
-	VPBLENDVB Y3, Y4, Y1, Y1
-	VPCMPGTQ  Y0, Y13, Y2
+	VDIVPD    Y8, Y3, Y3
+	VADDPD    Y2, Y0, Y0
+	VADDPD    Y3, Y1, Y1
+	VCVTPD2PSY Y0, X0
+	VCVTPD2PSY Y1, X1
+	VINSERTI128 $1, X1, Y0, Y0            // the extrapolation
+	VMOVDQU   (DX), Y1
+	VPAND     Y11, Y0, Y2
+	VPCMPEQD  Y11, Y2, Y2
+	VPBLENDVB Y2, Y1, Y0, Y0              // if it is not finite, the value at T
+	VMOVDQU   (SI), Y2                    // now
+	VPCMPEQD  Y13, Y2, Y7                 // the top bit of Y7: the lane is large
+	ORDERED(Y0, Y3)
+	ORDERED(Y1, Y3)
+	ORDERED(Y2, Y3)
+	VPSUBD    Y1, Y0, Y3                  // the movement
+	VPSUBD    Y0, Y2, Y4                  // the distance
+	VPXOR     Y0, Y1, Y1                  // did they overflow?
+	VPXOR     Y0, Y3, Y5
+	VPAND     Y5, Y1, Y1
+	VPOR      Y1, Y7, Y7
 	VPXOR     Y2, Y0, Y0
-	VPSUBQ    Y2, Y0, Y0
-	VPXOR     Y2, Y1, Y1                  // XOR with the sign of the movement
-	VPSUBQ    Y2, Y1, Y1
-	VPCMPGTQ  Y1, Y13, Y2
-	VPXOR     Y2, Y1, Y1                  // the magnitude
-	VPSUBQ    Y2, Y1, Y1
-	VPAND     Y10, Y2, Y2                 // and the sign
-	LENGTH(Y0)
-	VPSRLQ    $1, Y0, Y0
-	VPBROADCASTQ floatLargest<>(SB), Y3
-	VPMINSD   Y3, Y0, Y0
-	VPBROADCASTQ floatSteps<>(SB), Y3
-	VPMULLD   Y3, Y0, Y0
+	VPXOR     Y2, Y4, Y5
+	VPAND     Y5, Y0, Y0
+	VPOR      Y0, Y7, Y7
+	VPOR      Y10, Y3, Y0
+	VPSIGND   Y0, Y4, Y4                  // XOR with the sign of the movement
+	VPSRLD    $31, Y4, Y1                 // the sign
+	VPABSD    Y3, Y3
+	VPABSD    Y4, Y4                      // and the magnitude
+	VPOR      Y3, Y7, Y7                  // -2^31 has none
+	VPOR      Y4, Y7, Y7
+	VMOVMSKPS Y7, AX
+	MOVB      AX, (R10)
+	ORL       AX, R11
+	LENGTH(Y3, Y0)
+	VPSRLD    $1, Y0, Y0
+	VPBROADCASTD floatLargest<>(SB), Y2
+	VPMINSD   Y2, Y0, Y0
+	VPBROADCASTD floatSteps<>(SB), Y2
+	VPMADDWD  Y2, Y0, Y0
 	VPADDD    Y15, Y0, Y0
-	VPADDD    Y2, Y0, Y0                  // context and sign
-	VMOVDQA   Y1, Y2
-	LENGTH(Y2)
-	VPSLLQ    $2, Y1, Y3
-	VPSRLVQ   Y2, Y3, Y3
-	VPAND     Y10, Y3, Y3
-	VPADDD    Y3, Y3, Y3
-	VPADDD    Y3, Y0, Y0                  // the bit after the leading one
-	VPSLLQ    $2, Y2, Y3
-	VPBROADCASTQ floatFive<>(SB), Y4
-	VPSUBD    Y4, Y3, Y3
-	VPMAXSD   Y2, Y3, Y3
-	VPADDD    Y3, Y0, Y0                  // and tokenBase
-	VPCMPGTQ  Y10, Y2, Y3
-	VPBROADCASTQ floatFour<>(SB), Y4
-	VPCMPGTQ  Y4, Y2, Y4
-	VPADDQ    Y4, Y3, Y3
-	VPSUBQ    Y3, Y13, Y3
-	VPSLLQ    $24, Y3, Y3                 // floatMiss
-	VPOR      Y3, Y0, Y0
-	VPBROADCASTQ floatTwo<>(SB), Y4
-	VPSUBD    Y4, Y2, Y2
-	VPMAXSD   Y13, Y2, Y2                 // raw bits
-	VPSLLQ    $16, Y2, Y3                 // floatRaw
-	VPOR      Y3, Y0, Y0
-	VPSLLVQ   Y2, Y10, Y3
-	VPSUBQ    Y10, Y3, Y3
-	VPAND     Y3, Y1, Y1
-	VEXTRACTI128 $1, Y0, X2
-	VSHUFPS   $0x88, X2, X0, X0
-	VMOVDQU   X0, (R8)
-	VEXTRACTI128 $1, Y1, X2
-	VSHUFPS   $0x88, X2, X1, X1
-	VMOVDQU   X1, (R9)
-	ADDQ      $16, DX
-	ADDQ      $16, SI
-	ADDQ      $16, DI
-	ADDQ      $16, R8
-	ADDQ      $16, R9
-	DECQ      CX
-	JGT       row
+	VPADDD    Y1, Y0, Y0                  // context and sign
+	LENGTH(Y4, Y1)
+	VPBROADCASTD floatTwo<>(SB), Y2
+	VPSUBUSW  Y2, Y1, Y2                  // raw bits
+	VPSRLVD   Y2, Y4, Y3                  // the bits before them: 2 or 3
+	VPSLLVD   Y2, Y3, Y5
+	VPSUBD    Y5, Y4, Y4
+	VMOVDQU   Y4, (R9)
+	VPADDD    Y1, Y1, Y4                  // tokenBase and the bit after the leading one: max(k, 4k-5 + 2*bit)
+	VPADDD    Y3, Y4, Y4
+	VPADDD    Y4, Y4, Y4
+	VPBROADCASTD floatNine<>(SB), Y5
+	VPSUBD    Y5, Y4, Y4
+	VPMAXSD   Y1, Y4, Y4
+	VPADDD    Y4, Y0, Y0
+	VPSLLD    $16, Y2, Y2                 // floatRaw
+	VPADDD    Y2, Y0, Y0
+	VPCMPGTD  Y10, Y1, Y3
+	VPBROADCASTD floatFour<>(SB), Y4
+	VPCMPGTD  Y4, Y1, Y4
+	VPADDD    Y4, Y3, Y3
+	VPSLLD    $24, Y3, Y3                 // floatMiss
+	VPSUBD    Y3, Y0, Y0
+	VMOVDQU   Y0, (R8)
+	ADDQ      $32, DX
+	ADDQ      $32, SI
+	ADDQ      $32, DI
+	ADDQ      $32, R8
+	ADDQ      $32, R9
+	INCQ      R10
+	SUBQ      $2, CX
+	JGT       rows
 	VZEROUPPER
+	TESTL     R11, R11
+	SETNE     large+40(FP)
 	RET
 
 // PUT appends the CX bits of AX. R9 has R10 pending bits, after R14 words at R8. A branch on a full word would be unpredictable,

@@ -74,11 +74,12 @@ func QuatValues(q *QuatNumbers, column *byte, size int, lanes *uint32, stride, n
 //go:noescape
 func DifferingLanes(words, lanes *uint32, row, stride, n int) (rows uint64)
 
-// FloatTokens finds the tokens of the first rows of a column of floats, four lanes at a time. contexts is the index of
-// the first code of the first context.
+// FloatTokens finds the tokens of the first rows of a column of floats, two rows at a time. contexts is the index of
+// the first code of the first context. It does not find those of the lanes in c.Large, and returns whether there are any,
+// be it in lanes that did not change.
 //
 //go:noescape
-func FloatTokens(c *Column, rows int, contexts uint32, age, span float64)
+func FloatTokens(c *Column, rows int, contexts uint32, age, span float64) (large bool)
 
 // WriteFloats writes the k-th entity of columns that have their tokens, to out, after the have bits of acc. It returns
 // the number of words written, the remaining bits, and the mask of differing rows; -1 if a code is not cached. out has

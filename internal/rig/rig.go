@@ -39,13 +39,14 @@ const FrameTime = time.Second / 60
 
 // Rig is a server and clients on a virtual network and clock.
 type Rig struct {
-	T       testing.TB    // The test that a failure ends.
-	Now     time.Duration // Time of the newest frame.
-	Server  *ServerEnd    // Set by New.
-	Clients []*ClientEnd  // In order of joining.
-	Waited  time.Duration // Time that each datagram waited before its frame.
-	network *memory.Network
-	buf     [2048]byte
+	T       testing.TB      // The test that a failure ends.
+	Now     time.Duration   // Time of the newest frame.
+	Server  *ServerEnd      // Set by New.
+	Clients []*ClientEnd    // In order of joining.
+	Waited  time.Duration   // Time that each datagram waited before its frame.
+	Network *memory.Network // Of all sockets.
+	From    transport.Addr  // Address of the next client; zero: any.
+	Buf     [2048]byte      // For Receive.
 
 	// Tamper may change a packet in flight, or drop it by returning nil.
 	Tamper func(from, to transport.Addr, packet []byte) []byte
@@ -54,19 +55,20 @@ type Rig struct {
 // ServerEnd is the server and its socket.
 type ServerEnd struct {
 	*netcode.Server
-	Conn   *memory.Conn                // Its socket.
-	Log    []string                    // Connects and disconnects.
-	Errors []error                     // Errors reported to OnError.
-	Game   func(store *snapshot.Store) // Writes the store in each tick; may be nil.
-	send   func(transport.Addr, []byte)
+	Conn   *memory.Conn                 // Its socket.
+	Log    []string                     // Connects and disconnects.
+	Errors []error                      // Errors reported to OnError.
+	Game   func(store *snapshot.Store)  // Writes the store in each tick; may be nil.
+	Late   func()                       // Runs between the capture and Send of a frame; may be nil.
+	Out    func(transport.Addr, []byte) // Sends a datagram through Tamper.
 }
 
 // ClientEnd is a client and its socket.
 type ClientEnd struct {
 	*netcode.Client
-	Conn *memory.Conn // Its socket.
-	Log  []string     // Connects and disconnects.
-	send func(transport.Addr, []byte)
+	Conn *memory.Conn                 // Its socket.
+	Log  []string                     // Connects and disconnects.
+	Out  func(transport.Addr, []byte) // Sends a datagram through Tamper.
 }
 
 // Protocol returns a protocol with the two components.
@@ -79,16 +81,16 @@ func Protocol() *netcode.Protocol {
 
 // New makes a Rig with a server.
 func New(t testing.TB, p *netcode.Protocol, config netcode.Config) *Rig {
-	r := &Rig{T: t, network: memory.NewNetwork(), Now: 5 * time.Second}
+	r := &Rig{T: t, Network: memory.NewNetwork(), Now: 5 * time.Second}
 	if config.Random == nil {
 		config.Random = Random(1)
 	}
 	s, err := netcode.NewServer(p, config)
 	r.must(err)
 	end := &ServerEnd{Server: s}
-	end.Conn, err = r.network.Listen(transport.Addr{})
+	end.Conn, err = r.Network.Listen(transport.Addr{})
 	r.must(err)
-	end.send = r.sender(end.Conn)
+	end.Out = r.Sender(end.Conn)
 	s.OnConnect(func(id wire.ClientID) { end.Log = append(end.Log, fmt.Sprintf("connect %d", id)) })
 	s.OnDisconnect(func(id wire.ClientID, reason *peer.Error) {
 		end.Log = append(end.Log, fmt.Sprintf("disconnect %d: %v", id, reason))
@@ -98,8 +100,8 @@ func New(t testing.TB, p *netcode.Protocol, config netcode.Config) *Rig {
 	return r
 }
 
-// sender returns a function that sends packets through Tamper.
-func (r *Rig) sender(conn *memory.Conn) func(transport.Addr, []byte) {
+// Sender returns a function that sends packets through Tamper.
+func (r *Rig) Sender(conn *memory.Conn) func(transport.Addr, []byte) {
 	return func(to transport.Addr, packet []byte) {
 		if r.Tamper != nil {
 			packet = r.Tamper(conn.LocalAddr(), to, packet)
@@ -126,9 +128,9 @@ func (r *Rig) Join(p *netcode.Protocol, config netcode.Config) *ClientEnd {
 	c, err := netcode.NewClient(p, config)
 	r.must(err)
 	end := &ClientEnd{Client: c}
-	end.Conn, err = r.network.Listen(transport.Addr{})
+	end.Conn, err = r.Network.Listen(r.From)
 	r.must(err)
-	end.send = r.sender(end.Conn)
+	end.Out = r.Sender(end.Conn)
 	c.OnConnect(func(id wire.ClientID) { end.Log = append(end.Log, fmt.Sprintf("connect %d", id)) })
 	c.OnDisconnect(func(id wire.ClientID, reason *peer.Error) {
 		end.Log = append(end.Log, fmt.Sprintf("disconnect %d: %v", id, reason))
@@ -171,16 +173,17 @@ func (r *Rig) Run(d time.Duration) {
 // Step runs one frame of each end.
 func (r *Rig) Step() {
 	r.Now += FrameTime
-	r.serverFrame()
+	r.ServerFrame()
 	for _, c := range r.Clients {
-		r.clientFrame(c)
+		r.ClientFrame(c)
 	}
 }
 
-func (r *Rig) serverFrame() {
+// ServerFrame runs a frame of the server.
+func (r *Rig) ServerFrame() {
 	s := r.Server
 	s.BeginFrame(r.Now)
-	r.receive(s.Conn, s.ReceiveAfter)
+	r.Receive(s.Conn, s.ReceiveAfter)
 	for stage := range tick.Stage(tick.NumStages) {
 		s.Dispatch(stage)
 	}
@@ -191,13 +194,17 @@ func (r *Rig) serverFrame() {
 		}
 		s.Store().Commit()
 	}
+	if s.Late != nil {
+		s.Late()
+	}
 	s.Send()
-	s.Drain(s.send)
+	s.Drain(s.Out)
 }
 
-func (r *Rig) clientFrame(c *ClientEnd) {
+// ClientFrame runs a frame of a client.
+func (r *Rig) ClientFrame(c *ClientEnd) {
 	c.BeginFrame(r.Now)
-	r.receive(c.Conn, c.ReceiveAfter)
+	r.Receive(c.Conn, c.ReceiveAfter)
 	for stage := range tick.Stage(tick.NumStages) {
 		c.Dispatch(stage)
 	}
@@ -205,17 +212,18 @@ func (r *Rig) clientFrame(c *ClientEnd) {
 		c.Replica().ClearChanged()
 	}
 	c.Send()
-	c.Drain(c.send)
+	c.Drain(c.Out)
 }
 
-func (r *Rig) receive(conn *memory.Conn, take func(transport.Addr, []byte, time.Duration)) {
+// Receive passes the datagrams that wait at a socket to an end.
+func (r *Rig) Receive(conn *memory.Conn, take func(transport.Addr, []byte, time.Duration)) {
 	for {
-		n, from, err := conn.Receive(r.buf[:])
+		n, from, err := conn.Receive(r.Buf[:])
 		r.must(err)
 		if n == 0 {
 			return
 		}
-		take(from, r.buf[:n], r.Waited)
+		take(from, r.Buf[:n], r.Waited)
 	}
 }
 

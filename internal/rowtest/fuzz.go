@@ -7,7 +7,7 @@ import (
 )
 
 // fuzzSeeds is the number of seeds of Fuzz, of 1 to 64 KiB. A property uses eight bytes of them for each random draw.
-const fuzzSeeds = 28
+const fuzzSeeds = 14
 
 // Fuzz runs the fuzz target that rapid.MakeFuzz made of a property. It fails if no seed is long enough for all draws of the
 // property.

@@ -4,7 +4,7 @@ package switchoff
 func distanceBands() []mutation {
 	const exact, distance = "TestBandsAreExact", "TestBandsFollowTheDistance"
 	game := func(what, file, old, with string) mutation {
-		return testedIn(".", change("bands", what, exact, file, old, with))
+		return testedIn("nettest", change("bands", what, exact, file, old, with))
 	}
 	return []mutation{
 		game("a band does not wait for its turn", "snapshot/bands.go", "b.every > 1 && !s.Turn(", "b.every > 1<<30 && !s.Turn("),

@@ -19,7 +19,7 @@ func fast() []mutation {
 
 // kernels switches off, for what is in assembly, what is asked before it is called: in memory that is not there a processor writes too.
 func kernels() []mutation {
-	const cut, overlay, take, begin = "TestARunThatIsCutOffIsRefused", "TestOverlayNeedsItsLanes", "TestTakeStaysInside", "TestStrandsBeginWithinTheirTable"
+	const cut, overlay, take, begin = "TestARunThatIsCutOffIsRefused", "TestOverlayNeedsItsLanes", "TestTakeStaysInside", "TestBatchBeginsWithinItsTable"
 	const runs, tokens, differing = "TestNoRunsWhereTheProcessorIsNotMadeForThem", "TestWideTokensAreThePlainOnes", "TestDifferingRowsIsComparing"
 	drawn := func(m mutation) mutation { // with rapid, which would write down how it failed
 		m.args = "-rapid.nofailfile"
@@ -54,6 +54,7 @@ func kernels() []mutation {
 		change("kernels", "findWide goes over lanes of 32 bits", "TestWiderLanesGoRowByRow", "delta/batch.go", "if d.lanes[i].bits > 31 {", "if d.lanes[i].bits > 32 {"),
 		drawn(change("kernels", "goOnWide goes on for longer than float64 is exact", tokens, "delta/batch.go", " && uint64(v.Age) <= widest && ", " && ")),
 		drawn(change("kernels", "goOnWide is left out where rows go on by another span", tokens, "delta/batch.go", "if age|span != 1 {\n\t\t\tfrom", "if age != 1 {\n\t\t\tfrom")),
+		drawn(change("kernels", "FloatTokens cuts large distances off", "TestFloatColumnsEqualRowByRow", "delta/floats.go", "\t\t\tc.largeAt(n, first, v.Age, span)\n", "")),
 		drawn(change("kernels", "aimWide and partsWide take every rotation for one that goes straight on", tokens, "delta/batch.go", "int64(bitOf(age|span == 1))", "1")),
 	}
 }

@@ -8,11 +8,15 @@ func memory() []mutation {
 		m.in = folder
 		return m
 	}
+	heavy := func(m mutation) mutation { // Few visitors leave too little.
+		m.args = "-heavy"
+		return m
+	}
 	return []mutation{
-		within("nettest", "an interest remembers clients that OnDisconnect named", "TestCase49NothingStaysOfVisitors",
-			"handshake.go", "\ts.door.Players.Forget(client)\n\ts.leaveInterest(client)", "\ts.door.Players.Forget(client)"),
-		within("nettest", "sessions that are over are remembered without end", "TestCase49VisitsLeaveNoMemory",
-			"peer/handshake.go", "\tp.ring[p.next] = ", "\tp.ring = append(p.ring, pastSession{}, pastSession{}, pastSession{})\n\tp.ring[p.next] = "),
+		heavy(within("nettest", "an interest remembers clients that OnDisconnect named", "TestCase49NothingStaysOfVisitors",
+			"handshake.go", "\ts.door.Players.Forget(client)\n\ts.leaveInterest(client)", "\ts.door.Players.Forget(client)")),
+		heavy(within("nettest", "sessions that are over are remembered without end", "TestCase49VisitsLeaveNoMemory",
+			"peer/handshake.go", "\tp.ring[p.next] = ", "\tp.ring = append(p.ring, pastSession{}, pastSession{}, pastSession{})\n\tp.ring[p.next] = ")),
 		within("nettest", "each tick keeps its largest memory", "TestCase61HistoriesStayAsTheyAre", "replica/versions.go", "\t\th.memory.leave(b)\n", ""),
 		change("memory", "a snapshot spawns at any index", bound, "replica/decode.go", "\t\tif index >= r.most {\n", "\t\tif false {\n"),
 		change("memory", "a snapshot despawns at any index", bound, "replica/decode.go", "if index >= r.most && (r.guard == nil || index >= format.MaxEntities) {", "if false {"),

@@ -15,7 +15,7 @@ func messages() []mutation {
 		testedIn("systems", change("messages", "one about an entity leaves before the capture of its frame", "TestMessageWaitsForStateOfItsFrame",
 			"held_messages.go", "case m.AsOf > c.frame.Clock.Tick():\n\t\treturn heldStays\n", "")),
 		testedIn("systems", change("messages", "one after all state follows that of nobody", "TestMessageAfterAllState",
-			"held_messages.go", "m.AsOf > c.viewOf(s).Proved()", "m.AsOf < 0*c.viewOf(s).Proved()")),
+			"held_messages.go", "m.AsOf > c.viewTo(l).Proved()", "m.AsOf < 0*c.viewTo(l).Proved()")),
 		testedIn("nettest", change("messages", "a client's overtakes what it wrote", "TestMessageOfClientWaitsForItsWritesUnderLoss",
 			"visibility.go", "e.Tick >= state && !c.upstream.HasChanged(entity.Index)", "e.Tick >= 0*state")),
 		testedIn("systems", change("messages", "a client's overtakes its input", "TestMessageOfClientWaitsForItsStateAndInput",
@@ -67,7 +67,7 @@ func messages() []mutation {
 		change("messages", "an unknown type is malformed", "TestUnknownMessageTypesAreIgnored",
 			"incoming.go", "case !ok: // Method ignore handles it later.\n\t\treturn nil", "case !ok:\n\t\treturn errNobody"),
 		change("messages", "the credit of an unknown type is kept", "TestUnknownMessagesGiveTheirCreditBack",
-			"incoming.go", "c.noteUnknown(a.Header.Type)\n\tc.from.Arrivals.Freed(a.Cost)", "c.noteUnknown(a.Header.Type)"),
+			"incoming.go", "c.from.Arrivals.Freed(a.Cost)\n\tif a.Header.Flags&wire.FlagCall", "if a.Header.Flags&wire.FlagCall"),
 		change("messages", "a tick on the wire is the nearest ahead only", "TestNear",
 			"tick/time.go", "if ahead <= window/2 {", "{"),
 	}

@@ -34,6 +34,8 @@ func predictions() []mutation {
 			"input/used.go", "u.ticks[n], u.types[n], u.news = at, 0, u.news|1<<n", "u.ticks[n], u.types[n] = at, 0"),
 		change("predict", "a component that differs counts as the same", "TestEachMispredictionIsRepaired",
 			"predict/history.go", "return c.keepsLanes() && c.compare", "return c.keepsLanes() || c.compare"),
+		change("predict", "a replay does not return states that were compared by columns", "TestAReplayKeepsComparedStates",
+			"predict/compare.go", "k.ahead = max(k.ahead, e.Tick)", "_ = k.ahead"),
 		change("predict", "inputs that were used are told in each packet of a frame", "TestPredictionSendsNoPacketsOfItsOwn",
 			"input/used.go", "u.sent[packet%usedSent], u.told = s, true", "u.sent[packet%usedSent] = s"),
 		change("predict", "inputs of a player who is hidden are told", "TestInputsOfAPlayerWhoIsHiddenAreNotTold",

@@ -77,9 +77,9 @@ func groupsAndSight() []mutation {
 		change("sight", "what is hidden before the first packet is shown", silent,
 			"snapshot/visibility.go", "case v.Visible(id):\n\t\tv.noteHidden(id.Index, true)\n\t\tv.end(id.Index, v.next())", "case v.Visible(id) && v.ack(id.Index).went > 0:\n\t\tv.end(id.Index, v.next())"),
 		change("sight", "a message names an entity that is hidden", "TestMessagesNameOnlyVisibleEntities",
-			"visibility.go", "if id.Generation != 0 && !s.sees(c, id) && (c.link.loopback == nil || !s.store.Reserved(id)) {", "if id.Generation != 0 && !s.store.Alive(id) {"),
+			"visibility.go", "if id.Generation != 0 && !s.sees(l.session, id) && (l.loopback == nil || !s.store.Reserved(id)) {", "if id.Generation != 0 && !s.store.Alive(id) {"),
 		change("sight", "a message to a host's player alone names an entity that is hidden", "TestMessagesToAHostNameOnlyVisibleEntities",
-			"send.go", "\t\tif s != nil {\n\t\t\tbody = s.hideNames", "\t\tif s == nil {\n\t\t\tbody = s.hideNames"),
+			"send.go", "&p.Post, c.hideNames(l, p.Type, body))\n\t}\n", "&p.Post, body)\n\t}\n"),
 		change("sight", "a question about what is hidden is answered otherwise than one about nobody", "TestCase46RepliesTellNothing",
 			"visibility.go", "may := c != nil && s.sees(c, entity)", "may := c != nil && s.store.Alive(entity)"),
 	}

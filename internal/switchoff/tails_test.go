@@ -15,7 +15,7 @@ func births() []mutation {
 		at("a message to those who see an entity goes to all before it is captured", birth,
 			"send.go", "p.Seers = to.entity() //", "_ = to.entity() //"),
 		at("a message names an entity before it is known who sees it", birth,
-			"visibility.go", "return s.store.Reserved(entity) || s.sees(c, entity)", "return s.sees(c, entity)"),
+			"visibility.go", "return c.server.store.Reserved(entity) || c.server.sees(l.session, entity)", "return c.server.sees(l.session, entity)"),
 		at("a message with the name of an entity does not wait for its capture", birth,
 			"visibility.go", "\tif !s.store.Reserves() {\n", "\tif true {\n"),
 		at("a Hide before the capture does not count", birth,

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"reflect"
 	"runtime"
+	"runtime/debug"
 	"testing"
 	"time"
 
@@ -32,6 +33,12 @@ type control struct {
 type word struct{ Number uint32 }
 type query struct{ Number uint32 }
 type reply struct{ Number uint32 }
+
+// TestMain lets the garbage collector run seldom: most memory of these tests is of worlds that are over.
+func TestMain(m *testing.M) {
+	debug.SetGCPercent(400)
+	m.Run()
+}
 
 // busy is a server with six honest clients: walkers, a component that clients write, inputs, messages and questions.
 type busy struct {
@@ -63,7 +70,7 @@ func busyProtocol() *netcode.Protocol {
 func newBusy(t *testing.T, seed uint64, server netcode.Config) *busy {
 	b := &busy{t: t, protocol: busyProtocol(), ends: map[netcode.ClientID]netcode.Reason{}}
 	b.net = nettest.New(t, nettest.Config{
-		Protocol: b.protocol, Clients: honest, Seed: seed, Game: b.play, Server: server,
+		Protocol: b.protocol, Clients: honest, Seed: seed, Rate: 30, Game: b.play, Server: server,
 		Link: transport.Link{Delay: 20 * time.Millisecond, Jitter: 5 * time.Millisecond, Loss: .01},
 		Setup: func(s *systems.ServerSystems, _ *ecs.World) {
 			s.Server.OnConnect(func(id netcode.ClientID) { b.came = append(b.came, id) })

@@ -32,29 +32,6 @@ func TestKeptEntitiesStayAsTheyWere(t *testing.T) {
 	require.EqualValues(t, 2, d.view.Stats().Spawns, "a life that begins is sent whole")
 }
 
-func TestKeptEntitiesDespawnWhenTheyDie(t *testing.T) {
-	d := newDuo(t)
-	var id wire.NetworkID
-	d.ack(d.at(1, func() { id = d.spawn(3) }))
-	d.view.Keep(id)
-	d.ack(d.at(2, func() { d.store.Despawn(id) }))
-	require.False(t, d.replica.Entity(id.Index).Alive)
-	require.True(t, d.view.Synced())
-}
-
-func TestKeptEntitiesDespawnWhenHidden(t *testing.T) {
-	d := newDuo(t)
-	var id wire.NetworkID
-	d.ack(d.at(1, func() { id = d.spawn(3) }))
-	d.view.Keep(id)
-	require.Nil(t, d.at(2, nil))
-	d.view.Hide(id)
-	d.ack(d.at(3, nil))
-	require.False(t, d.replica.Entity(id.Index).Alive)
-	d.view.Hide(id)
-	require.Nil(t, d.at(4, nil), "once")
-}
-
 // An entity that was never sent is not kept: the client has nothing that could despawn.
 func TestKeepBeforeAnythingWasSent(t *testing.T) {
 	d := newDuo(t)
@@ -65,21 +42,6 @@ func TestKeepBeforeAnythingWasSent(t *testing.T) {
 	d.view.Keep(id)
 	require.Nil(t, d.write())
 	require.Nil(t, d.at(2, func() { d.store.Despawn(id) }))
-}
-
-// The index of an entity that was kept is used again before the client came
-// back: its next life replaces what was left.
-func TestAKeptEntityIsReplacedByTheNextLifeOfItsIndex(t *testing.T) {
-	d := newDuo(t)
-	var id, next wire.NetworkID
-	d.ack(d.at(1, func() { id = d.spawn(3) }))
-	d.view.Keep(id)
-	d.at(2, func() { d.store.Despawn(id) }) // lost
-	d.ack(d.at(3, func() { next = d.spawn(7) }))
-	require.Equal(t, id.Index, next.Index)
-	require.Equal(t, next, d.replica.Entity(id.Index).ID)
-	require.Equal(t, 7, d.x(next))
-	require.True(t, d.view.Synced())
 }
 
 func TestNewEntitiesAreHiddenUntilShown(t *testing.T) {
@@ -121,10 +83,7 @@ func TestVisibilityByComponent(t *testing.T) {
 func TestRule2RowHiddenAtTIsSentWhole(t *testing.T) {
 	d := newDuo(t)
 	var id wire.NetworkID
-	d.store.Begin(1)
-	id = d.spawn(3)
-	d.store.Commit()
-	d.view.Observe()
+	d.game(1, func() { id = d.spawn(3) })
 	d.view.SetRows(id, bit(rowHealth).Not())
 	d.ack(d.write())
 	require.Nil(t, d.replica.Row(id.Index, rowHealth))

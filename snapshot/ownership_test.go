@@ -198,3 +198,92 @@ func TestGuardRefusesThePayload(t *testing.T) {
 	require.NoError(t, r.Read(payload))
 	require.Equal(t, 2, r.Len())
 }
+
+// ownWriteBeside plays a client that writes one row of an entity in each tick, beside which the server changes whom another
+// row of it names, with ObserveBut, as in package authority: the server's change has to come through.
+func ownWriteBeside(t *testing.T, newborn bool) {
+	t.Helper()
+	schema := format.NewSchema([]*quantize.Plan{compile[authorRow](t), compile[follows](t)})
+	cfg := Config{Payload: 600}
+	s, r := NewStore(schema, cfg), replica.New(schema, cfg, 1)
+	v := NewView(s, cfg)
+	pos, ref := 0, 1
+	if schema.Refs.Has(0) {
+		pos, ref = 1, 0
+	}
+	var e, x wire.NetworkID
+	seq := uint64(0)
+	frame := func(now tick.Tick, change func()) {
+		s.Begin(now)
+		change()
+		s.Commit()
+		if now > 1 {
+			if c := v.ChangedRows(e); !c.IsZero() && c.Within(Mask{}.With(pos)) {
+				v.ObserveBut([]wire.NetworkID{e})
+			}
+		}
+		v.Observe()
+		b := make([]byte, 600)
+		for v.Pending() {
+			seq++
+			n := v.Write(b, seq)
+			require.Positive(t, n)
+			require.NoError(t, r.Read(b[:n]))
+			v.Acked(seq)
+		}
+	}
+	frame(1, func() {
+		e = s.Spawn()
+		if !newborn {
+			x = s.Spawn()
+			s.Set(x, pos, []uint32{9, 9})
+		}
+		s.Set(e, pos, []uint32{1, 1})
+		s.Set(e, ref, []uint32{x.Index, x.Generation, 3})
+	})
+	frame(2, func() {
+		s.Set(e, pos, []uint32{2, 2}) // the client's write
+		if newborn {
+			x = s.Spawn()
+			s.Set(x, pos, []uint32{5, 5})
+			s.Set(e, ref, []uint32{x.Index, x.Generation, 3}) // the server's, in the same tick
+		} else {
+			s.Despawn(x) // the row that names it now reads as nobody
+		}
+	})
+	want := x
+	if !newborn {
+		want = wire.NetworkID{}
+	}
+	for now := tick.Tick(3); now < 200; now++ {
+		frame(now, func() { s.Set(e, pos, []uint32{uint32(now), 2}) }) // it goes on writing
+	}
+	require.True(t, v.Synced())
+	require.Equal(t, want, refAt(r.Row(e.Index, ref), 0))
+}
+
+func TestOwnWriteBesideNewTarget(t *testing.T)  { ownWriteBeside(t, true) }
+func TestOwnWriteBesideDeadTarget(t *testing.T) { ownWriteBeside(t, false) }
+
+func TestOwner(t *testing.T) {
+	s := NewStore(format.NewSchema(nil), Config{})
+	require.False(t, s.SetOwner(wire.NetworkID{Index: 3, Generation: 1}, 1))
+	s.Begin(1)
+	a, b := s.Spawn(), s.Spawn()
+	s.Commit()
+	require.True(t, s.SetOwner(b, 7))
+	require.Equal(t, wire.ClientID(0), s.Owner(a))
+	require.Equal(t, wire.ClientID(7), s.Owner(b))
+	require.Equal(t, wire.ClientID(0), s.Owner(wire.NetworkID{Index: b.Index, Generation: b.Generation + 1}))
+
+	s.Begin(2)
+	s.Despawn(b)
+	s.Commit()
+	require.Equal(t, wire.ClientID(0), s.Owner(b))
+	require.False(t, s.SetOwner(b, 7))
+	s.Begin(3)
+	again := s.Spawn()
+	s.Commit()
+	require.Equal(t, b.Index, again.Index)
+	require.Equal(t, wire.ClientID(0), s.Owner(again), "a new life belongs to the server")
+}
