@@ -15,7 +15,7 @@ func promises() []mutation {
 			"ecs/tracker.go", "if locked && !w.locked {", "if false {"),
 		change("promises", "an open query is reported in each tick", "TestLockedServerWorldIsReported",
 			"ecs/tracker.go", "if locked && !w.locked {", "if locked {"),
-		change("promises", "OnSpawn takes the place of Capture.Spawned", "TestOnSpawnKeepsTheFunctionOfCapture",
+		change("promises", "OnSpawn takes the place of Tick.Spawned", "TestOnSpawnKeepsTheFunctionOfTick",
 			"systems/server.go", "\t\tif before != nil {\n", "\t\tif false {\n"),
 		change("promises", "two groups drive one server", "TestTwoGroupsForOneEndAreRefused",
 			"systems/system.go", "if !orderOf(end).attach() {", "if !orderOf(end).attach() && false {"),
