@@ -38,7 +38,7 @@ func (t *Tick) Initialize(w *ecs.World) {
 	t.world = w
 	noteCaptured(w, t.Server)
 	t.capture = netecs.NewCapture(w, t.Server.Store(), t.Server.Protocol().Schema(), t.Server.Tag(), t.report)
-	t.capture.Along(t.Server.Publish)
+	t.capture.BeforeCommit(t.Server.Publish)
 	t.capture.Prompt(t.Prompt)
 }
 
