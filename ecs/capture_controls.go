@@ -1,7 +1,6 @@
 package netecs
 
 import (
-	"reflect"
 	"slices"
 
 	"github.com/mlange-42/arche/ecs"
@@ -9,7 +8,6 @@ import (
 	"github.com/arche-netcode/netcode/components"
 	"github.com/arche-netcode/netcode/quantize"
 	"github.com/arche-netcode/netcode/snapshot"
-	"github.com/arche-netcode/netcode/wire"
 )
 
 // controls contains the ids of the control components in a world, by kind.
@@ -63,59 +61,4 @@ func (b *controls) columns(w *ecs.World, t *table, mask *ecs.Mask) {
 func controlSize(w *ecs.World, id ecs.ID) int {
 	info, _ := ecs.ComponentInfo(w, id)
 	return int(info.Type.Size())
-}
-
-// control passes the value of a control component to the store.
-func (c *Capture) control(id wire.NetworkID, col *column, row int) {
-	c.controlled = grown(c.controlled, int(id.Index))
-	c.controlled[id.Index] |= 1 << col.control
-	control := snapshot.Control{Kind: col.control}
-	switch col.control {
-	case snapshot.OwnerControl:
-		control.Value = uint32(controlOf[components.Owner](col, row).Client)
-	case snapshot.GroupControl:
-		control.Value = controlOf[components.Group](col, row).ID
-	case snapshot.RateControl:
-		control.Value = uint32(controlOf[components.Rate](col, row).Every)
-	case snapshot.PriorityControl:
-		weight, reason := snapshot.WeightOf(controlOf[components.Priority](col, row).Weight)
-		if reason != wire.NoFault {
-			c.noteWeight(id, reason)
-		}
-		if reason == wire.NotFinite {
-			return
-		}
-		control.Value = uint32(weight)
-	}
-	c.store.SetControl(id, control)
-}
-
-// uncontrol resets the controls that an entity no longer has. now has bit k set for each control of kind k that it has.
-func (c *Capture) uncontrol(id wire.NetworkID, now uint8) {
-	if uint(id.Index) >= uint(len(c.controlled)) || c.controlled[id.Index]&^now == 0 {
-		return
-	}
-	gone := c.controlled[id.Index] &^ now
-	c.controlled[id.Index] &= now
-	for k := snapshot.OwnerControl; k < snapshot.ControlKinds; k++ {
-		if gone>>k&1 != 0 {
-			c.store.SetControl(id, snapshot.Control{Kind: k}.Default())
-		}
-	}
-}
-
-// noteWeight reports an invalid priority once for each entity.
-func (c *Capture) noteWeight(id wire.NetworkID, reason wire.FaultReason) {
-	if c.reported[id.Index].weight {
-		return
-	}
-	c.reported[id.Index].weight = true
-	detail := ""
-	if reason == wire.OutOfRange {
-		detail = "a priority is 0 to 255"
-	}
-	c.tracker.note(Problem{
-		Kind: kindOf(reason), Entity: id, Local: c.tracker.entry(id).entity,
-		Component: reflect.TypeFor[components.Priority]().Name(), Field: "Weight", Detail: detail,
-	})
 }

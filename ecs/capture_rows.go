@@ -6,6 +6,7 @@ import (
 
 	"github.com/mlange-42/arche/ecs"
 
+	"github.com/arche-netcode/netcode/components"
 	"github.com/arche-netcode/netcode/quantize"
 	"github.com/arche-netcode/netcode/snapshot"
 	"github.com/arche-netcode/netcode/wire"
@@ -215,4 +216,97 @@ func (g *rowBatch) noteFaults(col *column, rows []int32, ids []wire.NetworkID) {
 		copy(lanes, g.capture.store.Row(ids[k], col.row)) // a field with a fault keeps its value
 		g.capture.noteFault(ids[k], col, int(rows[k]), col.plan.Quantise(col.at(int(rows[k])), lanes))
 	}
+}
+
+// captureDue captures a component that is already in the store, if it is due. It returns false if the component waits.
+func (c *Capture) captureDue(id wire.NetworkID, col *column, row int) bool {
+	slow := c.rates.slow.Has(col.row)
+	if col.control == snapshot.NoControl && (slow || c.store.Rated()) {
+		if slow && c.tracker.schema.Options(col.row).Once {
+			return true
+		}
+		if !c.store.Due(id, col.row, c.rates.before) && (c.rates.prompt == nil || !c.rates.prompt(id).Has(col.row)) {
+			return false
+		}
+	}
+	c.captureRow(id, col, row)
+	return true
+}
+
+// captureDeferred captures the deferred rows that are due now.
+func (c *Capture) captureDeferred() {
+	still := c.rates.deferred[:0]
+	for _, d := range c.rates.deferred {
+		at := c.tracker.entry(d.id)
+		if at == nil {
+			continue
+		}
+		if at.table != nowhere && c.tracker.world.Alive(at.entity) {
+			if col := c.tracker.tables[at.table].column(d.row); col != nil && col.bindTo(c.tracker.world, at.entity) {
+				done := c.captureDue(d.id, col, 0)
+				col.unbind()
+				if !done {
+					still = append(still, d)
+					continue
+				}
+			}
+		}
+		c.rates.waits[d.id.Index] = c.rates.waits[d.id.Index].Without(d.row)
+	}
+	c.rates.deferred = still
+}
+
+// control passes the value of a control component to the store.
+func (c *Capture) control(id wire.NetworkID, col *column, row int) {
+	c.controlled = grown(c.controlled, int(id.Index))
+	c.controlled[id.Index] |= 1 << col.control
+	control := snapshot.Control{Kind: col.control}
+	switch col.control {
+	case snapshot.OwnerControl:
+		control.Value = uint32(controlOf[components.Owner](col, row).Client)
+	case snapshot.GroupControl:
+		control.Value = controlOf[components.Group](col, row).ID
+	case snapshot.RateControl:
+		control.Value = uint32(controlOf[components.Rate](col, row).Every)
+	case snapshot.PriorityControl:
+		weight, reason := snapshot.WeightOf(controlOf[components.Priority](col, row).Weight)
+		if reason != wire.NoFault {
+			c.noteWeight(id, reason)
+		}
+		if reason == wire.NotFinite {
+			return
+		}
+		control.Value = uint32(weight)
+	}
+	c.store.SetControl(id, control)
+}
+
+// uncontrol resets the controls that an entity no longer has. now has bit k set for each control of kind k that it has.
+func (c *Capture) uncontrol(id wire.NetworkID, now uint8) {
+	if uint(id.Index) >= uint(len(c.controlled)) || c.controlled[id.Index]&^now == 0 {
+		return
+	}
+	gone := c.controlled[id.Index] &^ now
+	c.controlled[id.Index] &= now
+	for k := snapshot.OwnerControl; k < snapshot.ControlKinds; k++ {
+		if gone>>k&1 != 0 {
+			c.store.SetControl(id, snapshot.Control{Kind: k}.Default())
+		}
+	}
+}
+
+// noteWeight reports an invalid priority once for each entity.
+func (c *Capture) noteWeight(id wire.NetworkID, reason wire.FaultReason) {
+	if c.reported[id.Index].weight {
+		return
+	}
+	c.reported[id.Index].weight = true
+	detail := ""
+	if reason == wire.OutOfRange {
+		detail = "a priority is 0 to 255"
+	}
+	c.tracker.note(Problem{
+		Kind: kindOf(reason), Entity: id, Local: c.tracker.entry(id).entity,
+		Component: reflect.TypeFor[components.Priority]().Name(), Field: "Weight", Detail: detail,
+	})
 }
