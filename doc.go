@@ -33,8 +33,8 @@ package netcode
 //
 //   - server.go: the server and its clients, who sees what, open for others or not, Kick and Close; sessions.go: how sessions begin and end
 //   - client.go, client_time.go: the client, how connections begin and end; its clocks
-//   - handshake.go: connections that begin and move: the game's decision about a client, and its player; package internal/handshake does the rest
-//   - host.go: a player at the server itself, whose messages pass no network; recorded players
+//   - handshake.go: connections that begin and move: the game's decision about a client, and its player; package internal/handshake does the rest, as players that return (its admit)
+//   - host.go: a player at the server itself: how it begins and ends; its messages: send.go (sendToMany, sendToOne), incoming.go (deliverLocal); recorded players
 //   - extension.go: what features use
 //
 // Messages:
@@ -42,7 +42,7 @@ package netcode
 //   - endpoint.go: the part that both ends have, of messages and of a connection; panics of game code. Package internal/link is the connection itself, and its close
 //   - session.go: one client, and clients behind one router
 //   - handle.go: registration of messages; questions and answers; send.go: Send, the route of a message to each end (routeOf): queue, held back, or at once in this process; recipient.go: recipients and options
-//   - visibility.go: what a client may see of the entities that messages name; owners
+//   - visibility.go: what a client may see of the entities that messages name; messages with ids that no capture has seen (namesEarly); owners
 //   - incoming.go: judges a received packet before it takes effect, queues its messages; messages that pass no network
 //   - held_messages.go: messages that wait before they are sent, and those that wait for state
 //   - posted.go, sections.go: messages that extensions are told of; parts of packets that they write

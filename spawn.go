@@ -10,7 +10,7 @@ import (
 )
 
 // Entities outside of any Arche world: Spawn makes one, Put gives it components, Despawn removes it. The store has them
-// together with the entities of systems.Capture, and clients see no difference. Changes between two captures belong to
+// together with the entities of systems.Tick, and clients see no difference. Changes between two captures belong to
 // the next capture.
 
 // Unstorable is the error of a value with a field that cannot be sent. v points to the value.
@@ -82,7 +82,7 @@ func Remove[T any](s *Server, id NetworkID) error {
 	return err
 }
 
-// Publish brings the changes of Spawn, Put, Remove and Despawn into the store. systems.Capture calls it. Code that fills the store
+// Publish brings the changes of Spawn, Put, Remove and Despawn into the store. systems.Tick calls it. Code that fills the store
 // alone calls it between Begin and Commit, elsewhere it does nothing. Where nobody captures at all, Send does.
 func (s *Server) Publish() {
 	if s.worldless != nil {

@@ -109,7 +109,7 @@ func newTickRun(c combination, exact bool) (*tickRun, error) {
 	frame := group.Systems()
 	for i, s := range frame {
 		s.Initialize(&r.body.world)
-		if _, isCapture := s.(*systems.Tick); isCapture {
+		if _, isTick := s.(*systems.Tick); isTick {
 			r.before, r.work = frame[:i], frame[i:]
 		}
 	}

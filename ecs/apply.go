@@ -54,16 +54,16 @@ type ApplyStats struct {
 //
 // After ecs.World.Reset, Run spawns everything alive again.
 type Apply struct {
-	tracker *tracker
-	replica *replica.Replica
-	hooks   Hooks
-	applied []appliedEntity // by network index
-	stats   ApplyStats
+	tracker  *tracker
+	replica  *replica.Replica
+	hooks    Hooks
+	entities []entityState // by network index
+	stats    ApplyStats
 
-	run       uint32   // number of the last run that changed something
-	all       bool     // the next run applies everything, not only changes
-	again     []uint32 // indexes to apply although nothing was received
-	unsettled bool     // slots must be assigned again
+	run        uint32   // number of the last run that changed something
+	all        bool     // the next run applies everything, not only changes
+	again      []uint32 // indexes to apply although nothing was received
+	slotsStale bool     // slots must be assigned again
 
 	born           []wire.NetworkID // entities for which Spawned is still to be called
 	toRemove       []removal        // entities to remove, after a call of Despawned
@@ -78,7 +78,7 @@ type Apply struct {
 	before   []byte // scratch: the old bytes of a component that is not in the shadow
 	births   spawnBatches
 	writer   valueWriter
-	apart    bool // writes each entity alone: in plain builds, and for tests
+	noRanges bool // writes each entity alone: in plain builds, and for tests
 	refs     backRefs
 	targets  relationTargets
 	mine     func(wire.NetworkID) snapshot.Mask // rows that the client may write; nil: none
@@ -86,8 +86,8 @@ type Apply struct {
 	scene    scene
 }
 
-// appliedEntity is the state that Apply stores about the entity at a network index.
-type appliedEntity struct {
+// entityState is the state that Apply stores about the entity at a network index.
+type entityState struct {
 	mask           snapshot.Mask // rows of the server's entity when it was last applied
 	gone           snapshot.Mask // of mask: rows that this entity lacks, since game code removed them or because of secondRelation
 	secondRelation snapshot.Mask // of gone: relations that were not added because the entity has another one
@@ -110,7 +110,7 @@ type appliedEntity struct {
 // same world has it. If report is nil, problems are dropped.
 func NewApply(w *ecs.World, r *replica.Replica, schema *snapshot.Schema, tag uint32,
 	hooks Hooks, report func(Problem)) *Apply {
-	a := &Apply{tracker: newTracker(w, schema, tag, false, report), replica: r, hooks: hooks, all: true, apart: plain.On, scene: newScene(schema)}
+	a := &Apply{tracker: newTracker(w, schema, tag, false, report), replica: r, hooks: hooks, all: true, noRanges: plain.On, scene: newScene(schema)}
 	a.add = make([]ecs.ID, 0, schema.Rows()+1)
 	a.rem = make([]ecs.ID, 0, schema.Rows())
 	a.fill = a.fillEntity
@@ -144,8 +144,8 @@ func (a *Apply) Run() {
 	if len(a.delayed.delayedRefs) > 0 {
 		a.delayed.clearRefs()
 	}
-	if a.unsettled {
-		a.settle()
+	if a.slotsStale {
+		a.assignSlots()
 	}
 	if len(a.targets.cycles) > 0 {
 		a.targets.reportCycles()
@@ -181,24 +181,24 @@ func (a *Apply) rejoin() {
 // forgetAll drops all state about entities. The memory stays.
 func (a *Apply) forgetAll() {
 	a.tracker.forgetShadows()
-	clear(a.applied)
+	clear(a.entities)
 	a.born, a.again = a.born[:0], a.again[:0]
 	a.writer.clearLists()
 	a.refs.forgetLinks()
 	a.targets.forgetTargets()
-	a.unsettled = true
+	a.slotsStale = true
 }
 
-// settle assigns slots to all entities again after structural changes. It finds entities that are no longer in the
+// assignSlots assigns slots to all entities again after structural changes. It finds entities that are no longer in the
 // world.
-func (a *Apply) settle() {
-	if !a.unsettled {
+func (a *Apply) assignSlots() {
+	if !a.slotsStale {
 		return
 	}
-	a.unsettled = false
-	a.tracker.settle()
+	a.slotsStale = false
+	a.tracker.assignSlots()
 	for _, id := range a.tracker.evicted {
-		if at := a.tracker.entry(id); at != nil && at.table == nowhere && !a.applied[id.Index].left {
+		if at := a.tracker.entry(id); at != nil && at.table == nowhere && !a.entities[id.Index].left {
 			a.local.noteRemoved(id, at)
 		}
 	}
@@ -232,7 +232,7 @@ func (a *Apply) Clear() {
 			queued := len(a.toRemove)
 			a.queueRemoval(uint32(index))
 			for i := queued; i < len(a.toRemove); i++ {
-				a.toRemove[i].keep = a.applied[index].loaded // the next connection can use it again
+				a.toRemove[i].keep = a.entities[index].loaded // the next connection can use it again
 			}
 		}
 	}
@@ -331,7 +331,7 @@ func (a *Apply) Changes(yield func(Change) bool) {
 	for n := 0; n < len(a.writer.byTable); n++ {
 		for i := 0; i < len(a.writer.byTable[n]); i++ {
 			d := &a.writer.byTable[n][i]
-			if d.rows.IsZero() && a.applied[d.index].structChange == 0 {
+			if d.rows.IsZero() && a.entities[d.index].structChange == 0 {
 				continue // no written row has a new value
 			}
 			if c, ok := a.changed(d.index, d.rows); ok && !yield(c) {
@@ -356,13 +356,13 @@ func (a *Apply) Changes(yield func(Change) bool) {
 
 // changed returns the change of an entity. It returns false if the entity was removed or did not change.
 func (a *Apply) changed(index uint32, rows snapshot.Mask) (c Change, ok bool) {
-	at, applied := &a.tracker.byIndex[index], &a.applied[index]
-	if rows.IsZero() && applied.structChange == 0 || at.generation == 0 || applied.left || !a.alive(at.entity) {
+	at, state := &a.tracker.byIndex[index], &a.entities[index]
+	if rows.IsZero() && state.structChange == 0 || at.generation == 0 || state.left || !a.alive(at.entity) {
 		return Change{}, false
 	}
 	c = Change{Entity: at.entity, ID: wire.NetworkID{Index: index, Generation: at.generation}, Rows: rows}
-	if applied.structChange != 0 {
-		f := &a.writer.structChanges[applied.structChange-1]
+	if state.structChange != 0 {
+		f := &a.writer.structChanges[state.structChange-1]
 		c.Added, c.Removed, c.Spawned = f.added, f.removed, f.spawned
 	}
 	return c, true
@@ -403,16 +403,16 @@ func (a *Apply) may(id wire.NetworkID, row int) bool { return a.mine != nil && a
 
 // owned returns the rows of an entity that the client may write and has written.
 func (a *Apply) owned(id wire.NetworkID) snapshot.Mask {
-	if a.mine == nil || uint(id.Index) >= uint(len(a.applied)) || a.applied[id.Index].authored.IsZero() {
+	if a.mine == nil || uint(id.Index) >= uint(len(a.entities)) || a.entities[id.Index].authored.IsZero() {
 		return snapshot.Mask{}
 	}
-	return a.mine(id).Intersect(a.applied[id.Index].authored)
+	return a.mine(id).Intersect(a.entities[id.Index].authored)
 }
 
 // Revert makes the next Run write all rows of an entity, including the rows that the client has written.
 func (a *Apply) Revert(id wire.NetworkID) {
-	if a.tracker.entry(id) != nil && !a.applied[id.Index].left {
-		a.applied[id.Index].authored = snapshot.Mask{}
+	if a.tracker.entry(id) != nil && !a.entities[id.Index].left {
+		a.entities[id.Index].authored = snapshot.Mask{}
 		a.again = append(a.again, id.Index)
 	}
 }
@@ -433,16 +433,16 @@ func (a *Apply) Read(id wire.NetworkID, row int, lanes []uint32) bool {
 	}
 	fault := c.plan.Quantise(c.at(0), lanes)
 	c.unbind()
-	if applied := &a.applied[id.Index]; fault.Reason != wire.NoFault && !applied.faulty {
-		applied.faulty = true
+	if state := &a.entities[id.Index]; fault.Reason != wire.NoFault && !state.faulty {
+		state.faulty = true
 		a.tracker.note(Problem{Kind: kindOf(fault.Reason), Entity: id, Local: e, Component: c.plan.Name(), Field: fault.Field()})
 		a.tracker.flush()
 	}
-	if applied := &a.applied[id.Index]; !applied.authored.Has(row) {
+	if state := &a.entities[id.Index]; !state.authored.Has(row) {
 		if slices.Equal(lanes, a.replica.Row(id.Index, row)) {
 			return false
 		}
-		applied.authored = applied.authored.With(row)
+		state.authored = state.authored.With(row)
 	}
 	return true
 }
@@ -478,9 +478,9 @@ type structChange struct {
 }
 
 // noteStructChange stores a structural change.
-func (w *valueWriter) noteStructChange(applied *appliedEntity, f structChange) {
+func (w *valueWriter) noteStructChange(state *entityState, f structChange) {
 	w.structChanges = append(w.structChanges, f)
-	applied.structChange = int32(len(w.structChanges))
+	state.structChange = int32(len(w.structChanges))
 }
 
 // clearLists empties the lists. Their memory stays.
@@ -494,28 +494,28 @@ func (w *valueWriter) clearLists() {
 }
 
 // list adds an entity to the list of its table, or to unplaced. Within a run it adds each entity once.
-func (w *valueWriter) list(index uint32, at *entityEntry, applied *appliedEntity) {
-	if applied.listed == w.apply.run {
+func (w *valueWriter) list(index uint32, at *entityEntry, state *entityState) {
+	if state.listed == w.apply.run {
 		return
 	}
-	applied.listed = w.apply.run
-	if applied.mask.Overlaps(w.apply.targets.rows) {
+	state.listed = w.apply.run
+	if state.mask.Overlaps(w.apply.targets.rows) {
 		w.apply.targets.list = append(w.apply.targets.list, index)
 	}
-	if at.table == nowhere || w.apply.unsettled {
+	if at.table == nowhere || w.apply.slotsStale {
 		w.unplaced = append(w.unplaced, index)
 		return
 	}
-	w.listInTable(index, at, applied)
+	w.listInTable(index, at, state)
 }
 
 // listInTable adds an entity to the list of its table.
-func (w *valueWriter) listInTable(index uint32, at *entityEntry, applied *appliedEntity) {
+func (w *valueWriter) listInTable(index uint32, at *entityEntry, state *entityState) {
 	if int(at.table) >= len(w.byTable) {
 		w.byTable = grown(w.byTable, len(w.tracker.tables)-1)
 	}
-	d := writeItem{index: index, slot: at.slot, has: applied.mask.Minus(applied.setAside)}
-	if !applied.authored.IsZero() {
+	d := writeItem{index: index, slot: at.slot, has: state.mask.Minus(state.setAside)}
+	if !state.authored.IsZero() {
 		d.has = d.has.Minus(w.apply.owned(wire.NetworkID{Index: index, Generation: at.generation}))
 	}
 	w.byTable[at.table] = append(w.byTable[at.table], d)
@@ -535,8 +535,8 @@ func (w *valueWriter) listChanged() {
 	}
 }
 
-// settleLists assigns slots to the listed entities again after a structural change, which may have moved rows.
-func (w *valueWriter) settleLists() {
+// placeLists assigns slots to the listed entities again after a structural change, which may have moved rows.
+func (w *valueWriter) placeLists() {
 	for t := range w.byTable {
 		for _, d := range w.byTable[t] {
 			w.unplaced = append(w.unplaced, d.index)
@@ -544,14 +544,14 @@ func (w *valueWriter) settleLists() {
 		w.byTable[t] = w.byTable[t][:0]
 	}
 	w.unplaced = w.ranges.dissolve(w.unplaced)
-	w.apply.settle()
+	w.apply.assignSlots()
 	for _, index := range w.unplaced {
-		at, applied := &w.tracker.byIndex[index], &w.apply.applied[index]
+		at, state := &w.tracker.byIndex[index], &w.apply.entities[index]
 		if at.table != nowhere {
-			w.listInTable(index, at, applied)
+			w.listInTable(index, at, state)
 			continue
 		}
-		if !applied.left && at.generation != 0 { // a listener of the game removed the new entity
+		if !state.left && at.generation != 0 { // a listener of the game removed the new entity
 			w.apply.local.noteRemoved(wire.NetworkID{Index: index, Generation: at.generation}, at)
 		}
 	}
@@ -561,10 +561,10 @@ func (w *valueWriter) settleLists() {
 // writeAll writes the rows of the listed entities and updates the shadow. It visits other entities only after
 // structural changes.
 func (w *valueWriter) writeAll() {
-	settled := !w.apply.unsettled
-	if !settled || len(w.unplaced) > 0 {
-		w.apply.unsettled = true
-		w.settleLists()
+	sure := !w.apply.slotsStale
+	if !sure || len(w.unplaced) > 0 {
+		w.apply.slotsStale = true
+		w.placeLists()
 	}
 	if !w.tracker.life.isCurrent(w.tracker.world) {
 		w.clearLists() // a listener of the game reset the world
@@ -577,14 +577,14 @@ func (w *valueWriter) writeAll() {
 			continue
 		}
 		for i := range list { // rows that fillEntity or setTarget changed
-			applied := &w.apply.applied[list[i].index]
-			list[i].rows, applied.changed = applied.changed, snapshot.Mask{}
+			state := &w.apply.entities[list[i].index]
+			list[i].rows, state.changed = state.changed, snapshot.Mask{}
 			w.touched = w.touched.Union(list[i].rows)
 		}
 		if t := w.tracker.tables[n]; t.scattered {
 			w.writeScattered(t, list)
 		} else {
-			w.byTable[n] = w.writeTable(t, list, settled)
+			w.byTable[n] = w.writeTable(t, list, sure)
 		}
 	}
 	if len(w.ranges.list) > 0 {

@@ -29,7 +29,7 @@ func (a *Apply) update() {
 	a.stats.Applied++
 	a.run++
 	for i := range a.writer.structChanges {
-		a.applied[a.writer.structChanges[i].index].structChange = 0
+		a.entities[a.writer.structChanges[i].index].structChange = 0
 	}
 	a.writer.clearLists()
 	if a.all { // no entity has an id yet
@@ -71,7 +71,7 @@ func (a *Apply) updateEntity(index uint32) {
 		}
 	}
 	if now.Alive {
-		a.applied = grown(a.applied, int(index))
+		a.entities = grown(a.entities, int(index))
 		if a.adopted(now) {
 			return
 		}
@@ -94,67 +94,67 @@ func (a *Apply) entity(id wire.NetworkID, at *entityEntry) (ecs.Entity, bool) {
 
 // change applies the components of an existing entity.
 func (a *Apply) change(now replica.Entity, at *entityEntry) {
-	applied := &a.applied[now.ID.Index]
-	if applied.left {
+	state := &a.entities[now.ID.Index]
+	if state.left {
 		if now.Mask.Overlaps(a.targets.rows) { // it may complete a cycle of relations
 			a.targets.list = append(a.targets.list, now.ID.Index)
 		}
 		return
 	}
-	if !applied.takeBackRows.IsZero() {
-		a.takeBack(at.entity, applied)
+	if !state.takeBackRows.IsZero() {
+		a.takeBack(at.entity, state)
 	}
-	if now.Mask != applied.mask || !applied.secondRelation.IsZero() {
-		a.exchange(now, at, applied)
+	if now.Mask != state.mask || !state.secondRelation.IsZero() {
+		a.exchange(now, at, state)
 	}
-	a.writer.list(now.ID.Index, at, applied)
+	a.writer.list(now.ID.Index, at, state)
 }
 
 // exchange adds and removes components of an entity, so that it has the components of the server's entity.
-func (a *Apply) exchange(now replica.Entity, at *entityEntry, applied *appliedEntity) {
+func (a *Apply) exchange(now replica.Entity, at *entityEntry, state *entityState) {
 	e, ok := a.entity(now.ID, at)
 	if !ok {
 		return
 	}
 	a.add, a.rem = a.add[:0], a.rem[:0]
-	own := a.owned(now.ID).Intersect(applied.mask).Union(applied.setAside)
-	removed := applied.mask.Minus(now.Mask).Minus(applied.gone).Minus(applied.setAside)
-	a.removals(e, applied, applied.mask.Minus(now.Mask).Minus(applied.setAside))
-	if late := applied.secondRelation.Intersect(now.Mask); !late.IsZero() && !a.related(e) {
+	own := a.owned(now.ID).Intersect(state.mask).Union(state.setAside)
+	removed := state.mask.Minus(now.Mask).Minus(state.gone).Minus(state.setAside)
+	a.removals(e, state, state.mask.Minus(now.Mask).Minus(state.setAside))
+	if late := state.secondRelation.Intersect(now.Mask); !late.IsZero() && !a.related(e) {
 		late = snapshot.Mask{}.With(late.Lowest()) // Arche allows one relation
-		applied.mask, applied.gone, applied.secondRelation = applied.mask.Minus(late), applied.gone.Minus(late), applied.secondRelation.Minus(late)
-	} else if !late.IsZero() && now.Mask == applied.mask {
+		state.mask, state.gone, state.secondRelation = state.mask.Minus(late), state.gone.Minus(late), state.secondRelation.Minus(late)
+	} else if !late.IsZero() && now.Mask == state.mask {
 		return
 	}
-	added := a.additions(e, applied, now, now.Mask.Minus(applied.mask).Minus(applied.setAside))
+	added := a.additions(e, state, now, now.Mask.Minus(state.mask).Minus(state.setAside))
 	if !added.Union(removed).IsZero() {
-		a.writer.noteStructChange(applied, structChange{index: now.ID.Index, added: added, removed: removed})
+		a.writer.noteStructChange(state, structChange{index: now.ID.Index, added: added, removed: removed})
 	}
-	applied.changed = applied.changed.Union(added)
-	a.refs.cut(now.ID.Index, applied.mask.Minus(now.Mask))
-	applied.mask = now.Mask
+	state.changed = state.changed.Union(added)
+	a.refs.cut(now.ID.Index, state.mask.Minus(now.Mask))
+	state.mask = now.Mask
 	if len(a.add)+len(a.rem) == 0 {
 		return
 	}
-	a.unsettled = true
-	a.filling = fillMode{id: now.ID, rows: now.Mask.Minus(applied.gone).Minus(own), added: added}
+	a.slotsStale = true
+	a.filling = fillMode{id: now.ID, rows: now.Mask.Minus(state.gone).Minus(own), added: added}
 	a.tracker.world.ExchangeFn(e, a.add, a.rem, a.fill)
 }
 
 // removals lists the components to remove, except components that game code has already removed.
-func (a *Apply) removals(e ecs.Entity, applied *appliedEntity, rows snapshot.Mask) {
+func (a *Apply) removals(e ecs.Entity, state *entityState, rows snapshot.Mask) {
 	for ; !rows.IsZero(); rows = rows.Rest() {
 		row := rows.Lowest()
 		if id := a.tracker.ids[row]; a.tracker.world.Has(e, id) {
 			a.rem = append(a.rem, id)
 		}
-		applied.gone, applied.secondRelation = applied.gone.Without(row), applied.secondRelation.Without(row)
+		state.gone, state.secondRelation = state.gone.Without(row), state.secondRelation.Without(row)
 	}
 }
 
 // additions lists the components to add and returns the rows that the entity will have. Components that game code has
 // already added are not listed.
-func (a *Apply) additions(e ecs.Entity, applied *appliedEntity, now replica.Entity, rows snapshot.Mask) (added snapshot.Mask) {
+func (a *Apply) additions(e ecs.Entity, state *entityState, now replica.Entity, rows snapshot.Mask) (added snapshot.Mask) {
 	added = rows
 	for ; !rows.IsZero(); rows = rows.Rest() {
 		row := rows.Lowest()
@@ -162,7 +162,7 @@ func (a *Apply) additions(e ecs.Entity, applied *appliedEntity, now replica.Enti
 		switch {
 		case a.tracker.world.Has(e, id): // noteAdded has reported it
 		case a.tracker.relations.Has(row) && a.related(e):
-			a.skipSecondRelation(now.ID, applied, snapshot.Mask{}.With(row))
+			a.skipSecondRelation(now.ID, state, snapshot.Mask{}.With(row))
 			added = added.Without(row)
 		default:
 			a.add = append(a.add, id)
@@ -192,7 +192,7 @@ func (a *Apply) fillEntity(e ecs.Entity) {
 		*replicatedOf(a.tracker.world, e, a.tracker.replicated) = components.Replicated{ID: f.id, World: a.tracker.tag}
 		a.refs.requeueReferrers(f.id)
 	}
-	at, applied := a.tracker.entry(f.id), &a.applied[f.id.Index]
+	at, state := a.tracker.entry(f.id), &a.entities[f.id.Index]
 	for m := f.rows; !m.IsZero(); m = m.Rest() {
 		row := m.Lowest()
 		if a.refs.rows.Has(row) && !f.born && !f.added.Has(row) {
@@ -214,7 +214,7 @@ func (a *Apply) fillEntity(e ecs.Entity) {
 		}
 		c.write(0, lanes)
 		if before != nil && !bytes.Equal(before, c.bytes(0, 1)) {
-			applied.changed = applied.changed.With(row)
+			state.changed = state.changed.With(row)
 		}
 		c.unbind()
 	}
@@ -252,7 +252,7 @@ func (b *spawnBatches) add(id wire.NetworkID, mask snapshot.Mask) {
 
 // spawnAll creates the entities of all batches.
 func (a *Apply) spawnAll() {
-	a.unsettled = true
+	a.slotsStale = true
 	batched := hasNoListener(a.tracker.world)
 	for i := range a.births.batches {
 		k := &a.births.batches[i]
@@ -268,7 +268,7 @@ func (a *Apply) spawnAll() {
 		}
 		if lacks := k.mask.Minus(rows); !lacks.IsZero() {
 			for _, id := range k.ids {
-				a.skipSecondRelation(id, &a.applied[id.Index], lacks)
+				a.skipSecondRelation(id, &a.entities[id.Index], lacks)
 			}
 		}
 	}
@@ -333,16 +333,16 @@ func (a *Apply) spawnBatch(k *spawnBatch, rows snapshot.Mask) {
 
 // expect sets the state of an entity that is about to be created.
 func (a *Apply) expect(id wire.NetworkID, mask, rows snapshot.Mask) {
-	applied := &a.applied[id.Index]
-	*applied = appliedEntity{mask: mask, listed: a.run}
+	state := &a.entities[id.Index]
+	*state = entityState{mask: mask, listed: a.run}
 	a.stats.Spawned++
 	a.born = append(a.born, id)
-	a.writer.noteStructChange(applied, structChange{index: id.Index, added: rows, spawned: true})
+	a.writer.noteStructChange(state, structChange{index: id.Index, added: rows, spawned: true})
 	if rows.Overlaps(a.targets.rows) {
 		a.targets.list = append(a.targets.list, id.Index)
 	}
 	if rows.Overlaps(a.refs.rows.Union(a.targets.rows)) {
-		applied.changed = rows // entity fields are written when all entities exist
+		state.changed = rows // entity fields are written when all entities exist
 		a.writer.unplaced = append(a.writer.unplaced, id.Index)
 	} else {
 		a.writer.created = append(a.writer.created, writeItem{index: id.Index, rows: rows})
@@ -350,9 +350,9 @@ func (a *Apply) expect(id wire.NetworkID, mask, rows snapshot.Mask) {
 }
 
 // skipSecondRelation notes and reports relations that cannot be added while the entity has another relation.
-func (a *Apply) skipSecondRelation(id wire.NetworkID, applied *appliedEntity, rows snapshot.Mask) {
-	applied.gone = applied.gone.Union(rows)
-	applied.secondRelation = applied.secondRelation.Union(rows)
+func (a *Apply) skipSecondRelation(id wire.NetworkID, state *entityState, rows snapshot.Mask) {
+	state.gone = state.gone.Union(rows)
+	state.secondRelation = state.secondRelation.Union(rows)
 	for ; !rows.IsZero(); rows = rows.Rest() {
 		a.tracker.note(Problem{Kind: SecondRelation, Entity: id, Component: a.tracker.schema.Plan(rows.Lowest()).Name()})
 	}
@@ -392,7 +392,7 @@ func (a *Apply) queueRemoval(index uint32) {
 		return
 	}
 	id := wire.NetworkID{Index: index, Generation: at.generation}
-	if !a.applied[index].left {
+	if !a.entities[index].left {
 		if e, _ := a.entity(id, at); !a.delayed.delay(id, e) {
 			a.toRemove = append(a.toRemove, removal{id: id, entity: e})
 		}
@@ -485,16 +485,16 @@ func (a *Apply) removeWholeTables() {
 // An entity with rows set aside is removed in the Run that receives its despawn, even if a Smooth still presents an
 // earlier moment. SetAside does nothing for an entity that does not exist.
 func (a *Apply) SetAside(id wire.NetworkID, rows snapshot.Mask) {
-	if a.tracker.entry(id) == nil || a.applied[id.Index].left {
+	if a.tracker.entry(id) == nil || a.entities[id.Index].left {
 		return
 	}
-	applied := &a.applied[id.Index]
-	if back := applied.setAside.Minus(rows); back != applied.takeBackRows {
-		applied.takeBackRows = back
+	state := &a.entities[id.Index]
+	if back := state.setAside.Minus(rows); back != state.takeBackRows {
+		state.takeBackRows = back
 		a.again = append(a.again, id.Index)
 	}
-	applied.setAside = applied.setAside.Union(rows)
-	applied.gone = applied.gone.Minus(rows)
+	state.setAside = state.setAside.Union(rows)
+	state.gone = state.gone.Minus(rows)
 }
 
 // setAside returns the rows of an entity that are set aside.
@@ -502,19 +502,19 @@ func (a *Apply) setAside(id wire.NetworkID, e ecs.Entity) snapshot.Mask {
 	if place := a.tracker.entry(id); place == nil || place.entity != e {
 		return snapshot.Mask{}
 	}
-	return a.applied[id.Index].setAside
+	return a.entities[id.Index].setAside
 }
 
 // takeBack makes Apply manage the rows in takeBackRows again. The entity may have gained or lost them meanwhile.
-func (a *Apply) takeBack(e ecs.Entity, applied *appliedEntity) {
-	for m := applied.takeBackRows; !m.IsZero(); m = m.Rest() {
+func (a *Apply) takeBack(e ecs.Entity, state *entityState) {
+	for m := state.takeBackRows; !m.IsZero(); m = m.Rest() {
 		row := m.Lowest()
-		applied.mask = applied.mask.Without(row)
+		state.mask = state.mask.Without(row)
 		if a.alive(e) && a.tracker.world.Has(e, a.tracker.ids[row]) {
-			applied.mask = applied.mask.With(row)
+			state.mask = state.mask.With(row)
 		}
 	}
-	applied.setAside, applied.takeBackRows = applied.setAside.Minus(applied.takeBackRows), snapshot.Mask{}
+	state.setAside, state.takeBackRows = state.setAside.Minus(state.takeBackRows), snapshot.Mask{}
 }
 
 // Adopt sets a function that Run calls for each new entity of the server. If it returns an entity of this world, Run
@@ -539,9 +539,9 @@ func (a *Apply) adopted(now replica.Entity) bool {
 	if !ok || !a.alive(e) {
 		return false
 	}
-	a.unsettled = true
+	a.slotsStale = true
 	a.expect(now.ID, now.Mask, now.Mask)
-	a.applied[now.ID.Index].loaded = loaded
+	a.entities[now.ID.Index].loaded = loaded
 	a.born = a.born[:len(a.born)-1]
 	a.add = a.add[:0]
 	if !a.tracker.world.Has(e, a.tracker.replicated) {

@@ -24,13 +24,13 @@ func (l *localChanges) rowsDiffer(*table, *column, []int32) bool { return false 
 // restore compares a row with the applied value in a slot of a shadow. If a sent field differs, it writes the server's
 // value. A row that the client may write is only noted as written.
 func (l *localChanges) restore(id wire.NetworkID, c *column, row int, shadow *column, slot int) {
-	applied := &l.apply.applied[id.Index]
-	if c.row < 0 || !applied.mask.Has(c.row) || applied.setAside.Has(c.row) {
+	state := &l.apply.entities[id.Index]
+	if c.row < 0 || !state.mask.Has(c.row) || state.setAside.Has(c.row) {
 		return // a component of game code
 	}
 	if l.apply.may(id, c.row) {
 		if _, equal := c.plan.Compare(shadow.kept(slot), c.at(row)); !equal {
-			applied.authored = applied.authored.With(c.row)
+			state.authored = state.authored.With(c.row)
 		}
 		return
 	}
@@ -49,7 +49,7 @@ func (l *localChanges) restore(id wire.NetworkID, c *column, row int, shadow *co
 		c.write(row, lanes)
 	}
 	if _, old := c.plan.Compare(shadow.kept(slot), c.at(row)); !old {
-		applied.changed = applied.changed.With(c.row) // the server has a new value by now
+		state.changed = state.changed.With(c.row) // the server has a new value by now
 	}
 	if strayed { // setTarget restores it when the world is unlocked; the shadow keeps the applied target
 		c.target = shadow.targets[slot]
@@ -64,8 +64,8 @@ func (l *localChanges) restore(id wire.NetworkID, c *column, row int, shadow *co
 // restored counts a restored component, and reports the first one of an entity.
 func (l *localChanges) restored(id wire.NetworkID, c *column, field string) {
 	l.apply.stats.Restored++
-	if applied := &l.apply.applied[id.Index]; !applied.restored {
-		applied.restored = true
+	if state := &l.apply.entities[id.Index]; !state.restored {
+		state.restored = true
 		l.tracker.note(Problem{
 			Kind: LocalWriteRestored, Entity: id, Local: l.tracker.entry(id).entity,
 			Component: c.plan.Name(), Field: field,
@@ -103,7 +103,7 @@ func (l *localChanges) appears(t *table, row, _ int) {
 	default:
 		l.tracker.noteStrange(StaleReplicated, e)
 	}
-	l.apply.unsettled = true
+	l.apply.slotsStale = true
 	if !ours {
 		*r = components.Replicated{}
 		return
@@ -115,35 +115,35 @@ func (l *localChanges) appears(t *table, row, _ int) {
 // moved handles an entity of this apply whose row moved. Game code added or removed components, or removed another
 // entity of the table.
 func (l *localChanges) moved(id wire.NetworkID, t *table, row int) {
-	at, applied := l.tracker.entry(id), &l.apply.applied[id.Index]
+	at, state := l.tracker.entry(id), &l.apply.entities[id.Index]
 	at.stamp = l.tracker.run
 	l.tracker.noteMoved(id, at)
-	if applied.left { // game code removed its Replicated and added it again
-		applied.left = false
+	if state.left { // game code removed its Replicated and added it again
+		state.left = false
 		l.apply.again = append(l.apply.again, id.Index)
 		l.apply.refs.requeueReferrers(id)
 	}
-	for m := applied.mask.Minus(applied.gone).Minus(applied.setAside).Minus(t.rows); !m.IsZero(); m = m.Rest() {
-		applied.gone = applied.gone.With(m.Lowest())
+	for m := state.mask.Minus(state.gone).Minus(state.setAside).Minus(t.rows); !m.IsZero(); m = m.Rest() {
+		state.gone = state.gone.With(m.Lowest())
 		l.tracker.note(Problem{
 			Kind: LocallyRemovedComponent, Entity: id, Local: at.entity,
 			Component: l.tracker.schema.Plan(m.Lowest()).Name(),
 		})
 	}
-	if back := applied.gone.Intersect(t.rows); !back.IsZero() {
-		applied.gone = applied.gone.Minus(back)
-		applied.secondRelation = applied.secondRelation.Minus(back)
+	if back := state.gone.Intersect(t.rows); !back.IsZero() {
+		state.gone = state.gone.Minus(back)
+		state.secondRelation = state.secondRelation.Minus(back)
 		l.apply.again = append(l.apply.again, id.Index)
 	}
-	if !applied.secondRelation.IsZero() && !t.scattered { // game code may have removed the relation that blocked the server's
+	if !state.secondRelation.IsZero() && !t.scattered { // game code may have removed the relation that blocked the server's
 		l.apply.again = append(l.apply.again, id.Index)
 	}
 	if at.table == nowhere {
-		l.noteAdded(id, at, t.rows.Minus(applied.mask).Minus(applied.setAside))
+		l.noteAdded(id, at, t.rows.Minus(state.mask).Minus(state.setAside))
 		return
 	}
 	before := l.tracker.tables[at.table]
-	l.noteAdded(id, at, t.rows.Minus(applied.mask).Minus(applied.setAside).Minus(before.rows))
+	l.noteAdded(id, at, t.rows.Minus(state.mask).Minus(state.setAside).Minus(before.rows))
 	for i := range t.columns {
 		c := &t.columns[i]
 		if shadow := before.column(c.row); shadow != nil {
@@ -167,7 +167,7 @@ func (l *localChanges) noticeLost() {
 	for _, id := range l.tracker.lost {
 		if at := l.tracker.entry(id); at != nil && at.stamp != l.tracker.run {
 			at.table = nowhere
-			l.apply.unsettled = true
+			l.apply.slotsStale = true
 			l.noteRemoved(id, at)
 		}
 	}
@@ -175,7 +175,7 @@ func (l *localChanges) noticeLost() {
 
 // noteRemoved notes and reports that game code removed an entity or its Replicated.
 func (l *localChanges) noteRemoved(id wire.NetworkID, at *entityEntry) {
-	l.apply.applied[id.Index].left = true
+	l.apply.entities[id.Index].left = true
 	l.apply.refs.requeueReferrers(id)
 	p := Problem{Kind: LocallyRemovedEntity, Entity: id}
 	if l.apply.alive(at.entity) {

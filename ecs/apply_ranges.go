@@ -45,7 +45,7 @@ const leastStraight = 4
 // returns 0 if the first entity needs updateEntity.
 func (w *valueWriter) listRange(index, count uint32) uint32 {
 	places := w.tracker.byIndex
-	if w.apply.apart || w.apply.unsettled || int(index) >= len(places) || !w.apply.applied[index].setAside.IsZero() {
+	if w.apply.noRanges || w.apply.slotsStale || int(index) >= len(places) || !w.apply.entities[index].setAside.IsZero() {
 		return 0
 	}
 	s, ok := w.apply.replica.RangeAt(index, count)
@@ -60,8 +60,8 @@ func (w *valueWriter) listRange(index, count uint32) uint32 {
 	r.slots = grown(r.slots, len(places)-1)
 	slot, n := first.slot, uint32(0)
 	for i := index; n < s.Count && int(i) < len(places); i, n = i+1, n+1 {
-		at, applied := &places[i], &w.apply.applied[i]
-		if at.generation != s.Generation || at.table != first.table || !applied.onlyValuesChanged(s.Mask) || applied.listed == w.apply.run {
+		at, state := &places[i], &w.apply.entities[i]
+		if at.generation != s.Generation || at.table != first.table || !state.onlyValuesChanged(s.Mask) || state.listed == w.apply.run {
 			break
 		}
 		if slot >= 0 && at.slot != slot+int32(n) {
@@ -70,7 +70,7 @@ func (w *valueWriter) listRange(index, count uint32) uint32 {
 			}
 			slot = -1
 		}
-		applied.listed = w.apply.run
+		state.listed = w.apply.run
 		r.slots[i] = at.slot
 	}
 	if n > 0 {
@@ -81,8 +81,8 @@ func (w *valueWriter) listRange(index, count uint32) uint32 {
 }
 
 // onlyValuesChanged reports whether an entity has exactly these rows and only their values can have changed.
-func (applied *appliedEntity) onlyValuesChanged(rows snapshot.Mask) bool {
-	return applied.mask == rows && applied.changed.Union(applied.authored).Union(applied.secondRelation).Union(applied.setAside).IsZero() && !applied.left
+func (state *entityState) onlyValuesChanged(rows snapshot.Mask) bool {
+	return state.mask == rows && state.changed.Union(state.authored).Union(state.secondRelation).Union(state.setAside).IsZero() && !state.left
 }
 
 // writeRanges writes the entities of the ranges.

@@ -154,7 +154,7 @@ type rangeClient struct {
 func newRangeClient(s *rangeServer, apart, writes bool) *rangeClient {
 	c := &rangeClient{world: ecs.NewWorld(64), replica: replica.New(s.schema, s.config(), 1)}
 	c.apply = NewApply(&c.world, c.replica, s.schema, 7, Hooks{}, func(p Problem) { c.problems = append(c.problems, p) })
-	c.apply.apart = c.apply.apart || apart
+	c.apply.noRanges = c.apply.noRanges || apart
 	if !writes {
 		return c
 	}

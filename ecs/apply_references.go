@@ -181,7 +181,7 @@ func (r *backRefs) local(id wire.NetworkID) ecs.Entity {
 		return ecs.Entity{}
 	}
 	at := r.tracker.entry(id)
-	if at == nil || r.apply.applied[id.Index].left || !r.apply.alive(at.entity) {
+	if at == nil || r.apply.entities[id.Index].left || !r.apply.alive(at.entity) {
 		return ecs.Entity{}
 	}
 	return at.entity
@@ -231,7 +231,7 @@ func (s *relationTargets) setTargets() {
 	for n, r := range s.before { // any of these cycles may have ended
 		s.places = grown(s.places, int(r.index))
 		s.places[r.index] = 1 + int32(n)
-		s.apply.applied[r.index].circle = false
+		s.apply.entities[r.index].circle = false
 		s.enlist(r.index)
 	}
 	start := s.walk + 1
@@ -252,8 +252,8 @@ func (s *relationTargets) setTargets() {
 
 // enlist lists an entity for writing whose rows did not change in this run.
 func (s *relationTargets) enlist(index uint32) {
-	if at := s.tracker.entry(s.apply.replica.Entity(index).ID); at != nil && !s.apply.applied[index].left {
-		s.apply.writer.list(index, at, &s.apply.applied[index])
+	if at := s.tracker.entry(s.apply.replica.Entity(index).ID); at != nil && !s.apply.entities[index].left {
+		s.apply.writer.list(index, at, &s.apply.entities[index])
 	}
 }
 
@@ -286,7 +286,7 @@ func (s *relationTargets) parent(index uint32) (uint32, bool) {
 		return 0, false
 	}
 	up := s.apply.replica.Entity(id.Index)
-	return id.Index, up.Alive && up.ID == id && uint(id.Index) < uint(len(s.apply.applied))
+	return id.Index, up.Alive && up.ID == id && uint(id.Index) < uint(len(s.apply.entities))
 }
 
 // goal returns the received target of a relation.
@@ -309,19 +309,19 @@ func (s *relationTargets) relation(mask snapshot.Mask) (row int, ok bool) {
 // since game code may have set another one meanwhile.
 func (s *relationTargets) setTarget(index uint32) {
 	now := s.apply.replica.Entity(index)
-	at, applied := s.tracker.entry(now.ID), &s.apply.applied[index]
-	row, ok := s.relation(now.Mask.Minus(applied.gone))
-	if !ok || at == nil || applied.left || !s.apply.alive(at.entity) || !s.tracker.world.Has(at.entity, s.tracker.ids[row]) {
+	at, state := s.tracker.entry(now.ID), &s.apply.entities[index]
+	row, ok := s.relation(now.Mask.Minus(state.gone))
+	if !ok || at == nil || state.left || !s.apply.alive(at.entity) || !s.tracker.world.Has(at.entity, s.tracker.ids[row]) {
 		return
 	}
 	lane, _ := s.tracker.schema.Plan(row).Target()
 	id := s.goal(index, row)
 	s.apply.refs.refer(index, row, lane, id)
 	target := s.apply.refs.local(id)
-	if applied.circle {
+	if state.circle {
 		target = ecs.Entity{}
 	}
-	applied.told = applied.told && applied.circle
+	state.told = state.told && state.circle
 	relations := s.tracker.world.Relations()
 	present := relations.Get(at.entity, s.tracker.ids[row])
 	kept, known := s.tracker.keptTarget(at, row)
@@ -329,10 +329,10 @@ func (s *relationTargets) setTarget(index uint32) {
 		kept = present
 	}
 	if kept != target {
-		applied.changed = applied.changed.With(row)
+		state.changed = state.changed.With(row)
 	}
 	if present != target {
-		s.apply.unsettled = true
+		s.apply.slotsStale = true
 		relations.Set(at.entity, s.tracker.ids[row], target)
 	}
 }
@@ -363,7 +363,7 @@ func (s *relationTargets) addCycle(n uint32) {
 			}
 		}
 		s.inCycles, c.since = append(s.inCycles, r), max(c.since, r.since)
-		s.apply.applied[x].circle = true
+		s.apply.entities[x].circle = true
 		if x, _ = s.parent(x); x == n {
 			break
 		}
@@ -384,12 +384,12 @@ func (s *relationTargets) reportCycles() {
 		c.told = true
 		for _, r := range s.inCycles[c.from:c.to] {
 			now := s.apply.replica.Entity(r.index)
-			at, applied := s.tracker.entry(now.ID), &s.apply.applied[r.index]
-			row, ok := s.relation(now.Mask.Minus(applied.gone))
-			if !ok || at == nil || applied.told || applied.left || !s.apply.alive(at.entity) {
+			at, state := s.tracker.entry(now.ID), &s.apply.entities[r.index]
+			row, ok := s.relation(now.Mask.Minus(state.gone))
+			if !ok || at == nil || state.told || state.left || !s.apply.alive(at.entity) {
 				continue
 			}
-			applied.told = true
+			state.told = true
 			s.tracker.note(Problem{Kind: RelationCycle, Entity: now.ID, Local: at.entity, Component: s.tracker.schema.Plan(row).Name()})
 		}
 	}

@@ -46,31 +46,31 @@ import (
 // After ecs.World.Reset, Run despawns all entities of this capture and starts again. Entities that others spawned in
 // the store stay.
 type Capture struct {
-	tracker  *tracker
-	store    *snapshot.Store
-	refs     captureRefs
-	rates    captureRates
-	marks    marks
-	lanes    []uint32         // scratch of captureRow
-	batch    rowBatch         // rows that are captured together
-	apart    bool             // captures each row alone: in plain builds, and for tests
-	blank    [][]uint32       // by row: the lanes of the component's zero value
-	reported []reportedFaults // by network index
-	full     bool             // StoreFull was reported, and the store has been full since
+	tracker   *tracker
+	store     *snapshot.Store
+	refs      captureRefs
+	rates     captureRates
+	marks     marks
+	lanes     []uint32         // scratch of captureRow
+	batch     rowBatch         // rows that are captured together
+	noBatches bool             // captures each row alone: in plain builds, and for tests
+	blank     [][]uint32       // by row: the lanes of the component's zero value
+	reported  []reportedFaults // by network index
+	full      bool             // StoreFull was reported, and the store has been full since
 
-	sought uint32 // the last index that seekCopies checked
-	along  func() // see Along
+	copyIndex    uint32 // the last index that seekCopies checked
+	beforeCommit func() // see BeforeCommit
 
 	controlled []uint8 // by network index: bit k: the control of kind k took effect
 
 	scene        sceneCheck
 	unreplicated unreplicated
 
-	reserved map[ecs.Entity]wire.NetworkID // ids that Reserve gave out; each Run empties it
-	awaited  map[wire.NetworkID]ecs.Entity // the reverse of reserved
-	unseen   []wire.NetworkID              // scratch of endUnborn
+	reserved   map[ecs.Entity]wire.NetworkID // ids that Reserve gave out; each Run empties it
+	reservedBy map[wire.NetworkID]ecs.Entity // the reverse of reserved
+	unbornIDs  []wire.NetworkID              // scratch of endUnborn
 
-	handed []ecs.Entity // entities that SetOwner gave a new owner since the last Run
+	newOwners []ecs.Entity // entities that SetOwner gave a new owner since the last Run
 }
 
 // reportedFaults contains the rows of an entity for which each problem was reported.
@@ -85,7 +85,7 @@ type reportedFaults struct {
 func NewCapture(w *ecs.World, store *snapshot.Store, schema *snapshot.Schema, tag uint32, report func(Problem)) *Capture {
 	c := &Capture{
 		tracker: newTracker(w, schema, tag, true, report), store: store,
-		refs: newCaptureRefs(schema), rates: newCaptureRates(schema), apart: plain.On,
+		refs: newCaptureRefs(schema), rates: newCaptureRates(schema), noBatches: plain.On,
 		scene: sceneCheck{row: schema.RowOf(reflect.TypeFor[components.SceneID]())},
 	}
 	c.tracker.controls = bindControls(w)
@@ -93,7 +93,7 @@ func NewCapture(w *ecs.World, store *snapshot.Store, schema *snapshot.Schema, ta
 	c.unreplicated = newUnreplicated(&c.tracker.binding)
 	c.marks = newMarks(schema, c.tracker.controls, c.tracker.ids)
 	c.refs.capture, c.refs.tracker, c.refs.store = c, c.tracker, store
-	c.batch.Capture = c
+	c.batch.capture = c
 	c.tracker.unscanned = c.marks.rows
 	c.tracker.steady = c.refs.naming.Union(c.rates.slow).Not()
 	for row := range schema.Rows() {
@@ -112,42 +112,42 @@ func (c *Capture) Prompt(rows func(wire.NetworkID) snapshot.Mask) { c.rates.prom
 // Run captures tick t. It does nothing if t is not later than the tick of the capture before. Game code must not run
 // meanwhile. Run reports whether the world was reset since the capture before.
 func (c *Capture) Run(t tick.Tick) (reset bool) {
-	w, before := c.tracker, c.store.Tick()
+	tr, before := c.tracker, c.store.Tick()
 	if t <= before {
 		return false
 	}
 	c.rates.before = before
 	c.store.Begin(t)
 	c.batch.table = nil
-	if reset = !w.life.isCurrent(w.world); reset {
+	if reset = !tr.life.isCurrent(tr.world); reset {
 		c.rejoin()
 	}
-	if w.locked || w.world.IsLocked() {
-		w.noteLocked()
+	if tr.locked || tr.world.IsLocked() {
+		tr.noteLocked()
 	}
-	w.scan(c) // calls differs, rowsDiffer and appears below
-	if len(w.lost) > 0 {
+	tr.scan(c) // calls differs, rowsDiffer and appears below
+	if len(tr.lost) > 0 {
 		c.despawnLost()
 	}
 	if len(c.marks.list) > 0 {
 		c.captureMarked()
 	}
-	if len(c.handed) > 0 {
-		c.readHanded()
+	if len(c.newOwners) > 0 {
+		c.readOwners()
 	}
 	if len(c.rates.deferred) > 0 {
 		c.captureDeferred()
 	}
-	if w.logs { // components have entity fields
+	if tr.logs { // components have entity fields
 		c.seekCopies()
 		c.refs.resolve()
 	}
-	w.trim()
+	tr.trim()
 	if len(c.reserved) > 0 {
 		c.endUnborn()
 	}
-	if c.along != nil {
-		c.along()
+	if c.beforeCommit != nil {
+		c.beforeCommit()
 	}
 	c.store.Commit()
 	if c.scene.row >= 0 {
@@ -155,11 +155,11 @@ func (c *Capture) Run(t tick.Tick) (reset bool) {
 	}
 	if u := &c.unreplicated; u.reported < unreplicatedSets {
 		if u.wait--; u.wait <= 0 {
-			u.check(w)
+			u.check(tr)
 		}
 	}
-	if len(w.problems) > 0 {
-		w.flush()
+	if len(tr.problems) > 0 {
+		tr.flush()
 	}
 	return reset
 }
@@ -174,23 +174,23 @@ func (c *Capture) SetOwner(e ecs.Entity, client wire.ClientID) {
 	(*components.Owner)(w.Get(e, c.tracker.controls[snapshot.OwnerControl])).Client = client
 	if id, ok := c.ID(e); ok {
 		c.store.SetOwner(id, client)
-		c.handed = append(c.handed, e)
+		c.newOwners = append(c.newOwners, e)
 	}
 }
 
-// readHanded reads the owners of the entities that SetOwner changed.
-func (c *Capture) readHanded() {
-	for _, e := range c.handed {
+// readOwners reads the owners of the entities that SetOwner changed.
+func (c *Capture) readOwners() {
+	for _, e := range c.newOwners {
 		if id, ok := c.ID(e); ok {
 			c.store.SetOwner(id, ownerOf(c.tracker.world, e, c.tracker.controls[snapshot.OwnerControl]))
 		}
 	}
-	c.handed = c.handed[:0]
+	c.newOwners = c.newOwners[:0]
 }
 
-// Along sets a function that each Run calls before it commits, for other code that writes to the same store. The world
+// BeforeCommit sets a function that each Run calls before it commits, for other code that writes to the same store. The world
 // is not locked during the call.
-func (c *Capture) Along(f func()) { c.along = f }
+func (c *Capture) BeforeCommit(f func()) { c.beforeCommit = f }
 
 // rejoin starts again after a reset of the world.
 func (c *Capture) rejoin() {
@@ -337,15 +337,15 @@ func (c *Capture) Reserve(e ecs.Entity) (wire.NetworkID, bool) {
 	if id, ok := c.ID(e); ok {
 		return id, true
 	}
-	w := c.tracker
-	if !w.life.isCurrent(w.world) || !w.world.Alive(e) {
+	tr := c.tracker
+	if !tr.life.isCurrent(tr.world) || !tr.world.Alive(e) {
 		return wire.NetworkID{}, false
 	}
 	if id, ok := c.reserved[e]; ok {
 		return id, true
 	}
-	_, has := w.idOf(e)
-	if r := replicatedOf(w.world, e, w.replicated); r == nil || has || *r != (components.Replicated{}) {
+	_, has := tr.idOf(e)
+	if r := replicatedOf(tr.world, e, tr.replicated); r == nil || has || *r != (components.Replicated{}) {
 		return wire.NetworkID{}, false
 	}
 	id := c.store.Reserve()
@@ -353,10 +353,10 @@ func (c *Capture) Reserve(e ecs.Entity) (wire.NetworkID, bool) {
 		return id, false
 	}
 	if c.reserved == nil {
-		c.reserved, c.awaited = map[ecs.Entity]wire.NetworkID{}, map[wire.NetworkID]ecs.Entity{}
+		c.reserved, c.reservedBy = map[ecs.Entity]wire.NetworkID{}, map[wire.NetworkID]ecs.Entity{}
 	}
-	c.reserved[e], c.awaited[id] = id, e
-	if owner := ownerOf(w.world, e, w.controls[snapshot.OwnerControl]); owner != 0 {
+	c.reserved[e], c.reservedBy[id] = id, e
+	if owner := ownerOf(tr.world, e, tr.controls[snapshot.OwnerControl]); owner != 0 {
 		c.store.SetOwner(id, owner)
 	}
 	return id, true
@@ -364,23 +364,23 @@ func (c *Capture) Reserve(e ecs.Entity) (wire.NetworkID, bool) {
 
 // unborn returns the entity of a reserved id, if it is still alive.
 func (c *Capture) unborn(id wire.NetworkID) (ecs.Entity, bool) {
-	e, ok := c.awaited[id]
+	e, ok := c.reservedBy[id]
 	return e, ok && c.tracker.life.isCurrent(c.tracker.world) && c.tracker.world.Alive(e)
 }
 
 // endUnborn ends the reserved ids whose entities the scan did not find.
 func (c *Capture) endUnborn() {
 	for _, id := range c.reserved {
-		c.unseen = append(c.unseen, id)
+		c.unbornIDs = append(c.unbornIDs, id)
 	}
-	slices.SortFunc(c.unseen, func(a, b wire.NetworkID) int { return cmp.Compare(a.Index, b.Index) })
-	for _, id := range c.unseen {
+	slices.SortFunc(c.unbornIDs, func(a, b wire.NetworkID) int { return cmp.Compare(a.Index, b.Index) })
+	for _, id := range c.unbornIDs {
 		c.store.Adopt(id)
 		c.store.Despawn(id)
 	}
-	c.unseen = c.unseen[:0]
+	c.unbornIDs = c.unbornIDs[:0]
 	clear(c.reserved)
-	clear(c.awaited)
+	clear(c.reservedBy)
 }
 
 // Release unregisters the capture from the world. The capture must not be used afterwards. Entities keep their
@@ -430,7 +430,7 @@ func (c *Capture) spawn(e ecs.Entity) (*entityEntry, wire.NetworkID) {
 	id, reserved := c.reserved[e]
 	if reserved {
 		delete(c.reserved, e)
-		delete(c.awaited, id)
+		delete(c.reservedBy, id)
 		c.store.Adopt(id)
 	} else {
 		id = c.store.Spawn()
@@ -455,17 +455,17 @@ func (c *Capture) putBack(kind ProblemKind, own wire.NetworkID, e ecs.Entity) (*
 	return c.tracker.entry(own), own
 }
 
-// soughtEach is the number of ids that seekCopies checks in each capture.
-const soughtEach = 64
+// copyChecks is the number of ids that seekCopies checks in each capture.
+const copyChecks = 64
 
 // seekCopies checks the next ids in turn. It finds ids whose entity was removed while a copy of it took the same row.
 // Until then, fields that refer to the copy are nil, and fields that refer to the removed entity still have its id.
 func (c *Capture) seekCopies() {
-	w := c.tracker
-	for range min(soughtEach, len(w.byIndex)) {
-		c.sought = (c.sought + 1) % uint32(len(w.byIndex))
-		if at := &w.byIndex[c.sought]; at.generation != 0 && !w.world.Alive(at.entity) {
-			w.rebind(at, wire.NetworkID{Index: c.sought, Generation: at.generation})
+	tr := c.tracker
+	for range min(copyChecks, len(tr.byIndex)) {
+		c.copyIndex = (c.copyIndex + 1) % uint32(len(tr.byIndex))
+		if at := &tr.byIndex[c.copyIndex]; at.generation != 0 && !tr.world.Alive(at.entity) {
+			tr.rebind(at, wire.NetworkID{Index: c.copyIndex, Generation: at.generation})
 		}
 	}
 }

@@ -125,7 +125,7 @@ func (r *captureRefs) resolve() {
 			r.cycles.setTarget(q.id.Index, target.Index, !target.IsZero())
 		}
 	}
-	for _, index := range r.cycles.settle() {
+	for _, index := range r.cycles.updateCycles() {
 		r.requeueTarget(index)
 	}
 	for _, q := range r.queue {
@@ -352,14 +352,14 @@ type cycleFinder struct {
 	onCycle    []bool   // by index: whether it is on a cycle
 	seen       []uint64 // by index: number of the last walk that reached it
 	walk       uint64
-	retargeted []retarget // since the last settle
+	retargeted []retarget // since the last updateCycles
 	other      []uint32   // scratch: indexes that joined or left a cycle
 }
 
 // retarget is an index with another target than before.
 type retarget struct{ index, target uint32 }
 
-// setTarget changes the target of an index. If any is false, the index has none. The next settle applies it.
+// setTarget changes the target of an index. If any is false, the index has none. The next updateCycles applies it.
 func (c *cycleFinder) setTarget(index, target uint32, any bool) {
 	t := retarget{index: index}
 	if any {
@@ -371,9 +371,9 @@ func (c *cycleFinder) setTarget(index, target uint32, any bool) {
 // on reports whether an index is on a cycle.
 func (c *cycleFinder) on(index uint32) bool { return int(index) < len(c.onCycle) && c.onCycle[index] }
 
-// settle updates the cycles and returns the indexes that may have joined or left one. It visits each index that can be
+// updateCycles updates the cycles and returns the indexes that may have joined or left one. It visits each index that can be
 // reached from a retargeted index once. The slice is valid until the next call.
-func (c *cycleFinder) settle() []uint32 {
+func (c *cycleFinder) updateCycles() []uint32 {
 	c.other = c.other[:0]
 	for _, t := range c.retargeted {
 		c.grow(t)

@@ -9,7 +9,6 @@ import (
 	"github.com/arche-netcode/netcode/components"
 	"github.com/arche-netcode/netcode/quantize"
 	"github.com/arche-netcode/netcode/snapshot"
-	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/wire"
 )
 
@@ -102,14 +101,14 @@ const batchRows = 128
 // rowBatch captures several rows of a column together: the fast path of captureRow. It finds the entities of the rows
 // for the first column. The next columns use them again if the same rows differ.
 type rowBatch struct {
-	*Capture
-	table *table           // the table of asked; nil: asked is not valid
-	asked []int32          // the rows that findOwners looked up
-	rows  []int32          // of asked: rows with an entity of this capture
-	ids   []wire.NetworkID // ids of rows
-	have  snapshot.Mask    // schema rows that the store has for all ids
-	lanes []uint32         // quantised rows, one after the other
-	bad   []int32          // positions in rows with a fault
+	capture *Capture
+	table   *table           // the table of asked; nil: asked is not valid
+	asked   []int32          // the rows that findOwners looked up
+	rows    []int32          // of asked: rows with an entity of this capture
+	ids     []wire.NetworkID // ids of rows
+	have    snapshot.Mask    // schema rows that the store has for all ids
+	lanes   []uint32         // quantised rows, one after the other
+	bad     []int32          // positions in rows with a fault
 }
 
 // findOwners finds the entities in rows of a table. It sets rows, ids and have.
@@ -119,14 +118,14 @@ func (g *rowBatch) findOwners(t *table, rows []int32) {
 	}
 	g.table, g.asked = t, append(g.asked[:0], rows...)
 	f := &t.ownedRows
-	f.asOf(g.tracker.moves, g.store.Shapes(), t.length)
+	f.asOf(g.capture.tracker.moves, g.capture.store.Shapes(), t.length)
 	var all bool
 	if g.ids, all = f.ids(t, rows, g.ids[:0]); all {
 		g.rows, g.have = append(g.rows[:0], rows...), t.rows
 		return
 	}
-	g.rows, g.ids = g.tracker.owners(t, rows, g.rows[:0], g.ids[:0])
-	if g.have = g.store.Common(g.ids); t.rows.Within(g.have) {
+	g.rows, g.ids = g.capture.tracker.owners(t, rows, g.rows[:0], g.ids[:0])
+	if g.have = g.capture.store.Common(g.ids); t.rows.Within(g.have) {
 		f.add(g.rows)
 	}
 }
@@ -178,14 +177,14 @@ func (f *ownedRows) add(rows []int32) {
 // rowsDiffer captures rows of one column in batches, step by step: the fast path of differs. It implements
 // trackerEvents.
 func (c *Capture) rowsDiffer(t *table, col *column, rows []int32) bool {
-	if c.apart || !c.isQuick(col) {
+	if c.noBatches || !c.isQuick(col) {
 		return false
 	}
-	c.batch.findOwners(t, rows)
 	g := &c.batch
+	g.findOwners(t, rows)
 	for from := 0; from < len(g.ids); from += batchRows {
 		to := min(from+batchRows, len(g.ids))
-		c.batch.captureBatch(col, g.rows[from:to], g.ids[from:to])
+		g.captureBatch(col, g.rows[from:to], g.ids[from:to])
 	}
 	col.keepRows(rows)
 	return true
@@ -195,75 +194,27 @@ func (c *Capture) rowsDiffer(t *table, col *column, rows []int32) bool {
 func (g *rowBatch) captureBatch(col *column, rows []int32, ids []wire.NetworkID) {
 	if !g.have.Has(col.row) {
 		for k, id := range ids {
-			g.differs(id, col, int(rows[k]), int(rows[k]))
+			g.capture.differs(id, col, int(rows[k]), int(rows[k]))
 		}
 		return
 	}
-	n := len(g.blank[col.row])
+	n := len(g.capture.blank[col.row])
 	g.lanes = slices.Grow(g.lanes[:0], n*len(ids))[:n*len(ids)] // quantising writes all lanes of each row without a fault
 	g.bad = col.quantiseRows(rows, g.lanes, g.bad[:0])
 	if len(g.bad) > 0 {
 		g.noteFaults(col, rows, ids)
 	}
-	g.store.ReplaceRows(ids, col.row, g.lanes)
+	g.capture.store.ReplaceRows(ids, col.row, g.lanes)
 }
 
 // noteFaults reports the rows of a batch with faults, and quantises them again over their last values.
 func (g *rowBatch) noteFaults(col *column, rows []int32, ids []wire.NetworkID) {
-	n := len(g.blank[col.row])
+	n := len(g.capture.blank[col.row])
 	slices.Sort(g.bad)
 	for _, k := range slices.Compact(g.bad) {
 		lanes := g.lanes[int(k)*n : (int(k)+1)*n]
-		copy(lanes, g.store.Row(ids[k], col.row)) // a field with a fault keeps its value
-		g.noteFault(ids[k], col, int(rows[k]), col.plan.Quantise(col.at(int(rows[k])), lanes))
-	}
-}
-
-// captureRates decides when a written component is captured, from the entity's components.Rate and the schema's options
-// for the component. A component that waits stays different from the shadow, so the next scan finds it again. An entity
-// that moved has no shadow to compare with: its rows that are not due are deferred. Control components never wait.
-type captureRates struct {
-	before   tick.Tick     // tick of the capture before
-	slow     snapshot.Mask // rows with options
-	deferred []deferredRow
-	waits    []snapshot.Mask                    // by network index: rows in deferred
-	prompt   func(wire.NetworkID) snapshot.Mask // nil: none; see Capture.Prompt
-}
-
-// deferredRow is a row to capture when it is next due, whether or not it was written.
-type deferredRow struct {
-	id  wire.NetworkID
-	row int
-}
-
-func newCaptureRates(schema *snapshot.Schema) (p captureRates) {
-	for row := range schema.Rows() {
-		if o := schema.Options(row); o.Once || o.Every > 1 {
-			p.slow = p.slow.With(row)
-		}
-	}
-	return p
-}
-
-// forgetRates resets the state of all entities. The memory stays.
-func (p *captureRates) forgetRates() {
-	p.deferred = p.deferred[:0]
-	clear(p.waits)
-}
-
-// forget resets the state of an index for a new entity.
-func (p *captureRates) forget(index uint32) {
-	if int(index) < len(p.waits) {
-		p.waits[index] = snapshot.Mask{}
-	}
-}
-
-// deferRow adds a row to the deferred ones.
-func (p *captureRates) deferRow(id wire.NetworkID, row int) {
-	p.waits = grown(p.waits, int(id.Index))
-	if !p.waits[id.Index].Has(row) {
-		p.waits[id.Index] = p.waits[id.Index].With(row)
-		p.deferred = append(p.deferred, deferredRow{id, row})
+		copy(lanes, g.capture.store.Row(ids[k], col.row)) // a field with a fault keeps its value
+		g.capture.noteFault(ids[k], col, int(rows[k]), col.plan.Quantise(col.at(int(rows[k])), lanes))
 	}
 }
 
@@ -303,59 +254,6 @@ func (c *Capture) captureDeferred() {
 		c.rates.waits[d.id.Index] = c.rates.waits[d.id.Index].Without(d.row)
 	}
 	c.rates.deferred = still
-}
-
-// controls contains the ids of the control components in a world, by kind.
-type controls [snapshot.ControlKinds]ecs.ID
-
-// bindControls registers the control components with the world.
-func bindControls(w *ecs.World) *controls {
-	return &controls{
-		snapshot.OwnerControl:    ecs.ComponentID[components.Owner](w),
-		snapshot.GroupControl:    ecs.ComponentID[components.Group](w),
-		snapshot.PriorityControl: ecs.ComponentID[components.Priority](w),
-		snapshot.RateControl:     ecs.ComponentID[components.Rate](w),
-	}
-}
-
-// kind returns the control kind of a component. Without controls it returns snapshot.NoControl.
-func (b *controls) kind(id ecs.ID) snapshot.ControlKind {
-	if b != nil {
-		for k := snapshot.OwnerControl; k < snapshot.ControlKinds; k++ {
-			if b[k] == id {
-				return k
-			}
-		}
-	}
-	return snapshot.NoControl
-}
-
-// columns adds a column for each control component of a mask that is not in the schema, so that scans notice writes to
-// it. It sorts control columns first: a new rate then affects the components that were written with it.
-func (b *controls) columns(w *ecs.World, t *table, mask *ecs.Mask) {
-	if b == nil {
-		return
-	}
-	for k := snapshot.OwnerControl; k < snapshot.ControlKinds; k++ {
-		if !mask.Get(b[k]) {
-			continue
-		}
-		t.controls |= 1 << k
-		known := false
-		for i := range t.columns {
-			known = known || t.columns[i].control == k
-		}
-		if !known {
-			size := controlSize(w, b[k])
-			t.columns = append(t.columns, column{id: b[k], row: -1, size: size, compare: quantize.NewRows(size), control: k})
-		}
-	}
-	slices.SortStableFunc(t.columns, func(x, y column) int { return int(y.control) - int(x.control) })
-}
-
-func controlSize(w *ecs.World, id ecs.ID) int {
-	info, _ := ecs.ComponentInfo(w, id)
-	return int(info.Type.Size())
 }
 
 // control passes the value of a control component to the store.

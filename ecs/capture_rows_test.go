@@ -56,7 +56,7 @@ func newRowsSide(schema *snapshot.Schema, seed uint64, apart bool) *rowsSide {
 	}
 	s.store = snapshot.NewStore(schema, snapshot.Config{Window: 8})
 	s.capture = NewCapture(&s.world, s.store, schema, 7, func(p Problem) { s.problems = append(s.problems, p) })
-	s.capture.apart = s.capture.apart || apart
+	s.capture.noBatches = s.capture.noBatches || apart
 	return s
 }
 
@@ -274,9 +274,9 @@ func TestAFamiliarRowIsAskedForAnewWhereTheStoreChanged(t *testing.T) {
 		s, all := familiarSide(t, apart)
 		id, ok := s.capture.ID(all[0])
 		require.True(t, ok)
-		s.capture.Along(func() { s.store.Despawn(id) })
+		s.capture.BeforeCommit(func() { s.store.Despawn(id) })
 		s.capture.Run(5)
-		s.capture.Along(nil)
+		s.capture.BeforeCommit(nil)
 		s.moveAll(all, 100)
 		s.capture.Run(6)
 		require.Equal(t, len(all)-1, s.store.Changed(), "apart: %t", apart)

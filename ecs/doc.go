@@ -1,5 +1,5 @@
-// Package netecs is the bridge between an Arche world and the packages snapshot and replica. Only this package and
-// systems import Arche. Another ECS needs another bridge.
+// Package netecs is the bridge between an Arche world and the packages snapshot and replica. Its name is not that of its
+// folder, ecs, since Arche's own package has that name. Another ECS needs another bridge.
 //
 // On a server, Capture writes the changes of a world to a snapshot.Store. On a client, Apply writes the received state
 // of a replica.Replica to a world, and Smooth writes the presented values.
@@ -43,7 +43,9 @@
 //
 //   - capture.go: changes of the world to the store: new and lost entities, added and removed components;
 //     Capture.Reserve
-//   - capture_rows.go: values of components, alone or in batches; capture rates
+//   - capture_rows.go: values of components, alone or in batches
+//   - capture_rates.go: when a written component is captured
+//   - capture_controls.go: components.Owner, Group, Priority and Rate
 //   - capture_marks.go: marks
 //   - capture_references.go: handles to network ids; cycles of relations
 //   - host_view.go: the world as the player of a host sees it

@@ -241,9 +241,9 @@ func (u *unreplicated) Matches(mask *ecs.Mask) bool {
 }
 
 // check checks the world, in each 32nd capture.
-func (u *unreplicated) check(w *tracker) {
+func (u *unreplicated) check(tr *tracker) {
 	u.wait = unreplicatedEach
-	u.query = w.world.Query(u)
+	u.query = tr.world.Query(u)
 	if u.query.Count() == 0 {
 		u.query.Close()
 		u.seen = u.seen[:0]
@@ -252,7 +252,7 @@ func (u *unreplicated) check(w *tracker) {
 	var last ecs.Mask // the empty mask, which does not match
 	for u.query.Next() {
 		if mask := u.query.Mask(); mask != last {
-			u.find(w, mask, u.query.Entity())
+			u.find(tr, mask, u.query.Entity())
 			last = mask
 		}
 	}
@@ -260,17 +260,17 @@ func (u *unreplicated) check(w *tracker) {
 
 // find notes that an entity has a component set. If an earlier check found an entity that still has the set, find
 // reports the set.
-func (u *unreplicated) find(w *tracker, mask ecs.Mask, e ecs.Entity) {
+func (u *unreplicated) find(tr *tracker, mask ecs.Mask, e ecs.Entity) {
 	for i := range u.seen {
 		s := &u.seen[i]
 		if s.mask != mask {
 			continue
 		}
-		if !w.world.Alive(s.entity) || w.world.Mask(s.entity) != mask {
+		if !tr.world.Alive(s.entity) || tr.world.Mask(s.entity) != mask {
 			s.entity = e
 		} else if !u.known[mask] {
 			u.known[mask] = true
-			u.reportSet(w, s)
+			u.reportSet(tr, s)
 		}
 		return
 	}
@@ -278,9 +278,9 @@ func (u *unreplicated) find(w *tracker, mask ecs.Mask, e ecs.Entity) {
 }
 
 // reportSet reports a component set, unless it contains a LocalOnly.
-func (u *unreplicated) reportSet(w *tracker, s *unreplicatedSet) {
-	for _, id := range ecs.ComponentIDs(w.world) { // LocalOnly need not be registered with the world
-		if info, ok := ecs.ComponentInfo(w.world, id); ok && s.mask.Get(id) && info.Type == reflect.TypeFor[components.LocalOnly]() {
+func (u *unreplicated) reportSet(tr *tracker, s *unreplicatedSet) {
+	for _, id := range ecs.ComponentIDs(tr.world) { // LocalOnly need not be registered with the world
+		if info, ok := ecs.ComponentInfo(tr.world, id); ok && s.mask.Get(id) && info.Type == reflect.TypeFor[components.LocalOnly]() {
 			return
 		}
 	}
@@ -289,10 +289,10 @@ func (u *unreplicated) reportSet(w *tracker, s *unreplicatedSet) {
 	}
 	u.reported++
 	var names []string
-	for row, id := range w.ids {
+	for row, id := range tr.ids {
 		if s.mask.Get(id) {
-			names = append(names, w.schema.Plan(row).Name())
+			names = append(names, tr.schema.Plan(row).Name())
 		}
 	}
-	w.note(Problem{Kind: Unreplicated, Local: s.entity, Detail: strings.Join(names, ", ")})
+	tr.note(Problem{Kind: Unreplicated, Local: s.entity, Detail: strings.Join(names, ", ")})
 }

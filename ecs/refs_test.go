@@ -117,7 +117,7 @@ func TestNoRemoteIDReachesArche(t *testing.T) {
 	w := ecs.NewWorld()
 	schema := namingSchema(t)
 	a := NewApply(&w, replica.New(schema, snapshot.Config{}, 0), schema, 1, Hooks{}, nil)
-	a.applied = make([]appliedEntity, 3)
+	a.entities = make([]entityState, 3)
 	a.tracker.assign(wire.NetworkID{Index: 2, Generation: 4}, w.NewEntity())
 	for _, id := range []wire.NetworkID{
 		{Index: 1<<32 - 1, Generation: 1<<32 - 1}, {Index: 1 << 31, Generation: 1}, {Index: snapshot.MaxEntities, Generation: 1},
@@ -173,7 +173,7 @@ func TestLinksAgainstAMap(t *testing.T) {
 }
 
 // An index lies on a circle if the way along the targets comes back to it, after any number of turns. The indexes
-// that settle returns include at least all that joined or left a circle.
+// that updateCycles returns include at least all that joined or left a circle.
 func TestCirclesAgainstWalking(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		const n = 12
@@ -196,7 +196,7 @@ func TestCirclesAgainstWalking(t *testing.T) {
 				c.setTarget(uint32(index), uint32(target)-1, target > 0)
 			}
 			told := map[uint32]bool{}
-			for _, index := range c.settle() {
+			for _, index := range c.updateCycles() {
 				told[index] = true
 			}
 			for i := range n {
@@ -207,7 +207,7 @@ func TestCirclesAgainstWalking(t *testing.T) {
 			}
 		}
 		c.clear()
-		require.Empty(t, c.settle())
+		require.Empty(t, c.updateCycles())
 		require.False(t, c.on(3))
 	})
 }

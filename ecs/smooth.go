@@ -111,7 +111,7 @@ func (s *Smooth) Run(at tick.Time) {
 			s.stats.Rested++
 			continue
 		}
-		if a.applied[index].left || !a.alive(place.entity) {
+		if a.entities[index].left || !a.alive(place.entity) {
 			continue
 		}
 		st.newest, st.ended = newest, ended
@@ -212,7 +212,7 @@ type delayedDespawn struct {
 // delay keeps a despawned entity until its end is presented. It returns false if the end is already presented, if
 // nothing is presented, or if rows of the entity are set aside.
 func (l *delayedDespawns) delay(id wire.NetworkID, e ecs.Entity) bool {
-	if !l.on || l.apply.replica == nil || !l.apply.alive(e) || !l.apply.applied[id.Index].setAside.IsZero() {
+	if !l.on || l.apply.replica == nil || !l.apply.alive(e) || !l.apply.entities[id.Index].setAside.IsZero() {
 		return false
 	}
 	_, ends := l.apply.replica.Latest(id)
@@ -226,7 +226,7 @@ func (l *delayedDespawns) delay(id wire.NetworkID, e ecs.Entity) bool {
 	l.stays[e.ID()] = e.Generation() + 1
 	l.trackRefs(id.Index, e)
 	l.list = append(l.list, delayedDespawn{id: id, entity: e, ends: ends, state: smoothState{entity: e}})
-	l.apply.unsettled = true
+	l.apply.slotsStale = true
 	return true
 }
 
@@ -250,7 +250,7 @@ func (l *delayedDespawns) forgetDelayed() {
 func (l *delayedDespawns) restoreReplicated(r *components.Replicated, e ecs.Entity) {
 	if *r != l.gone() {
 		l.tracker.note(Problem{Kind: OverwrittenReplicated, Local: e})
-		*r, l.apply.unsettled = l.gone(), true
+		*r, l.apply.slotsStale = l.gone(), true
 	}
 }
 
@@ -292,7 +292,7 @@ func (l *delayedDespawns) clearRef(n delayedRef) {
 	}
 	if lane, aimed := plan.Target(); aimed && lane == n.lane {
 		if !w.Relations().Get(n.holder, c.id).IsZero() {
-			l.apply.unsettled = true
+			l.apply.slotsStale = true
 			w.Relations().Set(n.holder, c.id, ecs.Entity{})
 		}
 		return

@@ -47,7 +47,7 @@ type tracker struct {
 
 	locked bool // WorldLocked was noted, and the world has been locked since
 
-	evicted []wire.NetworkID // ids whose slot settle took away
+	evicted []wire.NetworkID // ids whose slot assignSlots took away
 
 	life worldLife
 	reports
@@ -67,110 +67,110 @@ type trackerEvents interface {
 }
 
 func newTracker(w *ecs.World, schema *snapshot.Schema, tag uint32, captures bool, report func(Problem)) *tracker {
-	a := &tracker{
+	tr := &tracker{
 		world: w, binding: bind(w, schema), tag: tag,
 		byMask:  map[ecs.Mask]*table{},
 		life:    newLife(w, tag, captures),
 		reports: reports{report: report}, activeTables: activeTables{patience: patience},
 	}
-	a.with = ecs.All(a.replicated)
-	a.everything = w.Cache().Register(&a.with)
-	return a
+	tr.with = ecs.All(tr.replicated)
+	tr.everything = w.Cache().Register(&tr.with)
+	return tr
 }
 
 // noteLocked reports whether an open query locks the world. It queues a WorldLocked problem once until the world is
 // unlocked again.
-func (w *tracker) noteLocked() bool {
-	locked := w.life.isCurrent(w.world) && w.world.IsLocked()
-	if locked && !w.locked {
-		w.note(Problem{Kind: WorldLocked})
+func (tr *tracker) noteLocked() bool {
+	locked := tr.life.isCurrent(tr.world) && tr.world.IsLocked()
+	if locked && !tr.locked {
+		tr.note(Problem{Kind: WorldLocked})
 	}
-	w.locked = locked
+	tr.locked = locked
 	return locked
 }
 
 // release unregisters the filters. The tracker must not scan afterwards.
-func (w *tracker) release() {
-	w.forgetShadows()
-	w.life.leave(w.world)
-	w.world.Cache().Unregister(&w.everything)
-	for _, t := range w.tables {
-		w.world.Cache().Unregister(&t.filter)
+func (tr *tracker) release() {
+	tr.forgetShadows()
+	tr.life.leave(tr.world)
+	tr.world.Cache().Unregister(&tr.everything)
+	for _, t := range tr.tables {
+		tr.world.Cache().Unregister(&t.filter)
 	}
-	w.tables, w.active, w.idle = nil, nil, nil
-	clear(w.byMask)
+	tr.tables, tr.active, tr.idle = nil, nil, nil
+	clear(tr.byMask)
 }
 
 // forgetShadows drops every shadow and every id. The tables and their memory stay.
-func (w *tracker) forgetShadows() {
-	w.entityMap.clear()
-	clear(w.strange)
-	w.lost = w.lost[:0]
-	for _, t := range w.tables {
+func (tr *tracker) forgetShadows() {
+	tr.entityMap.clear()
+	clear(tr.strange)
+	tr.lost = tr.lost[:0]
+	for _, t := range tr.tables {
 		t.emptyShadow()
 	}
 }
 
 // scan compares the world with the shadow and calls h for each change. It updates the shadow of rows that differ. It
-// does not remove slots: trim, cutOff and settle do.
-func (w *tracker) scan(h trackerEvents) {
-	w.run++
-	w.lost, w.left = w.lost[:0], w.left[:0]
-	w.updateActive()
-	if n := w.scanTables(w.active, h); n != w.count(&w.everything) {
-		known := len(w.active)
-		w.discover()
-		w.scanTables(w.active[known:], h)
+// does not remove slots: trim, cutOff and assignSlots do.
+func (tr *tracker) scan(h trackerEvents) {
+	tr.run++
+	tr.lost, tr.left = tr.lost[:0], tr.left[:0]
+	tr.updateActive()
+	if n := tr.scanTables(tr.active, h); n != tr.count(&tr.everything) {
+		known := len(tr.active)
+		tr.discover()
+		tr.scanTables(tr.active[known:], h)
 	}
-	if len(w.left) > 0 {
-		w.revisit(h)
+	if len(tr.left) > 0 {
+		tr.revisit(h)
 	}
 }
 
 // count returns the number of entities in the world that match a filter.
-func (w *tracker) count(filter *ecs.CachedFilter) int {
-	w.query = w.world.Query(filter)
-	n := w.query.Count()
-	w.query.Close()
+func (tr *tracker) count(filter *ecs.CachedFilter) int {
+	tr.query = tr.world.Query(filter)
+	n := tr.query.Count()
+	tr.query.Close()
 	return n
 }
 
 // discover creates tables for new component masks, and activates idle tables whose mask has entities again.
-func (w *tracker) discover() {
+func (tr *tracker) discover() {
 	var last ecs.Mask // the empty mask: no entity of this query has it
 	var found []ecs.Mask
-	w.query = w.world.Query(&w.everything)
-	for w.query.Next() {
-		mask := w.query.Mask()
+	tr.query = tr.world.Query(&tr.everything)
+	for tr.query.Next() {
+		mask := tr.query.Mask()
 		if mask == last {
 			continue
 		}
 		last = mask
-		t, known := w.byMask[mask]
+		t, known := tr.byMask[mask]
 		if !known {
-			w.byMask[mask] = nil
+			tr.byMask[mask] = nil
 			found = append(found, mask)
 		} else if t != nil && t.idle >= 0 {
-			w.activate(t, w.run)
+			tr.activate(t, tr.run)
 		}
 	}
 	for _, mask := range found {
-		t := newTable(w.world, &w.binding, mask, int32(len(w.tables)))
-		w.byMask[mask] = t
-		w.tables = append(w.tables, t)
-		w.addTable(t, w.run)
+		t := newTable(tr.world, &tr.binding, mask, int32(len(tr.tables)))
+		tr.byMask[mask] = t
+		tr.tables = append(tr.tables, t)
+		tr.addTable(t, tr.run)
 	}
 }
 
 // scanTables scans tables and returns the number of their rows in the world.
-func (w *tracker) scanTables(list []*table, h trackerEvents) (sum int) {
+func (tr *tracker) scanTables(list []*table, h trackerEvents) (sum int) {
 	for _, t := range list {
-		w.query = w.world.Query(&t.filter)
-		t.seen = w.query.Count()
+		tr.query = tr.world.Query(&t.filter)
+		t.seen = tr.query.Count()
 		if t.scattered {
-			w.scanScattered(t, h)
+			tr.scanScattered(t, h)
 		} else {
-			w.scanArchetype(t, h)
+			tr.scanArchetype(t, h)
 		}
 		sum += t.seen
 	}
@@ -178,73 +178,73 @@ func (w *tracker) scanTables(list []*table, h trackerEvents) (sum int) {
 }
 
 // scanArchetype scans a table that is not scattered.
-func (w *tracker) scanArchetype(t *table, h trackerEvents) {
+func (tr *tracker) scanArchetype(t *table, h trackerEvents) {
 	n, known := t.seen, min(t.seen, t.length)
 	if n > 0 {
-		w.query.Next()
-		t.bindColumns(&w.query, n)
+		tr.query.Next()
+		t.bindColumns(&tr.query, n)
 	}
 	for from := 0; from < known; from += chunkRows {
-		w.scanChunk(t, from, min(from+chunkRows, known), h)
+		tr.scanChunk(t, from, min(from+chunkRows, known), h)
 	}
 	for row := known; row < n; row++ {
 		h.appears(t, row, row)
 	}
 	for slot := n; slot < t.length; slot++ {
-		w.noteDisplaced(t, slot)
+		tr.noteDisplaced(t, slot)
 	}
 	t.unbindColumns()
-	w.query.Close()
+	tr.query.Close()
 }
 
 // scanChunk scans the rows of a chunk.
-func (w *tracker) scanChunk(t *table, from, to int, h trackerEvents) {
+func (tr *tracker) scanChunk(t *table, from, to int, h trackerEvents) {
 	if t.replicas.same(from, to) {
 		for i := range t.columns {
 			if c := &t.columns[i]; !c.same(from, to) {
-				w.scanWhole(t, c, from, to, h)
+				tr.scanWhole(t, c, from, to, h)
 			}
 		}
 		return
 	}
 	for ; from < to; from += blockRows {
-		w.scanBlock(t, from, min(from+blockRows, to), h)
+		tr.scanBlock(t, from, min(from+blockRows, to), h)
 	}
 }
 
 // scanBlock scans the rows of a block, in which entities may have moved.
-func (w *tracker) scanBlock(t *table, from, to int, h trackerEvents) {
+func (tr *tracker) scanBlock(t *table, from, to int, h trackerEvents) {
 	moved := !t.replicas.same(from, to)
 	if moved {
 		for row := t.replicas.differing(from, to); row < to; row = t.replicas.differing(row+1, to) { // another Replicated than before
-			w.noteDisplaced(t, row)
+			tr.noteDisplaced(t, row)
 			h.appears(t, row, row)
 		}
 	}
 	for i := range t.columns {
 		if c := &t.columns[i]; moved || !c.same(from, to) {
-			w.scanColumn(t, c, from, to, moved, h)
+			tr.scanColumn(t, c, from, to, moved, h)
 		}
 	}
 }
 
 // scanWhole scans a column of a chunk in which no entity moved.
-func (w *tracker) scanWhole(t *table, c *column, from, to int, h trackerEvents) {
-	w.rows = w.rows[:0]
+func (tr *tracker) scanWhole(t *table, c *column, from, to int, h trackerEvents) {
+	tr.rows = tr.rows[:0]
 	for differed := false; from < to; from += blockRows {
 		end := min(from+blockRows, to)
 		if !differed && c.same(from, end) { // After a block that differs, the next one most likely does, too.
 			continue
 		}
-		n := len(w.rows)
-		w.rows = c.collect(from, end, w.rows)
-		differed = len(w.rows) > n
+		n := len(tr.rows)
+		tr.rows = c.collect(from, end, tr.rows)
+		differed = len(tr.rows) > n
 	}
-	if len(w.rows) == 0 || len(w.rows) >= leastRows && h.rowsDiffer(t, c, w.rows) {
+	if len(tr.rows) == 0 || len(tr.rows) >= leastRows && h.rowsDiffer(t, c, tr.rows) {
 		return
 	}
-	for _, row := range w.rows {
-		if id, ok := w.owner(t, int(row)); !ok || h.differs(id, c, int(row), int(row)) {
+	for _, row := range tr.rows {
+		if id, ok := tr.owner(t, int(row)); !ok || h.differs(id, c, int(row), int(row)) {
 			c.keepRow(int(row), int(row))
 		}
 	}
@@ -252,37 +252,37 @@ func (w *tracker) scanWhole(t *table, c *column, from, to int, h trackerEvents) 
 
 // scanColumn handles the rows of a block whose component differs. If moved, it skips rows whose Replicated changed:
 // scanBlock handled them.
-func (w *tracker) scanColumn(t *table, c *column, from, to int, moved bool, h trackerEvents) {
+func (tr *tracker) scanColumn(t *table, c *column, from, to int, moved bool, h trackerEvents) {
 	for row := c.differing(from, to); row < to; row = c.differing(row+1, to) {
 		if moved && !t.replicas.sameRow(row, row) {
 			continue
 		}
-		if id, ok := w.owner(t, row); !ok || h.differs(id, c, row, row) {
+		if id, ok := tr.owner(t, row); !ok || h.differs(id, c, row, row) {
 			c.keepRow(row, row)
 		}
 	}
 }
 
 // slotOf returns the slot of an entity in a scattered table, found by its Replicated, or -1.
-func (w *tracker) slotOf(t *table, r *components.Replicated, e ecs.Entity) int {
-	at := w.entry(r.ID)
-	if r.World != w.tag || at == nil || at.table != t.number || at.entity != e {
+func (tr *tracker) slotOf(t *table, r *components.Replicated, e ecs.Entity) int {
+	at := tr.entry(r.ID)
+	if r.World != tr.tag || at == nil || at.table != t.number || at.entity != e {
 		return -1
 	}
 	return int(at.slot)
 }
 
 // owner returns the id that a slot belongs to, if it belongs to an entity of this tracker.
-func (w *tracker) owner(t *table, slot int) (wire.NetworkID, bool) {
+func (tr *tracker) owner(t *table, slot int) (wire.NetworkID, bool) {
 	r := t.replicas.keptReplicated(slot)
-	at := w.entry(r.ID)
-	return r.ID, r.World == w.tag && at != nil && at.table == t.number && at.slot == int32(slot)
+	at := tr.entry(r.ID)
+	return r.ID, r.World == tr.tag && at != nil && at.table == t.number && at.slot == int32(slot)
 }
 
 // noteDisplaced notes that the entity of a slot is no longer there. The scan may still find it in another slot.
-func (w *tracker) noteDisplaced(t *table, slot int) {
-	if id, ok := w.owner(t, slot); ok {
-		w.lost = append(w.lost, id)
+func (tr *tracker) noteDisplaced(t *table, slot int) {
+	if id, ok := tr.owner(t, slot); ok {
+		tr.lost = append(tr.lost, id)
 	}
 }
 
@@ -294,63 +294,63 @@ type movedEntity struct {
 }
 
 // noteMoved notes that the entity of id was found in another slot than before.
-func (w *tracker) noteMoved(id wire.NetworkID, at *entityEntry) {
-	if at.table != nowhere && !w.tables[at.table].scattered {
-		w.left = append(w.left, movedEntity{id, at.table, at.slot})
+func (tr *tracker) noteMoved(id wire.NetworkID, at *entityEntry) {
+	if at.table != nowhere && !tr.tables[at.table].scattered {
+		tr.left = append(tr.left, movedEntity{id, at.table, at.slot})
 	}
 }
 
 // revisit examines the slots that entities left. If a slot still has the same Replicated, another entity with a copy of
 // it took the row, and the scan saw no difference.
-func (w *tracker) revisit(h trackerEvents) {
-	for i := 0; i < len(w.left); i++ {
-		d := w.left[i]
-		t, row := w.tables[d.table], int(d.slot)
+func (tr *tracker) revisit(h trackerEvents) {
+	for i := 0; i < len(tr.left); i++ {
+		d := tr.left[i]
+		t, row := tr.tables[d.table], int(d.slot)
 		if row >= t.seen {
 			continue
 		}
-		w.query = w.world.Query(&t.filter)
-		w.query.Next()
-		t.bindColumns(&w.query, 0)
-		at := w.entry(d.id)
-		r := components.Replicated{ID: d.id, World: w.tag}
-		if *t.replicas.replicated(row) == r && at != nil && at.entity != w.query.EntityAt(row) {
+		tr.query = tr.world.Query(&t.filter)
+		tr.query.Next()
+		t.bindColumns(&tr.query, 0)
+		at := tr.entry(d.id)
+		r := components.Replicated{ID: d.id, World: tr.tag}
+		if *t.replicas.replicated(row) == r && at != nil && at.entity != tr.query.EntityAt(row) {
 			h.appears(t, row, row)
 		}
 		t.unbindColumns()
-		w.query.Close()
+		tr.query.Close()
 	}
 }
 
 // entityAt returns the entity of a row of the scanned table.
-func (w *tracker) entityAt(t *table, row int) ecs.Entity {
+func (tr *tracker) entityAt(t *table, row int) ecs.Entity {
 	if t.scattered {
-		return w.present
+		return tr.present
 	}
-	return w.query.EntityAt(row)
+	return tr.query.EntityAt(row)
 }
 
 // foreign reports whether a Replicated belongs to another capture or apply. The Replicated of a despawned entity that
 // an apply still shows counts as foreign for others.
-func (w *tracker) foreign(r components.Replicated) bool {
-	return r.World != w.tag && (r.World != 0 || !r.ID.IsZero())
+func (tr *tracker) foreign(r components.Replicated) bool {
+	return r.World != tr.tag && (r.World != 0 || !r.ID.IsZero())
 }
 
 // noteForeign reports an entity of another capture or apply, once. It does not report it if that one works on this
 // world too, as a client and a server in one world do.
-func (w *tracker) noteForeign(e ecs.Entity, tag uint32) {
-	if !w.life.manages(tag) {
-		w.noteStrange(ForeignReplicated, e)
+func (tr *tracker) noteForeign(e ecs.Entity, tag uint32) {
+	if !tr.life.manages(tag) {
+		tr.noteStrange(ForeignReplicated, e)
 	}
 }
 
 // hasID reports whether an entity of this life of the world is alive and has the Replicated of id.
-func (w *tracker) hasID(e ecs.Entity, id wire.NetworkID) bool {
-	if !w.world.Alive(e) {
+func (tr *tracker) hasID(e ecs.Entity, id wire.NetworkID) bool {
+	if !tr.world.Alive(e) {
 		return false
 	}
-	r := replicatedOf(w.world, e, w.replicated)
-	return r != nil && *r == components.Replicated{ID: id, World: w.tag}
+	r := replicatedOf(tr.world, e, tr.replicated)
+	return r != nil && *r == components.Replicated{ID: id, World: tr.tag}
 }
 
 // patience is the number of scans after which an empty table becomes idle. A table that is often emptied and filled
@@ -386,73 +386,73 @@ func (o *activeTables) activate(t *table, run uint64) {
 
 // updateActive makes tables idle that were empty for long. If the number of entities shows that an idle table has
 // entities, it makes that table active.
-func (w *tracker) updateActive() {
-	kept := w.active[:0]
-	for _, t := range w.active {
+func (tr *tracker) updateActive() {
+	kept := tr.active[:0]
+	for _, t := range tr.active {
 		if t.length+t.seen > 0 {
-			t.busy = w.run
+			t.busy = tr.run
 		}
-		if w.run-t.busy <= w.patience {
+		if tr.run-t.busy <= tr.patience {
 			kept = append(kept, t)
 			continue
 		}
-		t.idle = int32(len(w.idle))
-		w.idle = append(w.idle, t)
+		t.idle = int32(len(tr.idle))
+		tr.idle = append(tr.idle, t)
 	}
-	clear(w.active[len(kept):])
-	w.active = kept
-	if len(w.idle) == 0 {
+	clear(tr.active[len(kept):])
+	tr.active = kept
+	if len(tr.idle) == 0 {
 		return
 	}
-	sum, count := 0, w.count(&w.everything)
-	for _, t := range w.active {
-		sum += w.count(&t.filter)
+	sum, count := 0, tr.count(&tr.everything)
+	for _, t := range tr.active {
+		sum += tr.count(&t.filter)
 	}
 	if sum == count {
 		return
 	}
-	if len(w.idle) > count { // one query over all entities costs less than one query for each table
-		w.discover()
+	if len(tr.idle) > count { // one query over all entities costs less than one query for each table
+		tr.discover()
 		return
 	}
-	for n := len(w.idle) - 1; n >= 0; n-- { // backwards, since activate moves the last table to this place
-		if t := w.idle[n]; w.count(&t.filter) > 0 {
-			w.activate(t, w.run)
+	for n := len(tr.idle) - 1; n >= 0; n-- { // backwards, since activate moves the last table to this place
+		if t := tr.idle[n]; tr.count(&t.filter) > 0 {
+			tr.activate(t, tr.run)
 		}
 	}
 }
 
 // isReplicated reports whether an entity is alive and has a Replicated with any value.
-func (w *tracker) isReplicated(e ecs.Entity) bool {
-	return w.world.Alive(e) && w.world.Has(e, w.replicated)
+func (tr *tracker) isReplicated(e ecs.Entity) bool {
+	return tr.world.Alive(e) && tr.world.Has(e, tr.replicated)
 }
 
 // rebind assigns an id to the entity that is now in its slot, if that has the same Replicated. It is needed when the
 // id's entity was removed and a copy took its row: the handle changed, and no byte of the row did.
-func (w *tracker) rebind(at *entityEntry, id wire.NetworkID) bool {
-	if at.table < 0 || w.tables[at.table].scattered {
+func (tr *tracker) rebind(at *entityEntry, id wire.NetworkID) bool {
+	if at.table < 0 || tr.tables[at.table].scattered {
 		return false
 	}
-	w.query = w.world.Query(&w.tables[at.table].filter)
-	defer w.query.Close()
-	if int(at.slot) >= w.query.Count() {
+	tr.query = tr.world.Query(&tr.tables[at.table].filter)
+	defer tr.query.Close()
+	if int(at.slot) >= tr.query.Count() {
 		return false
 	}
-	e := w.query.EntityAt(int(at.slot))
-	if !w.hasID(e, id) {
+	e := tr.query.EntityAt(int(at.slot))
+	if !tr.hasID(e, id) {
 		return false
 	}
 	table, slot, stamp := at.table, at.slot, at.stamp
-	again := w.assign(id, e)
+	again := tr.assign(id, e)
 	again.table, again.slot, again.stamp = table, slot, stamp
-	w.moves++
+	tr.moves++
 	return true
 }
 
 // owners appends the rows of a table that belong to entities of this tracker, and their ids.
-func (w *tracker) owners(t *table, rows, held []int32, ids []wire.NetworkID) ([]int32, []wire.NetworkID) {
+func (tr *tracker) owners(t *table, rows, held []int32, ids []wire.NetworkID) ([]int32, []wire.NetworkID) {
 	held, ids = slices.Grow(held, len(rows))[:len(rows)], slices.Grow(ids, len(rows))[:len(rows)]
-	n, places, tag, number := 0, w.byIndex, w.tag, t.number
+	n, places, tag, number := 0, tr.byIndex, tr.tag, t.number
 	for _, row := range rows {
 		r := t.replicas.keptReplicated(int(row))
 		if int(r.ID.Index) >= len(places) || r.World != tag {
@@ -468,29 +468,29 @@ func (w *tracker) owners(t *table, rows, held []int32, ids []wire.NetworkID) ([]
 
 // trim drops the slots after the last row of the scan. Captures call it, since they assign a slot to every row that
 // appears.
-func (w *tracker) trim() {
-	for _, t := range w.active {
+func (tr *tracker) trim() {
+	for _, t := range tr.active {
 		switch {
 		case !t.scattered:
 			t.length = t.seen
 		case t.stamped < t.length:
-			w.closeGaps(t)
+			tr.closeGaps(t)
 		}
 	}
 }
 
 // closeGaps drops the slots of a scattered table that this scan did not stamp.
-func (w *tracker) closeGaps(t *table) {
+func (tr *tracker) closeGaps(t *table) {
 	for slot := 0; slot < t.length; {
-		if t.stamps[slot] == w.run {
+		if t.stamps[slot] == tr.run {
 			slot++
 			continue
 		}
 		last := t.length - 1
 		if slot != last {
-			if id, ok := w.owner(t, last); ok {
-				w.entry(id).slot = int32(slot)
-				w.moves++
+			if id, ok := tr.owner(t, last); ok {
+				tr.entry(id).slot = int32(slot)
+				tr.moves++
 			}
 			t.moveSlot(last, slot)
 		}
@@ -500,190 +500,190 @@ func (w *tracker) closeGaps(t *table) {
 
 // cutOff drops the slots after the last row of the scan. An entity that was removed from there may return with the same
 // id in the same row. Without cutOff it would be mistaken for the old entity.
-func (w *tracker) cutOff() {
-	for _, t := range w.active {
+func (tr *tracker) cutOff() {
+	for _, t := range tr.active {
 		if !t.scattered {
 			t.length = min(t.length, t.seen)
 		}
 	}
 }
 
-// settle assigns slots to all ids after structural changes, and fills the shadow of rows that are new in their slots.
+// assignSlots assigns slots to all ids after structural changes, and fills the shadow of rows that are new in their slots.
 // Of other rows it compares only the Replicated. If game code wrote their components meanwhile, they differ from the
 // shadow, and the next scan finds them.
-func (w *tracker) settle() {
-	w.run++
-	w.evicted = w.evicted[:0]
-	w.updateActive()
+func (tr *tracker) assignSlots() {
+	tr.run++
+	tr.evicted = tr.evicted[:0]
+	tr.updateActive()
 	sum := 0
-	for _, t := range w.active {
-		sum += w.settleTable(t)
+	for _, t := range tr.active {
+		sum += tr.assignTable(t)
 	}
-	if sum == w.count(&w.everything) {
+	if sum == tr.count(&tr.everything) {
 		return
 	}
-	known := len(w.active)
-	w.discover()
-	for _, t := range w.active[known:] {
-		w.settleTable(t)
+	known := len(tr.active)
+	tr.discover()
+	for _, t := range tr.active[known:] {
+		tr.assignTable(t)
 	}
 }
 
-// settleTable settles a table and returns the number of its rows in the world.
-func (w *tracker) settleTable(t *table) int {
-	w.query = w.world.Query(&t.filter)
-	t.seen = w.query.Count()
+// assignTable assigns the slots of a table and returns the number of its rows in the world.
+func (tr *tracker) assignTable(t *table) int {
+	tr.query = tr.world.Query(&t.filter)
+	t.seen = tr.query.Count()
 	if t.scattered {
-		w.settleScattered(t)
+		tr.assignScattered(t)
 	} else {
-		w.settleColumns(t)
+		tr.assignArchetype(t)
 	}
 	return t.seen
 }
 
-// settleColumns settles a table that is not scattered.
-func (w *tracker) settleColumns(t *table) {
+// assignArchetype assigns the slots of a table that is not scattered.
+func (tr *tracker) assignArchetype(t *table) {
 	n := t.seen
 	if n > 0 {
-		w.query.Next()
-		t.bindColumns(&w.query, n)
+		tr.query.Next()
+		t.bindColumns(&tr.query, n)
 	}
 	for from := 0; from < n; from += blockRows {
 		to := min(from+blockRows, n)
 		if to > t.length || !t.replicas.same(from, to) {
-			w.assignSlots(t, from, to)
+			tr.assignBlock(t, from, to)
 		}
 	}
 	for slot := n; slot < t.length; slot++ {
-		w.evict(t, slot)
+		tr.evict(t, slot)
 	}
 	t.length = n
 	t.unbindColumns()
-	w.query.Close()
+	tr.query.Close()
 }
 
-// assignSlots assigns the slots from <= row < to to the ids in these rows.
-func (w *tracker) assignSlots(t *table, from, to int) {
+// assignBlock assigns the slots from <= row < to to the ids in these rows.
+func (tr *tracker) assignBlock(t *table, from, to int) {
 	for row := from; row < to; row++ {
 		if row < t.length && t.replicas.sameRow(row, row) {
 			continue
 		}
 		if row < t.length {
-			w.evict(t, row)
+			tr.evict(t, row)
 		}
-		w.assignSlot(t, row, row)
+		tr.assignSlot(t, row, row)
 		t.keepRow(row, row)
-		if _, ok := w.owner(t, row); !ok {
-			w.spoilSlot(t, row) // despawned and not yet removed: another entity with equal bytes may take the row
+		if _, ok := tr.owner(t, row); !ok {
+			tr.spoilSlot(t, row) // despawned and not yet removed: another entity with equal bytes may take the row
 		}
 	}
 }
 
 // spoilSlot changes the Replicated in a slot of this tracker. A later entity with the same id in that row is then found
 // as new.
-func (w *tracker) spoilSlot(t *table, slot int) {
-	if r := t.replicas.keptReplicated(slot); r.World == w.tag {
+func (tr *tracker) spoilSlot(t *table, slot int) {
+	if r := t.replicas.keptReplicated(slot); r.World == tr.tag {
 		t.replicas.spoil(slot, r)
 	}
 }
 
-// evict takes a slot from its id. settle assigns another slot to the id, unless its entity was removed.
-func (w *tracker) evict(t *table, slot int) {
-	if id, ok := w.owner(t, slot); ok {
-		w.entry(id).table = nowhere
-		w.moves++
-		w.evicted = append(w.evicted, id)
+// evict takes a slot from its id. assignSlots assigns another slot to the id, unless its entity was removed.
+func (tr *tracker) evict(t *table, slot int) {
+	if id, ok := tr.owner(t, slot); ok {
+		tr.entry(id).table = nowhere
+		tr.moves++
+		tr.evicted = append(tr.evicted, id)
 	}
 }
 
 // assignSlot assigns a slot to the id in a row.
-func (w *tracker) assignSlot(t *table, row, slot int) {
+func (tr *tracker) assignSlot(t *table, row, slot int) {
 	r := t.replicas.replicated(row)
-	if at := w.entry(r.ID); r.World == w.tag && at != nil && at.entity == w.entityAt(t, row) {
+	if at := tr.entry(r.ID); r.World == tr.tag && at != nil && at.entity == tr.entityAt(t, row) {
 		at.table, at.slot = t.number, int32(slot)
-		w.moves++
+		tr.moves++
 	}
 }
 
-// settleScattered settles a scattered table.
-func (w *tracker) settleScattered(t *table) {
+// assignScattered assigns the slots of a scattered table.
+func (tr *tracker) assignScattered(t *table) {
 	t.stamped = 0
-	for w.query.Next() {
-		t.replicas.bind(&w.query)
+	for tr.query.Next() {
+		t.replicas.bind(&tr.query)
 		r := t.replicas.replicated(0)
-		w.present = w.query.Entity()
-		slot := w.slotOf(t, r, w.present)
+		tr.present = tr.query.Entity()
+		slot := tr.slotOf(t, r, tr.present)
 		if slot < 0 {
-			if at := w.entry(r.ID); at == nil || at.entity != w.present || r.World != w.tag {
+			if at := tr.entry(r.ID); at == nil || at.entity != tr.present || r.World != tr.tag {
 				continue // not managed by this tracker: it needs no shadow
 			}
-			t.bindColumns(&w.query, 0)
-			slot = t.newSlot(w.run)
-			w.assignSlot(t, 0, slot)
+			t.bindColumns(&tr.query, 0)
+			slot = t.newSlot(tr.run)
+			tr.assignSlot(t, 0, slot)
 			t.keepRow(0, slot)
 		} else {
-			t.stamp(slot, w.run)
+			t.stamp(slot, tr.run)
 		}
 	}
 	t.unbindColumns()
 	for slot := 0; slot < t.length && t.stamped < t.length; slot++ {
-		if t.stamps[slot] != w.run {
-			w.evict(t, slot)
+		if t.stamps[slot] != tr.run {
+			tr.evict(t, slot)
 		}
 	}
 	if t.stamped < t.length {
-		w.closeGaps(t)
+		tr.closeGaps(t)
 	}
 }
 
 // scanScattered scans a scattered table and closes the query. It first gets the address and the entity of each row from
 // Arche, then compares column by column. The rows are all over the memory. A short loop lets the processor load many of
 // them at the same time.
-func (w *tracker) scanScattered(t *table, h trackerEvents) {
+func (tr *tracker) scanScattered(t *table, h trackerEvents) {
 	before := t.length
 	t.stamped, t.slots = 0, t.slots[:0]
-	w.guard = w.world.Query(&w.everything) // keeps the world locked after the walk
-	w.walk(t)
+	tr.guard = tr.world.Query(&tr.everything) // keeps the world locked after the walk
+	tr.walk(t)
 	for n, e := range t.handles {
-		slot := w.slotOf(t, t.replicas.replicatedOfRow(n), e)
+		slot := tr.slotOf(t, t.replicas.replicatedOfRow(n), e)
 		if slot < 0 {
-			w.present = e
+			tr.present = e
 			t.bindRow(n)
 			h.appears(t, 0, -1)
 		} else {
-			t.stamp(slot, w.run)
+			t.stamp(slot, tr.run)
 		}
 		t.slots = append(t.slots, int32(slot))
 	}
 	for i := range t.columns {
-		w.scanColumnOfRows(t, &t.columns[i], h)
+		tr.scanColumnOfRows(t, &t.columns[i], h)
 	}
 	t.unbindColumns()
-	w.guard.Close()
+	tr.guard.Close()
 	t.releaseRows(len(t.slots))
 	for slot := 0; slot < before && t.stamped < t.length; slot++ {
-		if t.stamps[slot] != w.run {
-			w.noteDisplaced(t, slot)
+		if t.stamps[slot] != tr.run {
+			tr.noteDisplaced(t, slot)
 		}
 	}
 }
 
 // walk finds the addresses of the rows of a scattered table, and closes the query.
-func (w *tracker) walk(t *table) {
+func (tr *tracker) walk(t *table) {
 	t.handles = t.handles[:0]
-	for n := 0; w.query.Next(); n++ {
-		t.findRow(&w.query, n)
-		t.handles = append(t.handles, w.query.Entity())
+	for n := 0; tr.query.Next(); n++ {
+		t.findRow(&tr.query, n)
+		t.handles = append(t.handles, tr.query.Entity())
 		if t.goal >= 0 {
 			c := &t.columns[t.goal]
-			c.goals = append(c.goals[:n], w.query.Relation(c.id))
+			c.goals = append(c.goals[:n], tr.query.Relation(c.id))
 		}
 	}
 }
 
 // scanColumnOfRows handles the rows of a scattered table whose component differs. It skips rows that appeared in this
 // scan.
-func (w *tracker) scanColumnOfRows(t *table, c *column, h trackerEvents) {
+func (tr *tracker) scanColumnOfRows(t *table, c *column, h trackerEvents) {
 	for n := c.differingRow(0, t.slots); n < len(t.slots); n = c.differingRow(n+1, t.slots) {
 		slot := int(t.slots[n])
 		c.bindRow(n)
@@ -694,11 +694,11 @@ func (w *tracker) scanColumnOfRows(t *table, c *column, h trackerEvents) {
 }
 
 // kept returns the bytes of a component in the shadow, or nil.
-func (w *tracker) kept(at *entityEntry, row int) []byte {
+func (tr *tracker) kept(at *entityEntry, row int) []byte {
 	if at == nil || at.table == nowhere {
 		return nil
 	}
-	t := w.tables[at.table]
+	t := tr.tables[at.table]
 	c := t.column(row)
 	if c == nil || int(at.slot) >= t.length {
 		return nil
@@ -707,11 +707,11 @@ func (w *tracker) kept(at *entityEntry, row int) []byte {
 }
 
 // keptTarget returns the target of a relation in the shadow, if the entity has a slot.
-func (w *tracker) keptTarget(at *entityEntry, row int) (ecs.Entity, bool) {
+func (tr *tracker) keptTarget(at *entityEntry, row int) (ecs.Entity, bool) {
 	if at.table == nowhere {
 		return ecs.Entity{}, false
 	}
-	t := w.tables[at.table]
+	t := tr.tables[at.table]
 	c := t.column(row)
 	if c == nil || !c.relation || int(at.slot) >= t.length {
 		return ecs.Entity{}, false

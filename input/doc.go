@@ -22,8 +22,8 @@
 // # Files
 //
 //   - input.go: Register, and the layout of the input section
-//   - client.go: Set, and the input buffer of a client; writes the section
-//   - server.go: Of and At, and the queue of a client; reads the section and selects the input of a tick
+//   - client.go: Set, and the input buffer of a client; an event, as a press, is in one tick (recordTick); writes the section
+//   - server.go: Of and At, and the queue of a client; late events (postpone); reads the section and selects the input of a tick
 //   - feedback.go: reports to a client how early its inputs arrive
 //   - used.go: reports to a client the inputs that the server used in place of the client's
 //   - recorded.go: inputs in recordings

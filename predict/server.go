@@ -47,7 +47,7 @@ type serverRow struct {
 
 func newServer(s *Simulation, g *systems.ServerSystems) *server {
 	n := &server{Simulation: s, end: g.Server, find: g.Entity}
-	g.Capture.Prompt = n.promptRows
+	g.Tick.Prompt = n.promptRows
 	return n
 }
 

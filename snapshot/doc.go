@@ -69,14 +69,14 @@
 //   - bands.go: rows that are bands of others, derived at a commit; which of them a client gets
 //   - overrides.go, ownership.go: changes that one client alone sees, or has made itself
 //   - references.go: rows that name entities; a client reads nil for entities that it does not see
-//   - acked.go: acknowledgements and losses: which packet makes a baseline, for an entity or a page; despawns that are settled, resyncs
+//   - acked.go: acknowledgements and losses: which packet makes a baseline, for an entity or a page (Acked); despawns that are settled, resyncs
 //   - baselines.go: baselines of packets that were just written, for tools that decode them at the server
 //   - ack_pages.go: ack states by page, and its reference ticks R and N
 //   - sent.go: packets and records on their way
 //   - page_refs.go: how R and N of a page are chosen (View.ackedAt, findRefs)
-//   - write.go: a packet from its header to its last record, despawns, one record and its baselines; list.go: listed records
+//   - write.go: a packet from its header to its last record, despawns and their share of a short budget (writeDespawns), one record and its baselines; list.go: listed records
 //   - groups.go: entities that are sent together; atomic.go: with despawns and departures, and groups that found no room
-//   - priority.go: which records are sent first when the budget is short; despawns have a share of their own (write.go, atomic.go)
+//   - priority.go: which records are sent first when the budget is short
 //   - page_cache.go, page_floats.go: texts of pages that several clients get, only if they see the same rows
 //   - delta_cache.go: deltas of entities that several clients get; delta_batch.go, replace_batch.go: fast paths
 //   - format.go, errors.go, room.go, bitset.go: names of package format, errors, memory, sets

@@ -11,8 +11,8 @@ import (
 // entities that the client may write now. It runs at the start of EarlyUpdate. A protocol without WrittenBy has no
 // Accept.
 type Accept struct {
-	Server  *netcode.Server // The receiver of the components.
-	Capture *Capture        // The capture of the world to write.
+	Server *netcode.Server // The receiver of the components.
+	Tick   *Tick           // The writer of the world.
 
 	take func(client netcode.ClientID, entity netcode.NetworkID, row int, lanes []uint32) // Method write, bound once.
 }
@@ -25,7 +25,7 @@ func (a *Accept) Update(w *ecs.World) {
 	if a.take == nil {
 		a.Initialize(w)
 	}
-	if a.Capture.capture != nil {
+	if a.Tick.capture != nil {
 		authority.Writes(a.Server, a.take)
 	}
 }
@@ -34,7 +34,7 @@ func (a *Accept) Update(w *ecs.World) {
 func (a *Accept) Finalize(*ecs.World) {}
 
 func (a *Accept) write(_ netcode.ClientID, entity netcode.NetworkID, row int, lanes []uint32) {
-	a.Capture.capture.Write(entity, row, lanes)
+	a.Tick.capture.Write(entity, row, lanes)
 }
 
 // Gather captures the components that a client writes, when a network tick is due. It runs at the end of stage

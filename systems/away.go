@@ -29,9 +29,9 @@ const (
 // netcode.Server.Spawn by their owner. It ignores clients without an identity from OnApprove: the game handles them in
 // OnDisconnect. Away runs after Receive.
 type Away struct {
-	Server  *netcode.Server // Reports absences.
-	Capture *Capture        // Finds the entities.
-	Then    WhileAway       // The choice. The game may change it at any time.
+	Server *netcode.Server // Reports absences.
+	Tick   *Tick           // Finds the entities.
+	Then   WhileAway       // The choice. The game may change it at any time.
 	// To returns the client that gets an entity with HandOver, 0 for the server. nil means the server.
 	To func(client netcode.ClientID, e ecs.Entity) netcode.ClientID
 
@@ -49,8 +49,8 @@ type handed struct {
 }
 
 // newAway makes the system and registers its hooks at the server.
-func newAway(server *netcode.Server, capture *Capture) *Away {
-	a := &Away{Server: server, Capture: capture, handed: map[netcode.ClientID][]handed{}}
+func newAway(server *netcode.Server, t *Tick) *Away {
+	a := &Away{Server: server, Tick: t, handed: map[netcode.ClientID][]handed{}}
 	note := func(client netcode.ClientID) {
 		if server.Identity(client) != "" && !slices.Contains(a.changed, client) {
 			a.changed = append(a.changed, client)
@@ -107,7 +107,7 @@ func (a *Away) despawn(w *ecs.World, client netcode.ClientID) {
 	store := a.Server.Store()
 	for id := range store.All {
 		if store.Owner(id) == client && !a.Server.Despawn(id) {
-			if e, ok := a.Capture.Entity(id); ok && w.Alive(e) { // The owner was set by Server.SetOwner.
+			if e, ok := a.Tick.Entity(id); ok && w.Alive(e) { // The owner was set by Server.SetOwner.
 				w.RemoveEntity(e)
 			}
 		}
@@ -123,11 +123,11 @@ func (a *Away) handOver(w *ecs.World, client netcode.ClientID) {
 	for _, e := range a.inWorld(w, client) {
 		to := a.to(client, e)
 		list = append(list, handed{entity: e, to: to})
-		a.Capture.setOwner(e, to)
+		a.Tick.setOwner(e, to)
 	}
 	store := a.Server.Store()
 	for id := range store.All {
-		e, _ := a.Capture.Entity(id)
+		e, _ := a.Tick.Entity(id)
 		if store.Owner(id) == client {
 			to := a.to(client, e)
 			list = append(list, handed{id: id, to: to})
@@ -155,7 +155,7 @@ func (a *Away) giveBack(w *ecs.World, client netcode.ClientID) {
 			}
 		case !h.entity.IsZero():
 			if owner, ok := netecs.OwnerOf(w, h.entity); ok && owner == h.to {
-				a.Capture.setOwner(h.entity, client)
+				a.Tick.setOwner(h.entity, client)
 			}
 		case store.Alive(h.id) && store.Owner(h.id) == h.to:
 			a.Server.SetOwner(h.id, client)

@@ -110,11 +110,11 @@ func TestAClientInTheWorldOfItsServer(t *testing.T) {
 	require.Len(t, e.errors, 1)
 }
 
-// OnSpawn adds to what a game has set as Capture.Spawned, and does not take its place.
-func TestOnSpawnKeepsTheFunctionOfCapture(t *testing.T) {
+// OnSpawn adds to what a game has set as Tick.Spawned, and does not take its place.
+func TestOnSpawnKeepsTheFunctionOfTick(t *testing.T) {
 	r := newRig(t)
 	var order []string
-	r.server.Capture.Spawned = func(ecs.Entity, netcode.NetworkID) { order = append(order, "the game's") }
+	r.server.Tick.Spawned = func(ecs.Entity, netcode.NetworkID) { order = append(order, "the game's") }
 	for _, name := range []string{"first", "second"} {
 		r.server.OnSpawn(func(ecs.Entity, netcode.NetworkID) { order = append(order, name) })
 	}

@@ -16,8 +16,8 @@
 //	Dispatch, PreUpdate
 //	Dispatch, Update           or of the simulation, if it is not in FixedUpdate
 //	Dispatch, PreLateUpdate
-//	Tick                       asks Server.TickDue. On a network tick it runs
-//	  Capture                    copies the changes of the world to the server's store, as of Server.Tick
+//	Tick                       on a network tick (Server.TickDue): captures the changes of the world, that is, copies them to
+//	                           the server's store as of Server.Tick
 //	Dispatch, PostLateUpdate
 //	Send                       builds the packets and passes them to the socket. Each packet has a sequence number and
 //	                           acknowledgements. On a network tick the packets of a client contain the rows that it has not
@@ -54,7 +54,7 @@
 //
 //   - server.go, client.go, host.go: the systems of an end, in the order of the frame
 //   - receive.go, send.go: datagrams from the socket and to the socket
-//   - capture.go: copies the world to the store of the server, on a network tick
+//   - tick.go: copies the world to the store of the server, on a network tick
 //   - apply.go: copies the received state to the world
 //   - player.go: the world as one player sees it, and the hooks OnSpawn, OnPresented and OnDespawn
 //   - authority.go: components that clients write, at both ends

@@ -22,7 +22,7 @@ func TestMarkedComponent(t *testing.T) {
 	server, err := netcode.NewServer(p, netcode.Config{})
 	require.NoError(t, err)
 	group := systems.NewServer(server, e.listen(t, serverAddress), e.clock)
-	systems.Mark[ground](group.Capture, ecs.Entity{}) // Before the first frame it does nothing.
+	systems.Mark[ground](group.Tick, ecs.Entity{}) // Before the first frame it does nothing.
 	client, err := netcode.NewClient(p, netcode.Config{})
 	require.NoError(t, err)
 	require.NoError(t, client.Connect(serverAddress))
@@ -45,8 +45,8 @@ func TestMarkedComponent(t *testing.T) {
 		e.step()
 	}
 	require.EqualValues(t, 1, seen(), "nobody marked it")
-	systems.Mark[ground](group.Capture, tile)
-	systems.Mark[position](group.Capture, tile) // It is not registered.
+	systems.Mark[ground](group.Tick, tile)
+	systems.Mark[position](group.Tick, tile) // It is not registered.
 	e.until(t, func() bool { return seen() == 2 })
-	alloctest.Zero(t, 100, func() { systems.Mark[ground](group.Capture, tile) })
+	alloctest.Zero(t, 100, func() { systems.Mark[ground](group.Tick, tile) })
 }

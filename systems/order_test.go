@@ -25,14 +25,14 @@ func serverSteps() []systems.Step {
 	for stage := range tick.Stage(tick.NumStages) {
 		steps = append(steps, systems.StepDispatch(stage))
 		if stage == tick.PreLateUpdate {
-			steps = append(steps, systems.StepCapture)
+			steps = append(steps, systems.StepTick)
 		}
 	}
 	return append(steps, systems.StepSend)
 }
 
 func clientSteps() []systems.Step {
-	steps := slices.DeleteFunc(serverSteps(), func(s systems.Step) bool { return s == systems.StepCapture })
+	steps := slices.DeleteFunc(serverSteps(), func(s systems.Step) bool { return s == systems.StepTick })
 	return slices.Insert(steps, slices.Index(steps, systems.StepDispatch(tick.EarlyUpdate)), systems.StepApply)
 }
 
@@ -86,15 +86,15 @@ func TestMissingStepIsReportedInTheFirstFrame(t *testing.T) {
 
 func TestStepOutOfPlaceIsReportedInTheFirstFrame(t *testing.T) {
 	steps := serverSteps()
-	capture := slices.Index(steps, systems.StepCapture)
+	capture := slices.Index(steps, systems.StepTick)
 	steps[capture], steps[capture+1] = steps[capture+1], steps[capture]
 	got := reported(t, steps)
-	require.Equal(t, []systems.OrderError{{Step: systems.StepCapture, After: systems.StepDispatch(tick.PostLateUpdate)}}, got)
-	require.ErrorContains(t, &got[0], "Capture runs after Dispatch(PostLateUpdate)")
+	require.Equal(t, []systems.OrderError{{Step: systems.StepTick, After: systems.StepDispatch(tick.PostLateUpdate)}}, got)
+	require.ErrorContains(t, &got[0], "Tick runs after Dispatch(PostLateUpdate)")
 
 	steps = serverSteps()
 	steps[capture], steps[capture+2] = steps[capture+2], steps[capture] // Send before capture.
-	require.Contains(t, reported(t, steps), systems.OrderError{Step: systems.StepCapture, Gone: true})
+	require.Contains(t, reported(t, steps), systems.OrderError{Step: systems.StepTick, Gone: true})
 }
 
 // A game whose frames are shorter than its fixed steps may have no fixed step in many frames. A game that never has one
@@ -110,8 +110,8 @@ func TestFixedStepsMayBeginLater(t *testing.T) {
 	require.Equal(t, []systems.OrderError{{Step: fixed, Gone: true}}, got)
 	require.ErrorContains(t, &got[0], "has not run in the first 1000 frames")
 
-	broken := slices.DeleteFunc(slices.Clone(without), func(s systems.Step) bool { return s == systems.StepCapture })
-	require.Equal(t, []systems.OrderError{{Step: systems.StepCapture, Gone: true}}, reportedIn(t, broken, broken, serverSteps()))
+	broken := slices.DeleteFunc(slices.Clone(without), func(s systems.Step) bool { return s == systems.StepTick })
+	require.Equal(t, []systems.OrderError{{Step: systems.StepTick, Gone: true}}, reportedIn(t, broken, broken, serverSteps()))
 }
 
 func TestStepNames(t *testing.T) {

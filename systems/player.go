@@ -84,7 +84,7 @@ func newHostView(group *HostSystems) *HostView {
 
 // update shows this frame.
 func (v *HostView) update() {
-	capture := v.group.Capture.capture
+	capture := v.group.Tick.capture
 	if capture == nil {
 		return
 	}

@@ -34,7 +34,7 @@ func Load(group *ServerSystems, w *ecs.World, in io.Reader) ([]ecs.Entity, error
 	if room := s.Store().MaxEntities() - s.Store().Len(); saved.Len() > room {
 		return nil, fmt.Errorf("netcode: systems.Load: %d saved entities, and Config.MaxEntities leaves room for %d", saved.Len(), room)
 	}
-	if group.Capture.capture == nil {
+	if group.Tick.capture == nil {
 		return nil, ErrNotInitialized
 	}
 	ids := make([]netcode.NetworkID, saved.Len())

@@ -15,8 +15,7 @@ type ServerSystems struct {
 	stages
 	Server  *netcode.Server // The server that the systems run.
 	Receive *Receive        // The first system of a frame.
-	Tick    *Tick           // At the end of PreLateUpdate.
-	Capture *Capture        // Run by Tick.
+	Tick    *Tick           // At the end of PreLateUpdate: captures the world on a network tick.
 	Send    *Send           // The last system of a frame.
 	Accept  *Accept         // Nil for a protocol without components that clients write.
 	Away    *Away           // After Receive: entities of players that are away.
@@ -39,26 +38,25 @@ func NewServer(server *netcode.Server, socket Socket, now func() time.Duration) 
 	s := &ServerSystems{
 		Server:  server,
 		Receive: &Receive{End: server, Socket: socket, Now: now},
-		Capture: &Capture{Server: server},
+		Tick:    &Tick{Server: server},
 		Send:    &Send{End: server, Socket: socket},
 	}
 	if authority.ClientsWrite(server.Protocol()) {
-		s.Accept = &Accept{Server: server, Capture: s.Capture}
+		s.Accept = &Accept{Server: server, Tick: s.Tick}
 	}
-	s.Away = newAway(server, s.Capture)
-	s.Tick = &Tick{Server: server, Capture: s.Capture}
+	s.Away = newAway(server, s.Tick)
 	return s
 }
 
 // OnSpawn adds a function that is called for each entity that got its network id, before anything about it is sent. It is
 // the place to Hide the entity from clients. The world is unlocked; the next tick captures changes that the function
-// makes. The functions are called in the order of these calls, after Capture.Spawned if the game has set that.
+// makes. The functions are called in the order of these calls, after Tick.Spawned if the game has set that.
 //
 // If it panics, Server.OnError gets a *netcode.PanicError, and the frame continues. OnSpawn panics on nil.
 func (s *ServerSystems) OnSpawn(f func(e ecs.Entity, id netcode.NetworkID)) {
 	mustBeGiven(f != nil, "OnSpawn")
-	before := s.Capture.Spawned
-	s.Capture.Spawned = func(e ecs.Entity, id netcode.NetworkID) {
+	before := s.Tick.Spawned
+	s.Tick.Spawned = func(e ecs.Entity, id netcode.NetworkID) {
 		if before != nil {
 			before(e, id)
 		}
@@ -87,13 +85,13 @@ func (s *ServerSystems) update(f *frame) {
 }
 
 // Entity returns the living entity of a network id.
-func (s *ServerSystems) Entity(id netcode.NetworkID) (ecs.Entity, bool) { return s.Capture.Entity(id) }
+func (s *ServerSystems) Entity(id netcode.NetworkID) (ecs.Entity, bool) { return s.Tick.Entity(id) }
 
 // ID returns the network id of an entity with a components.Replicated. A new entity gets its id in this call. The id may
 // be used at once: in messages About it and ToSeers, SetOwner, Show, Hide, interest.Grid.Follow, authority.Grant,
 // collections, messages and answers. For clients the entity exists from the next network tick on. If it is removed
 // before, nothing about it is sent.
-func (s *ServerSystems) ID(e ecs.Entity) (netcode.NetworkID, bool) { return s.Capture.ID(e) }
+func (s *ServerSystems) ID(e ecs.Entity) (netcode.NetworkID, bool) { return s.Tick.ID(e) }
 
 // Close implements Group. It tells all clients that the server is shutting down.
 func (s *ServerSystems) Close() {

@@ -22,7 +22,7 @@ type System interface {
 	Finalize(w *ecs.World)
 }
 
-// ErrOtherWorld is reported once to OnError if Capture or Apply is updated with another world than it was initialised
+// ErrOtherWorld is reported once to OnError if Tick or Apply is updated with another world than it was initialised
 // with. It continues with the world of Initialize.
 var ErrOtherWorld = errors.New("systems: Update was given another world than Initialize, and the one of Initialize is what is replicated: " +
 	"give all systems of an end the same *ecs.World")
@@ -173,12 +173,12 @@ func mustBeGiven(given bool, call string) {
 // Step is one action of netcode in a frame, numbered in the order of the frame.
 type Step uint8
 
-// The steps without the dispatches. A server's frame has StepReceive, the dispatches with StepCapture after
+// The steps without the dispatches. A server's frame has StepReceive, the dispatches with StepTick after
 // PreLateUpdate, StepSend. A client's frame has StepReceive, the dispatches with StepApply before EarlyUpdate, StepSend.
 const (
 	StepReceive Step = 0
 	StepApply   Step = 1 + Step(tick.EarlyUpdate)*2
-	StepCapture Step = 3 + Step(tick.PreLateUpdate)*2
+	StepTick    Step = 3 + Step(tick.PreLateUpdate)*2
 	StepSend    Step = 4 + Step(tick.PostLateUpdate)*2
 )
 
@@ -192,8 +192,8 @@ func (s Step) String() string {
 		return "Receive"
 	case s == StepApply:
 		return "Apply"
-	case s == StepCapture:
-		return "Capture"
+	case s == StepTick:
+		return "Tick"
 	case s == StepSend:
 		return "Send"
 	case s < StepSend && s%2 == 0:
@@ -240,7 +240,7 @@ func orderOf(end any) *order {
 	}
 	of, _ := end.(netcode.Endpoint)
 	if s := netcode.ServerOf(of); s != nil {
-		o := newOrder(s.Report, StepReceive, StepCapture, StepSend)
+		o := newOrder(s.Report, StepReceive, StepTick, StepSend)
 		s.Extend(netcode.ServerHooks{State: o})
 		return o
 	}

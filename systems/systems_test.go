@@ -133,7 +133,7 @@ func TestSystemsOfAnotherWorld(t *testing.T) {
 	}
 	require.Zero(t, told+toldClient)
 	for range 3 {
-		r.server.Capture.Update(&other)
+		r.server.Tick.Update(&other)
 		r.client.Apply.Update(&other)
 	}
 	require.Equal(t, []int{1, 1}, []int{told, toldClient})
@@ -171,7 +171,7 @@ func (l list) Systems() []systems.System { return l.change(l.ServerSystems.Syste
 
 func TestWrongOrderIsReportedInTheFirstFrame(t *testing.T) {
 	changes := map[string]func(all []systems.System) []systems.System{
-		"the system Capture has not run": func(all []systems.System) []systems.System {
+		"the system Tick has not run": func(all []systems.System) []systems.System {
 			return slices.DeleteFunc(all, func(s systems.System) bool { _, ok := s.(*systems.Tick); return ok })
 		},
 		"the system Receive runs after Dispatch(Initialization)": func(all []systems.System) []systems.System {

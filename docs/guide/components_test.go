@@ -112,7 +112,7 @@ func replicate(protocol *netcode.Protocol) {
 func dig(group *systems.ServerSystems, world *ecs.World, tile ecs.Entity) {
 	grounds := generic.NewMap1[Ground](world) // a system keeps it
 	grounds.Get(tile).Height[3]--
-	systems.Mark[Ground](group.Capture, tile)
+	systems.Mark[Ground](group.Tick, tile)
 }
 
 // end guide

@@ -15,7 +15,7 @@ func games() []mutation {
 		change("games", "whom a row names for a moment is a change of what was put back", named,
 			"ecs/apply_local.go", "if l.apply.refs.rows.Has(c.row) { // the", "if false { // the"),
 
-		game("observers are not told of what changed with what is added", "ecs/apply_entities.go", "applied.changed = applied.changed.With(row)", "applied.changed = applied.changed.Without(row)"),
+		game("observers are not told of what changed with what is added", "ecs/apply_entities.go", "state.changed = state.changed.With(row)", "state.changed = state.changed.Without(row)"),
 		game("observers are told of what was put back", "ecs/apply_local.go", "c.plan.Compare(shadow.kept(slot), c.at(row)); !old", "\"\", false; !old"),
 		game("who leaves with a connection goes without a hook", "ecs/apply.go", "a.queueRemoval(uint32(index))", "_ = index"),
 		game("what the client's game wrote stays", "ecs/apply_local.go", "if equal && !strayed || l", "if true || l"),

@@ -56,7 +56,7 @@ func people() []mutation {
 		testedIn("nettest", change("players", "entities are taken from whom the game gave them", "TestEntitiesThatWereGivenAwayMeanwhileAreNotGivenBack",
 			"systems/away.go", "ok && owner == h.to {", "ok && owner >= 0 {")),
 		testedIn("nettest", change("players", "an owner that the game set in the tick of the return is not read", "TestAnEntityThatIsGivenBackAndTakenInOneTick",
-			"ecs/capture.go", "\tc.readHanded()\n", "")),
+			"ecs/capture.go", "\tc.readOwners()\n", "")),
 		testedIn("systems", change("hosts", "a host's player sees what is hidden", "TestAHostsPlayerIsToldAsAGuestIs",
 			"ecs/host_view.go", "h.view != nil && h.view.Visible(id) }", "h.view != nil }")),
 		testedIn("systems", change("hosts", "what left sight stays drawn", "TestAHostsPlayerIsToldAsAGuestIs",

@@ -53,9 +53,9 @@ func predictions() []mutation {
 		change("predict", "a stall is caught up in one frame", "TestStallsAreBounded",
 			"predict/client.go", "if n == c.config.MaxReplay {", "if n < 0 {"),
 		change("predict", "Apply writes what is predicted", exact,
-			"ecs/apply.go", "has: applied.mask.Minus(applied.setAside)}", "has: applied.mask}"),
+			"ecs/apply.go", "has: state.mask.Minus(state.setAside)}", "has: state.mask}"),
 		change("predict", "Apply restores what is predicted", exact,
-			"ecs/apply_local.go", "|| applied.setAside.Has(c.row) {", "{"),
+			"ecs/apply_local.go", "|| state.setAside.Has(c.row) {", "{"),
 	}
 	list = append(list,
 		change("predict", "hashes are those of the first run of a tick", "TestAMispredictionNamesTheSystem",

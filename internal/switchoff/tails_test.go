@@ -32,7 +32,7 @@ func births() []mutation {
 		at("a client's loaded entity is not the server's", "TestSceneEntitiesBecomeTheServers",
 			"ecs/scene.go", "if s.row < 0 || !now.Mask.Has(s.row) {", "if s.row >= 0 {"),
 		at("a loaded entity goes with its connection", "TestSceneReconnect",
-			"ecs/apply.go", "keep = a.applied[index].loaded //", "keep = false //"),
+			"ecs/apply.go", "keep = a.entities[index].loaded //", "keep = false //"),
 		at("two loaded entities with one number are not reported", "TestSceneDuplicates",
 			"ecs/scene.go", "a.tracker.noteStrange(DuplicateSceneID, later)", "_ = later"),
 		at("two entities of the server with one number are not reported", "TestSceneDuplicates",

@@ -75,7 +75,7 @@ func newOurs(s *scene, clients int, exact bool) (*ours, error) {
 	frame := systems.NewServer(o.server, o.conn, o.now).Systems()
 	for i, s := range frame {
 		s.Initialize(&o.world)
-		if _, isCapture := s.(*systems.Tick); isCapture {
+		if _, isTick := s.(*systems.Tick); isTick {
 			o.before, o.work = frame[:i], frame[i:]
 		}
 	}

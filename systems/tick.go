@@ -10,10 +10,11 @@ import (
 	"github.com/arche-netcode/netcode/snapshot"
 )
 
-// Capture copies the changes of a server's world to its store. Tick runs it. A game that places systems itself may place
-// Capture in place of Tick, at the end of stage PreLateUpdate.
-type Capture struct {
-	// Server has the store.
+// Tick runs a server's network tick in the frames in which it is due: it captures the world, that is, it copies the
+// changes to the server's store. Send then sends them. Tick runs at the end of stage PreLateUpdate. Changes later in the
+// frame are captured in the next tick.
+type Tick struct {
+	// Server decides about ticks, and has the store.
 	Server *netcode.Server
 	// Spawned, when not nil, is called for each entity that got its network id, before anything about it is sent. The
 	// world is unlocked. Set it before ServerSystems.OnSpawn, which adds to it.
@@ -26,88 +27,97 @@ type Capture struct {
 	world      *ecs.World
 	capture    *netecs.Capture
 	otherWorld bool // ErrOtherWorld was reported.
+	order      *order
 }
 
+// Due reports whether a network tick is due in this frame. It is valid from Receive on.
+func (t *Tick) Due() bool { return t.Server.TickDue() }
+
 // Initialize implements System.
-func (c *Capture) Initialize(w *ecs.World) {
-	c.world = w
-	noteCaptured(w, c.Server)
-	c.capture = netecs.NewCapture(w, c.Server.Store(), c.Server.Protocol().Schema(), c.Server.Tag(), c.report)
-	c.capture.Along(c.Server.Publish)
-	c.capture.Prompt(c.Prompt)
+func (t *Tick) Initialize(w *ecs.World) {
+	t.world = w
+	noteCaptured(w, t.Server)
+	t.capture = netecs.NewCapture(w, t.Server.Store(), t.Server.Protocol().Schema(), t.Server.Tag(), t.report)
+	t.capture.BeforeCommit(t.Server.Publish)
+	t.capture.Prompt(t.Prompt)
 }
 
 // Update implements System. It captures if a network tick is due.
-func (c *Capture) Update(w *ecs.World) { (&Tick{Server: c.Server, Capture: c}).Update(w) }
+func (t *Tick) Update(w *ecs.World) {
+	enter(t.Server, &t.order, StepTick)
+	if t.Due() {
+		t.captureWorld(w)
+	}
+}
 
-// Run captures the world as of tick t.
-func (c *Capture) Run(w *ecs.World, t netcode.Tick) {
-	if c.capture == nil {
-		c.Initialize(w)
+// captureWorld captures the world as of Server.Tick.
+func (t *Tick) captureWorld(w *ecs.World) {
+	if t.capture == nil {
+		t.Initialize(w)
 	}
-	if w != c.world && !c.otherWorld {
-		c.otherWorld = true
-		c.Server.Report(ErrOtherWorld)
+	if w != t.world && !t.otherWorld {
+		t.otherWorld = true
+		t.Server.Report(ErrOtherWorld)
 	}
-	if c.capture.Run(t) {
-		noteCaptured(c.world, c.Server) // The reset of the world has dropped the list.
+	if t.capture.Run(t.Server.Tick()) {
+		noteCaptured(t.world, t.Server) // The reset of the world has dropped the list.
 	}
-	if c.Spawned == nil {
+	if t.Spawned == nil {
 		return
 	}
-	for _, id := range c.Server.Store().Births() {
-		if e, ok := c.capture.Entity(id); ok {
-			c.Spawned(e, id)
+	for _, id := range t.Server.Store().Births() {
+		if e, ok := t.capture.Entity(id); ok {
+			t.Spawned(e, id)
 		}
 	}
 }
 
 // Finalize implements System.
-func (c *Capture) Finalize(*ecs.World) {
-	if c.capture != nil {
-		c.capture.Release()
-		forgetCaptured(c.world, c.Server)
+func (t *Tick) Finalize(*ecs.World) {
+	if t.capture != nil {
+		t.capture.Release()
+		forgetCaptured(t.world, t.Server)
 	}
 }
 
 // setOwner sets the owner of an entity of the world at once.
-func (c *Capture) setOwner(e ecs.Entity, client netcode.ClientID) {
-	if c.capture != nil {
-		c.capture.SetOwner(e, client)
+func (t *Tick) setOwner(e ecs.Entity, client netcode.ClientID) {
+	if t.capture != nil {
+		t.capture.SetOwner(e, client)
 	}
 }
 
 // Entity returns the living entity of a network id.
-func (c *Capture) Entity(id netcode.NetworkID) (ecs.Entity, bool) {
-	if c.capture == nil {
+func (t *Tick) Entity(id netcode.NetworkID) (ecs.Entity, bool) {
+	if t.capture == nil {
 		return ecs.Entity{}, false
 	}
-	return c.capture.Entity(id)
+	return t.capture.Entity(id)
 }
 
 // ID returns the network id of an entity with a components.Replicated. A new entity gets its id in this call. ok is false
 // before Initialize, for an entity that is not replicated, and when Config.MaxEntities are alive.
-func (c *Capture) ID(e ecs.Entity) (netcode.NetworkID, bool) {
-	if c.capture == nil {
+func (t *Tick) ID(e ecs.Entity) (netcode.NetworkID, bool) {
+	if t.capture == nil {
 		return netcode.NetworkID{}, false
 	}
-	return c.capture.Reserve(e)
+	return t.capture.Reserve(e)
 }
 
-func (c *Capture) report(p netecs.Problem) {
+func (t *Tick) report(p netecs.Problem) {
 	if p.Kind == netecs.Unreplicated {
-		c.Server.ReportUnreplicated(p)
+		t.Server.ReportUnreplicated(p)
 		return
 	}
-	c.Server.Report(p)
+	t.Server.Report(p)
 }
 
 // Mark notes that game code wrote component T of an entity. Components with netcode.Marked need it. The next capture
 // reads the value. An entity that no capture has seen needs no mark: it is captured whole. Mark does nothing for a T
 // that is not registered, a dead entity, an entity without a network id, and before Initialize.
-func Mark[T any](c *Capture, e ecs.Entity) {
-	if c.capture != nil {
-		netecs.Mark[T](c.capture, e)
+func Mark[T any](t *Tick, e ecs.Entity) {
+	if t.capture != nil {
+		netecs.Mark[T](t.capture, e)
 	}
 }
 
@@ -144,29 +154,3 @@ func capturedByServerOf(w *ecs.World, c *netcode.Client) bool {
 	list := capturedIn(w)
 	return list != nil && slices.ContainsFunc(list.servers, c.ConnectedTo)
 }
-
-// Tick runs a server's network tick in the frames in which it is due. It runs at the end of stage PreLateUpdate. Changes
-// later in the frame are captured in the next tick.
-type Tick struct {
-	Server  *netcode.Server // Its clock decides about ticks.
-	Capture *Capture        // Runs on each tick. Send then sends the captured changes.
-
-	order *order
-}
-
-// Due reports whether a network tick is due in this frame. It is valid from Receive on.
-func (t *Tick) Due() bool { return t.Server.TickDue() }
-
-// Initialize implements System.
-func (t *Tick) Initialize(w *ecs.World) { t.Capture.Initialize(w) }
-
-// Update implements System.
-func (t *Tick) Update(w *ecs.World) {
-	enter(t.Server, &t.order, StepCapture)
-	if t.Server.TickDue() {
-		t.Capture.Run(w, t.Server.Tick())
-	}
-}
-
-// Finalize implements System.
-func (t *Tick) Finalize(w *ecs.World) { t.Capture.Finalize(w) }
