@@ -42,7 +42,7 @@ type ackRecord struct {
 // operation. An event that concerns only some members takes these out first. Membership affects speed only, not the bytes that are
 // sent.
 //
-// A View also stores which entities of a page had a record in each recent tick (sentPages). A tick is complete for a page if every
+// A View also stores which entities of a page had a record in each recent tick (recentRecords). A tick is complete for a page if every
 // packet with records of the page of that tick was acknowledged. The client then has exactly these records. R is the newest complete
 // tick, and packets name it as the base tick of a list. N is the newest complete tick before R, and gives the second baseline.
 //
@@ -56,13 +56,13 @@ type ackPage struct { // the fields that a packet is written from are in the fir
 	ref     tick.Tick // R: the newest complete tick, or the one before it; tick.None: none
 	near    tick.Tick // N: the newest complete tick from R - format.MaxNear to R - 1; tick.None: none
 	ackState
-	sentTo tick.Tick
-	since  tick.Tick // newest tick in which an entity came into sight, or its rows changed for this client alone
-	lost   tick.Tick // newest tick that cannot be R, since a resync came after it
-	newest tick.Tick // newest tick in which a record was sent
-	topOf  uint64    // entities with a record of top
-	top    tick.Tick // the newest complete tick; tick.None: none
-	even   bool      // R is the even one of two complete ticks: the newest records are large, and there are leastSharing clients
+	sentTo           tick.Tick
+	rowsChangedAt    tick.Tick // newest tick in which an entity came into sight, or its rows changed for this client alone
+	resyncedAt       tick.Tick // newest tick that cannot be R, since a resync came after it
+	newest           tick.Tick // newest tick in which a record was sent
+	newestCompleteOf uint64    // entities with a record of newestComplete
+	newestComplete   tick.Tick // the newest complete tick; tick.None: none
+	preferEven       bool      // R is the even one of two complete ticks: the newest records are large, and there are leastSharing clients
 }
 
 // ack returns the ack state of an index. It includes a send of a member that the shared state does not have yet.
@@ -106,21 +106,23 @@ func (v *View) removeMembers(w uint32, of uint64) {
 
 // rowsSince returns the tick since which a visible index has had the same set of rows for this client.
 func (v *View) rowsSince(index uint32) tick.Tick {
-	shape := v.store.shape[index]
+	shape := v.store.shapedAt[index]
 	if w := index / format.PageEntities; int(w) < len(v.overrides.masked) && v.overrides.masked[w]>>(index%format.PageEntities)&1 != 0 {
-		shape = v.overrides.shape[index] // without changes of components that the client may not see
+		shape = v.overrides.shapedAt[index] // without changes of components that the client may not see
 	}
-	return max(shape, v.touchedAt(index), v.lifetimes[index].life)
+	return max(shape, v.touchedAt(index), v.lifetimes[index].firstTick)
 }
 
 // rowsSincePage returns a tick since which each visible entity of a page has had the same set of rows for this client. It may be later
 // than the first such tick.
-func (v *View) rowsSincePage(w uint32) tick.Tick { return max(v.store.shaped[w], v.pages[w].since) }
+func (v *View) rowsSincePage(w uint32) tick.Tick {
+	return max(v.store.pageShapedAt[w], v.pages[w].rowsChangedAt)
+}
 
 // otherRows reports whether the set of rows of a visible index changed for this client after a tick.
 func (v *View) otherRows(index uint32, after tick.Tick) bool {
 	w := index / format.PageEntities
-	return max(v.store.shaped[w], v.pages[w].since) > after && v.rowsSince(index) > after // the test of the page comes first: most often it decides
+	return max(v.store.pageShapedAt[w], v.pages[w].rowsChangedAt) > after && v.rowsSince(index) > after // the test of the page comes first: most often it decides
 }
 
 // splitMembers divides the members of a page into those in of and the others, and takes the smaller part out of the page. It returns the
@@ -139,9 +141,9 @@ func (v *View) splitMembers(w uint32, of uint64) uint64 {
 	return 0
 }
 
-// sentPage notes that records of some entities of a page are sent at tick t. A page may be sent in several packets of a tick. The
+// tickRecords notes that records of some entities of a page are sent at tick t. A page may be sent in several packets of a tick. The
 // shared ack state changes when the last member was sent.
-func (v *View) sentPage(w uint32, of uint64, t tick.Tick) {
+func (v *View) noteSentAcks(w uint32, of uint64, t tick.Tick) {
 	g := &v.pages[w]
 	if g.sending != 0 && g.sentTo != t {
 		v.flushSending(w)
@@ -191,11 +193,11 @@ func (v *View) regroup(w uint32) {
 		return
 	}
 	g := &v.pages[w]
-	if apart := g.topOf &^ g.members; 2*bits.OnesCount64(apart) > bits.OnesCount64(g.topOf) {
+	if apart := g.newestCompleteOf &^ g.members; 2*bits.OnesCount64(apart) > bits.OnesCount64(g.newestCompleteOf) {
 		v.removeMembers(w, g.members)
 	}
-	for of := g.topOf &^ g.members; of != 0; of &= of - 1 {
-		if index := firstOf(w, of); v.acks[index].base == g.top {
+	for of := g.newestCompleteOf &^ g.members; of != 0; of &= of - 1 {
+		if index := firstOf(w, of); v.acks[index].base == g.newestComplete {
 			v.joinPage(index)
 		}
 	}

@@ -21,7 +21,7 @@ func (v *View) lost(p *sentPacket) {
 	for i := range p.n {
 		e := v.sent.group(p, i)
 		for of := e.of; of != 0; of &= of - 1 {
-			if index := firstOf(e.word, of); v.counts(p, e, index) {
+			if index := firstOf(e.word, of); v.isNewest(p, e, index) {
 				v.wait(index)
 				v.stats.Resent++
 			}
@@ -29,15 +29,15 @@ func (v *View) lost(p *sentPacket) {
 	}
 }
 
-// counts reports whether a packet has the newest record of an entity, or its despawn, and the client has not acknowledged it.
-func (v *View) counts(p *sentPacket, e *sentGroup, index uint32) bool {
+// isNewest reports whether a packet has the newest record of an entity, or its despawn, and the client has not acknowledged it.
+func (v *View) isNewest(p *sentPacket, e *sentGroup, index uint32) bool {
 	switch {
 	case v.ack(index).went != p.tick:
 		return false
 	case e.despawn:
-		return v.despawnOwed.has(index) && p.tick >= v.lifetimes[index].ended
+		return v.despawnOwed.has(index) && p.tick >= v.lifetimes[index].endedAt
 	}
-	return v.visible.has(index) && p.tick >= v.lifetimes[index].life && v.moved(index) > v.ack(index).base
+	return v.visible.has(index) && p.tick >= v.lifetimes[index].firstTick && v.changedAt(index) > v.ack(index).base
 }
 
 // Wrote returns the newest tick for which a payload was written, tick.None before the first.
@@ -97,9 +97,9 @@ func (v *View) Acked(seq uint64) {
 			v.settleDespawn(firstOf(g.word, g.of), p.tick)
 		case counts:
 			page := &v.pages[g.word]
-			v.ackedAt(g.word, p.tick)
-			v.ackedPage(g.word, g.of, g.rows, p.tick, g.span)
-			if page.top == p.tick && page.topOf&^page.members != 0 {
+			v.noteAckedRefs(g.word, p.tick)
+			v.ackMembers(g.word, g.of, g.rows, p.tick, g.span)
+			if page.newestComplete == p.tick && page.newestCompleteOf&^page.members != 0 {
 				v.regroup(g.word)
 			}
 		}
@@ -109,25 +109,25 @@ func (v *View) Acked(seq uint64) {
 // settleDespawn notes that the client has received a despawn that was sent at tick t.
 func (v *View) settleDespawn(index uint32, t tick.Tick) {
 	p := &v.lifetimes[index]
-	if v.links.n > 0 && t >= p.ended {
+	if v.links.n > 0 && t >= p.endedAt {
 		v.links.endLinks(index, t)
 	}
-	if !v.despawnOwed.has(index) || t < p.ended {
+	if !v.despawnOwed.has(index) || t < p.endedAt {
 		return // the despawn of an earlier lifetime: each despawn is sent after the end of its lifetime and before the next end
 	}
 	v.despawnOwed.unset(index)
 	v.unsent.unset(index)
 	v.unacked.unset(index)
-	p.shown = 0
+	p.shownGeneration = 0
 }
 
-// confirm makes a record of tick t the entity's baseline. It does nothing for a record of an earlier lifetime or older than the
+// ackEntity makes a record of tick t the entity's baseline. It does nothing for a record of an earlier lifetime or older than the
 // baseline. span is that of the record's group.
-func (v *View) confirm(index uint32, rows Mask, t tick.Tick, span uint16) {
+func (v *View) ackEntity(index uint32, rows Mask, t tick.Tick, span uint16) {
 	q := v.leavePage(index)
 	if q.base == tick.None {
 		// The first tick of a lifetime is after all records of earlier ones.
-		if !v.visible.has(index) || t < v.lifetimes[index].life {
+		if !v.visible.has(index) || t < v.lifetimes[index].firstTick {
 			return
 		}
 		v.noteMet(index)
@@ -138,16 +138,16 @@ func (v *View) confirm(index uint32, rows Mask, t tick.Tick, span uint16) {
 	if v.links.n > 0 {
 		v.links.endLinks(index, t)
 	}
-	if v.moved(index) <= t {
+	if v.changedAt(index) <= t {
 		// The client has the newest state, whatever else is on its way.
 		v.unacked.unset(index)
 		v.unsent.unset(index)
 	}
 }
 
-// ackedPage notes that the client has records of tick t of some entities of a page. All of them were coded against the tick t - span.
-// Members of the page are noted together, the others by confirm.
-func (v *View) ackedPage(w uint32, of uint64, rows Mask, t tick.Tick, span uint16) {
+// ackMembers notes that the client has records of tick t of some entities of a page. All of them were coded against the tick t - span.
+// Members of the page are noted together, the others by ackEntity.
+func (v *View) ackMembers(w uint32, of uint64, rows Mask, t tick.Tick, span uint16) {
 	g, rest := &v.pages[w], of
 	v.flushSending(w)
 	if in := of & g.members; in != 0 && t > g.base {
@@ -161,7 +161,7 @@ func (v *View) ackedPage(w uint32, of uint64, rows Mask, t tick.Tick, span uint1
 		rest &^= in
 	}
 	for ; rest != 0; rest &= rest - 1 {
-		v.confirm(firstOf(w, rest), rows, t, span)
+		v.ackEntity(firstOf(w, rest), rows, t, span)
 	}
 }
 
@@ -175,9 +175,9 @@ func (v *View) clearAcked(w uint32, of uint64, t tick.Tick) {
 	if t < s.tick && !own {
 		of &^= s.changed[w] // they have changed after t
 	}
-	if t < s.tick || own || len(v.overrides.touched) > 0 {
+	if t < s.tick || own || len(v.overrides.touchedAt) > 0 {
 		for word := of; word != 0; word &= word - 1 {
-			if v.moved(firstOf(w, word)) > t {
+			if v.changedAt(firstOf(w, word)) > t {
 				of &^= word & -word
 			}
 		}

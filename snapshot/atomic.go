@@ -136,7 +136,7 @@ func (v *View) bind(index uint32, t tick.Tick) {
 // linkDepartures links the entities that left a group in the newest commit to that group, if the client lacks changes of them.
 func (v *View) linkDepartures() {
 	for _, index := range v.store.groups.left {
-		if v.visible.has(index) && v.moved(index) > v.ack(index).base {
+		if v.visible.has(index) && v.changedAt(index) > v.ack(index).base {
 			v.bind(index, v.store.tick)
 		}
 	}
@@ -235,10 +235,10 @@ func (p *packetWriter) addToUnit(index uint32) {
 		return
 	case v.despawnOwed.has(index):
 		t.leaving = append(t.leaving, index)
-		t.out = t.out || v.lifetimes[index].ended > p.s || v.ack(index).went == p.s
-	case v.visible.has(index) && v.moved(index) > v.ack(index).base:
+		t.out = t.out || v.lifetimes[index].endedAt > p.s || v.ack(index).went == p.s
+	case v.visible.has(index) && v.changedAt(index) > v.ack(index).base:
 		v.lacking = append(v.lacking, index)
-		t.out = t.out || v.lifetimes[index].life > p.s || v.ack(index).went == p.s
+		t.out = t.out || v.lifetimes[index].firstTick > p.s || v.ack(index).went == p.s
 		group = v.store.groups.at(index)
 	default:
 		return
@@ -386,10 +386,10 @@ func (p *packetWriter) fitUnits() {
 		}
 		p.w, p.last, p.run, t.slack = w, last, run, slack
 		switch {
-		case !fits && p.short && !p.wholeLent(): // the unit waits until the budget lends more room
-		case !fits && i == 0 && p.partial && !p.short && t.stuck == tick.None:
+		case !fits && p.tight && !p.wholeLent(): // the unit waits until the budget lends more room
+		case !fits && i == 0 && p.partial && !p.tight && t.stuck == tick.None:
 			t.stuck = p.s
-		case !fits && len(t.placed) == 0 && (!p.partial || p.short || i == 0 && p.s-t.stuck >= p.v.store.cfg.Window):
+		case !fits && len(t.placed) == 0 && (!p.partial || p.tight || i == 0 && p.s-t.stuck >= p.v.store.cfg.Window):
 			p.splitUnit()
 			t.stuck = tick.None
 			continue
@@ -435,7 +435,7 @@ func (p *packetWriter) measure() (size, dead int) {
 
 // despawnBits returns the most bits of a despawn.
 func (p *packetWriter) despawnBits(index uint32) int {
-	return 1 + varBits(index) + varBits(p.v.lifetimes[index].shown)
+	return 1 + varBits(index) + varBits(p.v.lifetimes[index].shownGeneration)
 }
 
 // splitUnit ends the links of the collected unit, so that its entities are sent apart.
@@ -485,7 +485,7 @@ func (p *packetWriter) limitDespawn(index uint32, plain int) {
 func (p *packetWriter) writeUnits() {
 	p.limit, p.waiting, p.kept = p.full, 0, 0
 	for _, index := range p.v.links.placed {
-		if p.collectUnit(index); len(p.v.lacking) > 0 && !p.fitsAll() {
+		if p.collectUnit(index); len(p.v.lacking) > 0 && !p.tryWriteLacking() {
 			p.splitUnit()
 		}
 	}
@@ -504,7 +504,7 @@ func (p *packetWriter) writeUnit(index uint32) (done, wrote bool) {
 		return true, true // it is sent with its despawns, or as a whole in the next tick
 	case len(v.lacking) <= 1:
 		return false, false
-	case p.fitsAll():
+	case p.tryWriteLacking():
 		return true, true
 	case (p.sent.n > 0 || p.partial) && !p.outgrew():
 		return true, false
@@ -542,9 +542,9 @@ type starvedGroup struct {
 // patience is the number of packets that may be written without the starved group.
 const patience = 1
 
-// noteNoRoom notes that there was no room for an index, and reports whether its record is large: more than half of the packet was free. A
+// noteStarved notes that there was no room for an index, and reports whether its record is large: more than half of the packet was free. A
 // small record fits the next packet.
-func (p *packetWriter) noteNoRoom(index uint32) (large bool) {
+func (p *packetWriter) noteStarved(index uint32) (large bool) {
 	v := p.v
 	large = p.w.Bits() < p.full/2
 	if v.starved.index == 0 && (large || v.store.groups.at(index) != 0 || v.links.has(index)) {
@@ -553,28 +553,28 @@ func (p *packetWriter) noteNoRoom(index uint32) (large bool) {
 	return large
 }
 
-// leavesOut reports whether the packet leaves out an index that found no room, and goes on with the next one. It does so only under a
+// skipUnderBudget reports whether the packet leaves out an index that found no room, and goes on with the next one. It does so only under a
 // short budget: otherwise a record larger than the tick's share would block all others.
-func (p *packetWriter) leavesOut(index uint32) bool {
-	if !p.short || !p.v.plan.active || !p.noteNoRoom(index) {
+func (p *packetWriter) skipUnderBudget(index uint32) bool {
+	if !p.tight || !p.v.plan.active || !p.noteStarved(index) {
 		return false
 	}
 	p.v.plan.took(index)
 	return true
 }
 
-// beginsWithStarved reports whether this packet begins with the starved group. It counts the packets, and forgets a group that was
+// takeStarved reports whether this packet begins with the starved group. It counts the packets, and forgets a group that was
 // sent meanwhile.
-func (p *packetWriter) beginsWithStarved() bool {
+func (p *packetWriter) takeStarved() bool {
 	v := p.v
 	h := &v.starved
 	index := h.index - 1
-	if v.ack(index).went >= h.at || !v.unsent.has(index) || v.despawnOwed.has(index) || v.lifetimes[index].life > p.s {
+	if v.ack(index).went >= h.at || !v.unsent.has(index) || v.despawnOwed.has(index) || v.lifetimes[index].firstTick > p.s {
 		*h = starvedGroup{}
 		return false
 	}
 	h.packets++
-	if p.short {
+	if p.tight {
 		return p.most > p.full
 	}
 	return h.packets > patience
@@ -590,7 +590,7 @@ func (p *packetWriter) writeStarved() {
 	h := v.starved
 	v.starved = starvedGroup{}
 	begun, share, partial := p.w.Bits(), p.limit, p.partial
-	if p.short {
+	if p.tight {
 		p.limit, p.partial = p.most, !p.wholeLent()
 	}
 	if !p.writeEntity(h.index - 1) {

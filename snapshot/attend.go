@@ -53,7 +53,7 @@ func (v *View) Life(id wire.NetworkID) (since tick.Tick, visible bool) {
 	if !v.Visible(id) {
 		return tick.None, false
 	}
-	return v.lifetimes[id.Index].life, true
+	return v.lifetimes[id.Index].firstTick, true
 }
 
 // Share notes that the client reads the store's own world. It has everything that it sees, and nothing is sent to it.
@@ -73,5 +73,5 @@ func (v *View) Held(id wire.NetworkID) bool {
 
 // Sent reports whether a record of an entity was sent in its present lifetime.
 func (v *View) Sent(id wire.NetworkID) bool {
-	return v.Visible(id) && v.ack(id.Index).went >= v.lifetimes[id.Index].life
+	return v.Visible(id) && v.ack(id.Index).went >= v.lifetimes[id.Index].firstTick
 }

@@ -96,8 +96,8 @@ func requireSameStore(t *rapid.T, a, b *Store, ids []wire.NetworkID) {
 	require.Equal(t, a.Changed(), b.Changed())
 	require.Equal(t, a.changed, b.changed)
 	require.Equal(t, a.words, b.words)
-	require.Equal(t, a.moved, b.moved)
-	require.Equal(t, a.still, b.still)
+	require.Equal(t, a.lastChanges, b.lastChanges)
+	require.Equal(t, a.earlierChange, b.earlierChange)
 	room := a.past.evicted == 0 && b.past.evicted == 0
 	if room {
 		require.Equal(t, a.past.horizon, b.past.horizon)

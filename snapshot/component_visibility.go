@@ -28,9 +28,9 @@ func (v *View) changeRows(index uint32, was, rows Mask) {
 		return
 	}
 	v.overrides.rows = grown(v.overrides.rows, int(index)+1, len(v.acks))
-	v.overrides.shape = grown(v.overrides.shape, int(index)+1, len(v.acks))
+	v.overrides.shapedAt = grown(v.overrides.shapedAt, int(index)+1, len(v.acks))
 	if !v.overrides.masked.has(index) {
-		v.overrides.shape[index] = v.store.shape[index]
+		v.overrides.shapedAt[index] = v.store.shapedAt[index]
 	}
 	v.overrides.hideRows(index, rows.Not())
 	v.overrides.looks++
@@ -84,7 +84,7 @@ func (o *clientOverrides) alike(w uint32, of uint64) bool {
 func (v *View) reshape() {
 	for _, index := range v.store.reshaped {
 		if v.overrides.masked.has(index) && v.visible.has(index) && v.maskChanged(index) {
-			v.overrides.shape[index] = v.store.tick
+			v.overrides.shapedAt[index] = v.store.tick
 		}
 	}
 }
@@ -131,7 +131,7 @@ func (v *View) seesChange(index uint32) bool {
 // maskChanged reports whether the newest capture spawned an entity, or changed the set of its rows that the client may see.
 func (v *View) maskChanged(index uint32) bool {
 	s := v.store
-	return s.shape[index] == s.tick && (s.born[index] == s.tick || s.was[index].Differ(s.rows.masks[index]).Overlaps(v.rowsOf(index)))
+	return s.shapedAt[index] == s.tick && (s.bornAt[index] == s.tick || s.maskBefore[index].Differ(s.rows.masks[index]).Overlaps(v.rowsOf(index)))
 }
 
 // maskOf returns the rows that an entity has and the client may see.

@@ -54,12 +54,13 @@
 //
 // A page whose records are as usual (usualIn) is tested once: prepareUsual and listSent equal prepare and recordSent.
 //
-// A record gets into a packet with its page (writeMembers), by itself (writeSingle), with its group or unit (fitsAll), or as a starved
+// A record gets into a packet with its page (writeMembers), by itself (writeSingle), with its group or unit (tryWriteLacking), or as a starved
 // group (writeStarved). Or it is copied from the text of a page that another client's packet has (copyText, copyLarge).
 //
 // # Files
 //
-//   - store.go: the newest state; spawns and despawns; ids that are reserved before their entity is spawned (Store.Reserve)
+//   - store.go: the newest state; spawns and despawns
+//   - reserve.go: ids that are reserved before their entity is spawned (Store.Reserve); entities with ids of another store (Mirror)
 //   - replace.go, columns.go: changes of rows; rows as of an earlier tick
 //   - control.go: components.Owner, Group, Priority and Rate of entities; Due
 //   - history.go, moved.go: the undo log; the tick of an entity's newest change
@@ -67,13 +68,15 @@
 //   - visibility.go: entities that a client sees; lifetimes: show begins one, without a baseline, and end ends it
 //   - component_visibility.go: components that a client may see; hidden ones
 //   - bands.go: rows that are bands of others, derived at a commit; which of them a client gets
-//   - overrides.go, ownership.go: changes that one client alone sees, or has made itself
+//   - ownership.go: owners, and clients that may write components; Handovers
+//   - overrides.go, own_writes.go: changes that one client alone sees, or has made itself
 //   - references.go: rows that name entities; a client reads nil for entities that it does not see
-//   - acked.go: acknowledgements and losses: which packet makes a baseline, for an entity or a page (Acked); despawns that are settled, resyncs
+//   - acked.go: acknowledgements and losses: which packet makes a baseline, for an entity or a page (Acked, ackMembers, ackEntity); despawns that are settled, resyncs
+//   - attend.go: lives of entities that collections attend to; repeat.go: packets that package consistent may send again
 //   - baselines.go: baselines of packets that were just written, for tools that decode them at the server
 //   - ack_pages.go: ack states by page, and its reference ticks R and N
 //   - sent.go: packets and records on their way
-//   - page_refs.go: how R and N of a page are chosen (View.ackedAt, findRefs)
+//   - page_refs.go: how R and N of a page are chosen (View.noteAckedRefs, findRefs)
 //   - write.go: a packet from its header to its last record, despawns and their share of a short budget (writeDespawns), one record and its baselines; list.go: listed records
 //   - groups.go: entities that are sent together; atomic.go: with despawns and departures, and groups that found no room
 //   - priority.go: which records are sent first when the budget is short
@@ -81,6 +84,7 @@
 //   - delta_cache.go: deltas of entities that several clients get; delta_batch.go, replace_batch.go: fast paths
 //   - format.go, errors.go, room.go, bitset.go: names of package format, errors, memory, sets
 //
-// Fast paths are in page_cache.go, delta_batch.go and replace_batch.go, in packetWriter.usualIn, deltaCache.find and history.guess. Each names the
-// plain code that it equals. The build tag netcode_plain leaves them out; the same bytes are sent.
+// Fast paths are in page_cache.go, delta_batch.go and replace_batch.go, in packetWriter.usualIn, deltaCache.find, history.guess,
+// View.noteAckedRefs, View.regroup and Store.packedRow. Each names the plain code
+// that it equals. The build tag netcode_plain leaves them out; the same bytes are sent.
 package snapshot

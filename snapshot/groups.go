@@ -101,7 +101,7 @@ func (v *View) groupBefore(index uint32, t tick.Tick) uint32 {
 	s := v.store
 	g := &s.groups
 	switch {
-	case int(index) >= len(g.of) || t == s.tick && s.born[index] == t && v.lifetimes[index].generation == s.gens[index]:
+	case int(index) >= len(g.of) || t == s.tick && s.bornAt[index] == t && v.lifetimes[index].generation == s.gens[index]:
 		return 0
 	case g.leftAt[index] == t:
 		return g.was[index]
@@ -314,8 +314,8 @@ func (p *packetWriter) writeGroup(m *groupMembers) (done, wrote bool) {
 	v.lacking = v.lacking[:0]
 	for _, index := range m.indexes {
 		switch {
-		case !v.visible.has(index) || v.moved(index) <= v.ack(index).base:
-		case v.lifetimes[index].life > p.s || v.ack(index).went == p.s:
+		case !v.visible.has(index) || v.changedAt(index) <= v.ack(index).base:
+		case v.lifetimes[index].firstTick > p.s || v.ack(index).went == p.s:
 			return true, true // a member cannot be sent again in this tick: the whole group is sent in the next
 		default:
 			v.lacking = append(v.lacking, index)
@@ -324,7 +324,7 @@ func (p *packetWriter) writeGroup(m *groupMembers) (done, wrote bool) {
 	if len(v.lacking) <= 1 {
 		return false, false
 	}
-	if p.fitsAll() {
+	if p.tryWriteLacking() {
 		return true, true
 	}
 	if p.sent.n > 0 || p.partial {
@@ -334,14 +334,14 @@ func (p *packetWriter) writeGroup(m *groupMembers) (done, wrote bool) {
 	return false, false
 }
 
-// fitsAll writes the records of the entities in v.lacking, all or none. It reports whether they fit.
-func (p *packetWriter) fitsAll() bool {
+// tryWriteLacking writes the records of the entities in v.lacking, all or none. It reports whether they fit.
+func (p *packetWriter) tryWriteLacking() bool {
 	v := p.v
 	if p.sent.n+len(v.lacking) > maxRecords-p.waiting {
 		return false
 	}
 	v.records = v.records[:0]
-	if !p.fits(func() {
+	if !p.tryWrite(func() {
 		for _, index := range v.lacking {
 			v.records = append(v.records, record{})
 			r := &v.records[len(v.records)-1]

@@ -38,12 +38,12 @@ type lists struct {
 	none      int       // pages without records since then, whose codes are not written yet
 }
 
-// chooseRefs decides whether the packet has lists, and finds U, the newest R of a page that waits. View.ackedAt chose the R and N of
+// chooseRefs decides whether the packet has lists, and finds U, the newest R of a page that waits. View.noteAckedRefs chose the R and N of
 // each page when acknowledgements came. It moves nextPage to the first page with an entity to list.
 func (p *packetWriter) chooseRefs() {
 	v := p.v
 	// Under a short budget without a plan, entities that waited long come first: listed ones were sent lately.
-	if !v.updatesPending() || v.short && !v.plan.active {
+	if !v.updatesPending() || v.backlog && !v.plan.active {
 		return
 	}
 	if v.refTick != p.s {
@@ -207,10 +207,10 @@ func (p *packetWriter) writePage(g *ackPage, w uint32, wait uint64) (room bool) 
 	if n == len(list) {
 		return true
 	}
-	if n == 0 && p.tooLarge(list[0].index) {
+	if n == 0 && p.skipTooLarge(list[0].index) {
 		return true
 	}
-	return p.leavesOut(list[n].index)
+	return p.skipUnderBudget(list[n].index)
 }
 
 // prepareList prepares the implicit records of entities of a page, at most as many as sentPacket can note. It returns usual true if
@@ -368,7 +368,7 @@ func (p *packetWriter) writeSome(g *ackPage, list []record) (all bool, cut listC
 	case large:
 		p.filled = true
 		return false, p.writeFinest(fine, fineLeft, list)
-	case p.short || p.v.plan.active || p.sent.n == 0 && coarse.at == 0:
+	case p.tight || p.v.plan.active || p.sent.n == 0 && coarse.at == 0:
 		return false, fine
 	}
 	return false, coarse

@@ -123,39 +123,39 @@ func TestACompleteTickIsOneOfWhichAllIsAcknowledged(t *testing.T) {
 	v := &View{ackStates: ackStates{pages: make([]ackPage, 1)}}
 	g := &v.pages[0]
 	refs := func() []tick.Tick { return []tick.Tick{g.ref, g.near} }
-	v.sentAt(0, 6, 16, true)
-	v.sentAt(0, 7, 1, true)
-	v.sentAt(0, 8, 2, true)
-	v.sentAt(0, 8, 4, true)
-	v.sentAt(0, 9, 8, true)
+	v.noteSentRefs(0, 6, 16, true)
+	v.noteSentRefs(0, 7, 1, true)
+	v.noteSentRefs(0, 8, 2, true)
+	v.noteSentRefs(0, 8, 4, true)
+	v.noteSentRefs(0, 9, 8, true)
 	require.Equal(t, []tick.Tick{tick.None, tick.None}, refs(), "nothing is acknowledged")
-	v.ackedAt(0, 7)
+	v.noteAckedRefs(0, 7)
 	require.Equal(t, []tick.Tick{7, tick.None}, refs())
-	v.ackedAt(0, 8)
+	v.noteAckedRefs(0, 8)
 	require.Equal(t, []tick.Tick{7, tick.None}, refs(), "a part of 8 is there")
-	v.ackedAt(0, 9)
+	v.noteAckedRefs(0, 9)
 	require.Equal(t, []tick.Tick{9, 7}, refs(), "8 is passed over")
 	require.Equal(t, []uint64{8, 1}, []uint64{g.refOf, g.nearOf})
-	v.ackedAt(0, 8)
+	v.noteAckedRefs(0, 8)
 	require.Equal(t, []tick.Tick{9, 8}, refs())
 	require.Equal(t, []uint64{8, 6}, []uint64{g.refOf, g.nearOf})
-	v.ackedAt(0, 6)
+	v.noteAckedRefs(0, 6)
 	require.Equal(t, []tick.Tick{9, 8}, refs(), "6 is older")
 	for s := tick.Tick(10); s < 20; s++ {
-		v.sentAt(0, s, 1, true)
-		v.ackedAt(0, s)
+		v.noteSentRefs(0, s, 1, true)
+		v.noteAckedRefs(0, s)
 		require.Equal(t, []tick.Tick{s, s - 1}, refs())
 	}
-	v.sentAt(0, 20+format.MaxNear, 1, true)
-	v.ackedAt(0, 20+format.MaxNear)
+	v.noteSentRefs(0, 20+format.MaxNear, 1, true)
+	v.noteAckedRefs(0, 20+format.MaxNear)
 	require.Equal(t, []tick.Tick{20 + format.MaxNear, tick.None}, refs(), "19 is too far back")
-	v.sentAt(0, 20+format.MaxNear, 2, true)
+	v.noteSentRefs(0, 20+format.MaxNear, 2, true)
 	require.Equal(t, []tick.Tick{19, 18}, refs(), "more of that tick is under way")
 	g.forget(20 + format.MaxNear)
 	require.Equal(t, []tick.Tick{tick.None, tick.None}, refs())
-	v.sentAt(0, 20+format.MaxNear, 4, true)
-	v.ackedAt(0, 20+format.MaxNear)
-	v.ackedAt(0, 20+format.MaxNear)
+	v.noteSentRefs(0, 20+format.MaxNear, 4, true)
+	v.noteAckedRefs(0, 20+format.MaxNear)
+	v.noteAckedRefs(0, 20+format.MaxNear)
 	require.Equal(t, []tick.Tick{tick.None, tick.None}, refs(), "of this tick the client has more, from before it was forgotten")
 }
 
@@ -164,11 +164,11 @@ func TestAPageRemembersTicksInBoundedMemory(t *testing.T) {
 	v := &View{ackStates: ackStates{pages: make([]ackPage, 1)}}
 	g := &v.pages[0]
 	for s := tick.Tick(1); s < 5000; s++ {
-		v.sentAt(0, s, 1, true)
+		v.noteSentRefs(0, s, 1, true)
 		require.LessOrEqual(t, len(v.recent.ticks), mostTicks)
 		if s > 4000 {
 			v.recent.late(60)
-			v.ackedAt(0, s-60)
+			v.noteAckedRefs(0, s-60)
 		}
 		if s > 4100 {
 			require.Equal(t, []tick.Tick{s - 60, s - 61}, []tick.Tick{g.ref, g.near})

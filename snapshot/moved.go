@@ -7,7 +7,7 @@ import (
 )
 
 // The store knows the tick of each entity's newest change that all clients see. 64 entities with neighbouring indexes share one
-// lastChangedWord: a tick, and a bit for each entity that changed in that tick. An entity without a bit has its tick in Store.still.
+// lastChangedWord: a tick, and a bit for each entity that changed in that tick. An entity without a bit has its tick in Store.earlierChange.
 // So a tick in which most entities move writes one word for each 64 of them.
 
 // lastChangedWord is the newest tick before the current one in which any of 64 entities changed. Changes of the current tick are in
@@ -22,23 +22,23 @@ func (s *Store) lastChanged(index uint32) tick.Tick {
 	if s.changed[index>>6]>>(index&63)&1 != 0 {
 		return s.tick
 	}
-	return s.movedBefore(index)
+	return s.changedBefore(index)
 }
 
-// movedBefore returns the newest tick before the current one in which an entity changed.
-func (s *Store) movedBefore(index uint32) tick.Tick {
-	if m := &s.moved[index>>6]; m.who>>(index&63)&1 != 0 {
+// changedBefore returns the newest tick before the current one in which an entity changed.
+func (s *Store) changedBefore(index uint32) tick.Tick {
+	if m := &s.lastChanges[index>>6]; m.who>>(index&63)&1 != 0 {
 		return m.tick
 	}
-	return s.still[index]
+	return s.earlierChange[index]
 }
 
-// settleMoved ends tick now: it moves the changes of that tick from Store.changed to Store.moved.
-func (s *Store) settleMoved(now tick.Tick) {
+// endChanges ends tick now: it moves the changes of that tick from Store.changed to Store.lastChanges.
+func (s *Store) endChanges(now tick.Tick) {
 	for _, w := range s.words {
-		m, changed := &s.moved[w], s.changed[w]
+		m, changed := &s.lastChanges[w], s.changed[w]
 		for left := m.who &^ changed; left != 0; left &= left - 1 {
-			s.still[w<<6+uint32(bits.TrailingZeros64(left))] = m.tick
+			s.earlierChange[w<<6+uint32(bits.TrailingZeros64(left))] = m.tick
 		}
 		m.tick, m.who = now, changed
 		s.changed[w] = 0

@@ -60,7 +60,7 @@ func TestWhenEntitiesMoved(t *testing.T) {
 				if was[index] = last[index]; last[index] == now {
 					was[index] = before[index]
 				}
-				require.Equal(t, was[index], s.movedBefore(index), "seed %d, tick %d, index %d", seed, now, index)
+				require.Equal(t, was[index], s.changedBefore(index), "seed %d, tick %d, index %d", seed, now, index)
 			}
 			require.Equal(t, last, at)
 		}

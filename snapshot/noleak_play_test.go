@@ -262,7 +262,7 @@ func (g *leakGame) spawn(w *leakWorld, id wire.NetworkID) {
 // free reports whether an entity may be born at a place in this tick: what is not mirrored rests for a tick.
 func (g *leakGame) free(w *leakWorld, place int) bool {
 	index := g.index(place)
-	return w.at(index).IsZero() && (g.mirrors || int(index) >= len(w.store.gens) || w.store.shape[index] != g.now)
+	return w.at(index).IsZero() && (g.mirrors || int(index) >= len(w.store.gens) || w.store.shapedAt[index] != g.now)
 }
 
 func (g *leakGame) note(format string, args ...any) {

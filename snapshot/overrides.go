@@ -9,28 +9,28 @@ import (
 // clientOverrides is the state of entities that differs from client to client, except visibility. Each slice is allocated at first
 // use.
 type clientOverrides struct {
-	usual   Mask        // rows hidden at first: bands, and rows that the client's build does not have
-	banded  bool        // SetBands was called
-	rows    []Mask      // by index: hidden rows
-	masked  bitset      // indexes with hidden rows
-	shape   []tick.Tick // by index in masked: newest tick in which a capture changed the set of rows that the client may see
-	touched []tick.Tick // by index: newest change for this client alone
-	weight  []uint16    // by index: relevance in 1/NormalWeight; 0: never set
-	// turned (by index) and since (by row and index) are the newest changes, as this client reads them, of rows that name entities.
+	usual     Mask        // rows hidden at first: bands, and rows that the client's build does not have
+	banded    bool        // SetBands was called
+	rows      []Mask      // by index: hidden rows
+	masked    bitset      // indexes with hidden rows
+	shapedAt  []tick.Tick // by index in masked: newest tick in which a capture changed the set of rows that the client may see
+	touchedAt []tick.Tick // by index: newest change for this client alone
+	weight    []uint16    // by index: relevance in 1/NormalWeight; 0: never set
+	// retargetedAt (by index) and rowRetargetedAt (by row and index) are the newest changes, as this client reads them, of rows that name entities.
 	// See View.refreshRefs.
-	turned []tick.Tick
-	since  [][]tick.Tick
-	looks  uint64    // number of changes of rows
-	latest tick.Tick // the newest tick in touched
+	retargetedAt    []tick.Tick
+	rowRetargetedAt [][]tick.Tick
+	looks           uint64    // number of changes of rows
+	lastTouched     tick.Tick // the newest tick in touchedAt
 }
 
 // growUsual makes room for the hidden rows of all indexes, if some rows are hidden at first.
 func (o *clientOverrides) growUsual(s *Store) {
 	n := len(o.rows)
 	o.rows = grown(o.rows, len(s.gens), cap(s.gens))
-	o.shape = grown(o.shape, len(s.gens), cap(s.gens))
+	o.shapedAt = grown(o.shapedAt, len(s.gens), cap(s.gens))
 	for ; n < len(o.rows); n++ {
-		o.reset(uint32(n), s.shape[n])
+		o.reset(uint32(n), s.shapedAt[n])
 	}
 }
 
@@ -38,13 +38,13 @@ func (o *clientOverrides) growUsual(s *Store) {
 func (o *clientOverrides) reset(index uint32, shape tick.Tick) {
 	if int(index) < len(o.rows) {
 		o.hideRows(index, o.usual)
-		o.shape[index] = shape
+		o.shapedAt[index] = shape
 	}
-	if int(index) < len(o.touched) {
-		o.touched[index] = tick.None
+	if int(index) < len(o.touchedAt) {
+		o.touchedAt[index] = tick.None
 	}
-	if int(index) < len(o.turned) {
-		o.turned[index] = tick.None
+	if int(index) < len(o.retargetedAt) {
+		o.retargetedAt[index] = tick.None
 	}
 	if int(index) < len(o.weight) {
 		o.weight[index] = 0
@@ -53,16 +53,16 @@ func (o *clientOverrides) reset(index uint32, shape tick.Tick) {
 
 // touch notes a change of an index at tick t for this client alone.
 func (v *View) touch(index uint32, t tick.Tick) {
-	if v.lifetimes[index].life >= t { // the first record of the lifetime is still to come, and has everything
+	if v.lifetimes[index].firstTick >= t { // the first record of the lifetime is still to come, and has everything
 		v.wait(index)
 		return
 	}
-	v.overrides.touched = grown(v.overrides.touched, int(index)+1, len(v.acks))
+	v.overrides.touchedAt = grown(v.overrides.touchedAt, int(index)+1, len(v.acks))
 	v.leavePage(index) // members of a page need equal rows
-	v.overrides.touched[index] = max(v.overrides.touched[index], t)
-	v.overrides.latest = max(v.overrides.latest, t)
+	v.overrides.touchedAt[index] = max(v.overrides.touchedAt[index], t)
+	v.overrides.lastTouched = max(v.overrides.lastTouched, t)
 	g := &v.pages[index/format.PageEntities]
-	g.since = max(g.since, t)
+	g.rowsChangedAt = max(g.rowsChangedAt, t)
 	v.wait(index)
 	if len(v.store.groups.left) > 0 && v.groupBefore(index, t) != v.store.groups.at(index) {
 		v.bind(index, t)
@@ -71,17 +71,17 @@ func (v *View) touch(index uint32, t tick.Tick) {
 
 // touchedAt returns the tick of the newest change of an index for this client alone, tick.None if there was none.
 func (v *View) touchedAt(index uint32) tick.Tick {
-	if int(index) >= len(v.overrides.touched) {
+	if int(index) >= len(v.overrides.touchedAt) {
 		return tick.None
 	}
-	return v.overrides.touched[index]
+	return v.overrides.touchedAt[index]
 }
 
-// moved returns the tick of the newest change of an entity, as this client sees it.
-func (v *View) moved(index uint32) tick.Tick {
-	moved := max(v.ownWrites.moved(index, v.store.lastChanged(index)), v.touchedAt(index))
-	if int(index) < len(v.overrides.turned) {
-		moved = max(moved, v.overrides.turned[index])
+// changedAt returns the tick of the newest change of an entity, as this client sees it.
+func (v *View) changedAt(index uint32) tick.Tick {
+	moved := max(v.ownWrites.changedAt(index, v.store.lastChanged(index)), v.touchedAt(index))
+	if int(index) < len(v.overrides.retargetedAt) {
+		moved = max(moved, v.overrides.retargetedAt[index])
 	}
 	return moved
 }
@@ -105,8 +105,8 @@ func (v *View) ChangedRows(id wire.NetworkID) Mask {
 // sinceOf returns the tick of the newest change of a row that names entities, as this client reads it. A change of the client's sight
 // alone does not count.
 func (o *clientOverrides) sinceOf(index uint32, row int) tick.Tick {
-	if row >= len(o.since) || int(index) >= len(o.since[row]) {
+	if row >= len(o.rowRetargetedAt) || int(index) >= len(o.rowRetargetedAt[row]) {
 		return tick.None
 	}
-	return o.since[row][index]
+	return o.rowRetargetedAt[row][index]
 }

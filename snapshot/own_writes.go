@@ -56,7 +56,7 @@ func (a *ownWrites) skipOwn(v *View, index uint32) {
 	if a.newest[index] == v.store.tick {
 		return
 	}
-	if was := v.store.movedBefore(index); was != a.newest[index] {
+	if was := v.store.changedBefore(index); was != a.newest[index] {
 		a.before[index] = was
 	}
 	a.newest[index] = v.store.tick
@@ -67,9 +67,9 @@ func (a *ownWrites) wrote(index uint32, t tick.Tick) bool {
 	return int(index) < len(a.latest) && a.latest[index] == t
 }
 
-// moved returns the tick of the newest change of an index that is neither the client's own nor hidden from it. moved is the tick of
+// changedAt returns the tick of the newest change of an index that is neither the client's own nor hidden from it. moved is the tick of
 // the newest change of any kind.
-func (a *ownWrites) moved(index uint32, moved tick.Tick) tick.Tick {
+func (a *ownWrites) changedAt(index uint32, moved tick.Tick) tick.Tick {
 	if int(index) < len(a.newest) && a.newest[index] == moved {
 		return a.before[index]
 	}

@@ -137,7 +137,7 @@ func (c *pageCache) encoded(t *cachedPage) bool {
 // and N. Such records are equal for all clients that need them. It returns ok false if writePage has to look at each entity.
 func (p *packetWriter) usualIn(g *ackPage, w uint32, wait uint64) (of uint64, ok bool) {
 	v := p.v
-	if plain.On || p.cache.plain || p.short || v.store.watch != nil || v.plan.active {
+	if plain.On || p.cache.plain || p.tight || v.store.watch != nil || v.plan.active {
 		return 0, false
 	}
 	if g.sending != 0 && g.sentTo != p.s {
@@ -252,7 +252,7 @@ func (p *packetWriter) usualSent(w uint32, of uint64, deltas, same int) {
 	if v.anyOversize {
 		v.oversize[w] &^= of
 	}
-	v.sentPage(w, of, p.s)
+	v.noteSentAcks(w, of, p.s)
 	v.stats.Updates += uint64(bits.OnesCount64(of))
 	v.stats.Deltas += uint64(deltas)
 	v.stats.Unchanged += uint64(same)

@@ -173,22 +173,22 @@ func TestPagesOfLargeRecordsAreCutBehindAnyRecord(t *testing.T) {
 func TestRIsAnEvenTickForLargeRecords(t *testing.T) {
 	v := &View{ackStates: ackStates{pages: make([]ackPage, 1)}}
 	g := &v.pages[0]
-	g.even = true
-	refs := func() []tick.Tick { return []tick.Tick{g.top, g.ref, g.near} }
+	g.preferEven = true
+	refs := func() []tick.Tick { return []tick.Tick{g.newestComplete, g.ref, g.near} }
 	for now := tick.Tick(6); now < 12; now++ {
-		v.sentAt(0, now, 1, true)
+		v.noteSentRefs(0, now, 1, true)
 	}
-	v.ackedAt(0, 7)
+	v.noteAckedRefs(0, 7)
 	require.Equal(t, []tick.Tick{7, 7, tick.None}, refs(), "there is no other")
-	v.ackedAt(0, 6)
+	v.noteAckedRefs(0, 6)
 	require.Equal(t, []tick.Tick{7, 6, tick.None}, refs())
-	v.ackedAt(0, 9)
+	v.noteAckedRefs(0, 9)
 	require.Equal(t, []tick.Tick{9, 9, 7}, refs(), "8 is not complete")
-	v.ackedAt(0, 8)
+	v.noteAckedRefs(0, 8)
 	require.Equal(t, []tick.Tick{9, 8, 7}, refs())
-	v.ackedAt(0, 10)
+	v.noteAckedRefs(0, 10)
 	require.Equal(t, []tick.Tick{10, 10, 9}, refs())
-	g.even = false
-	v.ackedAt(0, 11)
+	g.preferEven = false
+	v.noteAckedRefs(0, 11)
 	require.Equal(t, []tick.Tick{11, 11, 10}, refs())
 }

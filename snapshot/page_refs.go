@@ -6,17 +6,17 @@ import (
 	"github.com/arche-netcode/netcode/tick"
 )
 
-// sentPage is the records of one page in all packets of one tick.
-type sentPage struct {
+// tickRecords is the records of one page in all packets of one tick.
+type tickRecords struct {
 	of          uint64 // entities with a record
 	sent, acked uint16 // groups that were sent, and groups that were acknowledged
 }
 
-// sentPages stores the sentPage of each page for the newest ticks of a View. The pages of a tick are neighbours in memory, since they
+// recentRecords stores the tickRecords of each page for the newest ticks of a View. The pages of a tick are neighbours in memory, since they
 // are sent and acknowledged together.
-type sentPages struct {
-	ticks []tick.Tick  // by tick modulo the length, a power of two: the tick in this slot
-	pages [][]sentPage // by slot and page
+type recentRecords struct {
+	ticks []tick.Tick     // by tick modulo the length, a power of two: the tick in this slot
+	pages [][]tickRecords // by slot and page
 }
 
 const (
@@ -26,13 +26,13 @@ const (
 )
 
 // slot returns the slot of a tick.
-func (s *sentPages) slot(t tick.Tick) int { return int(t) & (len(s.ticks) - 1) }
+func (s *recentRecords) slot(t tick.Tick) int { return int(t) & (len(s.ticks) - 1) }
 
 // has reports whether the records of a tick are remembered.
-func (s *sentPages) has(t tick.Tick) bool { return len(s.ticks) > 0 && s.ticks[s.slot(t)] == t }
+func (s *recentRecords) has(t tick.Tick) bool { return len(s.ticks) > 0 && s.ticks[s.slot(t)] == t }
 
 // at returns the records of a page of a tick. It returns nil if there are none or the tick is forgotten.
-func (s *sentPages) at(t tick.Tick, w uint32) *sentPage {
+func (s *recentRecords) at(t tick.Tick, w uint32) *tickRecords {
 	if !s.has(t) {
 		return nil
 	}
@@ -43,9 +43,9 @@ func (s *sentPages) at(t tick.Tick, w uint32) *sentPage {
 }
 
 // pageOf returns a page of the newest tick, for changes. It forgets the tick that had the slot before.
-func (s *sentPages) pageOf(t tick.Tick, w uint32, count, want int) *sentPage {
+func (s *recentRecords) pageOf(t tick.Tick, w uint32, count, want int) *tickRecords {
 	if len(s.ticks) == 0 {
-		s.ticks, s.pages = make([]tick.Tick, firstTicks), make([][]sentPage, firstTicks)
+		s.ticks, s.pages = make([]tick.Tick, firstTicks), make([][]tickRecords, firstTicks)
 	}
 	i := int(t) & (len(s.ticks) - 1)
 	if s.ticks[i] != t {
@@ -57,20 +57,20 @@ func (s *sentPages) pageOf(t tick.Tick, w uint32, count, want int) *sentPage {
 }
 
 // late doubles the number of ticks if an acknowledgement came as many ticks late.
-func (s *sentPages) late(ticks tick.Tick) {
+func (s *recentRecords) late(ticks tick.Tick) {
 	n := len(s.ticks)
 	if n == 0 || n == mostTicks || ticks < tick.Tick(n) {
 		return
 	}
 	old := *s
-	s.ticks, s.pages = make([]tick.Tick, 2*n), make([][]sentPage, 2*n)
+	s.ticks, s.pages = make([]tick.Tick, 2*n), make([][]tickRecords, 2*n)
 	for i, t := range old.ticks {
 		s.ticks[s.slot(t)], s.pages[s.slot(t)] = t, old.pages[i]
 	}
 }
 
-// sentAt notes records of tick t of some entities of a page. group tells that they are a new group of a packet, else they joined one.
-func (v *View) sentAt(w uint32, t tick.Tick, of uint64, group bool) {
+// noteSentRefs notes records of tick t of some entities of a page. group tells that they are a new group of a packet, else they joined one.
+func (v *View) noteSentRefs(w uint32, t tick.Tick, of uint64, group bool) {
 	b := v.recent.pageOf(t, w, len(v.pages), cap(v.pages))
 	b.of |= of
 	v.pages[w].newest = t
@@ -79,13 +79,13 @@ func (v *View) sentAt(w uint32, t tick.Tick, of uint64, group bool) {
 	}
 	b.sent++
 	// A packet of this tick was acknowledged before, and its page is no longer complete.
-	if g := &v.pages[w]; b.acked > 0 && (g.top == t || g.ref == t || g.near == t) {
+	if g := &v.pages[w]; b.acked > 0 && (g.newestComplete == t || g.ref == t || g.near == t) {
 		v.findRefs(w, t)
 	}
 }
 
-// ackedAt notes the acknowledgement of one group of tick t of a page. If the tick is complete by that, it updates R and N.
-func (v *View) ackedAt(w uint32, t tick.Tick) {
+// noteAckedRefs notes the acknowledgement of one group of tick t of a page. If the tick is complete by that, it updates R and N.
+func (v *View) noteAckedRefs(w uint32, t tick.Tick) {
 	b := v.recent.at(t, w)
 	if b == nil {
 		return
@@ -96,35 +96,37 @@ func (v *View) ackedAt(w uint32, t tick.Tick) {
 		return
 	}
 	switch {
-	case plain.On || g.even || g.ref != g.top:
-		v.findRefs(w, max(t, g.top))
+	case plain.On || g.preferEven || g.ref != g.newestComplete:
+		v.findRefs(w, max(t, g.newestComplete))
 	case t > g.ref:
 		if g.near, g.nearOf = tick.None, 0; g.ref != tick.None && t-g.ref <= format.MaxNear {
 			g.near, g.nearOf = g.ref, g.refOf
 		}
 		g.ref, g.refOf = t, b.of
-		g.top, g.topOf = g.ref, g.refOf
+		g.newestComplete, g.newestCompleteOf = g.ref, g.refOf
 	case t > g.near && t < g.ref && g.ref-t <= format.MaxNear:
 		g.near, g.nearOf = t, b.of
 	}
 }
 
 // complete reports whether every group of tick t of the page was acknowledged, after the newest resync.
-func (g *ackPage) complete(b *sentPage, t tick.Tick) bool { return b.acked == b.sent && t > g.lost }
+func (g *ackPage) complete(b *tickRecords, t tick.Tick) bool {
+	return b.acked == b.sent && t > g.resyncedAt
+}
 
 // findRefs searches R and N of a page among the ticks up to now.
 func (v *View) findRefs(w uint32, now tick.Tick) {
 	g := &v.pages[w]
 	g.clearRefs()
-	for t := now; t > g.lost && now-t < mostTicks; t-- {
+	for t := now; t > g.resyncedAt && now-t < mostTicks; t-- {
 		b := v.recent.at(t, w)
 		switch {
 		case b == nil || !g.complete(b, t):
 		case g.ref == tick.None:
 			g.ref, g.refOf = t, b.of
-			if g.top == tick.None {
-				g.top, g.topOf = t, b.of
-				if e := v.recent.at(t-1, w); g.even && t%2 != 0 && e != nil && g.complete(e, t-1) {
+			if g.newestComplete == tick.None {
+				g.newestComplete, g.newestCompleteOf = t, b.of
+				if e := v.recent.at(t-1, w); g.preferEven && t%2 != 0 && e != nil && g.complete(e, t-1) {
 					g.ref, g.refOf = tick.None, 0 // R is the even tick before
 				}
 			}
@@ -139,11 +141,11 @@ func (v *View) findRefs(w uint32, now tick.Tick) {
 
 // forget makes every tick up to now unusable as R.
 func (g *ackPage) forget(now tick.Tick) {
-	g.lost = now
+	g.resyncedAt = now
 	g.clearRefs()
 }
 
 // clearRefs clears the newest complete tick, R and N.
 func (g *ackPage) clearRefs() {
-	g.top, g.topOf, g.ref, g.refOf, g.near, g.nearOf = tick.None, 0, tick.None, 0, tick.None, 0
+	g.newestComplete, g.newestCompleteOf, g.ref, g.refOf, g.near, g.nearOf = tick.None, 0, tick.None, 0, tick.None, 0
 }

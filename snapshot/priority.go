@@ -71,7 +71,7 @@ func (v *View) Plan(bytes int) {
 	for w := range v.unsent {
 		waiting += bits.OnesCount64(v.unsent[w] &^ v.despawnOwed[w])
 	}
-	if waiting <= fits && !v.short {
+	if waiting <= fits && !v.backlog {
 		return
 	}
 	v.rank(waiting <= fits)
@@ -134,7 +134,7 @@ func (v *View) score(index uint32, waited bool) int64 {
 	p := &v.plan
 	score, weight := p.scores[index], v.weight(index)
 	if !waited {
-		life, went := v.lifetimes[index].life, v.ack(index).went
+		life, went := v.lifetimes[index].firstTick, v.ack(index).went
 		idle := min(v.store.tick-max(went, life-1)-1, 1<<20)
 		if score = min(score+weight*int64(max(idle, 0)), p.most); went < life {
 			score = max(score, p.price)

@@ -58,15 +58,15 @@ func (r *backRefs) noted(index uint32, row int) *refRow {
 
 // retarget notes that a row of an index names other entities than before.
 func (r *backRefs) retarget(index uint32) {
-	r.moved = r.moved.grownTo(int(index) + 1)
-	r.moved.set(index)
+	r.retargetedNow = r.retargetedNow.grownTo(int(index) + 1)
+	r.retargetedNow.set(index)
 }
 
 // begin forgets the changes of the last tick.
 func (r *backRefs) begin() {
 	for _, c := range r.changed {
-		if r.moved.has(c.index) {
-			r.moved.unset(c.index)
+		if r.retargetedNow.has(c.index) {
+			r.retargetedNow.unset(c.index)
 		}
 	}
 	r.changed, r.lanes = r.changed[:0], r.lanes[:0]
@@ -74,10 +74,10 @@ func (r *backRefs) begin() {
 
 // retargeted returns the entities of word w with rows that name other entities than before.
 func (r *backRefs) retargeted(w int) uint64 {
-	if w >= len(r.moved) {
+	if w >= len(r.retargetedNow) {
 		return 0
 	}
-	return r.moved[w]
+	return r.retargetedNow[w]
 }
 
 // refreshRefs finds out which of the rows that name entities changed in the newest commit for this client. It is the first step of
@@ -91,14 +91,14 @@ func (v *View) refreshRefs() {
 		if v.readsAlike(c) {
 			continue
 		}
-		v.overrides.since = grown(v.overrides.since, v.store.schema.Rows(), 0)
-		v.overrides.since[c.row] = grown(v.overrides.since[c.row], int(c.index)+1, len(v.acks))
-		v.overrides.since[c.row][c.index] = v.store.tick
+		v.overrides.rowRetargetedAt = grown(v.overrides.rowRetargetedAt, v.store.schema.Rows(), 0)
+		v.overrides.rowRetargetedAt[c.row] = grown(v.overrides.rowRetargetedAt[c.row], int(c.index)+1, len(v.acks))
+		v.overrides.rowRetargetedAt[c.row][c.index] = v.store.tick
 		if !v.rowsOf(c.index).Has(c.row) || v.ownWrites.wrote(c.index, v.store.tick) {
 			continue
 		}
-		v.overrides.turned = grown(v.overrides.turned, int(c.index)+1, len(v.acks))
-		v.overrides.turned[c.index] = v.store.tick
+		v.overrides.retargetedAt = grown(v.overrides.retargetedAt, int(c.index)+1, len(v.acks))
+		v.overrides.retargetedAt[c.index] = v.store.tick
 		v.wait(c.index)
 	}
 }
@@ -120,7 +120,7 @@ func (v *View) readsAlike(c *refRow) bool {
 // clearUnseen clears the fields of a row that name entities which the client does not see at tick t.
 func (v *View) clearUnseen(plan *quantize.Plan, lanes []uint32, t tick.Tick) {
 	for _, lane := range plan.Refs() {
-		if id := refAt(lanes, lane); !v.Visible(id) || v.lifetimes[id.Index].life > t {
+		if id := refAt(lanes, lane); !v.Visible(id) || v.lifetimes[id.Index].firstTick > t {
 			lanes[lane], lanes[lane+1] = 0, 0
 		}
 	}
@@ -129,11 +129,11 @@ func (v *View) clearUnseen(plan *quantize.Plan, lanes []uint32, t tick.Tick) {
 // backRefs is the reverse index of entity fields: which entities name an entity. It also has the rows with such fields that changed in
 // this tick.
 type backRefs struct {
-	of      [][]uint32 // by index of the target: indexes that name it, ascending, once for each field
-	changed []refRow   // rows that changed in this tick
-	places  [][]uint32 // by row and index: place of the row in changed; valid only if changed has that row there
-	lanes   []uint32   // old lanes of changed
-	moved   bitset     // indexes that retarget noted in this tick
+	of            [][]uint32 // by index of the target: indexes that name it, ascending, once for each field
+	changed       []refRow   // rows that changed in this tick
+	places        [][]uint32 // by row and index: place of the row in changed; valid only if changed has that row there
+	lanes         []uint32   // old lanes of changed
+	retargetedNow bitset     // indexes that retarget noted in this tick
 }
 
 // to returns the indexes that name a target, with repeats.

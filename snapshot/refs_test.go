@@ -161,7 +161,7 @@ func TestARowThatChangedOutOfSightIsTold(t *testing.T) {
 			d.follow(who, wire.NetworkID{}, 3)
 		}))
 		between(d, who, whom)
-		d.view.overrides.touched = nil // that alone would have everything told that names somebody
+		d.view.overrides.touchedAt = nil // that alone would have everything told that names somebody
 		d.view.wait(who.Index)
 		d.ack(d.at(4, func() { d.store.SetOwner(who, 1) }))
 		require.Equal(t, whom, d.follows(who))
@@ -191,7 +191,7 @@ func TestReferenceOfTheClientIsNotSentBack(t *testing.T) {
 		d.view.Observe()
 		require.Nil(t, d.write())
 		require.True(t, d.view.Synced())
-		require.Equal(t, tick.Tick(1), d.view.moved(who.Index), "nothing to send again either")
+		require.Equal(t, tick.Tick(1), d.view.changedAt(who.Index), "nothing to send again either")
 	}
 	play(2, whom, true)
 	play(3, wire.NetworkID{}, true)

@@ -23,7 +23,7 @@ func (v *View) needed(p *sentPacket) bool {
 	for i := range p.n {
 		e := v.sent.group(p, i)
 		for of := e.of; of != 0; of &= of - 1 {
-			if v.counts(p, e, firstOf(e.word, of)) {
+			if v.isNewest(p, e, firstOf(e.word, of)) {
 				return true
 			}
 		}
@@ -65,11 +65,11 @@ func (v *View) hidSince(t tick.Tick, e *sentGroup, index uint32) bool {
 	switch {
 	case int(index) >= len(v.hidden):
 		return false
-	case v.hidden[index].all > t:
+	case v.hidden[index].entityAt > t:
 		return true
-	case v.hidden[index].rows <= t:
+	case v.hidden[index].rowsAt <= t:
 		return false
-	case !v.visible.has(index) || v.lifetimes[index].life > t: // the hidden rows of that lifetime are forgotten
+	case !v.visible.has(index) || v.lifetimes[index].firstTick > t: // the hidden rows of that lifetime are forgotten
 		return true
 	}
 	for m := e.rows.Minus(v.rowsOf(index)); !m.IsZero(); m = m.Rest() {
@@ -88,7 +88,7 @@ func (v *View) Needs(id wire.NetworkID, t tick.Tick) tick.Tick {
 	if v.shares || !v.Visible(id) || v.oversize.has(id.Index) {
 		return tick.None
 	}
-	needs := max(min(v.moved(id.Index), t), v.lifetimes[id.Index].life)
+	needs := max(min(v.changedAt(id.Index), t), v.lifetimes[id.Index].firstTick)
 	if v.ack(id.Index).base >= needs {
 		return tick.None
 	}
@@ -103,13 +103,13 @@ func (v *View) Proved() tick.Tick {
 		for word := (v.unsent[w] | v.unacked[w]) & v.visible[w] &^ v.oversize[w]; word != 0; word &= word - 1 {
 			index := firstOf(uint32(w), word)
 			if held := v.ack(index).base; held == tick.None {
-				proved = min(proved, v.lifetimes[index].life-1)
-			} else if held < v.moved(index) {
+				proved = min(proved, v.lifetimes[index].firstTick-1)
+			} else if held < v.changedAt(index) {
 				proved = min(proved, held)
 			}
 		}
 		for word := v.despawnOwed[w]; word != 0; word &= word - 1 {
-			proved = min(proved, v.lifetimes[firstOf(uint32(w), word)].ended-1)
+			proved = min(proved, v.lifetimes[firstOf(uint32(w), word)].endedAt-1)
 		}
 	}
 	return proved

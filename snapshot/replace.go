@@ -88,12 +88,12 @@ func (s *Store) keepRow(index uint32, row int, had bool, lanes []uint32) {
 // reshape writes the old mask and generation of an entity into the history, once a tick.
 func (s *Store) reshape(index uint32) {
 	s.shapes++
-	if s.shape[index] != s.tick {
+	if s.shapedAt[index] != s.tick {
 		mask := s.rows.masks[index]
 		s.reshaped = append(s.reshaped, index)
-		s.was[index] = mask
+		s.maskBefore[index] = mask
 		s.past.noteEntity(index, s.alive.has(index), mask, s.gens[index], cap(s.rows.masks))
-		s.shape[index], s.shaped[index/format.PageEntities] = s.tick, s.tick
+		s.shapedAt[index], s.pageShapedAt[index/format.PageEntities] = s.tick, s.tick
 	}
 }
 
@@ -140,7 +140,7 @@ func (s *Store) maskAt(id wire.NetworkID, t tick.Tick) (Mask, error) {
 	case uint(id.Index) >= uint(len(s.gens)) || id.Generation == 0:
 		return Mask{}, ErrNotAlive
 	}
-	if s.shape[id.Index] <= t {
+	if s.shapedAt[id.Index] <= t {
 		if !s.Alive(id) {
 			return Mask{}, ErrNotAlive
 		}

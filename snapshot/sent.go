@@ -40,13 +40,13 @@ type sentPacket struct {
 // sentRing stores the contents of the newest packets, in bounded memory. An acknowledgement turns the records of a packet into
 // baselines; a loss puts their entities back into unsent. While the memory is full of pending packets, no snapshot is sent.
 type sentRing struct {
-	packets []sentPacket // by sequence modulo the length, a power of two
-	groups  []sentGroup  // by position modulo the length, a power of two
-	most    int          // most packets to remember; the most groups are entriesPerPacket times as many
-	next    uint64       // position of the next group
-	held    uint64       // position of the first group of the oldest packet
-	oldest  uint64       // sequence of the oldest packet that is remembered
-	newest  uint64       // sequence of the newest packet
+	packets     []sentPacket // by sequence modulo the length, a power of two
+	groups      []sentGroup  // by position modulo the length, a power of two
+	most        int          // most packets to remember; the most groups are entriesPerPacket times as many
+	next        uint64       // position of the next group
+	oldestGroup uint64       // position of the first group of the oldest packet
+	oldest      uint64       // sequence of the oldest packet that is remembered
+	newest      uint64       // sequence of the newest packet
 }
 
 // entriesPerPacket is the average number of groups of a packet that there is room for. One packet may have up to maxRecords.
@@ -109,7 +109,7 @@ func (r *sentRing) open(seq uint64, t tick.Tick, overwritten func(*sentPacket)) 
 	r.newest = seq
 	p := &r.packets[seq&uint64(len(r.packets)-1)]
 	*p = sentPacket{seq: seq, tick: t, first: r.next, pending: true}
-	r.held = r.packets[r.oldest&uint64(len(r.packets)-1)].first
+	r.oldestGroup = r.packets[r.oldest&uint64(len(r.packets)-1)].first
 	return p
 }
 
@@ -147,7 +147,7 @@ func (r *sentRing) addGroup(p *sentPacket, e sentGroup) (made bool) {
 			}
 		}
 	}
-	if r.next-r.held == uint64(len(r.groups)) {
+	if r.next-r.oldestGroup == uint64(len(r.groups)) {
 		// The content twice: each position finds its group in one of the halves.
 		r.groups = append(append(make([]sentGroup, 0, 2*len(r.groups)), r.groups...), r.groups...)
 	}

@@ -108,7 +108,7 @@ func (s *sequence) create() wire.NetworkID {
 	id := wire.NetworkID{Index: index, Generation: 1}
 	if int(index) < len(s.store.gens) {
 		id.Generation = s.store.gens[index] + 1
-		if s.store.shape[index] == s.now && s.store.born[index] != s.now {
+		if s.store.shapedAt[index] == s.now && s.store.bornAt[index] != s.now {
 			s.met.replaced++
 		}
 	}
@@ -166,7 +166,7 @@ func (s *sequence) born(c *seqClient) {
 		return
 	}
 	for _, id := range s.alive {
-		if s.store.born[id.Index] == s.now {
+		if s.store.bornAt[id.Index] == s.now {
 			c.sights[id.Index] = seqSight{generation: id.Generation, visible: true, rows: AllRows(), since: s.now}
 		}
 	}
@@ -227,7 +227,7 @@ func (s *sequence) look(c *seqClient, id wire.NetworkID) {
 
 // unsay notes that a life ends of which nothing was said.
 func (c *seqClient) unsay(id wire.NetworkID, next tick.Tick) {
-	if c.view.lifetimes[id.Index].shown == 0 {
+	if c.view.lifetimes[id.Index].shownGeneration == 0 {
 		c.unsaid[id.Index] = next
 	}
 }

@@ -16,21 +16,21 @@ import (
 //
 // A Store belongs to one goroutine.
 type Store struct {
-	schema *Schema
-	cfg    Config
-	tick   tick.Tick // tick of the newest Begin
-	open   bool      // between Begin and Commit
-	rows   columns
-	packed [][]uint64        // by row and index: the row as it is sent whole; see packedRow
-	packs  [][]tick.Tick     // by row and index: sinceOf of the packed value
-	shape  []tick.Tick       // by index: tick of the newest change of its mask, or of its spawn or despawn
-	shaped []tick.Tick       // by page: the newest tick in shape
-	was    []Mask            // by index: the mask before that change
-	born   []tick.Tick       // by index: tick of the newest spawn
-	moved  []lastChangedWord // by index / 64; see lastChanged
-	still  []tick.Tick       // by index; see lastChanged
-	gens   []uint32          // by index: the generation of the entity, or of the last one if it is free
-	owners []wire.ClientID
+	schema        *Schema
+	cfg           Config
+	tick          tick.Tick // tick of the newest Begin
+	open          bool      // between Begin and Commit
+	rows          columns
+	packed        [][]uint64        // by row and index: the row as it is sent whole; see packedRow
+	packedAt      [][]tick.Tick     // by row and index: sinceOf of the packed value
+	shapedAt      []tick.Tick       // by index: tick of the newest change of its mask, or of its spawn or despawn
+	pageShapedAt  []tick.Tick       // by page: the newest tick in shapedAt
+	maskBefore    []Mask            // by index: the mask before that change
+	bornAt        []tick.Tick       // by index: tick of the newest spawn
+	lastChanges   []lastChangedWord // by index / 64; see lastChanged
+	earlierChange []tick.Tick       // by index; see lastChanged
+	gens          []uint32          // by index: the generation of the entity, or of the last one if it is free
+	owners        []wire.ClientID
 
 	named     []wire.ClientID // by index; see SetNamed
 	handovers []Handover
@@ -74,11 +74,11 @@ func NewStore(schema *Schema, cfg Config) *Store {
 	n := schema.Rows()
 	s := &Store{
 		schema: schema, cfg: cfg,
-		rows:   newColumns(schema, cfg.Entities),
-		packed: make([][]uint64, n),
-		packs:  make([][]tick.Tick, n),
-		past:   newHistory(schema, cfg),
-		bands:  newBands(schema),
+		rows:     newColumns(schema, cfg.Entities),
+		packed:   make([][]uint64, n),
+		packedAt: make([][]tick.Tick, n),
+		past:     newHistory(schema, cfg),
+		bands:    newBands(schema),
 	}
 	s.cache.store, s.cache.packs, s.cache.plain = s, !plain.On, plain.On
 	for _, d := range schema.Codes.Deltas {
@@ -95,7 +95,7 @@ func (s *Store) Begin(t tick.Tick) {
 	if t <= s.tick {
 		return
 	}
-	s.settleMoved(s.tick)
+	s.endChanges(s.tick)
 	if n := s.observers.Swap(0); n > 0 {
 		s.views = int(n)
 	}
@@ -142,7 +142,7 @@ func (s *Store) Spawn() wire.NetworkID {
 		s.gens[index] = 1
 	}
 	s.rows.masks[index] = Mask{}
-	s.born[index] = s.tick
+	s.bornAt[index] = s.tick
 	s.alive.set(index)
 	s.setDefaults(index)
 	s.touch(index)
@@ -166,15 +166,15 @@ func (s *Store) takeIndex() (uint32, bool) {
 		s.grew++
 	}
 	s.gens = append(s.gens, 0)
-	s.shape = append(s.shape, tick.None)
-	s.was = append(s.was, Mask{})
-	s.born = append(s.born, tick.None)
-	s.still = append(s.still, tick.None)
+	s.shapedAt = append(s.shapedAt, tick.None)
+	s.maskBefore = append(s.maskBefore, Mask{})
+	s.bornAt = append(s.bornAt, tick.None)
+	s.earlierChange = append(s.earlierChange, tick.None)
 	s.rows.grow(index)
 	s.alive = s.alive.grownTo(len(s.gens))
 	s.changed = s.changed.grownTo(len(s.gens))
-	s.moved = append(s.moved, make([]lastChangedWord, len(s.changed)-len(s.moved))...)
-	s.shaped = append(s.shaped, make([]tick.Tick, len(s.changed)-len(s.shaped))...)
+	s.lastChanges = append(s.lastChanges, make([]lastChangedWord, len(s.changed)-len(s.lastChanges))...)
+	s.pageShapedAt = append(s.pageShapedAt, make([]tick.Tick, len(s.changed)-len(s.pageShapedAt))...)
 	return index, true
 }
 
@@ -193,7 +193,7 @@ func (s *Store) Despawn(id wire.NetworkID) {
 	s.rows.masks[id.Index] = Mask{}
 	s.living--
 	s.freed = append(s.freed, id.Index)
-	if s.born[id.Index] != s.tick {
+	if s.bornAt[id.Index] != s.tick {
 		s.deaths = append(s.deaths, id)
 	}
 }
@@ -202,13 +202,13 @@ func (s *Store) Despawn(id wire.NetworkID) {
 // each of them to many clients at once.
 func (s *Store) packedRow(index uint32, row int) []uint64 {
 	n, since := s.schema.Words[row], s.sinceOf(index, row)
-	if int(index) >= len(s.packs[row]) {
-		s.packs[row] = grown(s.packs[row], len(s.gens), cap(s.gens))
+	if int(index) >= len(s.packedAt[row]) {
+		s.packedAt[row] = grown(s.packedAt[row], len(s.gens), cap(s.gens))
 		s.packed[row] = grown(s.packed[row], len(s.gens)*n, cap(s.gens)*n)
 	}
 	words := s.packed[row][int(index)*n : (int(index)+1)*n]
-	if s.packs[row][index] != since {
-		s.packs[row][index] = since
+	if s.packedAt[row][index] != since {
+		s.packedAt[row][index] = since
 		s.schema.Plan(row).Pack(s.rows.row(index, row), words)
 	}
 	return words
@@ -344,7 +344,7 @@ func (s *Store) EachAt(t tick.Tick, yield func(wire.NetworkID) bool) bool {
 	for i, generation := range s.gens {
 		index := uint32(i)
 		lives := s.alive.has(index)
-		if s.shape[i] > t {
+		if s.shapedAt[i] > t {
 			_, generation, lives = s.past.entityAt(index, t)
 		}
 		if lives && !yield(wire.NetworkID{Index: index, Generation: generation}) {

@@ -9,14 +9,14 @@ import (
 
 // ackLifetime is the present lifetime of an index at one client. A baseline in its ack state is of this lifetime.
 type ackLifetime struct {
-	life  tick.Tick // first tick of the lifetime; acknowledgements of older records make no baseline
-	ended tick.Tick // the newest end of a lifetime; an older despawn settles nothing
-	// began and left are the newest lifetime that has ended: its first tick, and the first tick after it.
-	began, left tick.Tick
+	firstTick tick.Tick // first tick of the lifetime; acknowledgements of older records make no baseline
+	endedAt   tick.Tick // the newest end of a lifetime; an older despawn settles nothing
+	// lastFirst and lastEnd are the newest lifetime that has ended: its first tick, and the first tick after it.
+	lastFirst, lastEnd tick.Tick
 	// generation is that of the entity; 0: there was none yet.
 	generation uint32
-	// shown is the newest generation that a record was sent of and whose despawn is not settled; 0: the client has no record.
-	shown uint32
+	// shownGeneration is the newest generation that a record was sent of and whose despawn is not settled; 0: the client has no record.
+	shownGeneration uint32
 }
 
 // View is the server's knowledge of one client: what the client may see, what it has, and what is on its way. It has an ack state and
@@ -76,7 +76,7 @@ type waiting struct {
 type ackStates struct {
 	acks   []ackRecord // by index; the ackState of a member of its page is in pages instead
 	pages  []ackPage   // by index / 64
-	recent sentPages
+	recent recentRecords
 	sent   sentRing
 	met    []wire.NetworkID // see Met
 }
@@ -100,7 +100,7 @@ type progress struct {
 	refTick   tick.Tick // the tick for which newestRef and listed were computed
 	newestRef tick.Tick // the newest R of a page that waited; tick.None: none
 	listed    int       // entities that waited with a record of the R of their page
-	short     bool      // the last tick did not send everything that waited
+	backlog   bool      // the last tick did not send everything that waited
 }
 
 // scratch is memory that is used again for each record.
@@ -148,7 +148,7 @@ func NewView(store *Store, cfg Config) *View {
 		v.observed = store.tick - 1
 	}
 	for id := range store.All {
-		if !store.open || store.born[id.Index] != store.tick {
+		if !store.open || store.bornAt[id.Index] != store.tick {
 			v.show(id, store.tick)
 		}
 	}
@@ -196,7 +196,7 @@ func (v *View) observe() {
 	s := v.store
 	v.flushSpawns()
 	v.observed = s.tick
-	v.short = v.updatesPending()
+	v.backlog = v.updatesPending()
 	if s.tick-v.spoke >= heartbeat {
 		v.answer = true
 	}

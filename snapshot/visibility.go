@@ -48,21 +48,21 @@ func (v *View) Hide(id wire.NetworkID) {
 	}
 }
 
-// hiddenAt has two ticks: the newest tick in which the entity was hidden (all), and the newest one in which one of its components was (rows).
-type hiddenAt struct{ all, rows tick.Tick }
+// hiddenAt has two ticks: the newest tick in which the entity was hidden, and the newest one in which one of its components was.
+type hiddenAt struct{ entityAt, rowsAt tick.Tick }
 
 // noteHidden notes that an entity, or a component of it, is hidden from the next tick on. It does nothing if no payload of the
 // lifetime was written.
 func (v *View) noteHidden(index uint32, all bool) {
-	if v.lifetimes[index].life > v.wrote {
+	if v.lifetimes[index].firstTick > v.wrote {
 		return
 	}
 	v.lastHidden = v.next()
 	v.hidden = grown(v.hidden, int(index)+1, len(v.acks))
 	if all {
-		v.hidden[index].all = v.lastHidden
+		v.hidden[index].entityAt = v.lastHidden
 	} else {
-		v.hidden[index].rows = v.lastHidden
+		v.hidden[index].rowsAt = v.lastHidden
 	}
 }
 
@@ -144,13 +144,13 @@ func (v *View) enter(id wire.NetworkID, t tick.Tick) {
 	v.forget(id.Index)
 	p := &v.lifetimes[id.Index]
 	if p.generation != id.Generation {
-		p.began, p.left = tick.None, tick.None
+		p.lastFirst, p.lastEnd = tick.None, tick.None
 	}
 	p.generation = id.Generation
-	p.life = t
+	p.firstTick = t
 	g := &v.pages[id.Index/format.PageEntities]
-	g.since = max(g.since, t)
-	v.overrides.reset(id.Index, v.store.shape[id.Index])
+	g.rowsChangedAt = max(g.rowsChangedAt, t)
+	v.overrides.reset(id.Index, v.store.shapedAt[id.Index])
 	v.despawnOwed.unset(id.Index)
 	v.retained.unset(id.Index)
 	v.visible.set(id.Index)
@@ -177,7 +177,7 @@ func (v *View) end(index uint32, t tick.Tick) {
 	}
 	unseen := v.unseen(index, t)
 	v.leave(index, t)
-	if v.lifetimes[index].shown == 0 {
+	if v.lifetimes[index].shownGeneration == 0 {
 		v.unsent.unset(index)
 		v.endAllLinks(index)
 		return
@@ -193,7 +193,7 @@ func (v *View) end(index uint32, t tick.Tick) {
 // client has then not seen it in its present group.
 func (v *View) unseen(index uint32, t tick.Tick) bool {
 	p := &v.lifetimes[index]
-	return p.life >= t && p.left < t && p.left <= p.ended
+	return p.firstTick >= t && p.lastEnd < t && p.lastEnd <= p.endedAt
 }
 
 // leave takes an index out of sight at tick t.
@@ -203,10 +203,10 @@ func (v *View) leave(index uint32, t tick.Tick) {
 	v.oversize.unset(index)
 	v.forget(index)
 	p := &v.lifetimes[index]
-	if p.life < t { // otherwise no tick showed the lifetime
-		p.began, p.left = p.life, t
+	if p.firstTick < t { // otherwise no tick showed the lifetime
+		p.lastFirst, p.lastEnd = p.firstTick, t
 	}
-	p.life = t + 1
+	p.firstTick = t + 1
 	v.renamed(index, t)
 }
 
@@ -224,7 +224,7 @@ func (v *View) scheduleWithGroup(index uint32, t tick.Tick) {
 // scheduleDespawn makes a despawn due, without its group.
 func (v *View) scheduleDespawn(index uint32, t tick.Tick) {
 	v.retained.unset(index)
-	v.lifetimes[index].ended = t
+	v.lifetimes[index].endedAt = t
 	v.despawnOwed.set(index)
 	v.anyDespawnOwed = true
 	v.wait(index)
@@ -301,8 +301,8 @@ func (v *View) cancelSpawn(index uint32) bool {
 	n.of.unset(index)
 	v.visible.unset(index)
 	p := &v.lifetimes[index]
-	p.began, p.left = p.life, n.at
-	p.life = n.at + 1
+	p.lastFirst, p.lastEnd = p.firstTick, n.at
+	p.firstTick = n.at + 1
 	v.sights++
 	if n.replacesOwed.has(index) {
 		v.despawnOwed.set(index)
@@ -339,7 +339,7 @@ func (v *View) SawAt(id wire.NetworkID, t tick.Tick) (saw, known bool) {
 		return false, false
 	}
 	p, t := &v.lifetimes[id.Index], max(t, v.start)
-	return v.visible.has(id.Index) && t >= p.life || t >= p.began && t < p.left, true
+	return v.visible.has(id.Index) && t >= p.firstTick || t >= p.lastFirst && t < p.lastEnd, true
 }
 
 // Sights returns how often an entity came into the client's sight or left it.

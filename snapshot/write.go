@@ -63,7 +63,7 @@ type packetWriter struct {
 	sent   *sentPacket // the packet's slot in View.sent
 	full   int         // most bits of the packet
 	most   int         // most bits with what the budget lends, for one entity or group that is larger than full
-	short  bool        // the budget allows less than a packet takes
+	tight  bool        // the budget allows less than a packet takes
 	limit  int         // most bits up to the end of the part that is written now
 	last   uint32      // 1 + index of the last record or despawn; 0: none
 	run    openRun
@@ -122,7 +122,7 @@ func (v *View) WriteWithin(cache *EncodeCache, dst []byte, room int, lend bool, 
 	}
 	p.sent.part = v.part
 	v.wrote, v.spoke = p.s, p.s
-	p.full, p.short = room*8-endBits, room < len(dst) // writePayload leaves the room for the ends free
+	p.full, p.tight = room*8-endBits, room < len(dst) // writePayload leaves the room for the ends free
 	if p.most = p.full; lend {
 		p.most = len(dst)*8 - endBits
 	}
@@ -138,7 +138,7 @@ func (v *View) WriteWithin(cache *EncodeCache, dst []byte, room int, lend bool, 
 	v.answer = false
 	v.stats.Snapshots++
 	n := p.w.Finish()
-	if p.filled && !p.short && v.parts >= leastPadded && len(dst)-n <= mostPadding {
+	if p.filled && !p.tight && v.parts >= leastPadded && len(dst)-n <= mostPadding {
 		clear(dst[n:])
 		n = len(dst)
 	}
@@ -153,7 +153,7 @@ func (p *packetWriter) writePayload() {
 	if p.w.Bool(v.epoch != 0); v.epoch != 0 {
 		p.w.Write(uint64(v.epoch), 16)
 	}
-	starved := v.starved.index != 0 && p.beginsWithStarved()
+	starved := v.starved.index != 0 && p.takeStarved()
 	if !starved {
 		p.chooseRefs()
 		if v.links.n > 0 {
@@ -219,10 +219,10 @@ func (p *packetWriter) writeDespawns() {
 		}
 		for word := v.despawnOwed[w] & p.despawnMask(w); word != 0; word &= word - 1 {
 			index := uint32(w<<6 + bits.TrailingZeros64(word))
-			if v.lifetimes[index].ended > p.s {
+			if v.lifetimes[index].endedAt > p.s {
 				continue // ended after this tick's first packet: sent in the next tick
 			}
-			if p.limitDespawn(index, plain); !p.fits(func() { p.despawn(index) }) {
+			if p.limitDespawn(index, plain); !p.tryWrite(func() { p.despawn(index) }) {
 				if plain = 0; !p.linked {
 					return
 				}
@@ -243,7 +243,7 @@ func (p *packetWriter) despawn(index uint32) {
 	p.w.Bool(true)
 	p.w.Var(uint64(index - p.last))
 	p.last = index + 1
-	p.w.Var(uint64(p.v.lifetimes[index].shown))
+	p.w.Var(uint64(p.v.lifetimes[index].shownGeneration))
 }
 
 // writeEntity writes an entity, with its group or unit, and reports whether there was room.
@@ -265,16 +265,16 @@ func (p *packetWriter) writeEntity(index uint32) bool {
 func (p *packetWriter) writeSingle(index uint32) bool {
 	r := &p.v.single
 	p.prepare(index, r)
-	if !p.fits(func() { p.writeAt(r) }) {
-		return p.tooLarge(index)
+	if !p.tryWrite(func() { p.writeAt(r) }) {
+		return p.skipTooLarge(index)
 	}
 	p.recordSent(r)
 	return true
 }
 
-// tooLarge leaves out an entity that fits no packet, so that others need not wait for it, and counts it in the stats. It returns false
+// skipTooLarge leaves out an entity that fits no packet, so that others need not wait for it, and counts it in the stats. It returns false
 // if the next packet may have room.
-func (p *packetWriter) tooLarge(index uint32) bool {
+func (p *packetWriter) skipTooLarge(index uint32) bool {
 	v := p.v
 	if p.sent.n > 0 || p.partial {
 		return false
@@ -288,8 +288,8 @@ func (p *packetWriter) tooLarge(index uint32) bool {
 	return true
 }
 
-// fits calls write, and takes the written bits back if they pass the limit. It reports whether they fit.
-func (p *packetWriter) fits(write func()) bool {
+// tryWrite calls write, and takes the written bits back if they pass the limit. It reports whether they fit.
+func (p *packetWriter) tryWrite(write func()) bool {
 	mark, last, run := p.w, p.last, p.run
 	if p.sent.n >= maxRecords-p.waiting {
 		return false
@@ -446,9 +446,9 @@ func (p *packetWriter) writeWord(w int, word uint64) bool {
 		case !v.unsent.has(index): // written before, with its group
 		case bound>>(index&63)&1 != 0 && !p.split || !p.candidate(index):
 			v.plan.took(index) // sent with its despawns, or in the next tick
-		case !p.writeEntity(index) && !p.leavesOut(index):
+		case !p.writeEntity(index) && !p.skipUnderBudget(index):
 			v.cursor = index
-			p.noteNoRoom(index)
+			p.noteStarved(index)
 			return false
 		}
 		if p.split {
@@ -467,7 +467,7 @@ func (p *packetWriter) candidate(index uint32) bool {
 		return false
 	}
 	ack := v.ack(index)
-	return ack.went != p.s && (ack.base != tick.None || v.lifetimes[index].life <= p.s)
+	return ack.went != p.s && (ack.base != tick.None || v.lifetimes[index].firstTick <= p.s)
 }
 
 // writeAt writes an unlisted record with its gap. A record that continues the open run is written as its rows alone.
@@ -574,7 +574,7 @@ func (p *packetWriter) recordSent(r *record) {
 	v := p.v
 	w, bit := r.index>>6, uint64(1)<<(r.index&63)
 	// If not, a change for this client came after this tick's first packet: it is sent in the next tick.
-	if v.overrides.latest <= p.s || v.touchedAt(r.index) <= p.s {
+	if v.overrides.lastTouched <= p.s || v.touchedAt(r.index) <= p.s {
 		v.unsent[w] &^= bit
 	}
 	if v.anyOversize {
@@ -589,10 +589,10 @@ func (p *packetWriter) recordSent(r *record) {
 		g.span = spanOf(p.s - r.base)
 	}
 	p.groupSent(g, 1)
-	v.sentPage(w, bit, p.s)
+	v.noteSentAcks(w, bit, p.s)
 	v.stats.Rows += uint64(r.whole.Count())
 	if r.base == tick.None {
-		v.lifetimes[r.index].shown = v.lifetimes[r.index].generation // a record against T comes after a full one, which set it
+		v.lifetimes[r.index].shownGeneration = v.lifetimes[r.index].generation // a record against T comes after a full one, which set it
 		v.stats.Spawns++
 		return
 	}
@@ -604,8 +604,8 @@ func (p *packetWriter) recordSent(r *record) {
 
 // groupSent notes that the packet has a group of n records.
 func (p *packetWriter) groupSent(g sentGroup, n int) {
-	p.v.pages[g.word].even = p.v.store.views >= leastSharing && p.v.store.largeRows(g.rows)
-	p.v.sentAt(g.word, p.s, g.of, p.v.sent.addGroup(p.sent, g))
+	p.v.pages[g.word].preferEven = p.v.store.views >= leastSharing && p.v.store.largeRows(g.rows)
+	p.v.noteSentRefs(g.word, p.s, g.of, p.v.sent.addGroup(p.sent, g))
 	p.sent.records += n
 }
 

@@ -12,7 +12,7 @@ func budgets() []mutation {
 		change("budget", "the importance of components is not asked", "TestImportanceOfComponents",
 			"snapshot/priority.go", "if v.store.schema.Weighed {", "if false {"),
 		change("budget", "what is larger than a share keeps others waiting", "TestLargeRecordDelaysNoOthers",
-			"snapshot/atomic.go", "if !p.short || !p.v.plan.active || !p.noteNoRoom(index) {", "if p.v != nil {"),
+			"snapshot/atomic.go", "if !p.tight || !p.v.plan.active || !p.noteStarved(index) {", "if p.v != nil {"),
 		change("budget", "a time without a bound is paid for", "TestABoundAfterATimeWithoutOne",
 			"peer/budget.go", "\tif b.bound.rate >= 0 {\n\t\tb.bound.refill", "\tif true {\n\t\tb.bound.refill"),
 		change("budget", "a loan is paid back with all that comes in", "TestABudgetPaysBackWithHalfOfItsIncome",

@@ -19,7 +19,7 @@ func games() []mutation {
 		game("observers are told of what was put back", "ecs/apply_local.go", "c.plan.Compare(shadow.kept(slot), c.at(row)); !old", "\"\", false; !old"),
 		game("who leaves with a connection goes without a hook", "ecs/apply.go", "a.queueRemoval(uint32(index))", "_ = index"),
 		game("what the client's game wrote stays", "ecs/apply_local.go", "if equal && !strayed || l", "if true || l"),
-		game("what was lost is not sent again", "snapshot/acked.go", "index := firstOf(e.word, of); v.counts(p, e, index) {", "index := firstOf(e.word, of); false && v.counts(p, e, index) {"),
+		game("what was lost is not sent again", "snapshot/acked.go", "index := firstOf(e.word, of); v.isNewest(p, e, index) {", "index := firstOf(e.word, of); false && v.isNewest(p, e, index) {"),
 		game("what a client wrote is not for the others", "ecs/capture.go", "return write(", "return true || write("),
 		game("an ordered word does not wait for those before it", "peer/receive_queue.go", "ordered := ch.Delivery() == wire.ReliableOrdered\n", "ordered := false && ch.Delivery() == wire.ReliableOrdered\n"),
 		game("who comes into sight is not told of collections", "collections/server.go", "r.reader.Meet(c, r)", "_ = c"),

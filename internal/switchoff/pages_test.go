@@ -11,9 +11,9 @@ func pages() []mutation {
 		change("pages", "a tick of which one packet is acknowledged is complete", complete,
 			"snapshot/page_refs.go", "return b.acked == b.sent && t", "return b.acked > 0 && t"),
 		change("pages", "a tick stays complete when more of it is sent", complete,
-			"snapshot/page_refs.go", "b.acked > 0 && (g.top", "b.acked > 1<<15 && (g.top"),
+			"snapshot/page_refs.go", "b.acked > 0 && (g.newestComplete", "b.acked > 1<<15 && (g.newestComplete"),
 		change("pages", "a tick from before a resync is complete", complete,
-			"snapshot/page_refs.go", "return b.acked == b.sent && t > g.lost", "return b.acked == b.sent"),
+			"snapshot/page_refs.go", "return b.acked == b.sent && t > g.resyncedAt", "return b.acked == b.sent"),
 		change("pages", "N is however far from R", complete,
 			"snapshot/page_refs.go", "g.ref != tick.None && t-g.ref <= format.MaxNear", "g.ref != tick.None"),
 
@@ -40,7 +40,7 @@ func pages() []mutation {
 		change("pages", "who got other rows since N is in a list", rows,
 			"snapshot/write.go", "return p.near, !p.v.otherRows(index, p.near)", "return tick.None, true"),
 		change("pages", "a hidden component that comes or goes takes an entity out of a list", leaks,
-			"snapshot/ack_pages.go", "shape = v.overrides.shape[index] //", "_ = v.overrides.shape[index] //"),
+			"snapshot/ack_pages.go", "shape = v.overrides.shapedAt[index] //", "_ = v.overrides.shapedAt[index] //"),
 		change("pages", "what is hidden of an entity is copied", twins+"/personal",
 			"snapshot/page_cache.go", "if !p.v.overrides.alike(w, of) {", "if false {"),
 		change("pages", "what is lost in its own tick is copied in it", "TestRule1LostPartOfACutPageWaits",
@@ -70,7 +70,7 @@ func pages() []mutation {
 		change("pages", "a page that is cut in its last four has an end", parts,
 			"snapshot/page_cache.go", "return cut, left != 0\n", "return cut, true\n"),
 		change("pages", "R of large records is any tick", "TestRIsAnEvenTickForLargeRecords",
-			"snapshot/page_refs.go", "g.even && t%2 != 0", "false && t%2 != 0"),
+			"snapshot/page_refs.go", "g.preferEven && t%2 != 0", "false && t%2 != 0"),
 	}
 }
 

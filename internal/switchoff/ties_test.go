@@ -18,9 +18,9 @@ func ties() []mutation {
 		change("ties", "what is kept stays tied", nothing,
 			"snapshot/visibility.go", "v.endAllLinks(id.Index)\n\tv.retained.set(id.Index)", "v.retained.set(id.Index)"),
 		change("ties", "what the client has all of is tied", nothing,
-			"snapshot/atomic.go", "if v.visible.has(index) && v.moved(index) > v.ack(index).base {", "if v.visible.has(index) {"),
+			"snapshot/atomic.go", "if v.visible.has(index) && v.changedAt(index) > v.ack(index).base {", "if v.visible.has(index) {"),
 		change("ties", "an acknowledged despawn stays tied", dies,
-			"snapshot/acked.go", "if v.links.n > 0 && t >= p.ended {", "if false {"),
+			"snapshot/acked.go", "if v.links.n > 0 && t >= p.endedAt {", "if false {"),
 		{rule: "ties", off: "an acknowledged record stays tied", test: "TestMemberThatChangesGroupsIsLinkedToBoth", edits: []edit{
 			{"snapshot/acked.go", "if v.links.n > 0 {\n\t\tv.links.endLinksIn", "if false {\n\t\tv.links.endLinksIn"},
 			{"snapshot/acked.go", "if v.links.n > 0 {\n\t\tv.links.endLinks(", "if false {\n\t\tv.links.endLinks("},
