@@ -61,11 +61,11 @@ func (l *localChanges) restore(id wire.NetworkID, c *column, row int, shadow *co
 	l.restored(id, c, field)
 }
 
-// restored counts a restored component, and reports the first one of an entity.
+// restored counts a restored component, and reports the first time for each component of an entity.
 func (l *localChanges) restored(id wire.NetworkID, c *column, field string) {
 	l.apply.stats.Restored++
-	if applied := &l.apply.applied[id.Index]; !applied.restored {
-		applied.restored = true
+	if applied := &l.apply.applied[id.Index]; !applied.restored.Has(c.row) {
+		applied.restored = applied.restored.With(c.row)
 		l.tracker.note(Problem{
 			Kind: LocalWriteRestored, Entity: id, Local: l.tracker.entry(id).entity,
 			Component: c.plan.Name(), Field: field,
