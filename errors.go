@@ -40,7 +40,7 @@ var (
 	// ErrStage says that InStage names no stage.
 	ErrStage = errors.New("netcode: no such stage")
 	// ErrDelivery says that Via or Channel names no mode of delivery or no channel.
-	ErrDelivery = errors.New("netcode: no such mode of delivery or channel")
+	ErrDelivery = errors.New("netcode: no such mode of delivery or channel: channels are 0 to 63")
 	// ErrTooFar says that NotBefore names a tick that is more than 16384 ticks ahead.
 	ErrTooFar = errors.New("netcode: the tick is too far ahead")
 	// ErrQueueFull says that Config.OutboxBytes of unreliable messages wait for that peer already; the message is dropped.
@@ -74,6 +74,14 @@ var (
 	ErrPosted = errors.New("netcode: no message that the server can send: give Server.Post one that ServerHooks.Posted was given, of the same protocol")
 )
 
+// errNotJoined is the ErrNotConnected of a client.
+var errNotJoined = fmt.Errorf("%w: this client has no connection: send from OnConnect on", ErrNotConnected)
+
+// noClient returns the ErrNotConnected of a server that has no such client.
+func noClient(id ClientID) error {
+	return fmt.Errorf("%w: there is no client %d: send from its OnConnect to its OnDisconnect", ErrNotConnected, id)
+}
+
 // Refusals of a question whose function does not run.
 var (
 	errNobody   = errors.New("nobody answers that here")
@@ -90,7 +98,7 @@ type TooLargeError struct {
 
 // Error implements error.
 func (e *TooLargeError) Error() string {
-	return fmt.Sprintf("netcode: a message %s may have %d bytes, %d can travel", e.Name, e.Size, e.Max)
+	return fmt.Sprintf("netcode: a message %s may have %d bytes, %d can travel: send larger data with package transfer", e.Name, e.Size, e.Max)
 }
 
 // UnhandledError says that a message came, or was sent to oneself, and its handler is nil at this end. It is dropped, and so are all others of

@@ -330,7 +330,7 @@ func (s *Server) sendToEach(to Recipient, of *message.Type, p *held.Envelope, bo
 			switch l := s.client(id); {
 			case id == 0:
 			case l == nil:
-				first = either(first, ErrNotConnected)
+				first = either(first, noClient(id))
 			case (l.link.loopback != nil) == local:
 				first = either(first, s.sendToSeer(l, of, p, body))
 			}
@@ -441,7 +441,7 @@ func (c *endpointCore) routeTo(id, local wire.ClientID, p *peer.Post) (*connecti
 	s := c.server.client(id)
 	switch {
 	case s == nil:
-		return nil, toOne, ErrNotConnected
+		return nil, toOne, noClient(id)
 	case p.Flags&wire.FlagEntity != 0 && !c.server.maySee(s, p.Entity):
 		return nil, toOne, ErrNotVisible
 	}
