@@ -86,6 +86,7 @@ func TestErrorsOfSendNameTheRemedy(t *testing.T) {
 	}{
 		{netcode.Send(s, netcode.To(1), &order{}, netcode.About(id)), netcode.ErrMisuse, "order was registered with FromClient, and this is the server: register it without that option, or send it from a client"},
 		{netcode.Send(c, netcode.ToServer(), &news{}), netcode.ErrMisuse, "news was registered with FromServer, and this is a client: register it without that option, or send it from the server"},
+		{netcode.Send(s, netcode.To(99), &chat{}), netcode.ErrNotConnected, "there is no client 99: send from its OnConnect"},
 		{netcode.Send(s, netcode.To(1), &chat{}, netcode.About(netcode.NetworkID{})), netcode.ErrNotVisible, "the NetworkID of About is zero: an entity with a components.Replicated has its id at once, by ID of the server's systems"},
 		{netcode.Call(context.Background(), c, 0, &wave{}, func(*chat, error) {}), netcode.ErrNotRegistered, "netcode_test.wave: give it to Answer on both sides"},
 		{netcode.Call(context.Background(), c, 0, &chat{}, func(*news, error) {}), netcode.ErrMisuse, "netcode_test.chat is no question: it was registered with Handle"},

@@ -276,7 +276,7 @@ func (c *Client) ConnectWith(server transport.Addr, payload []byte) error {
 		return fmt.Errorf("netcode: ConnectWith: the payload has %d bytes, at most %d: send what proves the player, and the rest as a message after OnConnect", len(payload), MaxPayload)
 	}
 	if !server.IsValid() {
-		return fmt.Errorf("netcode: Connect(%v): not the address of a server", server)
+		return fmt.Errorf("netcode: Connect(%v): not the address of a server: make it with udp.Resolve or transport.ParseAddr", server)
 	}
 	nonce, err := handshake.Random(c.config.Random)
 	if err != nil {
@@ -453,7 +453,7 @@ func (c *Client) linkTo(id ClientID) (*connection, error) {
 	case c.state == Connected:
 		return &c.link, nil
 	}
-	return nil, ErrNotConnected
+	return nil, errNotJoined
 }
 
 // due implements endpoint. It returns the later of the client's own tick, which falls behind in a long stall, and the

@@ -85,7 +85,7 @@ func (c *Client) receivePacket(packet []byte) {
 	}
 	c.noteServerTick(&in, &content)
 	if content.sections != 0 {
-		c.sections.take(nil, content.sections)
+		c.sections.take(nil, in.Sequence, content.sections)
 	}
 	if content.credited {
 		c.link.Outgoing.Credit(content.credit)

@@ -56,12 +56,20 @@ var (
 	errRecipient    = fmt.Errorf("%w: a client sends to the server or to itself", ErrMisuse)
 	errNeedsEntity  = fmt.Errorf("%w: the message is for owners only: say About which entity it is", ErrMisuse)
 	errStage        = fmt.Errorf("%w: no such stage", ErrMisuse)
-	errDelivery     = fmt.Errorf("%w: no such mode of delivery or channel", ErrMisuse)
+	errDelivery     = fmt.Errorf("%w: no such mode of delivery or channel: channels are 0 to 63", ErrMisuse)
 	errTooFar       = fmt.Errorf("%w: the tick is too far ahead", ErrMisuse)
 	errNoContext    = fmt.Errorf("%w: Call needs a context and a function, and one is nil", ErrMisuse)
 	errNoValue      = fmt.Errorf("%w: no component: Put of nil", ErrMisuse)
 	errHoldsHandles = fmt.Errorf("%w: the component holds handles of a world", ErrMisuse)
 )
+
+// errNotJoined is the ErrNotConnected of a client.
+var errNotJoined = fmt.Errorf("%w: this client has no connection: send from OnConnect on", ErrNotConnected)
+
+// noClient returns the ErrNotConnected of a server that has no such client.
+func noClient(id ClientID) error {
+	return fmt.Errorf("%w: there is no client %d: send from its OnConnect to its OnDisconnect", ErrNotConnected, id)
+}
 
 // Refusals of a question whose function does not run.
 var (
@@ -79,7 +87,7 @@ type TooLargeError struct {
 
 // Error implements error.
 func (e *TooLargeError) Error() string {
-	return fmt.Sprintf("netcode: a message %s may have %d bytes, %d can travel", e.Name, e.Size, e.Max)
+	return fmt.Sprintf("netcode: a message %s may have %d bytes, %d can travel: send larger data with package transfer", e.Name, e.Size, e.Max)
 }
 
 // UnhandledError says that a message came, or was sent to oneself, and its handler is nil at this end. It is dropped, and so are all others of

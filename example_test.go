@@ -162,7 +162,7 @@ func ExampleHandle() {
 	})
 	g.run(1)
 	// Output:
-	// too early: netcode: not connected
+	// too early: netcode: not connected: this client has no connection: send from OnConnect on
 	// client 1 hits for 20
 	// healed by 1
 }

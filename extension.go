@@ -131,8 +131,10 @@ type ClientHooks struct {
 type ServerSection struct {
 	// Check judges the section of a packet that came. Nil where none comes. An error ends the connection as malformed: no honest client sends this.
 	Check func(from *Session, payload []byte) error
-	// Take lets a section that was checked last take effect. The payload is good until it returns.
-	Take func(from *Session, payload []byte)
+	// Take lets a section that was checked last take effect. The payload is good until it returns. Packets overtake each other: packet is
+	// the number that the other end's Write was given. Where only the newest section counts, leave out those of older packets than the
+	// newest one. No packet comes twice. Numbers begin anew with each connection.
+	Take func(from *Session, packet uint64, payload []byte)
 
 	// Due tells, on a network tick, if a packet must be sent for the section. busy tells that one is sent in any case.
 	Due func(to *Session, busy bool) bool
@@ -150,7 +152,7 @@ type ServerSection struct {
 // ClientSection is a feature's part of packets at a client, as ServerSection.
 type ClientSection struct {
 	Check func(payload []byte) error               // As in ServerSection.
-	Take  func(payload []byte)                     // As in ServerSection.
+	Take  func(packet uint64, payload []byte)      // As in ServerSection.
 	Due   func(busy bool) bool                     // As in ServerSection, in each frame.
 	Write func(room []byte, packet uint64) (n int) // As in ServerSection.
 	Acked func(packet uint64)                      // As in ServerSection.

@@ -10,9 +10,11 @@ import (
 
 	"github.com/arche-netcode/netcode"
 	"github.com/arche-netcode/netcode/authority"
+	"github.com/arche-netcode/netcode/components"
 	"github.com/arche-netcode/netcode/input"
 	"github.com/arche-netcode/netcode/internal/rig"
 	"github.com/arche-netcode/netcode/peer"
+	"github.com/arche-netcode/netcode/predict"
 	"github.com/arche-netcode/netcode/tick"
 )
 
@@ -123,6 +125,26 @@ func TestWritersThatDifferAreTold(t *testing.T) {
 	c := r.Join(client, netcode.Config{})
 	r.Until(func() bool { return c.Err() != nil })
 	require.ErrorContains(t, c.Err(), `component "stroll" differs: the server has it without WrittenBy, the client as [owner]`)
+}
+
+// A component that only one of two ends predicts is told in words, on both sides.
+func TestPredictionAtOneEndIsTold(t *testing.T) {
+	for _, at := range []string{"server", "client"} {
+		server, client := netcode.NewProtocol(), netcode.NewProtocol()
+		netcode.Replicate[stroll](server)
+		netcode.Replicate[components.Owner](server)
+		netcode.Replicate[stroll](client)
+		netcode.Replicate[components.Owner](client)
+		one, other := server, "client"
+		if at == "client" {
+			one, other = client, "server"
+		}
+		predict.Register[stroll](one)
+		r := newRig(t, server, netcode.Config{})
+		c := r.join(client, netcode.Config{})
+		r.until(func() bool { return c.Err() != nil })
+		require.ErrorContains(t, c.Err(), "the "+at+" predicts it (predict.Register), the "+other+" does not")
+	}
 }
 
 // The function of a call panics when it is told that there is no answer: in time, at all, or because the other end refuses.

@@ -46,7 +46,7 @@ func (c *ClientSection) forServer() *ServerSection {
 		s.Check = func(_ *Session, payload []byte) error { return c.Check(payload) }
 	}
 	if c.Take != nil {
-		s.Take = func(_ *Session, payload []byte) { c.Take(payload) }
+		s.Take = func(_ *Session, packet uint64, payload []byte) { c.Take(packet, payload) }
 	}
 	if c.Due != nil {
 		s.Due = func(_ *Session, busy bool) bool { return c.Due(busy) }
@@ -75,10 +75,10 @@ func (s *sections) judge(from *Session, r *peer.Reader, got *packetContents) err
 }
 
 // take applies the sections of a packet. Bit t of types is the section of type t.
-func (s *sections) take(from *Session, types uint16) {
+func (s *sections) take(from *Session, packet uint64, types uint16) {
 	for ; types != 0; types &= types - 1 {
 		kind := bits.TrailingZeros16(types)
-		s.in[kind].Take(from, s.got[kind])
+		s.in[kind].Take(from, packet, s.got[kind])
 	}
 }
 
@@ -145,7 +145,7 @@ func (c *endpointCore) passSections(l *connection, to, from *Session, size int) 
 		n, number := section.Write(to, room[:size], l.passed), l.passed
 		l.passed++
 		if other := l.loopback.sections.in[section.kind]; n > 0 && other != nil && other.Check(from, room[:n]) == nil {
-			other.Take(from, room[:n])
+			other.Take(from, number, room[:n])
 		}
 		c.giveBack(room)
 		if n > 0 && section.Acked != nil {

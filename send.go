@@ -362,7 +362,11 @@ func (s *Server) sendToMany(to Recipient, of *message.Type, p *held.Envelope, bo
 		if to.kind == toMany {
 			for _, id := range to.list {
 				if id != 0 {
-					first = cmp.Or(first, s.sendToOneOf(s.client(id), local, of, p, body))
+					if c := s.client(id); c != nil {
+						first = cmp.Or(first, s.sendToOneOf(c, local, of, p, body))
+					} else {
+						first = cmp.Or(first, noClient(id))
+					}
 				}
 			}
 			continue
@@ -382,10 +386,7 @@ func (s *Server) sendToMany(to Recipient, of *message.Type, p *held.Envelope, bo
 // sendToOneOf sends an encoded message to one of several clients, if that is in this process like local. A client whose
 // reliable queue is full loses its connection.
 func (s *Server) sendToOneOf(c *Session, local bool, of *message.Type, p *held.Envelope, body []byte) error {
-	switch {
-	case c == nil:
-		return ErrNotConnected
-	case (c.link.loopback != nil) != local:
+	if (c.link.loopback != nil) != local {
 		return nil
 	}
 	err := s.sendToOne(&c.link, of, p, body)

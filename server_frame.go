@@ -92,7 +92,7 @@ func (s *Server) receivePacket(c *Session, packet []byte) {
 		c.link.Outgoing.Credit(content.credit)
 	}
 	if content.sections != 0 {
-		s.sections.take(c, content.sections)
+		s.sections.take(c, in.Sequence, content.sections)
 	}
 	if content.messages > 0 {
 		if reason := s.queue(&c.link, &in); reason != nil {

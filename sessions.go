@@ -186,7 +186,7 @@ func (s *Server) linkTo(id ClientID) (*connection, error) {
 	if c := s.client(id); c != nil {
 		return &c.link, nil
 	}
-	return nil, ErrNotConnected
+	return nil, noClient(id)
 }
 
 // due implements endpoint.

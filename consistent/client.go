@@ -115,7 +115,7 @@ func (c *client) take(state []byte, packet uint64) {
 }
 
 // takeSection handles a section: a repair, a claim, or both.
-func (c *client) takeSection(payload []byte) {
+func (c *client) takeSection(_ uint64, payload []byte) {
 	var s section
 	if s.parse(payload) != nil || !c.opened {
 		return

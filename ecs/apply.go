@@ -43,7 +43,7 @@ type ApplyStats struct {
 //   - A component that game code removed stays removed.
 //   - A component that game code added stays local until the server adds it too.
 //
-// Each kind of change is reported once per entity.
+// Each kind of change is reported once per entity, a write once per component of it.
 //
 // A field tagged net:"entity" contains the entity of this world that corresponds to the one at the server. So does the
 // target of a relation. It is the zero entity while there is none here: the entity has not arrived, was despawned, or
@@ -95,7 +95,7 @@ type entityState struct {
 	structChange   int32         // 1 + index in writer.structChanges; 0: no such change in the last run
 	listed         uint32        // the last run that listed the entity for writing
 	left           bool          // game code removed the entity, or its Replicated
-	restored       bool          // LocalWriteRestored was reported
+	restored       snapshot.Mask // rows for which LocalWriteRestored was reported
 	authored       snapshot.Mask // rows that the client has written since it got the right
 	loaded         bool          // the entity was in this world before the server showed it: see scene
 	setAside       snapshot.Mask // rows that Apply leaves alone: see SetAside

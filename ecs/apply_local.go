@@ -61,11 +61,11 @@ func (l *localChanges) restore(id wire.NetworkID, c *column, row int, shadow *co
 	l.restored(id, c, field)
 }
 
-// restored counts a restored component, and reports the first one of an entity.
+// restored counts a restored component, and reports the first time for each component of an entity.
 func (l *localChanges) restored(id wire.NetworkID, c *column, field string) {
 	l.apply.stats.Restored++
-	if state := &l.apply.entities[id.Index]; !state.restored {
-		state.restored = true
+	if state := &l.apply.entities[id.Index]; !state.restored.Has(c.row) {
+		state.restored = state.restored.With(c.row)
 		l.tracker.note(Problem{
 			Kind: LocalWriteRestored, Entity: id, Local: l.tracker.entry(id).entity,
 			Component: c.plan.Name(), Field: field,

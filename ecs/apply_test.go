@@ -42,9 +42,10 @@ func TestLocalWriteIsRestored(t *testing.T) {
 	}
 	require.EqualValues(t, 6, p.apply.Stats().Restored)
 	id, _ := p.apply.ID(e)
-	require.Equal(t, []netecs.Problem{{
-		Kind: netecs.LocalWriteRestored, Entity: id, Local: e, Component: "health", Field: "HP",
-	}}, p.client.problems)
+	require.ElementsMatch(t, []netecs.Problem{
+		{Kind: netecs.LocalWriteRestored, Entity: id, Local: e, Component: "health", Field: "HP"},
+		{Kind: netecs.LocalWriteRestored, Entity: id, Local: e, Component: "position", Field: "X"},
+	}, p.client.problems, "once for each component")
 }
 
 func TestLocalWriteToAMovedRowIsRestored(t *testing.T) {

@@ -106,7 +106,7 @@ func (k ProblemKind) words() string {
 		return "is not replicated: as many entities are alive as Config.MaxEntities allows%s: raise it on the server and the clients, or remove entities"
 	case LocalWriteRestored:
 		return "was written on a client without authority: the server's value is put back; " +
-			"if steps of a simulation write it, call predict.Register for it; if this client is to write it, register it with authority.WrittenBy"
+			"if steps of a simulation write it, call predict.Register for it; if this client is to write it, register it with authority.WrittenBy; then only the entity's owner (OwnerWrites), or the client that the server names (NamedWrites), may write it"
 	case LocallyRemovedEntity:
 		return "was removed on this client: it stays away"
 	case LocallyRemovedComponent:

@@ -23,7 +23,7 @@ func TestProblemsReadAsSentences(t *testing.T) {
 		"Velocity of entity 12v3 was removed on this client: it stays away": {
 			Kind: netecs.LocallyRemovedComponent, Entity: id, Component: "Velocity"},
 		"Velocity of entity 12v3 was written on a client without authority: the server's value is put back; if steps of a simulation write it, " +
-			"call predict.Register for it; if this client is to write it, register it with authority.WrittenBy": {
+			"call predict.Register for it; if this client is to write it, register it with authority.WrittenBy; then only the entity's owner (OwnerWrites), or the client that the server names (NamedWrites), may write it": {
 			Kind: netecs.LocalWriteRestored, Entity: id, Component: "Velocity"},
 		"entity 12v3 had its Replicated overwritten: it is put back": {
 			Kind: netecs.OverwrittenReplicated, Entity: id},

@@ -98,7 +98,7 @@ func (t *inputBuffer) hooks(c *netcode.Client) netcode.ClientHooks {
 		ActsAt: func() netcode.Tick { return t.actsAt(c.Time().Tick) },
 		Section: &netcode.ClientSection{
 			Check: checkFeedback,
-			Take:  func(payload []byte) { takeFeedback(c, payload) },
+			Take:  func(_ uint64, payload []byte) { takeFeedback(c, payload) },
 			Due:   func(busy bool) bool { return t.waiting() > 0 && (t.unsent || busy) },
 			Write: t.writePacket,
 			Acked: t.acknowledged,

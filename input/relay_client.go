@@ -66,7 +66,7 @@ func (e relayEnds) Client(c *netcode.Client) netcode.ClientHooks {
 		Opened: r.restart,
 		Section: &netcode.ClientSection{
 			Check: func(payload []byte) error { return readRelayed(in, payload, r.run, func(uint16, relayedRun) {}) },
-			Take:  func(payload []byte) { r.take(payload, c.Time().Tick) },
+			Take:  func(_ uint64, payload []byte) { r.take(payload, c.Time().Tick) },
 		},
 	}
 }

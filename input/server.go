@@ -126,7 +126,7 @@ func (a *queues) hooks() netcode.ServerHooks {
 		},
 		Section: &netcode.ServerSection{
 			Check: func(_ *netcode.Session, payload []byte) error { return a.staged.read(a.in, payload) },
-			Take:  func(c *netcode.Session, _ []byte) { ofSession(c).take(&a.staged) },
+			Take:  func(c *netcode.Session, _ uint64, _ []byte) { ofSession(c).take(&a.staged) },
 			Due:   func(c *netcode.Session, _ bool) bool { return ofSession(c).feedback.due },
 			Write: func(c *netcode.Session, room []byte, _ uint64) int { return ofSession(c).writeFeedback(room) },
 		},

@@ -246,7 +246,7 @@ func (e usedEnds) Client(c *netcode.Client) netcode.ClientHooks {
 			Check: func(payload []byte) error {
 				return readUsed(in, payload, scratch, func(uint16, uint8, []uint32) {})
 			},
-			Take: func(payload []byte) {
+			Take: func(_ uint64, payload []byte) {
 				_ = readUsed(in, payload, scratch, func(low uint16, types uint8, rows []uint32) {
 					p.take(tick.Near(low, c.Time().Tick), c.Time().Tick, types, rows)
 				})

@@ -7,7 +7,11 @@
 //			Clients:  3,
 //			Seed:     1,
 //			Link:     transport.Link{Delay: 60 * time.Millisecond, Jitter: 20 * time.Millisecond, Loss: 0.2},
-//			Game:     func(w *ecs.World, frame int) { move(w) },
+//			Game: func(w *ecs.World, frame int) {
+//				if frame < 300 { // the game rests before AssertConverge
+//					move(w)
+//				}
+//			},
 //		})
 //		n.Run(10 * time.Second)
 //		n.AssertConverge()

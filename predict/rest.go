@@ -276,7 +276,7 @@ func (restEnds) Client(c *netcode.Client) netcode.ClientHooks {
 		},
 		Section: &netcode.ClientSection{
 			Check: func(payload []byte) error { return readRest(payload, func(uint32) {}) },
-			Take: func(payload []byte) {
+			Take: func(_ uint64, payload []byte) {
 				at := tick.Near(binary.LittleEndian.Uint16(payload), c.Time().Tick)
 				if payload[2]&restSettled != 0 {
 					r.settled = max(r.settled, at)

@@ -70,7 +70,10 @@ const (
 )
 
 // String returns the position and both sides as text.
-func (d *Difference) String() string {
+func (d *Difference) String() string { return d.Between("the one", "the other") }
+
+// Between is String with names for the sides, those of two files.
+func (d *Difference) Between(a, b string) string {
 	text := fmt.Sprintf("tick %d", d.Tick)
 	if !d.Entity.IsZero() {
 		text += fmt.Sprintf(", entity %s", d.Entity)
@@ -81,7 +84,7 @@ func (d *Difference) String() string {
 	if d.Field != "" {
 		text += "." + d.Field
 	}
-	return fmt.Sprintf("%s: %s in the one, %s in the other", text, d.A, d.B)
+	return fmt.Sprintf("%s: %s in %s, %s in %s", text, d.A, a, d.B, b)
 }
 
 // Diff returns the first difference of two recordings with the same components, nil if there is none. It compares from

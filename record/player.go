@@ -30,6 +30,8 @@ var (
 	ErrSpeed = fmt.Errorf("record: a speed is from %g to %d", MinSpeed, MaxSpeed)
 	// ErrPlaying means that the server already plays a recording: use a new server for each.
 	ErrPlaying = errors.New("record: the server plays a recording already: make another server for this one")
+	// ErrClients means that the server has clients already: their ids may be those of recorded players.
+	ErrClients = errors.New("record: the server has clients already: call Play on a new server, before its first client connects")
 	// ErrNothingRecorded means that a recording, or the requested part of it, has no valid chunk.
 	ErrNothingRecorded = errors.New("record: no tick that can be read")
 )
@@ -89,11 +91,14 @@ type played struct {
 // chunk (a second). Damage in the file is skipped, and reported to OnError.
 //
 // Entities have no owner: a spectator owns nothing and writes nothing. The ids of spectators start at FirstSpectator,
-// so that components.Owner never names a spectator. The errors are ErrNothingRecorded, ErrProtocol, ErrPlaying, and
-// those of NewReader and of the file.
+// so that components.Owner never names a spectator. The errors are ErrNothingRecorded, ErrProtocol, ErrPlaying,
+// ErrClients, and those of NewReader and of the file.
 func Play(s *netcode.Server, file io.ReadSeeker) (*Player, error) {
 	if _, ok := netcode.ExtensionOf[*Player](s); ok {
 		return nil, ErrPlaying
+	}
+	for range s.Clients {
+		return nil, ErrClients
 	}
 	if _, err := file.Seek(0, io.SeekStart); err != nil {
 		return nil, err

@@ -70,3 +70,19 @@ func TestASpectatorIsNoneOfTheRecordedPlayers(t *testing.T) {
 		require.Zero(t, sim.Stats().Started)
 	}
 }
+
+// A server with clients plays no recording: their ids are no spectator's.
+func TestAServerWithClientsPlaysNothing(t *testing.T) {
+	p := netcode.NewProtocol()
+	netcode.Replicate[spot](p)
+	var file bytes.Buffer
+	n := nettest.New(t, nettest.Config{Protocol: p, Clients: 1})
+	stop, err := record.Start(n.Server.Server, &file)
+	require.NoError(t, err)
+	n.RunUntil(5*time.Second, n.Connected)
+	require.True(t, n.Connected())
+	n.Run(time.Second)
+	require.NoError(t, stop())
+	_, err = record.Play(n.Server.Server, bytes.NewReader(file.Bytes()))
+	require.ErrorIs(t, err, record.ErrClients)
+}

@@ -30,7 +30,7 @@ type HostSystems struct {
 func NewHost(server *netcode.Server, client *netcode.Client, socket Socket, now func() time.Duration) (*HostSystems, error) {
 	mustBeThere(server != nil, "NewHost", "the server")
 	mustBeThere(client != nil, "NewHost", "the client")
-	mustBeThere(there(socket), "NewHost", "the socket")
+	mustBeThere(there(socket), "NewHost", "the socket (systems.Offline{} is one to nobody)")
 	mustBeThere(now != nil, "NewHost", "the clock")
 	if err := netcode.CanHost(server, client); err != nil {
 		return nil, err

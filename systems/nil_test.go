@@ -29,17 +29,17 @@ func TestNilArgumentsAreRefused(t *testing.T) {
 		return func() { _, _ = systems.NewHost(server, client, socket, now) }
 	}
 	for want, call := range map[string]func(){
-		"NewServer: the server is nil": func() { systems.NewServer(nil, socket, now) },
-		"NewServer: the socket is nil": func() { systems.NewServer(server, nil, now) },
-		"NewServer: the clock is nil":  func() { systems.NewServer(server, socket, nil) },
-		"NewClient: the client is nil": func() { systems.NewClient(nil, socket, now) },
-		"NewClient: the socket is nil": func() { systems.NewClient(client, failed, now) },
-		"NewClient: the clock is nil":  func() { systems.NewClient(client, socket, nil) },
-		"NewHost: the server is nil":   host(nil, client, socket, now),
-		"NewHost: the client is nil":   host(server, nil, socket, now),
-		"NewHost: the socket is nil":   host(server, client, failed, now),
-		"NewHost: the clock is nil":    host(server, client, socket, nil),
-		"NewRunner: the group is nil":  func() { systems.NewRunner(nil, nil, 60) },
+		"NewServer: the server is nil":                                    func() { systems.NewServer(nil, socket, now) },
+		"NewServer: the socket is nil":                                    func() { systems.NewServer(server, nil, now) },
+		"NewServer: the clock is nil":                                     func() { systems.NewServer(server, socket, nil) },
+		"NewClient: the client is nil":                                    func() { systems.NewClient(nil, socket, now) },
+		"NewClient: the socket is nil":                                    func() { systems.NewClient(client, failed, now) },
+		"NewClient: the clock is nil":                                     func() { systems.NewClient(client, socket, nil) },
+		"NewHost: the server is nil":                                      host(nil, client, socket, now),
+		"NewHost: the client is nil":                                      host(server, nil, socket, now),
+		"NewHost: the socket (systems.Offline{} is one to nobody) is nil": host(server, client, failed, now),
+		"NewHost: the clock is nil":                                       host(server, client, socket, nil),
+		"NewRunner: the group is nil":                                     func() { systems.NewRunner(nil, nil, 60) },
 	} {
 		require.PanicsWithValue(t, "systems: "+want, call)
 	}

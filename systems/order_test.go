@@ -114,6 +114,17 @@ func TestFixedStepsMayBeginLater(t *testing.T) {
 	require.Equal(t, []systems.OrderError{{Step: systems.StepTick, Gone: true}}, reportedIn(t, broken, broken, serverSteps()))
 }
 
+// A loop that runs each system twice in a row gets one error, which names the first.
+func TestASystemTwiceInARowIsReportedOnce(t *testing.T) {
+	var steps []systems.Step
+	for _, s := range serverSteps() {
+		steps = append(steps, s, s)
+	}
+	got := reported(t, steps)
+	require.Equal(t, []systems.OrderError{{Step: systems.StepReceive, Twice: true}}, got)
+	require.ErrorContains(t, &got[0], "Receive ran twice in one frame")
+}
+
 func TestStepNames(t *testing.T) {
 	require.Equal(t, "Step(200)", systems.Step(200).String())
 	require.Equal(t, "Dispatch(Update)", systems.StepDispatch(tick.Update).String())

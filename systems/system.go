@@ -206,11 +206,15 @@ func (s Step) String() string {
 type OrderError struct {
 	Step  Step // The step that came too late, or not at all.
 	After Step // The step that came before Step and should come after it.
+	Twice bool // Step ran twice in a row.
 	Gone  bool // Step is missing in the first frame. For Dispatch(FixedUpdate), which a frame may lack: in many frames.
 }
 
 // Error implements error.
 func (e *OrderError) Error() string {
+	if e.Twice {
+		return fmt.Sprintf("netcode: the system %s ran twice in one frame: run each system of Systems() once a frame", e.Step)
+	}
 	if e.Gone && e.Step == StepDispatch(tick.FixedUpdate) {
 		return fmt.Sprintf("netcode: the system %s has not run in the first %d frames: what is sent to that stage waits for it", e.Step, fixedWithin)
 	}
@@ -262,7 +266,8 @@ func (o *order) attach() bool {
 // fixedWithin bounds the frames until the first FixedUpdate of a game.
 const fixedWithin = 1000
 
-// order is stored with a server or client. It checks the first frame and reports each misplaced step once.
+// order is stored with a server or client. It checks the first frame and reports each misplaced step once. A step that runs
+// twice in a row ends the check.
 type order struct {
 	attached bool // A group of systems runs the end.
 
@@ -297,6 +302,10 @@ func (o *order) enter(s Step) {
 		return
 	case o.frames > 0:
 		o.wait(s)
+		return
+	case o.seen&(1<<s) != 0 && !fixed && s == o.last:
+		o.frames, o.done = 1, true
+		o.report(&OrderError{Step: s, Twice: true})
 		return
 	case o.seen&(1<<s) != 0 && !fixed:
 		o.finish()

@@ -77,6 +77,6 @@ func runDiff(args []string, out io.Writer) error {
 		fmt.Fprintln(out, noDifference)
 		return nil
 	}
-	fmt.Fprintln(out, d)
+	fmt.Fprintln(out, d.Between(args[0], args[1]))
 	return errDiffer
 }

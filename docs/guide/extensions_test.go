@@ -17,9 +17,15 @@ import (
 var errFramerate = errors.New("a frame rate is one byte")
 
 // begin guide
-type framerates struct{ newest, told byte } // the feature on a client
+type framerates struct { // the feature on a client
+	newest byte
+	told   bool
+}
 
-type framerate struct{ newest int } // and with each session on the server
+type framerate struct { // and with each session on the server
+	newest int
+	packet uint64 // the newest packet that told it
+}
 
 func RegisterFramerate(protocol *netcode.Protocol) { // on both sides
 	protocol.Extend(netcode.Extension{
@@ -32,16 +38,17 @@ type framerateEnds struct{} // a program links only the methods of the ends that
 
 func (framerateEnds) Client(*netcode.Client) netcode.ClientHooks {
 	f := &framerates{}
-	return netcode.ClientHooks{State: f, Section: &netcode.ClientSection{
-		Due: func(bool) bool { return f.told != f.newest },
+	again := func() { f.told = false } // a new server, or a lost packet: say it again
+	return netcode.ClientHooks{State: f, Opened: again, Section: &netcode.ClientSection{
+		Due: func(bool) bool { return !f.told },
 		Write: func(room []byte, _ uint64) int {
-			if len(room) == 0 || f.told == f.newest {
+			if len(room) == 0 || f.told {
 				return 0
 			}
-			room[0], f.told = f.newest, f.newest
+			room[0], f.told = f.newest, true
 			return 1
 		},
-		Lost: func(uint64) { f.told = 0 }, // say it again
+		Lost: func(uint64) { again() },
 	}}
 }
 
@@ -55,9 +62,9 @@ func (framerateEnds) Server(*netcode.Server) netcode.ServerHooks {
 				}
 				return nil
 			},
-			Take: func(c *netcode.Session, payload []byte) {
-				if f, ok := netcode.ExtensionOf[*framerate](c); ok {
-					f.newest = int(payload[0])
+			Take: func(c *netcode.Session, packet uint64, payload []byte) {
+				if f, ok := netcode.ExtensionOf[*framerate](c); ok && packet >= f.packet { // an older packet may come later
+					f.packet, f.newest = packet, int(payload[0])
 				}
 			},
 		},
@@ -66,7 +73,8 @@ func (framerateEnds) Server(*netcode.Server) netcode.ServerHooks {
 
 func SetFramerate(client *netcode.Client, rate int) { // what games call on a client
 	if f, ok := netcode.ExtensionOf[*framerates](client); ok {
-		f.newest = byte(min(rate, 255))
+		now := byte(min(rate, 255))
+		f.newest, f.told = now, f.told && now == f.newest
 	}
 }
 
@@ -98,4 +106,24 @@ func TestGuideExtensions(t *testing.T) {
 	n.Run(2 * time.Second)
 	require.Nil(t, n.Server.Session(gone))
 	require.Zero(t, FramerateOf(n.Server.Server, gone))
+}
+
+// The newest rate is known in the end, over a link that reorders packets, and after a reconnection.
+func TestGuideExtensionsKnowTheNewest(t *testing.T) {
+	for seed := range uint64(40) {
+		protocol := netcode.NewProtocol()
+		RegisterFramerate(protocol)
+		n := nettest.New(t, nettest.Config{Protocol: protocol, Clients: 1, Seed: seed, Link: transport.Link{Delay: 60 * time.Millisecond, Reorder: 0.3}})
+		n.RunUntil(5*time.Second, n.Connected)
+		n.Run(time.Second)
+		for i := range 30 {
+			SetFramerate(n.Clients[0].Client, 30+i)
+			n.Step()
+		}
+		n.Run(3 * time.Second)
+		require.Equal(t, 59, FramerateOf(n.Server.Server, n.Clients[0].ID()), "seed %d", seed)
+		require.NoError(t, n.Clients[0].Connect(n.Address()))
+		n.Run(3 * time.Second)
+		require.Equal(t, 59, FramerateOf(n.Server.Server, n.Clients[0].ID()), "seed %d, again", seed)
+	}
 }

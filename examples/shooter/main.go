@@ -74,6 +74,9 @@ func (o *options) links() (all []transport.Link) {
 }
 
 const help = `Usage of shooter:
+  shooter [flags]
+  shooter verify FILE  plays a recording once more from its inputs, and names the first difference
+
 The exit status is 0 if every world converged, every input was seen in its tick, nothing was mispredicted, no flash was doubled
 or lost, and the server agrees with at least 90 % of the hits; else 1, and each reason is printed. With -provoke the worlds and the
 explanations count instead. With -inspect, in real time, the worlds alone do.

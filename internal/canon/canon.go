@@ -165,7 +165,14 @@ func firstField(theirs, ours string) string {
 			return fmt.Sprintf("the server has the field %s, the client %s", server[i], client[i])
 		}
 	}
-	if server, client := Behind(theirs), Behind(ours); server != client {
+	const predicted = " predicted" // As predict.Register describes a component.
+	switch server, client := Behind(theirs), Behind(ours); {
+	case server == client:
+	case strings.Replace(server, predicted, "", 1) == client:
+		return "the server predicts it (predict.Register), the client does not"
+	case strings.Replace(client, predicted, "", 1) == server:
+		return "the client predicts it (predict.Register), the server does not"
+	default:
 		return fmt.Sprintf("the server has it %s, the client %s", inWords(server), inWords(client))
 	}
 	return "the server's description was cut off"
@@ -206,5 +213,5 @@ func inWords(behind string) string {
 	if behind == "" {
 		return "without WrittenBy"
 	}
-	return "as " + behind
+	return "as " + strings.TrimSpace(behind)
 }

@@ -38,7 +38,7 @@ func (feature) Client(*netcode.Client) netcode.ClientHooks { return (&ear{}).hoo
 // Talk sets how loud the player of a client is: 0 is silent.
 func Talk(c *netcode.Client, level uint8) {
 	if e, ok := netcode.ExtensionOf[*ear](c); ok {
-		e.level = level
+		e.level, e.told = level, e.told && level == e.level
 	}
 }
 
@@ -61,7 +61,8 @@ type talker struct {
 
 // ear is the feature on a client.
 type ear struct {
-	level, told uint8
+	level uint8
+	told  bool // The server was told the level, as far as is known.
 
 	talkers [maxTalkers]talker
 	count   int
@@ -74,9 +75,9 @@ func (e *ear) hooks() netcode.ClientHooks {
 		State:  e,
 		Opened: func() { *e = ear{level: e.level} },
 		Section: &netcode.ClientSection{
-			Due:   func(bool) bool { return e.level != e.told },
+			Due:   func(bool) bool { return !e.told },
 			Write: e.write,
-			Lost:  func(uint64) { e.told = ^e.level }, // Tell it again.
+			Lost:  func(uint64) { e.told = false }, // Tell it again.
 			Check: func(payload []byte) error {
 				if n := len(payload) - headSize; n < 0 || n%talkerSize != 0 || n/talkerSize > maxTalkers {
 					return errSection
@@ -89,14 +90,14 @@ func (e *ear) hooks() netcode.ClientHooks {
 }
 
 func (e *ear) write(room []byte, _ uint64) int {
-	if len(room) < 1 || e.level == e.told {
+	if len(room) < 1 || e.told {
 		return 0
 	}
-	room[0], e.told = e.level, e.level
+	room[0], e.told = e.level, true
 	return 1
 }
 
-func (e *ear) take(payload []byte) {
+func (e *ear) take(_ uint64, payload []byte) {
 	version := binary.LittleEndian.Uint16(payload)
 	if e.heard && int16(version-e.version) <= 0 {
 		return // A newer table overtook it.
@@ -119,6 +120,7 @@ type voice struct {
 	level       uint8
 	sent, acked uint16
 	packet      uint64 // The newest packet with a table.
+	newest      uint64 // The newest packet of the player with a level.
 }
 
 func newMixer(s *netcode.Server) *mixer { return &mixer{server: s} }
@@ -135,7 +137,7 @@ func (m *mixer) hooks() netcode.ServerHooks {
 				}
 				return nil
 			},
-			Take:  func(c *netcode.Session, payload []byte) { m.set(c, payload[0]) },
+			Take:  m.take,
 			Due:   func(c *netcode.Session, _ bool) bool { return of(c).sent != m.version },
 			Write: m.write,
 			Acked: func(c *netcode.Session, packet uint64) {
@@ -155,6 +157,14 @@ func (m *mixer) hooks() netcode.ServerHooks {
 func of(c *netcode.Session) *voice {
 	v, _ := netcode.ExtensionOf[*voice](c)
 	return v
+}
+
+// take takes in the level of a player, unless a newer packet overtook this one.
+func (m *mixer) take(c *netcode.Session, packet uint64, payload []byte) {
+	if v := of(c); packet >= v.newest {
+		v.newest = packet
+		m.set(c, payload[0])
+	}
 }
 
 func (m *mixer) set(c *netcode.Session, level uint8) {

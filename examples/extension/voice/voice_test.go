@@ -48,3 +48,20 @@ func TestPlayersHearTalkingPlayers(t *testing.T) {
 func TestVoiceIsPartOfTheProtocol(t *testing.T) {
 	require.NotEqual(t, netcode.NewProtocol().Hash(), protocol().Hash())
 }
+
+// The newest level is heard in the end, over a link that reorders packets.
+func TestTheNewestLevelIsHeard(t *testing.T) {
+	for seed := range uint64(40) {
+		n := nettest.New(t, nettest.Config{
+			Protocol: protocol(), Clients: 2, Seed: seed, Link: transport.Link{Delay: 60 * time.Millisecond, Jitter: 60 * time.Millisecond, Reorder: 0.3},
+		})
+		n.RunUntil(5*time.Second, n.Connected)
+		n.Run(time.Second)
+		for i := range uint8(30) {
+			voice.Talk(n.Clients[0].Client, i+1)
+			n.Step()
+		}
+		n.Run(3 * time.Second)
+		require.EqualValues(t, 30, voice.Level(n.Clients[1].Client, n.Clients[0].ID()), "seed %d", seed)
+	}
+}
