@@ -140,9 +140,9 @@ func TestPredictionAtOneEndIsTold(t *testing.T) {
 			one, other = client, "server"
 		}
 		predict.Register[stroll](one)
-		r := newRig(t, server, netcode.Config{})
-		c := r.join(client, netcode.Config{})
-		r.until(func() bool { return c.Err() != nil })
+		r := rig.New(t, server, netcode.Config{})
+		c := r.Join(client, netcode.Config{})
+		r.Until(func() bool { return c.Err() != nil })
 		require.ErrorContains(t, c.Err(), "the "+at+" predicts it (predict.Register), the "+other+" does not")
 	}
 }
