@@ -100,7 +100,8 @@ func (s *Store) deriveBand(b *bandRow) {
 // lifetime begins with the components themselves. A hidden component stays hidden. The call does nothing if the entity is not visible.
 func (v *View) SetBands(id wire.NetworkID, rows Mask) {
 	v.overrides.banded = true
-	if v.deferCall(func() { v.SetBands(id, rows) }) {
+	if v.store.open {
+		v.deferred = append(v.deferred, func() { v.SetBands(id, rows) })
 		return
 	}
 	v.Observe()

@@ -7,7 +7,8 @@ import (
 // SetRows sets the components of a visible entity that the client may see. A lifetime begins with all components. The client removes
 // components that it may no longer see.
 func (v *View) SetRows(id wire.NetworkID, rows Mask) {
-	if v.deferCall(func() { v.SetRows(id, rows) }) {
+	if v.store.open {
+		v.deferred = append(v.deferred, func() { v.SetRows(id, rows) })
 		return
 	}
 	v.Observe()

@@ -79,7 +79,8 @@ func (a *ownWrites) changedAt(index uint32, moved tick.Tick) tick.Tick {
 // Again makes the newest state of an entity be sent to the client, with the rows that the client wrote itself. It is for an entity
 // that the client no longer writes. Package authority uses it.
 func (v *View) Again(id wire.NetworkID) {
-	if v.deferCall(func() { v.Again(id) }) {
+	if v.store.open {
+		v.deferred = append(v.deferred, func() { v.Again(id) })
 		return
 	}
 	v.Observe()

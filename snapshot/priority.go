@@ -389,7 +389,8 @@ func (v *View) urgency(index uint32) int64 {
 // SetWeight sets the relevance of a visible entity to this client. It is multiplied with the entity's priority. A lifetime begins with
 // [NormalWeight], which is 1.0. Zero counts as 1, the least.
 func (v *View) SetWeight(id wire.NetworkID, weight uint16) {
-	if v.deferCall(func() { v.SetWeight(id, weight) }) {
+	if v.store.open {
+		v.deferred = append(v.deferred, func() { v.SetWeight(id, weight) })
 		return
 	}
 	v.Observe()

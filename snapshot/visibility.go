@@ -21,7 +21,8 @@ type Interest interface {
 // Show lets the client see an entity. The first record is full, whatever the client had before. Between Begin and Commit the call
 // takes effect with the commit, as all calls about sight do.
 func (v *View) Show(id wire.NetworkID) {
-	if v.deferCall(func() { v.Show(id) }) {
+	if v.store.open {
+		v.deferred = append(v.deferred, func() { v.Show(id) })
 		return
 	}
 	v.Observe()
@@ -35,7 +36,8 @@ func (v *View) Show(id wire.NetworkID) {
 // An entity that is hidden before the first packet of its first tick was never shown: not even its existence leaks. Between Begin and
 // Commit, Visible still returns the state before the call.
 func (v *View) Hide(id wire.NetworkID) {
-	if v.deferCall(func() { v.Hide(id) }) {
+	if v.store.open {
+		v.deferred = append(v.deferred, func() { v.Hide(id) })
 		return
 	}
 	v.Observe()
@@ -69,7 +71,8 @@ func (v *View) noteHidden(index uint32, all bool) {
 // Keep takes an entity out of the client's sight as Hide does, but the client keeps its last state. Nothing more is sent until Show.
 // The client removes the entity when it despawns or Hide is called.
 func (v *View) Keep(id wire.NetworkID) {
-	if v.deferCall(func() { v.Keep(id) }) {
+	if v.store.open {
+		v.deferred = append(v.deferred, func() { v.Keep(id) })
 		return
 	}
 	v.Observe()
@@ -101,7 +104,8 @@ func (v *View) ShowNew(show bool) {
 
 // ShowAll resets the client's sight: it sees every entity, also later ones, with all components and the normal weight.
 func (v *View) ShowAll() {
-	if v.deferCall(func() { v.ShowAll() }) {
+	if v.store.open {
+		v.deferred = append(v.deferred, func() { v.ShowAll() })
 		return
 	}
 	v.Observe()
@@ -312,14 +316,6 @@ func (v *View) cancelSpawn(index uint32) bool {
 		v.unsent.unset(index)
 	}
 	return true
-}
-
-// deferCall stores a call about sight for the commit, between Begin and Commit. It returns false at other times: the caller goes on.
-func (v *View) deferCall(call func()) bool {
-	if v.store.open {
-		v.deferred = append(v.deferred, call)
-	}
-	return v.store.open
 }
 
 // applyDeferred executes the calls about sight that were made between Begin and Commit.
