@@ -141,7 +141,7 @@ func (v *View) splitMembers(w uint32, of uint64) uint64 {
 	return 0
 }
 
-// tickRecords notes that records of some entities of a page are sent at tick t. A page may be sent in several packets of a tick. The
+// noteSentAcks notes that records of some entities of a page are sent at tick t. A page may be sent in several packets of a tick. The
 // shared ack state changes when the last member was sent.
 func (v *View) noteSentAcks(w uint32, of uint64, t tick.Tick) {
 	g := &v.pages[w]
