@@ -317,7 +317,7 @@ type connection struct {
 	loopback *endpointCore   // The other end, if it is in this process; else nil. Such a link sends no packets. A recorded player's end has no inbound.
 	held     *held.Queue     // Messages that wait for their entity; nil if the other end is in this process.
 	older    *registry.Older // The protocol of the session, if it is an older build's.
-	passed   uint64          // The number of sections passed to an end in this process.
+	passed   uint64          // The number of the newest section passed to an end in this process.
 	config   *Config
 	stats    *Stats
 }
@@ -329,7 +329,7 @@ func newConnection(of *Session, frame *tick.Frame, config *Config, out *outbox.B
 
 // start begins a new connection.
 func (l *connection) start(address transport.Addr, conn *peer.Conn, remote wire.ClientID, pool *peer.Pool, seed peer.SkipSeed) {
-	l.loopback, l.held, l.older = nil, nil, nil
+	l.loopback, l.held, l.older, l.passed = nil, nil, nil, 0
 	l.Start(l.config.link(), address, conn, remote, pool, seed)
 }
 

@@ -142,8 +142,8 @@ func (c *endpointCore) passSections(l *connection, to, from *Session, size int) 
 			continue
 		}
 		room := c.borrow(size)
+		l.passed++ // as of packets, the first number is 1
 		n, number := section.Write(to, room[:size], l.passed), l.passed
-		l.passed++
 		if other := l.loopback.sections.in[section.kind]; n > 0 && other != nil && other.Check(from, room[:n]) == nil {
 			other.Take(from, number, room[:n])
 		}

@@ -5,6 +5,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/arche-netcode/netcode/internal/alloctest"
 	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/wire"
 )
@@ -181,4 +182,22 @@ func TestShowAllIsAsAtFirst(t *testing.T) {
 		require.EqualValues(t, NormalWeight, d.view.weightOf(id.Index))
 	}
 	require.True(t, d.view.Synced())
+}
+
+// Interest makes a call about sight for each entity, in each tick.
+func TestCallsAboutSightAllocateNothing(t *testing.T) {
+	d := newDuo(t)
+	var id wire.NetworkID
+	d.ack(d.at(1, func() { id = d.spawn(3) }))
+	for name, call := range map[string]func(){
+		"Show":      func() { d.view.Show(id) },
+		"SetRows":   func() { d.view.SetRows(id, AllRows()) },
+		"SetBands":  func() { d.view.SetBands(id, AllRows()) },
+		"SetWeight": func() { d.view.SetWeight(id, 2*NormalWeight) },
+		"Again":     func() { d.view.Again(id) },
+		"Keep":      func() { d.view.Keep(id); d.view.Show(id) },
+		"Hide":      func() { d.view.Hide(id); d.view.Show(id) },
+	} {
+		alloctest.Zero(t, 100, call, name)
+	}
 }

@@ -27,7 +27,7 @@ func leaks() []mutation {
 		change("leaks", "who is shown for no packet is tied", "TestEntityShownForNoPacketLinksNothing",
 			"snapshot/visibility.go", "\tif unseen {", "\tif unseen && false {"),
 		change("leaks", "who was left and is shown for no packet goes without its group", "TestEntityLeftAndShownForNoPacketIsLinked",
-			"snapshot/visibility.go", " && p.lastEnd < t && p.lastEnd <= p.ended", ""),
+			"snapshot/visibility.go", " && p.lastEnd < t && p.lastEnd <= p.endedAt", ""),
 		change("leaks", "who asks what a client sees has its writes sent back to it", "TestCase46AskingForTheSightOfAClientSendsNothingBack",
 			"server_frame.go", "\tfor _, f := range s.hooks.observe {\n\t\tf(c, c.view)\n\t}\n", ""),
 		change("leaks", "who looks back for a client has its writes sent back to it", "TestCase46AskingForTheSightOfAClientSendsNothingBack",

@@ -59,6 +59,8 @@ func people() []mutation {
 			"ecs/capture.go", "\tc.readOwners()\n", "")),
 		testedIn("systems", change("hosts", "a host's player sees what is hidden", "TestAHostsPlayerIsToldAsAGuestIs",
 			"ecs/host_view.go", "h.view != nil && h.view.Visible(id) }", "h.view != nil }")),
+		change("hosts", "numbers of sections go on at the next host", "TestNumbersOfPacketsBeginAnewAtEachHost",
+			"endpoint.go", "l.loopback, l.held, l.older, l.passed = nil, nil, nil, 0", "l.loopback, l.held, l.older = nil, nil, nil"),
 		testedIn("systems", change("hosts", "what left sight stays drawn", "TestAHostsPlayerIsToldAsAGuestIs",
 			"ecs/host_view.go", "if st.twins != 0 && h.world.Alive(st.entity) {", "if false {")),
 		testedIn("systems", change("hosts", "a host shows the newest tick alone", "TestAHostsPlayerSeesSmoothMotion",
