@@ -218,7 +218,8 @@ func TestArraysAllocateNothing(t *testing.T) {
 	})
 }
 
-// A packed slice above the limit is neither written nor read, and nothing is allocated for it.
+// A packed slice above the limit is neither written nor read, and nothing is allocated for it. A slice with an
+// error is empty.
 func TestPackedSliceKeepsToItsLimit(t *testing.T) {
 	list := []int32{1, -2, 3}
 	w := NewWriter(make([]byte, 10))
@@ -233,6 +234,14 @@ func TestPackedSliceKeepsToItsLimit(t *testing.T) {
 		require.ErrorIs(t, r.Err(), want)
 		require.Equal(t, want == nil, cap(got) > 0)
 	}
+	for cut := range w.Written() {
+		r := NewReader(w.Written()[:cut])
+		require.Empty(t, ReadPackedSlice[int32](&r, nil, 3))
+		require.ErrorIs(t, r.Err(), ErrTruncated)
+	}
+	r := NewReader([]byte{2, 2, 255, 255, 255, 255, 255, 255, 255, 255, 255})
+	require.Empty(t, ReadPackedSlice[int32](&r, nil, 3))
+	require.ErrorIs(t, r.Err(), ErrMalformed)
 }
 
 func TestPackedAllocatesNothing(t *testing.T) {
