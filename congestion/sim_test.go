@@ -453,6 +453,18 @@ func TestWhatIsNotSentStopsTheWindow(t *testing.T) {
 	require.Equal(t, int64(8000), c.window)
 }
 
+// The window takes no more than mostShare of a line whose estimate without other senders is known. Otherwise it grows on.
+func TestTheWindowTakesNoMoreThanItsShare(t *testing.T) {
+	const alone = 128 << 10
+	c, play := beside(8000)
+	c.alone = alone
+	play(200, true, true)
+	require.Equal(t, scale(alone*mostShare/100, c.path.rtt, time.Second), c.window)
+	c, play = beside(8000)
+	play(200, true, true)
+	require.Greater(t, c.window, scale(alone, c.path.rtt, time.Second))
+}
+
 // A loss that stays at a lower rate is no congestion: it lowers the rate once.
 func TestALossThatStaysIsNoCongestion(t *testing.T) {
 	c := New(1<<20, 33*ms)

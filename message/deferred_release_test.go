@@ -142,6 +142,32 @@ func (w *words) Serialize(s *wire.Serializer) { wire.SerializeSlice(s, &w.Of, 81
 
 func (w *words) SizeUpperBound() int { return 3 + 4*len(w.Of) }
 
+// The unreliable messages of a source that wait are bounded in number and in bytes. Reliable ones are not: credit bounds them.
+func TestDeferredMessagesAreBounded(t *testing.T) {
+	reliable := wire.NewChannel(wire.Reliable, 0)
+	wait := func(limits Limits, ch wire.Channel) (waits, bytes int, full uint64) {
+		r := newRig(t, Config{Limits: limits})
+		source := NewSource(1)
+		r.Begin(0, 1)
+		for range 5 {
+			r.From(source, 1, 0)
+			r.on(t, Message{Stage: tick.Update, NotBefore: 100, Channel: ch}, 1)
+		}
+		r.Drain(tick.Update)
+		waits, bytes = source.Deferred()
+		return waits, bytes, r.Stats().DeferredFull
+	}
+	_, bytes, _ := wait(Limits{}, 0)
+	for _, limits := range []Limits{{Deferred: 3}, {DeferredBytes: bytes*4/5 - 1}} {
+		waits, _, full := wait(limits, 0)
+		require.Equal(t, 3, waits)
+		require.EqualValues(t, 2, full)
+		waits, _, full = wait(limits, reliable)
+		require.Equal(t, 5, waits)
+		require.Zero(t, full)
+	}
+}
+
 // An unreliable message waits for DeferredTime from its deferral, whatever its place.
 func TestUnreliableMessagesExpireOneByOne(t *testing.T) {
 	r := newRig(t, Config{})

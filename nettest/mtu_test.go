@@ -88,12 +88,10 @@ func TestPathsOfAllSizes(t *testing.T) {
 		t.Run(fmt.Sprint(mtu), func(t *testing.T) {
 			g := newMTUGame(t, transport.Link{Delay: 25 * time.Millisecond, MTU: mtu}, netcode.Config{SendBudget: -1})
 			require.True(t, g.RunUntil(2*time.Second, g.Connected))
-			longest := 0
 			for range 20 {
 				g.say(t)
 				g.Run(500 * time.Millisecond)
 			}
-			g.OnSend(func(_, _ transport.Addr, datagram []byte) { longest = max(longest, len(datagram)) })
 			g.Run(time.Second)
 			down, up := g.sizes()
 			for _, size := range []int{down, up} {

@@ -1,6 +1,7 @@
 package quantize
 
 import (
+	"bytes"
 	"math"
 	"slices"
 	"testing"
@@ -124,8 +125,12 @@ func TestSnapRowsIsRowByRow(t *testing.T) {
 	for _, p := range snapPlans(t) {
 		size, width := int(p.Size()), p.Lanes()
 		rapid.Check(t, func(t *rapid.T) { snapRows(t, p) })
-		require.Panics(t, func() { p.SnapRows(make([]byte, 24*size-1, 24*size), make([]uint32, 24*width), 24) })
-		require.Panics(t, func() { p.SnapRows(make([]byte, 24*size), make([]uint32, 24*width-1, 24*width), 24) })
+		for _, short := range []struct{ column, lanes int }{{1, 0}, {0, 1}} { // SnapRows panics before it writes.
+			column, lanes := bytes.Repeat([]byte{0x7f}, 24*size), make([]uint32, 24*width)
+			require.Panics(t, func() { p.SnapRows(column[:24*size-short.column], lanes[:24*width-short.lanes], 24) })
+			require.Equal(t, bytes.Repeat([]byte{0x7f}, 24*size), column)
+			require.Equal(t, make([]uint32, 24*width), lanes)
+		}
 		column, lanes := make([]byte, 100*size), make([]uint32, 100*width)
 		alloctest.Zero(t, 10, func() { p.SnapRows(column, lanes, 100) })
 	}

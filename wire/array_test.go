@@ -137,6 +137,49 @@ func FuzzArrays(f *testing.F) {
 	})
 }
 
+// Runes and strings read back, cut anywhere they are truncated, and each limit holds in both directions.
+func TestRunesAndTexts(t *testing.T) {
+	runes, texts := []rune("aö€😀"), []string{"", "a", "twenty bytes of text", "ö"}
+	var d dumb
+	d.varint(uint64(len(runes)))
+	for _, one := range runes {
+		d.fixed(uint64(one), 4)
+	}
+	d.varint(uint64(len(texts)))
+	for _, text := range texts {
+		d.text(text)
+	}
+	write := func(number, limit, each int) ([]byte, error) {
+		w := NewWriter(make([]byte, len(d.b)))
+		w.Runes(runes, number)
+		w.Strings(texts, limit, each)
+		return w.Written(), w.Err()
+	}
+	read := func(b []byte, number, limit, each int) ([]rune, []string, error) {
+		r := NewReader(b)
+		gotRunes, gotTexts := r.Runes(nil, number), r.Strings(nil, limit, each)
+		return gotRunes, gotTexts, r.Err()
+	}
+	b, err := write(4, 4, 20)
+	require.NoError(t, err)
+	require.Equal(t, d.b, b)
+	gotRunes, gotTexts, err := read(b, 4, 4, 20)
+	require.NoError(t, err)
+	require.Equal(t, runes, gotRunes)
+	require.Equal(t, texts, gotTexts)
+	for _, limits := range [][3]int{{3, 4, 20}, {4, 3, 20}, {4, 4, 19}} {
+		_, err := write(limits[0], limits[1], limits[2])
+		require.ErrorIs(t, err, ErrTooLong)
+		_, gotTexts, err := read(b, limits[0], limits[1], limits[2])
+		require.ErrorIs(t, err, ErrTooLong)
+		require.Empty(t, gotTexts)
+	}
+	for cut := range b {
+		_, _, err := read(b[:cut], 4, 4, 20)
+		require.ErrorIs(t, err, ErrTruncated)
+	}
+}
+
 func TestVarintSize(t *testing.T) {
 	for _, c := range varintEdges() {
 		require.Equal(t, c.bytes, VarintSize(c.value), "%d", c.value)
@@ -173,6 +216,32 @@ func TestArraysAllocateNothing(t *testing.T) {
 			t.Fatal(r.Err())
 		}
 	})
+}
+
+// A packed slice above the limit is neither written nor read, and nothing is allocated for it. A slice with an
+// error is empty.
+func TestPackedSliceKeepsToItsLimit(t *testing.T) {
+	list := []int32{1, -2, 3}
+	w := NewWriter(make([]byte, 10))
+	WritePackedSlice(&w, list, 2)
+	require.ErrorIs(t, w.Err(), ErrTooLong)
+	w = NewWriter(make([]byte, 10))
+	WritePackedSlice(&w, list, 3)
+	require.Equal(t, []byte{3, 2, 3, 6}, w.Written())
+	for limit, want := range map[int]error{3: nil, 2: ErrTooLong} {
+		r := NewReader(w.Written())
+		got := ReadPackedSlice[int32](&r, nil, limit)
+		require.ErrorIs(t, r.Err(), want)
+		require.Equal(t, want == nil, cap(got) > 0)
+	}
+	for cut := range w.Written() {
+		r := NewReader(w.Written()[:cut])
+		require.Empty(t, ReadPackedSlice[int32](&r, nil, 3))
+		require.ErrorIs(t, r.Err(), ErrTruncated)
+	}
+	r := NewReader([]byte{2, 2, 255, 255, 255, 255, 255, 255, 255, 255, 255})
+	require.Empty(t, ReadPackedSlice[int32](&r, nil, 3))
+	require.ErrorIs(t, r.Err(), ErrMalformed)
 }
 
 func TestPackedAllocatesNothing(t *testing.T) {

@@ -139,6 +139,16 @@ func TestDecompressRefuses(t *testing.T) {
 	require.Equal(t, bomb, got)
 }
 
+// n bytes of DEFLATE hold at most n*deflateRatio bytes: no more is allocated for them, whatever the size says.
+func TestDecompressAllocatesNoMoreThanIsJustified(t *testing.T) {
+	var d Deflate
+	for n := range 40 {
+		payload := append([]byte{1}, AppendVarint(nil, uint64(n)*deflateRatio+1)...)
+		_, err := AppendDecompressed(nil, append(payload, make([]byte, n)...), 1<<30, &d)
+		require.ErrorIs(t, err, ErrMalformed)
+	}
+}
+
 func TestWithoutACompressorAllIsRaw(t *testing.T) {
 	require.Equal(t, []byte{0}, AppendCompressed(nil, nil, nil))
 	require.Equal(t, []byte{0}, AppendCompressed(nil, nil, &Deflate{}))

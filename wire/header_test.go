@@ -105,6 +105,19 @@ func TestMessageHeader(t *testing.T) {
 	}
 }
 
+// Put refuses a stage that would be a flag, and a flag that would be a stage.
+func TestMessageFlagsOnTheWire(t *testing.T) {
+	b := make([]byte, 4)
+	MessageHeader{Type: 17, Stage: tick.Update, Flags: FlagTick | FlagEntity | FlagCall}.Put(b)
+	require.Equal(t, []byte{17, 0x3C, 0, 0}, b)
+	MessageHeader{Type: MessageRefusal, Stage: tick.FixedUpdate, Flags: FlagCall}.Put(b)
+	require.Equal(t, []byte{7, 0x22, 0, 0}, b)
+	require.Panics(t, func() { MessageHeader{Type: 17, Stage: 8}.Put(b) })
+	require.Panics(t, func() { MessageHeader{Type: 17, Flags: 1}.Put(b) })
+	require.True(t, MessageFlags(0x78).Valid())
+	require.False(t, MessageFlags(0x80).Valid())
+}
+
 func TestMessageHeaderOfEveryTypeAndStage(t *testing.T) {
 	b := make([]byte, MessageHeaderSize)
 	for kind := range 256 {

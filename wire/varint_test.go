@@ -41,6 +41,23 @@ func TestVarintEdges(t *testing.T) {
 	}
 }
 
+// Each number has one form: a longer one is refused.
+func TestVarintRefusesLongForms(t *testing.T) {
+	for _, b := range [][]byte{
+		{241, 0}, // 240: the form would have it twice
+		{250, 0, 0, 0},
+		{250, 1, 8, 239},                // 67823, which three bytes hold
+		{251, 0, 1, 8, 240},             // 67824 in five bytes
+		{252, 0, 255, 255, 255, 255},    // 32 bits in six
+		{255, 0, 1, 1, 1, 1, 1, 1, 1},   // 56 bits in nine
+		{255, 0, 0, 0, 0, 0, 0, 0, 240}, // one byte's worth
+	} {
+		_, n, err := ReadVarint(b)
+		require.ErrorIs(t, err, ErrMalformed, "%v", b)
+		require.Zero(t, n)
+	}
+}
+
 func TestVarintKeepsOrder(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		a, b := rapid.Uint64().Draw(t, "a"), rapid.Uint64().Draw(t, "b")

@@ -25,7 +25,7 @@ func congestionRules() []mutation {
 			"congestion/controller.go", "if c.path.empty() && !c.lossy && c.path.newestSent()", "if c.rate < 0 && c.path.newestSent()"),
 		change("congestion", "what is lost at random took its part of the line", "TestLinesAreUsedAndNotFilled",
 			"congestion/path.go", "	bytes := int64(g.sent)", "	bytes := int64(g.arrived)"),
-		change("congestion", "the window takes no more than its share", "TestHeldOutLines",
+		change("congestion", "the window takes no more than its share", "TestTheWindowTakesNoMoreThanItsShare",
 			"congestion/controller.go", "		if c.alone > 0 {", "		if c.alone < 0 {"),
 		change("congestion", "the window ends when nobody else is there", "TestADownloadEnds",
 			"congestion/controller.go", "	if now/checkEvery != (now-passed)/checkEvery {", "	if c.rate < 0 {"),
