@@ -125,6 +125,15 @@ func TestASystemTwiceInARowIsReportedOnce(t *testing.T) {
 	require.ErrorContains(t, &got[0], "Receive ran twice in one frame")
 }
 
+// A loop that runs one system alone, once a frame, is told of the steps that it lacks.
+func TestOneSystemAloneIsNotTwice(t *testing.T) {
+	only := []systems.Step{systems.StepReceive}
+	for _, problem := range reportedIn(t, only, only, only) {
+		require.True(t, problem.Gone, problem.Error())
+	}
+	require.NotEmpty(t, reportedIn(t, only, only, only))
+}
+
 func TestStepNames(t *testing.T) {
 	require.Equal(t, "Step(200)", systems.Step(200).String())
 	require.Equal(t, "Dispatch(Update)", systems.StepDispatch(tick.Update).String())

@@ -271,13 +271,15 @@ const fixedWithin = 1000
 type order struct {
 	attached bool // A group of systems runs the end.
 
-	want   uint32 // Bit s: a frame needs step s.
-	seen   uint32
-	last   Step
-	begun  bool
-	frames int // The number of finished frames.
-	done   bool
-	report func(error)
+	want  uint32 // Bit s: a frame needs step s.
+	seen  uint32
+	last  Step
+	begun bool
+	// The step last ran twice in a row.
+	repeated bool
+	frames   int // The number of finished frames.
+	done     bool
+	report   func(error)
 }
 
 // newOrder makes an order that expects the dispatches and these steps.
@@ -303,9 +305,12 @@ func (o *order) enter(s Step) {
 	case o.frames > 0:
 		o.wait(s)
 		return
-	case o.seen&(1<<s) != 0 && !fixed && s == o.last:
+	case o.repeated && s != o.last:
 		o.frames, o.done = 1, true
-		o.report(&OrderError{Step: s, Twice: true})
+		o.report(&OrderError{Step: o.last, Twice: true})
+		return
+	case o.seen&(1<<s) != 0 && !fixed && s == o.last && !o.repeated:
+		o.repeated = true // Twice in one frame, or the only step of two frames: the next step tells.
 		return
 	case o.seen&(1<<s) != 0 && !fixed:
 		o.finish()
