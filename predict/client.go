@@ -16,42 +16,42 @@ type client struct {
 	group   *systems.ClientSystems
 	replica *netcode.Replica // The replica of the connection; another replica restarts the simulation.
 
-	history   history
-	order     order
-	spans     []span // By slot.
-	spanned   int    // The order.version of spans; 0: spans are out of date.
-	structure structure
-	slots     []slot
-	marks     []mark         // By slot.
-	checked   []netcode.Tick // By slot: the newest compared tick. Separate from mark, since each arriving record reads it.
-	byIndex   []int32        // By network index: 1 + slot; 0: not predicted here.
-	placed    ecs.ID         // The id of component place.
-	used      int            // Slots in use.
-	unnamed   int            // Slots in use without a network id.
-	shows     bool           // A component has components.Smooth.
-	tolerant  bool           // A component has a Tolerance.
-	chosen    map[netcode.NetworkID]bool
-	untold    []chosen // Choices that were not yet sent to the server.
+	history       history
+	order         order
+	spans         []span // By slot.
+	spanned       int    // The order.version of spans; 0: spans are out of date.
+	structure     structure
+	slots         []slot
+	marks         []mark         // By slot.
+	checked       []netcode.Tick // By slot: the newest compared tick. Separate from mark, since each arriving record reads it.
+	byIndex       []int32        // By network index: 1 + slot; 0: not predicted here.
+	placed        ecs.ID         // The id of component place.
+	used          int            // Slots in use.
+	unnamed       int            // Slots in use without a network id.
+	shows         bool           // A component has components.Smooth.
+	tolerant      bool           // A component has a Tolerance.
+	chosen        map[netcode.NetworkID]bool
+	unsentChoices []chosen // Choices that were not yet sent to the server.
 
-	now     netcode.Tick // The tick of the world's predicted entities; None: nothing is predicted yet.
-	newest  netcode.Tick // The newest tick that was ever simulated: a later tick is a first run.
-	ahead   netcode.Tick // No entity has a known or compared tick after this one.
-	begins  bool         // Some entity waits for its first state.
-	ended   uint64       // The count of despawns of the replica when follow last looked.
-	seen    [Window]seen // By tick modulo Window.
-	others  []int32      // Scratch: slots.
-	made    []int        // Slots of the entities that the present step spawned.
-	unlike  []uint64     // Scratch: a bit for each entity of a range.
-	locals  locals
-	leaving []leaving // Components that blend from the prediction back to the interpolated past.
-	rested  *rested   // The ticks in which entities rested, from the server's sections.
-	returns uint32    // Counts rollbacks.
-	dirty   bool      // The world differs from the history of tick now.
+	now      netcode.Tick // The tick of the world's predicted entities; None: nothing is predicted yet.
+	newest   netcode.Tick // The newest tick that was ever simulated: a later tick is a first run.
+	ahead    netcode.Tick // No entity has a known or compared tick after this one.
+	begins   bool         // Some entity waits for its first state.
+	ended    uint64       // The count of despawns of the replica when follow last looked.
+	seen     [Window]seen // By tick modulo Window.
+	others   []int32      // Scratch: slots.
+	made     []int        // Slots of the entities that the present step spawned.
+	unlike   []uint64     // Scratch: a bit for each entity of a range.
+	locals   locals
+	leaving  []leaving    // Components that blend from the prediction back to the interpolated past.
+	received *clientState // Reports of the server and ticks with new records.
+	returns  uint32       // Counts rollbacks.
+	dirty    bool         // The world differs from the history of tick now.
 }
 
 func newClient(s *Simulation, g *systems.ClientSystems) *client {
-	told, _ := netcode.ExtensionOf[*rested](g.Client)
-	c := &client{Simulation: s, rested: told, end: g.Client, group: g, chosen: map[netcode.NetworkID]bool{}}
+	received, _ := netcode.ExtensionOf[*clientState](g.Client)
+	c := &client{Simulation: s, received: received, end: g.Client, group: g, chosen: map[netcode.NetworkID]bool{}}
 	g.Apply.Adopt = c.adopt
 	return c
 }
@@ -89,7 +89,7 @@ func (c *client) update() {
 	if bridge == nil || c.replica == nil || c.end.State() != netcode.Connected {
 		return
 	}
-	c.tellChosen()
+	c.sendChoices()
 	at := c.end.Time()
 	target := min(at.Tick-netcode.Tick(c.config.InputDelay), c.replica.NewestKnown()+Window-1)
 	if target <= tick.None {
@@ -132,7 +132,7 @@ func (c *client) restart() {
 	c.locals = locals{}
 	c.ahead, c.begins, c.ended, c.seen = tick.None, false, 0, [Window]seen{}
 	clear(c.chosen)
-	c.untold = c.untold[:0]
+	c.unsentChoices = c.unsentChoices[:0]
 	c.leaving = c.leaving[:0]
 }
 

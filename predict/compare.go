@@ -80,7 +80,7 @@ type comparison struct {
 // records compares the newly read records, the newest tick first: of each entity, only its newest record is compared.
 func (k *comparison) records() {
 	k.findSpans()
-	list := k.rested.read
+	list := k.received.readTicks
 	slices.SortFunc(list, func(a, b netcode.Tick) int { return int(b - a) })
 	for _, t := range list {
 		s := &k.seen[t%Window]
@@ -97,7 +97,7 @@ func (k *comparison) records() {
 			k.several(&e)
 		}
 	}
-	k.rested.read = list[:0]
+	k.received.readTicks = list[:0]
 }
 
 // several compares records of entities with consecutive indexes.
@@ -263,7 +263,7 @@ func (k *comparison) mispredicts(n int, t, before netcode.Tick, known bool) bool
 		if k.slots[n].asked+Window < k.now {
 			k.wantLocals(n)
 		}
-		k.tell(d)
+		k.reportMisprediction(d)
 		if k.all.explain != nil {
 			k.all.explain(k.client, d, before)
 		}
@@ -276,37 +276,37 @@ func (k *comparison) mispredicts(n int, t, before netcode.Tick, known bool) bool
 
 // rests compares the resting entities that the server reported since the last comparison.
 func (k *comparison) rests() {
-	for _, index := range k.rested.news {
+	for _, index := range k.received.newlyResting {
 		if int(index) < len(k.byIndex) && k.byIndex[index] > 0 {
-			if n := int(k.byIndex[index]) - 1; k.rested.of(index) > k.checked[n] {
-				k.one(n, k.rested.of(index))
+			if n := int(k.byIndex[index]) - 1; k.received.restedAt(index) > k.checked[n] {
+				k.one(n, k.received.restedAt(index))
 			}
 		}
 	}
-	k.rested.news = k.rested.news[:0]
+	k.received.newlyResting = k.received.newlyResting[:0]
 }
 
 // knownOf returns the newest tick with a known server state of an entity: its newest record, or a tick in which the
 // server reported it as resting.
 func (c *client) knownOf(s *slot) netcode.Tick {
 	newest, _ := c.replica.Latest(s.id)
-	return max(newest, c.restedAt(s.id.Index))
+	return max(newest, c.equalsRecordAt(s.id.Index))
 }
 
-// restedAt returns the newest tick in which an entity is known to equal its newest record. While a client holds state
+// equalsRecordAt returns the newest tick in which an entity is known to equal its newest record. While a client holds state
 // back until a tick is complete, only the newest complete tick counts: the reported rest may refer to a record that is
 // held back.
-func (c *client) restedAt(index uint32) netcode.Tick {
+func (c *client) equalsRecordAt(index uint32) netcode.Tick {
 	if t, held := c.end.CompleteTick(); held && c.end.Newest().Tick() != c.replica.Tick() {
 		return t
 	}
-	return c.rested.of(index)
+	return c.received.restedAt(index)
 }
 
 // isKnown reports whether the server's state of an entity in a tick is known.
 func (c *client) isKnown(s *slot, t netcode.Tick) bool {
 	from, there := c.replica.AsOf(s.id, t)
-	return there && (from.Tick == t || c.restedAt(s.id.Index) == t)
+	return there && (from.Tick == t || c.equalsRecordAt(s.id.Index) == t)
 }
 
 // serverMask returns the predicted components of a server's entity, as a mask of the history.
@@ -363,8 +363,8 @@ func (c *client) structureDiffers(m Misprediction, mask, truth uint64) Mispredic
 	return m
 }
 
-// tell calls the functions of OnMisprediction.
-func (c *client) tell(m Misprediction) {
+// reportMisprediction calls the functions of OnMisprediction.
+func (c *client) reportMisprediction(m Misprediction) {
 	for _, f := range c.mispredicted {
 		c.end.Contain("OnMisprediction", func() { f(m) })
 	}

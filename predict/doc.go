@@ -36,7 +36,7 @@
 //   - server.go: the steps of a server, rounding, the lists of predicted entities
 //   - client.go: client.update, a client's frame: compare, rollBack, replay, and keep after each step
 //   - compare.go: compares the server's state with the prediction
-//   - predicted.go: chooses the predicted entities of a client, one slot for each
+//   - predicted.go: the predicted entities of a client, one slot for each
 //   - history.go: the components of the last ticks
 //   - order.go: predicted entities in their memory order in the world
 //   - tables.go: finds the columns of components in a world
@@ -44,7 +44,9 @@
 //   - effect.go: sounds and particles, played once each
 //   - local.go: local components that a client requests from the server
 //   - bands.go: Exact, entities without distance bands
-//   - rest.go: resting entities, for which the server sends no records
+//   - chosen.go: Simulation.Predict, the choice of a client and its message
+//   - end_state.go: the state of each end and of each client at a server, the hooks of package netcode
+//   - rest.go: resting entities, for which the server sends no records, and their section
 //   - show.go: writes components.Smooth of predicted entities, blends corrections
 //   - explain.go: finds the system that made the first difference
 //   - report.go: sends a client's mispredictions to the server

@@ -102,7 +102,7 @@ func answerLocals(ctx *netcode.Context, q *askLocals, a *localsAnswer) error {
 	if server == nil {
 		return errNoLocals
 	}
-	at, ok := netcode.ExtensionOf[*simulated](server)
+	at, ok := netcode.ExtensionOf[*endState](server)
 	if !ok || at.simulation == nil || at.simulation.step.Tick == tick.None {
 		return errNoLocals
 	}

@@ -34,30 +34,9 @@ type mark struct {
 	begun      bool         // The entity has a first state: the server's, or the state of its spawn here.
 }
 
-// Predict sets whether this client predicts an entity, whoever owns it. A client's game calls it for an entity that its
-// player is about to touch. The choice lasts until the connection ends. On a server it does nothing.
-func (s *Simulation) Predict(entity netcode.NetworkID, on bool) {
-	if s.client == nil {
-		return
-	}
-	if was, is := s.client.chosen[entity]; is && was == on {
-		return
-	}
-	s.client.chosen[entity] = on
-	s.client.untold = append(s.client.untold, chosen{entity, on})
-	s.client.decide(entity)
-}
-
 // Predicts reports whether this client predicts an entity.
 func (s *Simulation) Predicts(entity netcode.NetworkID) bool {
 	return s.client != nil && s.client.slotOf(entity) >= 0
-}
-
-// tellChosen sends new choices to the server, until one cannot be sent.
-func (c *client) tellChosen() {
-	for len(c.untold) > 0 && netcode.Send(c.end, netcode.ToServer(), &c.untold[0]) == nil {
-		c.untold = slices.Delete(c.untold, 0, 1)
-	}
 }
 
 // follow updates the set of predicted entities from the changes of this frame.

@@ -17,7 +17,7 @@ import (
 type server struct {
 	*Simulation
 	end    *netcode.Server
-	state  *simulated
+	state  *endState
 	find   func(netcode.NetworkID) (ecs.Entity, bool)
 	rows   []serverRow
 	locals []ecs.ID
@@ -26,7 +26,7 @@ type server struct {
 	simulated tables     // Replicated entities of the simulation. Columns: Replicated, Owner, Predicted, then the rows.
 	prompt    bits64     // By network index: a client predicts the entity.
 	changed   bits64     // By network index: the last tick changed the entity, so that it is not listed as resting.
-	told      []*resting // The states of clients with a list in this tick.
+	listed    []*resting // The states of clients with a list in this tick.
 	lanes     []uint32   // Scratch.
 }
 
@@ -106,8 +106,8 @@ func (s *server) listPredicted() {
 			s.changed.set(id.Index)
 		}
 	}
-	s.told = s.told[:0]
-	if s.state.chose {
+	s.listed = s.listed[:0]
+	if s.state.anyChosen {
 		for client := range s.end.Clients {
 			s.listChosen(client)
 		}
@@ -115,41 +115,27 @@ func (s *server) listPredicted() {
 	for i := range s.simulated.list {
 		s.listTable(&s.simulated.list[i])
 	}
-	s.state.telling = 0
-	for _, r := range s.told {
+	s.state.listedClients = 0
+	for _, r := range s.listed {
 		r.order()
-		s.state.telling |= 1 << (r.client % 64)
+		s.state.listedClients |= 1 << (r.client % 64)
 	}
 }
 
-// listChosen lists the entities that a client chose and sees. Hidden entities are left out: promptRows changes what all
-// clients receive of a listed entity.
-func (s *server) listChosen(client netcode.ClientID) {
-	session := s.end.Session(client)
-	if r, ok := netcode.ExtensionOf[*resting](session); ok && len(r.also) > 0 {
-		r.forget(s.end.Store())
-		view := session.View()
-		for _, id := range r.also {
-			if view != nil && view.Visible(id) {
-				s.tell(client, id, true)
-			}
-		}
-	}
-}
-
-// tell marks an entity as predicted by a client. If the entity may rest, tell adds it to the client's list.
-func (s *server) tell(client netcode.ClientID, id netcode.NetworkID, rests bool) {
+// listFor marks an entity as predicted by a client. If the entity may rest, tell adds it to the client's list.
+func (s *server) listFor(client netcode.ClientID, id netcode.NetworkID, rests bool) {
 	s.prompt.set(id.Index)
 	if !rests {
 		return
 	}
 	if c := s.end.Session(client); c != nil {
-		if r, ok := netcode.ExtensionOf[*resting](c); ok {
+		if state, ok := netcode.ExtensionOf[*sessionState](c); ok {
+			r := &state.resting
 			if r.listed != s.end.Tick() {
-				r.client, r.listed, r.ids = client, s.end.Tick(), r.ids[:0]
-				s.told = append(s.told, r)
+				r.client, r.listed, r.entities = client, s.end.Tick(), r.entities[:0]
+				s.listed = append(s.listed, r)
 			}
-			r.ids = append(r.ids, id)
+			r.entities = append(r.entities, id)
 		}
 	}
 }
@@ -179,14 +165,14 @@ func (s *server) listTable(t *table) {
 		}
 		rests := !s.changed.has(id.Index)
 		if owner != 0 {
-			s.tell(owner, id, rests)
+			s.listFor(owner, id, rests)
 		}
 		if predicted == nil {
 			continue
 		}
 		for client := range s.end.Clients {
 			if client != owner && predicted[row].By(client) {
-				s.tell(client, id, rests)
+				s.listFor(client, id, rests)
 			}
 		}
 	}
@@ -235,19 +221,4 @@ func (s *server) round(i int) {
 			plan.SnapRows(s.simulated.bytes(t, firstRow+i, 0, t.rows), s.lanes, t.rows)
 		}
 	}
-}
-
-// spawn makes an entity for Step.Spawn.
-func (s *server) spawn(owner netcode.ClientID, origin components.SpawnOf) ecs.Entity {
-	w := s.step.World
-	e := w.NewEntity(s.replicated, s.owner, s.spawnOf, s.tagged)
-	if c := s.end.Session(owner); c != nil {
-		if r, ok := netcode.ExtensionOf[*resting](c); ok {
-			r.settled(c, w, s.replicated)
-			r.spawns = append(r.spawns, e)
-		}
-	}
-	ownerAt(w, e, s.owner).Client = owner
-	*spawnOfAt(w, e, s.spawnOf) = origin
-	return e
 }

@@ -178,13 +178,13 @@ func Simulate(g group, config Config, list ...System) *Simulation {
 
 // mustBeOnly attaches the simulation to its end. It panics if the end has one already.
 func (s *Simulation) mustBeOnly() {
-	var at *simulated
+	var at *endState
 	if s.server != nil {
-		at, _ = netcode.ExtensionOf[*simulated](s.server.end)
+		at, _ = netcode.ExtensionOf[*endState](s.server.end)
 		s.server.state = at
 	} else {
-		r, _ := netcode.ExtensionOf[*rested](s.client.end)
-		at = &r.simulated
+		r, _ := netcode.ExtensionOf[*clientState](s.client.end)
+		at = &r.endState
 	}
 	if at.simulation != nil {
 		panic("netcode: predict.Simulate: this end has a simulation: give all systems to one call")

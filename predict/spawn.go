@@ -2,6 +2,7 @@ package predict
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/mlange-42/arche/ecs"
@@ -188,13 +189,13 @@ const (
 	lateTicks = 8
 )
 
-// settled returns the newest tick up to which all own spawns have arrived, as the server reported. While state is held
-// back, it is at most the newest complete tick.
-func (c *client) settled() netcode.Tick {
+// spawnsArrived returns the newest tick up to which all own spawns have arrived, as the server reported. While state is
+// held back, it is at most the newest complete tick.
+func (c *client) spawnsArrived() netcode.Tick {
 	if t, held := c.end.CompleteTick(); held {
-		return min(t, c.rested.settled)
+		return min(t, c.received.spawnsArrived)
 	}
-	return c.rested.settled
+	return c.received.spawnsArrived
 }
 
 // dropUnconfirmed hides entities that the server should have shown by now. It hides them at once if the server or
@@ -206,13 +207,13 @@ func (c *client) dropUnconfirmed() {
 	}
 	rtt, jitter := c.end.RTT()
 	trip := min(Window/2, netcode.Tick((rtt+jitter)*time.Duration(c.end.TickRate())/time.Second)+1)
-	settled := c.settled()
+	arrived := c.spawnsArrived()
 	for i := range c.slots {
 		s := &c.slots[i]
 		if !s.used || !s.id.IsZero() {
 			continue
 		}
-		known := func(t netcode.Tick) bool { return settled >= t || c.replica.Complete(s.spawned, t) }
+		known := func(t netcode.Tick) bool { return arrived >= t || c.replica.Complete(s.spawned, t) }
 		heard := c.replica.NewestKnown() - s.spawned
 		switch {
 		case known(s.spawned+lateTicks) || heard >= 2*trip+lateTicks:
@@ -248,4 +249,34 @@ func (c *client) unspawn(n int) {
 	if c.step.World.Alive(e) {
 		c.step.World.RemoveEntity(e)
 	}
+}
+
+// unackedSpawns lists entities that steps of the server spawned for a client and that it has not acknowledged.
+type unackedSpawns []ecs.Entity
+
+// acked reports whether the client has acknowledged all entities. It removes the acknowledged ones.
+func (u *unackedSpawns) acked(c *netcode.Session, w *ecs.World, replicated ecs.ID) bool {
+	*u = slices.DeleteFunc(*u, func(e ecs.Entity) bool {
+		if !w.Alive(e) || !w.Has(e, replicated) {
+			return true
+		}
+		id, v := replicatedAt(w, e, replicated).ID, c.View()
+		return !id.IsZero() && (v == nil || !v.Visible(id) || v.Held(id))
+	})
+	return len(*u) == 0
+}
+
+// spawn makes an entity for Step.Spawn.
+func (s *server) spawn(owner netcode.ClientID, origin components.SpawnOf) ecs.Entity {
+	w := s.step.World
+	e := w.NewEntity(s.replicated, s.owner, s.spawnOf, s.tagged)
+	if c := s.end.Session(owner); c != nil {
+		if state, ok := netcode.ExtensionOf[*sessionState](c); ok {
+			state.spawns.acked(c, w, s.replicated)
+			state.spawns = append(state.spawns, e)
+		}
+	}
+	ownerAt(w, e, s.owner).Client = owner
+	*spawnOfAt(w, e, s.spawnOf) = origin
+	return e
 }
