@@ -33,20 +33,21 @@ type client struct {
 	chosen        map[netcode.NetworkID]bool
 	unsentChoices []chosen // Choices that were not yet sent to the server.
 
-	now      netcode.Tick // The tick of the world's predicted entities; None: nothing is predicted yet.
-	newest   netcode.Tick // The newest tick that was ever simulated: a later tick is a first run.
-	ahead    netcode.Tick // No entity has a known or compared tick after this one.
-	begins   bool         // Some entity waits for its first state.
-	ended    uint64       // The count of despawns of the replica when follow last looked.
-	seen     [Window]seen // By tick modulo Window.
-	others   []int32      // Scratch: slots.
-	made     []int        // Slots of the entities that the present step spawned.
-	unlike   []uint64     // Scratch: a bit for each entity of a range.
-	locals   locals
-	leaving  []leaving    // Components that blend from the prediction back to the interpolated past.
-	received *clientState // Reports of the server and ticks with new records.
-	returns  uint32       // Counts rollbacks.
-	dirty    bool         // The world differs from the history of tick now.
+	now         netcode.Tick // The tick of the world's predicted entities; None: nothing is predicted yet.
+	newest      netcode.Tick // The newest tick that was ever simulated: a later tick is a first run.
+	ahead       netcode.Tick // No entity has a known or compared tick after this one.
+	begins      bool         // Some entity waits for its first state.
+	ended       uint64       // The count of despawns of the replica when follow last looked.
+	seen        [Window]seen // By tick modulo Window.
+	others      []int32      // Scratch: slots.
+	made        []int        // Slots of the entities that the present step spawned.
+	unlike      []uint64     // Scratch: a bit for each entity of a range.
+	locals      locals
+	leaving     []leaving    // Components that blend from the prediction back to the interpolated past.
+	received    *clientState // Reports of the server and ticks with new records.
+	returns     uint32       // Counts rollbacks.
+	overwritten bool         // The world differs from the history of tick now: Apply wrote the server's state.
+	otherInputs netcode.Tick // Later ticks were simulated with other inputs than the server's; None: no tick was.
 }
 
 func newClient(s *Simulation, g *systems.ClientSystems) *client {
@@ -105,9 +106,9 @@ func (c *client) update() {
 	if c.all.askLocals != nil {
 		c.all.askLocals(c)
 	}
-	if right := c.compare(); right > tick.None {
+	if t := c.rollbackTick(); t > tick.None {
 		c.rememberShown()
-		c.rollBack(right)
+		c.rollBack(t)
 	}
 	c.replay(target)
 	c.dropUnconfirmed()

@@ -12,43 +12,64 @@ import (
 	"github.com/arche-netcode/netcode/tick"
 )
 
-// compare compares the newly known server state with the prediction and corrects the history. It returns the tick to roll
-// back to, None if nothing differs.
-func (c *client) compare() (back netcode.Tick) {
-	earlier := func(t netcode.Tick) {
-		if back == tick.None || t < back {
-			back = t
-		}
-	}
-	if t, ok := input.Corrected(c.end); ok && t <= c.now && c.history.holds(t-1) {
-		c.stats.Corrected++
-		earlier(t - 1)
-	}
-	if t, ok := input.Guessed(c.end); ok && t <= c.now && c.history.holds(t-1) {
-		c.stats.Guessed++
-		earlier(t - 1)
-	}
-	k := comparison{client: c, corrected: back, back: tick.None}
-	if c.begins {
-		c.beginNew(earlier)
-	}
-	k.records()
-	k.rests()
-	if known := k.takeLocals(); known > tick.None {
-		earlier(known)
-	}
-	if k.back > tick.None {
-		earlier(k.back)
-	}
-	if c.dirty {
-		c.dirty = false
-		earlier(c.now)
-	}
-	return back
+// rollbackTick compares the newly known server state with the prediction and corrects the history. It returns the tick to
+// roll back to, None if nothing differs: the earliest tick of all reasons for a rollback.
+func (c *client) rollbackTick() netcode.Tick {
+	c.otherInputs = earliest(c.correctedInput(), c.wrongGuess())
+	return earliest(
+		c.otherInputs,
+		c.takeFirstStates(),
+		c.compareRecords(),
+		c.compareResting(),
+		c.takeLocals(),
+		c.overwrittenTick(),
+	)
 }
 
-// beginNew takes the first states of newly predicted entities.
-func (c *client) beginNew(earlier func(netcode.Tick)) {
+// earliest returns the earliest of some ticks. None is no tick.
+func earliest(ticks ...netcode.Tick) (first netcode.Tick) {
+	for _, t := range ticks {
+		if first == tick.None || t != tick.None && t < first {
+			first = t
+		}
+	}
+	return first
+}
+
+// correctedInput returns the tick before the first one in which the server used another input of this client, None
+// without such a tick.
+func (c *client) correctedInput() netcode.Tick {
+	if t, ok := input.Corrected(c.end); ok && t <= c.now && c.history.holds(t-1) {
+		c.stats.Corrected++
+		return t - 1
+	}
+	return tick.None
+}
+
+// wrongGuess returns the tick before the first one in which a relayed input differs from its guess, None without such a
+// tick.
+func (c *client) wrongGuess() netcode.Tick {
+	if t, ok := input.Guessed(c.end); ok && t <= c.now && c.history.holds(t-1) {
+		c.stats.Guessed++
+		return t - 1
+	}
+	return tick.None
+}
+
+// overwrittenTick returns tick now if the world differs from the history of that tick, else None.
+func (c *client) overwrittenTick() netcode.Tick {
+	if c.overwritten {
+		c.overwritten = false
+		return c.now
+	}
+	return tick.None
+}
+
+// takeFirstStates takes the first states of newly predicted entities. It returns the earliest tick of these states.
+func (c *client) takeFirstStates() (back netcode.Tick) {
+	if !c.begins {
+		return tick.None
+	}
 	c.begins = false
 	for i := range c.slots {
 		s, m := &c.slots[i], &c.marks[i]
@@ -57,11 +78,12 @@ func (c *client) beginNew(earlier func(netcode.Tick)) {
 		case m.known <= c.now:
 			m.begun, c.checked[i], c.spanned = true, m.known, 0
 			c.correct(i, m.known)
-			earlier(m.known)
+			back = earliest(back, m.known)
 		default:
 			c.begins = true // advance takes the state when the simulation reaches its tick.
 		}
 	}
+	return back
 }
 
 // seen is the number of records of a tick that were compared.
@@ -70,64 +92,60 @@ type seen struct {
 	count int
 }
 
-// comparison is one comparison of the server's state with the prediction.
-type comparison struct {
-	*client
-	corrected netcode.Tick // Later ticks were simulated with other inputs than the server's; None: no tick was.
-	back      netcode.Tick // The tick to roll back to; None: no rollback.
-}
-
-// records compares the newly read records, the newest tick first: of each entity, only its newest record is compared.
-func (k *comparison) records() {
-	k.findSpans()
-	list := k.received.readTicks
+// compareRecords compares the newly read records, the newest tick first: of each entity, only its newest record is
+// compared. It returns the earliest tick with a misprediction.
+func (c *client) compareRecords() (back netcode.Tick) {
+	c.findSpans()
+	list := c.received.readTicks
 	slices.SortFunc(list, func(a, b netcode.Tick) int { return int(b - a) })
 	for _, t := range list {
-		s := &k.seen[t%Window]
+		s := &c.seen[t%Window]
 		if s.tick != t {
 			if t < s.tick {
 				continue
 			}
 			*s = seen{tick: t}
 		}
-		records := k.replica.Records(t)
+		records := c.replica.Records(t)
 		for n := records.Len(); s.count < n; {
 			e := records.Range(s.count)
 			s.count += int(e.Count)
-			k.several(&e)
+			back = earliest(back, c.compareRange(&e))
 		}
 	}
-	k.received.readTicks = list[:0]
+	c.received.readTicks = list[:0]
+	return back
 }
 
-// several compares records of entities with consecutive indexes.
-func (k *comparison) several(e *replica.EntityRange) {
-	truth := k.serverMask(e.Mask)
+// compareRange compares records of entities with consecutive indexes. It returns their tick if one is a misprediction.
+func (c *client) compareRange(e *replica.EntityRange) (back netcode.Tick) {
+	truth := c.serverMask(e.Mask)
 	for n := 0; n < int(e.Count); {
 		index := int(e.Index) + n
-		if index >= len(k.byIndex) {
-			return
+		if index >= len(c.byIndex) {
+			break
 		}
-		slot := int(k.byIndex[index]) - 1
+		slot := int(c.byIndex[index]) - 1
 		switch {
-		case slot < 0 || k.marks[slot].generation != e.Generation || !k.marks[slot].begun:
+		case slot < 0 || c.marks[slot].generation != e.Generation || !c.marks[slot].begun:
 			n++
-		case e.Tick > k.now:
-			k.know(slot, max(k.marks[slot].known, e.Tick))
+		case e.Tick > c.now:
+			c.know(slot, max(c.marks[slot].known, e.Tick))
 			n++
-		case !k.history.holds(e.Tick) || k.traces != nil || e.Mask.Overlaps(k.replica.Schema().Coarse):
-			k.one(slot, e.Tick)
+		case !c.history.holds(e.Tick) || c.traces != nil || e.Mask.Overlaps(c.replica.Schema().Coarse):
+			back = earliest(back, c.compareEntity(slot, e.Tick))
 			n++
 		default:
-			if count := k.together(e, n, slot, truth); count > 0 {
-				k.columns(e, n, slot, count)
+			if count := c.markAlike(e, n, slot, truth); count > 0 {
+				back = earliest(back, c.compareColumns(e, n, slot, count))
 				n += count
 			} else {
-				k.one(slot, e.Tick)
+				back = earliest(back, c.compareEntity(slot, e.Tick))
 				n++
 			}
 		}
 	}
+	return back
 }
 
 // span is a range of entities, from a slot on. Their slots and network indexes are consecutive, and they are adjacent in
@@ -164,13 +182,13 @@ func (c *client) findSpans() {
 	}
 }
 
-// together counts the entities, from the n-th of the range on, that columns can compare at once. Their slots are
-// consecutive and they have the components of the records. It marks them as compared.
-func (k *comparison) together(e *replica.EntityRange, n, slot int, truth uint64) (count int) {
-	most := min(int(e.Count)-n, len(k.byIndex)-int(e.Index)-n, len(k.slots)-slot)
-	numbers, marks, checked := k.byIndex[int(e.Index)+n:][:most], k.marks[slot:][:most], k.checked[slot:][:most]
-	masks, travels := k.history.masksOf(e.Tick, slot, most), k.travels()
-	if s := k.spans[slot]; s.mask&travels == truth && k.history.arranged[e.Tick%Window] == k.spanned && !plain.On {
+// markAlike marks as compared the entities, from the n-th of the range on, that compareColumns can compare at once. It
+// returns their number. Their slots are consecutive and they have the components of the records.
+func (c *client) markAlike(e *replica.EntityRange, n, slot int, truth uint64) (count int) {
+	most := min(int(e.Count)-n, len(c.byIndex)-int(e.Index)-n, len(c.slots)-slot)
+	numbers, marks, checked := c.byIndex[int(e.Index)+n:][:most], c.marks[slot:][:most], c.checked[slot:][:most]
+	masks, travels := c.history.masksOf(e.Tick, slot, most), c.travels()
+	if s := c.spans[slot]; s.mask&travels == truth && c.history.arranged[e.Tick%Window] == c.spanned && !plain.On {
 		for checked = checked[:min(most, int(s.count))]; count < len(checked) && checked[count] < e.Tick; count++ { // findSpans has checked the other conditions.
 			checked[count] = e.Tick
 		}
@@ -187,103 +205,107 @@ func (k *comparison) together(e *replica.EntityRange, n, slot int, truth uint64)
 	return count
 }
 
-// columns compares count entities with consecutive slots with their records, component by component.
-func (k *comparison) columns(e *replica.EntityRange, n, slot, count int) {
-	k.ahead = max(k.ahead, e.Tick) // A replay from an earlier tick returns the compared states.
-	lanes, width := k.replica.Lanes(e.Tick)[e.First:], int(e.Width)
-	k.unlike = append(k.unlike[:0], make([]uint64, (count+63)/64)...)
-	for i := range k.history.components {
-		p := &k.history.components[i]
+// compareColumns compares count entities with consecutive slots with their records, component by component. It returns
+// the tick of the records if one is a misprediction.
+func (c *client) compareColumns(e *replica.EntityRange, n, slot, count int) netcode.Tick {
+	c.ahead = max(c.ahead, e.Tick) // A replay from an earlier tick returns the compared states.
+	lanes, width := c.replica.Lanes(e.Tick)[e.First:], int(e.Width)
+	c.unlike = append(c.unlike[:0], make([]uint64, (count+63)/64)...)
+	for i := range c.history.components {
+		p := &c.history.components[i]
 		if p.row < 0 || !e.Mask.Has(p.row) || len(p.lanes) == 0 {
 			continue
 		}
-		first, _ := k.replica.Place(e.Mask, p.row)
+		first, _ := c.replica.Place(e.Mask, p.row)
 		theirs := lanes[n*width+first:]
-		if k.history.same(e.Tick, slot, count, i, theirs, width) {
+		if c.history.same(e.Tick, slot, count, i, theirs, width) {
 			continue
 		}
-		for set := range k.unlike {
+		for set := range c.unlike {
 			from := 64 * set
-			k.unlike[set] |= k.history.unlike(e.Tick, slot+from, min(64, count-from), i, theirs[from*width:], width)
+			c.unlike[set] |= c.history.unlike(e.Tick, slot+from, min(64, count-from), i, theirs[from*width:], width)
 		}
 	}
 	wrong := false
-	for set, unlike := range k.unlike {
+	for set, unlike := range c.unlike {
 		for ; unlike != 0; unlike &= unlike - 1 {
-			wrong = k.mispredicts(slot+64*set+bits.TrailingZeros64(unlike), e.Tick, tick.None, true) || wrong
+			wrong = c.mispredicts(slot+64*set+bits.TrailingZeros64(unlike), e.Tick, tick.None, true) || wrong
 		}
 	}
-	if wrong {
-		k.correctAll(e, n, slot, count)
+	if !wrong {
+		return tick.None
 	}
+	c.correctAll(e, n, slot, count)
+	return e.Tick
 }
 
 // correctAll writes the records of count entities with consecutive slots into the history.
-func (k *comparison) correctAll(e *replica.EntityRange, n, slot, count int) {
-	lanes, width := k.replica.Lanes(e.Tick)[e.First:], int(e.Width)
-	for i := range k.history.components {
-		p := &k.history.components[i]
+func (c *client) correctAll(e *replica.EntityRange, n, slot, count int) {
+	lanes, width := c.replica.Lanes(e.Tick)[e.First:], int(e.Width)
+	for i := range c.history.components {
+		p := &c.history.components[i]
 		if p.row < 0 || !e.Mask.Has(p.row) || len(p.lanes) == 0 {
 			continue
 		}
-		first, _ := k.replica.Place(e.Mask, p.row)
-		k.history.correct(e.Tick, slot, count, i, lanes[n*width+first:], width)
+		first, _ := c.replica.Place(e.Mask, p.row)
+		c.history.correct(e.Tick, slot, count, i, lanes[n*width+first:], width)
 	}
 }
 
-// one compares an entity with the server's state of a tick.
-func (k *comparison) one(n int, t netcode.Tick) {
-	m := &k.marks[n]
-	if t <= k.checked[n] || !m.begun {
-		return
+// compareEntity compares an entity with the server's state of a tick. It returns the tick if it is a misprediction.
+func (c *client) compareEntity(n int, t netcode.Tick) netcode.Tick {
+	m := &c.marks[n]
+	if t <= c.checked[n] || !m.begun {
+		return tick.None
 	}
-	k.know(n, max(m.known, t))
-	if t > k.now || !k.history.holds(t) {
-		return
+	c.know(n, max(m.known, t))
+	if t > c.now || !c.history.holds(t) {
+		return tick.None
 	}
-	before := k.checked[n]
-	k.checked[n] = t
-	if k.mispredicts(n, t, before, false) {
-		k.correct(n, t)
+	before := c.checked[n]
+	c.checked[n] = t
+	if !c.mispredicts(n, t, before, false) {
+		return tick.None
 	}
+	c.correct(n, t)
+	return t
 }
 
 // mispredicts reports whether the server's state of an entity in a tick differs from the prediction. If so, it counts and
-// reports the misprediction and notes the tick for the rollback. known means that some lanes are known to differ.
-func (k *comparison) mispredicts(n int, t, before netcode.Tick, known bool) bool {
+// reports the misprediction. known means that some lanes are known to differ.
+func (c *client) mispredicts(n int, t, before netcode.Tick, known bool) bool {
 	var d Misprediction
-	if k.tolerant || len(k.mispredicted) > 0 || len(k.explained) > 0 || !known {
+	if c.tolerant || len(c.mispredicted) > 0 || len(c.explained) > 0 || !known {
 		differs := false
-		if d, differs = k.differs(n, t); !differs {
+		if d, differs = c.differs(n, t); !differs {
 			return false
 		}
 	}
-	if k.corrected == tick.None || t <= k.corrected { // For later ticks the inputs differ, so that a difference is expected.
-		k.stats.Mispredictions++
-		if k.slots[n].asked+Window < k.now {
-			k.wantLocals(n)
+	if c.otherInputs == tick.None || t <= c.otherInputs { // For later ticks the inputs differ, so that a difference is expected.
+		c.stats.Mispredictions++
+		if c.slots[n].asked+Window < c.now {
+			c.wantLocals(n)
 		}
-		k.reportMisprediction(d)
-		if k.all.explain != nil {
-			k.all.explain(k.client, d, before)
+		c.reportMisprediction(d)
+		if c.all.explain != nil {
+			c.all.explain(c, d, before)
 		}
-	}
-	if k.back == tick.None || t < k.back {
-		k.back = t
 	}
 	return true
 }
 
-// rests compares the resting entities that the server reported since the last comparison.
-func (k *comparison) rests() {
-	for _, index := range k.received.newlyResting {
-		if int(index) < len(k.byIndex) && k.byIndex[index] > 0 {
-			if n := int(k.byIndex[index]) - 1; k.received.restedAt(index) > k.checked[n] {
-				k.one(n, k.received.restedAt(index))
+// compareResting compares the resting entities that the server reported since the last comparison. It returns the earliest
+// tick with a misprediction.
+func (c *client) compareResting() (back netcode.Tick) {
+	for _, index := range c.received.newlyResting {
+		if int(index) < len(c.byIndex) && c.byIndex[index] > 0 {
+			if n := int(c.byIndex[index]) - 1; c.received.restedAt(index) > c.checked[n] {
+				back = earliest(back, c.compareEntity(n, c.received.restedAt(index)))
 			}
 		}
 	}
-	k.received.newlyResting = k.received.newlyResting[:0]
+	c.received.newlyResting = c.received.newlyResting[:0]
+	return back
 }
 
 // knownOf returns the newest tick with a known server state of an entity: its newest record, or a tick in which the

@@ -254,9 +254,7 @@ func (c *client) takeLocals() (back netcode.Tick) {
 				continue
 			}
 			c.stats.Resynced++
-			if back == tick.None || l.tick < back {
-				back = l.tick
-			}
+			back = earliest(back, l.tick)
 		}
 	}
 	clear(c.locals.known[len(kept):])

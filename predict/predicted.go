@@ -157,7 +157,7 @@ func (c *client) start(n int) {
 	c.know(n, c.knownOf(s))
 	c.spanned = 0
 	if m.begun = s.spawned != tick.None && !s.late; m.begun {
-		c.dirty = true // Apply has written the server's state into the world.
+		c.overwritten = true // Apply has written the server's state into the world.
 		return
 	}
 	c.begins = true
