@@ -21,6 +21,12 @@ const chosenAtMost = 32
 // chosenEntities lists the entities that a client chose to predict, at the server. See Simulation.Predict.
 type chosenEntities []netcode.NetworkID
 
+// choices has the choices of a client's game.
+type choices struct {
+	wanted map[netcode.NetworkID]bool // The newest choice for each entity.
+	unsent []chosen                   // Choices that were not yet sent to the server.
+}
+
 // handleChosen registers the message.
 func handleChosen(p *netcode.Protocol) {
 	netcode.Handle(p, func(ctx *netcode.Context, m *chosen) {
@@ -74,17 +80,17 @@ func (s *Simulation) Predict(entity netcode.NetworkID, on bool) {
 	if s.client == nil {
 		return
 	}
-	if was, is := s.client.chosen[entity]; is && was == on {
+	if was, is := s.client.choices.wanted[entity]; is && was == on {
 		return
 	}
-	s.client.chosen[entity] = on
-	s.client.unsentChoices = append(s.client.unsentChoices, chosen{entity, on})
-	s.client.decide(entity)
+	s.client.choices.wanted[entity] = on
+	s.client.choices.unsent = append(s.client.choices.unsent, chosen{entity, on})
+	s.client.startOrStop(entity)
 }
 
 // sendChoices sends new choices to the server, until one cannot be sent.
 func (c *client) sendChoices() {
-	for len(c.unsentChoices) > 0 && netcode.Send(c.end, netcode.ToServer(), &c.unsentChoices[0]) == nil {
-		c.unsentChoices = slices.Delete(c.unsentChoices, 0, 1)
+	for len(c.choices.unsent) > 0 && netcode.Send(c.end, netcode.ToServer(), &c.choices.unsent[0]) == nil {
+		c.choices.unsent = slices.Delete(c.choices.unsent, 0, 1)
 	}
 }

@@ -12,12 +12,25 @@ import (
 	"github.com/arche-netcode/netcode/tick"
 )
 
+// comparison is the state of a client's comparisons of the server's state with the prediction.
+type comparison struct {
+	spans        []span                // By slot.
+	spansVersion int                   // The order.version of spans; 0: spans are out of date.
+	counts       [Window]comparedCount // By tick modulo Window.
+	differing    []uint64              // Scratch: a bit for each entity of a range.
+	tolerant     bool                  // A component has a Tolerance.
+
+	awaitsState bool         // Some entity waits for its first state.
+	overwritten bool         // The world differs from the history of tick now: Apply wrote the server's state.
+	otherInputs netcode.Tick // Later ticks were simulated with other inputs than the server's; None: no tick was.
+}
+
 // rollbackTick compares the newly known server state with the prediction and corrects the history. It returns the tick to
 // roll back to, None if nothing differs: the earliest tick of all reasons for a rollback.
 func (c *client) rollbackTick() netcode.Tick {
-	c.otherInputs = earliest(c.correctedInput(), c.wrongGuess())
+	c.comparison.otherInputs = earliest(c.correctedInput(), c.wrongGuess())
 	return earliest(
-		c.otherInputs,
+		c.comparison.otherInputs,
 		c.takeFirstStates(),
 		c.compareRecords(),
 		c.compareResting(),
@@ -40,7 +53,7 @@ func earliest(ticks ...netcode.Tick) (first netcode.Tick) {
 // without such a tick.
 func (c *client) correctedInput() netcode.Tick {
 	if t, ok := input.Corrected(c.end); ok && t <= c.now && c.history.holds(t-1) {
-		c.stats.Corrected++
+		c.sim.stats.Corrected++
 		return t - 1
 	}
 	return tick.None
@@ -50,7 +63,7 @@ func (c *client) correctedInput() netcode.Tick {
 // tick.
 func (c *client) wrongGuess() netcode.Tick {
 	if t, ok := input.Guessed(c.end); ok && t <= c.now && c.history.holds(t-1) {
-		c.stats.Guessed++
+		c.sim.stats.Guessed++
 		return t - 1
 	}
 	return tick.None
@@ -58,8 +71,8 @@ func (c *client) wrongGuess() netcode.Tick {
 
 // overwrittenTick returns tick now if the world differs from the history of that tick, else None.
 func (c *client) overwrittenTick() netcode.Tick {
-	if c.overwritten {
-		c.overwritten = false
+	if c.comparison.overwritten {
+		c.comparison.overwritten = false
 		return c.now
 	}
 	return tick.None
@@ -67,27 +80,27 @@ func (c *client) overwrittenTick() netcode.Tick {
 
 // takeFirstStates takes the first states of newly predicted entities. It returns the earliest tick of these states.
 func (c *client) takeFirstStates() (back netcode.Tick) {
-	if !c.begins {
+	if !c.comparison.awaitsState {
 		return tick.None
 	}
-	c.begins = false
+	c.comparison.awaitsState = false
 	for i := range c.slots {
-		s, m := &c.slots[i], &c.marks[i]
+		s, m := &c.slots[i], &c.progress[i]
 		switch {
 		case !s.used || s.id.IsZero() || m.begun:
 		case m.known <= c.now:
-			m.begun, c.checked[i], c.spanned = true, m.known, 0
+			m.begun, c.checked[i], c.comparison.spansVersion = true, m.known, 0
 			c.correct(i, m.known)
 			back = earliest(back, m.known)
 		default:
-			c.begins = true // advance takes the state when the simulation reaches its tick.
+			c.comparison.awaitsState = true // advance takes the state when the simulation reaches its tick.
 		}
 	}
 	return back
 }
 
-// seen is the number of records of a tick that were compared.
-type seen struct {
+// comparedCount is the number of records of a tick that were compared.
+type comparedCount struct {
 	tick  netcode.Tick
 	count int
 }
@@ -99,12 +112,12 @@ func (c *client) compareRecords() (back netcode.Tick) {
 	list := c.received.readTicks
 	slices.SortFunc(list, func(a, b netcode.Tick) int { return int(b - a) })
 	for _, t := range list {
-		s := &c.seen[t%Window]
+		s := &c.comparison.counts[t%Window]
 		if s.tick != t {
 			if t < s.tick {
 				continue
 			}
-			*s = seen{tick: t}
+			*s = comparedCount{tick: t}
 		}
 		records := c.replica.Records(t)
 		for n := records.Len(); s.count < n; {
@@ -127,12 +140,12 @@ func (c *client) compareRange(e *replica.EntityRange) (back netcode.Tick) {
 		}
 		slot := int(c.byIndex[index]) - 1
 		switch {
-		case slot < 0 || c.marks[slot].generation != e.Generation || !c.marks[slot].begun:
+		case slot < 0 || c.progress[slot].generation != e.Generation || !c.progress[slot].begun:
 			n++
 		case e.Tick > c.now:
-			c.know(slot, max(c.marks[slot].known, e.Tick))
+			c.setKnown(slot, max(c.progress[slot].known, e.Tick))
 			n++
-		case !c.history.holds(e.Tick) || c.traces != nil || e.Mask.Overlaps(c.replica.Schema().Coarse):
+		case !c.history.holds(e.Tick) || c.sim.traces != nil || e.Mask.Overlaps(c.replica.Schema().Coarse):
 			back = earliest(back, c.compareEntity(slot, e.Tick))
 			n++
 		default:
@@ -157,25 +170,25 @@ type span struct {
 
 // findSpans rebuilds the spans if the order or the entities changed.
 func (c *client) findSpans() {
-	for len(c.spans) < len(c.slots) {
-		c.spans = append(c.spans, span{})
+	for len(c.comparison.spans) < len(c.slots) {
+		c.comparison.spans = append(c.comparison.spans, span{})
 	}
-	if c.spanned == c.order.version {
+	if c.comparison.spansVersion == c.order.version {
 		return
 	}
-	c.spanned = c.order.version
-	clear(c.spans)
+	c.comparison.spansVersion = c.order.version
+	clear(c.comparison.spans)
 	for i := range c.order.list {
 		p := &c.order.parts[i]
 		for _, r := range p.runs {
 			for n := r.slot + r.count - 1; n >= r.slot; n-- {
-				m, s := &c.marks[n], &c.spans[n]
+				m, s := &c.progress[n], &c.comparison.spans[n]
 				if !m.begun || c.slots[n].id.IsZero() {
 					continue
 				}
 				*s = span{1, p.mask}
-				if n+1 < r.slot+r.count && c.slots[n+1].id.Index == c.slots[n].id.Index+1 && c.marks[n+1].generation == m.generation {
-					s.count += c.spans[n+1].count
+				if n+1 < r.slot+r.count && c.slots[n+1].id.Index == c.slots[n].id.Index+1 && c.progress[n+1].generation == m.generation {
+					s.count += c.comparison.spans[n+1].count
 				}
 			}
 		}
@@ -186,16 +199,16 @@ func (c *client) findSpans() {
 // returns their number. Their slots are consecutive and they have the components of the records.
 func (c *client) markAlike(e *replica.EntityRange, n, slot int, truth uint64) (count int) {
 	most := min(int(e.Count)-n, len(c.byIndex)-int(e.Index)-n, len(c.slots)-slot)
-	numbers, marks, checked := c.byIndex[int(e.Index)+n:][:most], c.marks[slot:][:most], c.checked[slot:][:most]
-	masks, travels := c.history.masksOf(e.Tick, slot, most), c.travels()
-	if s := c.spans[slot]; s.mask&travels == truth && c.history.arranged[e.Tick%Window] == c.spanned && !plain.On {
+	numbers, progress, checked := c.byIndex[int(e.Index)+n:][:most], c.progress[slot:][:most], c.checked[slot:][:most]
+	masks, travels := c.history.masksOf(e.Tick, slot, most), c.replicatedBits()
+	if s := c.comparison.spans[slot]; s.mask&travels == truth && c.history.arranged[e.Tick%Window] == c.comparison.spansVersion && !plain.On {
 		for checked = checked[:min(most, int(s.count))]; count < len(checked) && checked[count] < e.Tick; count++ { // findSpans has checked the other conditions.
 			checked[count] = e.Tick
 		}
 		return count
 	}
 	for count < most {
-		m := &marks[count]
+		m := &progress[count]
 		if int(numbers[count]) != slot+count+1 || m.generation != e.Generation || !m.begun || checked[count] >= e.Tick || masks[count]&travels != truth {
 			break
 		}
@@ -210,7 +223,7 @@ func (c *client) markAlike(e *replica.EntityRange, n, slot int, truth uint64) (c
 func (c *client) compareColumns(e *replica.EntityRange, n, slot, count int) netcode.Tick {
 	c.ahead = max(c.ahead, e.Tick) // A replay from an earlier tick returns the compared states.
 	lanes, width := c.replica.Lanes(e.Tick)[e.First:], int(e.Width)
-	c.unlike = append(c.unlike[:0], make([]uint64, (count+63)/64)...)
+	c.comparison.differing = append(c.comparison.differing[:0], make([]uint64, (count+63)/64)...)
 	for i := range c.history.components {
 		p := &c.history.components[i]
 		if p.row < 0 || !e.Mask.Has(p.row) || len(p.lanes) == 0 {
@@ -218,16 +231,16 @@ func (c *client) compareColumns(e *replica.EntityRange, n, slot, count int) netc
 		}
 		first, _ := c.replica.Place(e.Mask, p.row)
 		theirs := lanes[n*width+first:]
-		if c.history.same(e.Tick, slot, count, i, theirs, width) {
+		if c.history.equal(e.Tick, slot, count, i, theirs, width) {
 			continue
 		}
-		for set := range c.unlike {
+		for set := range c.comparison.differing {
 			from := 64 * set
-			c.unlike[set] |= c.history.unlike(e.Tick, slot+from, min(64, count-from), i, theirs[from*width:], width)
+			c.comparison.differing[set] |= c.history.differing(e.Tick, slot+from, min(64, count-from), i, theirs[from*width:], width)
 		}
 	}
 	wrong := false
-	for set, unlike := range c.unlike {
+	for set, unlike := range c.comparison.differing {
 		for ; unlike != 0; unlike &= unlike - 1 {
 			wrong = c.mispredicts(slot+64*set+bits.TrailingZeros64(unlike), e.Tick, tick.None, true) || wrong
 		}
@@ -254,11 +267,11 @@ func (c *client) correctAll(e *replica.EntityRange, n, slot, count int) {
 
 // compareEntity compares an entity with the server's state of a tick. It returns the tick if it is a misprediction.
 func (c *client) compareEntity(n int, t netcode.Tick) netcode.Tick {
-	m := &c.marks[n]
+	m := &c.progress[n]
 	if t <= c.checked[n] || !m.begun {
 		return tick.None
 	}
-	c.know(n, max(m.known, t))
+	c.setKnown(n, max(m.known, t))
 	if t > c.now || !c.history.holds(t) {
 		return tick.None
 	}
@@ -275,20 +288,20 @@ func (c *client) compareEntity(n int, t netcode.Tick) netcode.Tick {
 // reports the misprediction. known means that some lanes are known to differ.
 func (c *client) mispredicts(n int, t, before netcode.Tick, known bool) bool {
 	var d Misprediction
-	if c.tolerant || len(c.mispredicted) > 0 || len(c.explained) > 0 || !known {
+	if c.comparison.tolerant || len(c.sim.mispredicted) > 0 || len(c.sim.explained) > 0 || !known {
 		differs := false
 		if d, differs = c.differs(n, t); !differs {
 			return false
 		}
 	}
-	if c.otherInputs == tick.None || t <= c.otherInputs { // For later ticks the inputs differ, so that a difference is expected.
-		c.stats.Mispredictions++
+	if c.comparison.otherInputs == tick.None || t <= c.comparison.otherInputs { // For later ticks the inputs differ, so that a difference is expected.
+		c.sim.stats.Mispredictions++
 		if c.slots[n].asked+Window < c.now {
 			c.wantLocals(n)
 		}
 		c.reportMisprediction(d)
-		if c.all.explain != nil {
-			c.all.explain(c, d, before)
+		if c.sim.all.explain != nil {
+			c.sim.all.explain(c, d, before)
 		}
 	}
 	return true
@@ -342,20 +355,20 @@ func (c *client) serverMask(rows snapshot.Mask) (mask uint64) {
 	return mask
 }
 
-// travels returns the bits of a mask that the server's state also has: alive and the predicted components.
-func (c *client) travels() (mask uint64) {
-	return alive | 1<<len(c.all.rows) - 1
+// replicatedBits returns the bits of a mask that the server's state also has: alive and the predicted components.
+func (c *client) replicatedBits() (mask uint64) {
+	return alive | 1<<len(c.sim.all.rows) - 1
 }
 
 // differs compares an entity in a tick with the server's state and returns the first difference.
 func (c *client) differs(n int, t netcode.Tick) (m Misprediction, differs bool) {
 	s := &c.slots[n]
-	m = Misprediction{Tick: t, Entity: s.entity, ID: s.id, Owner: c.step.Owner(s.entity)}
+	m = Misprediction{Tick: t, Entity: s.entity, ID: s.id, Owner: c.sim.step.Owner(s.entity)}
 	from, there := c.replica.AsOf(s.id, t)
 	if !there {
 		return m, false
 	}
-	mask, truth := c.history.mask(t, n)&c.travels(), c.serverMask(from.Mask)
+	mask, truth := c.history.mask(t, n)&c.replicatedBits(), c.serverMask(from.Mask)
 	if mask != truth {
 		return c.structureDiffers(m, mask, truth), true
 	}
@@ -375,7 +388,7 @@ func (c *client) differs(n int, t netcode.Tick) (m Misprediction, differs bool) 
 // structureDiffers describes a component, or an entity, that exists on one side only.
 func (c *client) structureDiffers(m Misprediction, mask, truth uint64) Misprediction {
 	m.Predicted, m.True = float64(mask>>63), float64(truth>>63)
-	for k := range c.all.rows {
+	for k := range c.sim.all.rows {
 		if (mask^truth)&alive == 0 && (mask^truth)>>k&1 != 0 {
 			m.Component = c.history.components[k].plan.Name()
 			m.True, m.Predicted = float64(truth>>k&1), float64(mask>>k&1)
@@ -387,14 +400,14 @@ func (c *client) structureDiffers(m Misprediction, mask, truth uint64) Mispredic
 
 // reportMisprediction calls the functions of OnMisprediction.
 func (c *client) reportMisprediction(m Misprediction) {
-	for _, f := range c.mispredicted {
+	for _, f := range c.sim.mispredicted {
 		c.end.Contain("OnMisprediction", func() { f(m) })
 	}
 }
 
 // correct writes the server's state of an entity into the history of a tick. Local components stay as they were.
 func (c *client) correct(n int, t netcode.Tick) {
-	s, w := &c.slots[n], c.step.World
+	s, w := &c.slots[n], c.sim.step.World
 	from, there := c.replica.AsOf(s.id, t)
 	if !there {
 		if newest, _ := c.replica.Latest(s.id); newest > t { // The state came later than t; the history begins with it.
@@ -405,9 +418,9 @@ func (c *client) correct(n int, t netcode.Tick) {
 		}
 	}
 	had := c.history.mask(t, n)
-	local := had &^ c.travels()
+	local := had &^ c.replicatedBits()
 	if had&alive == 0 { // No local components are stored for t: take the present ones.
-		local = c.history.maskOf(w, s.entity, c.tagged) &^ c.travels()
+		local = c.history.maskOf(w, s.entity, c.sim.simulateID) &^ c.replicatedBits()
 	}
 	now := c.serverMask(from.Mask) | local
 	c.history.setMask(t, n, now)

@@ -91,7 +91,7 @@ func FuzzHearLocals(f *testing.F) {
 	f.Add([]byte{0, 1, 2})
 	f.Fuzz(func(t *testing.T, data []byte) {
 		all := &predictions{local: []localRow{newLocalRow[one](), newLocalRow[two]()}}
-		c := &client{Simulation: &Simulation{all: all}}
+		c := &client{sim: &Simulation{all: all}}
 		asked := []netcode.NetworkID{{Index: 1, Generation: 1}, {Index: 2, Generation: 1}}
 		c.hearLocals(asked, &localsAnswer{Tick: 5, Data: data})
 		h := &c.history

@@ -63,11 +63,11 @@ func ReportOf(s *netcode.Server, client netcode.ClientID) (r Reported, ok bool) 
 
 // reporter sends the reports of a client.
 type reporter struct {
-	client *netcode.Client
-	sim    *Simulation
-	newest string
-	sent   Reported     // The newest report that was sent.
-	at     netcode.Tick // The tick of the last attempt to send.
+	client     *netcode.Client
+	simulation *Simulation
+	newest     string
+	sent       Reported     // The newest report that was sent.
+	at         netcode.Tick // The tick of the last attempt to send.
 }
 
 // send sends a report if the figures changed and a second has passed since the last attempt.
@@ -76,14 +76,14 @@ func (r *reporter) send() {
 	if !ok || state.simulation == nil {
 		return
 	}
-	if r.sim != state.simulation {
-		r.sim = state.simulation
-		r.sim.OnMisprediction(func(m Misprediction) { r.newest = m.String() })
-		if r.sim.traces != nil {
-			r.sim.OnExplanation(func(e Explanation) { r.newest = e.String() })
+	if r.simulation != state.simulation {
+		r.simulation = state.simulation
+		r.simulation.OnMisprediction(func(m Misprediction) { r.newest = m.String() })
+		if r.simulation.traces != nil {
+			r.simulation.OnExplanation(func(e Explanation) { r.newest = e.String() })
 		}
 	}
-	now, t := r.client.Time().Tick, Reported{r.sim.stats, strings.ToValidUTF8(r.newest[:min(len(r.newest), reportText)], "")}
+	now, t := r.client.Time().Tick, Reported{r.simulation.stats, strings.ToValidUTF8(r.newest[:min(len(r.newest), reportText)], "")}
 	same := t.Rollbacks == r.sent.Rollbacks && t.Corrected == r.sent.Corrected && t.Mispredictions == r.sent.Mispredictions && t.Newest == r.sent.Newest
 	if same || now-r.at < netcode.Tick(r.client.TickRate()) && now >= r.at {
 		return

@@ -92,7 +92,7 @@ func (s *sessionState) writeResting(c *netcode.Session, at *endState, now netcod
 			w.add(id.Index)
 		}
 	}
-	acked := at.simulation.all.spawns && s.spawns.acked(c, at.simulation.step.World, at.simulation.replicated)
+	acked := at.simulation.all.spawns && s.spawns.acked(c, at.simulation.step.World, at.simulation.replicatedID)
 	if w.count == 0 && (!acked || c.View().Pending()) {
 		return 0
 	}
@@ -172,7 +172,7 @@ func (r *clientState) takeResting(payload []byte, now netcode.Tick) {
 	})
 }
 
-// equalsRecordAt returns the newest tick in which an entity is known to rest.
+// restedAt returns the newest tick in which an entity is known to rest.
 func (r *clientState) restedAt(index uint32) netcode.Tick {
 	for len(r.restTicks) <= int(index) {
 		r.restTicks = append(r.restTicks, tick.None)

@@ -15,19 +15,19 @@ import (
 
 // server is the simulation of a server.
 type server struct {
-	*Simulation
+	sim    *Simulation
 	end    *netcode.Server
 	state  *endState
 	find   func(netcode.NetworkID) (ecs.Entity, bool)
 	rows   []serverRow
 	locals []ecs.ID
 
-	predicted ecs.ID
-	simulated tables     // Replicated entities of the simulation. Columns: Replicated, Owner, Predicted, then the rows.
-	prompt    bits64     // By network index: a client predicts the entity.
-	changed   bits64     // By network index: the last tick changed the entity, so that it is not listed as resting.
-	listed    []*resting // The states of clients with a list in this tick.
-	lanes     []uint32   // Scratch.
+	predictedID    ecs.ID
+	simulated      tables     // Replicated entities of the simulation. Columns: Replicated, Owner, Predicted, then the rows.
+	predictedByAny bits64     // By network index: a client predicts the entity.
+	changed        bits64     // By network index: the last tick changed the entity, so that it is not listed as resting.
+	listed         []*resting // The states of clients with a list in this tick.
+	lanes          []uint32   // Scratch.
 }
 
 // Columns of server.simulated.
@@ -46,7 +46,7 @@ type serverRow struct {
 }
 
 func newServer(s *Simulation, g *systems.ServerSystems) *server {
-	n := &server{Simulation: s, end: g.Server, find: g.Entity}
+	n := &server{sim: s, end: g.Server, find: g.Entity}
 	g.Tick.Prompt = n.promptRows
 	return n
 }
@@ -54,21 +54,21 @@ func newServer(s *Simulation, g *systems.ServerSystems) *server {
 // learn looks up the ids of the components and the tables.
 func (s *server) learn(w *ecs.World) {
 	s.rows, s.locals = s.rows[:0], s.locals[:0]
-	for i := range s.all.local {
-		s.locals = append(s.locals, ecs.TypeID(w, s.all.local[i].of))
+	for i := range s.sim.all.local {
+		s.locals = append(s.locals, ecs.TypeID(w, s.sim.all.local[i].of))
 	}
-	s.predicted = ecs.ComponentID[components.Predicted](w)
-	s.simulated = newTables(w, ecs.All(s.replicated, s.tagged))
-	s.simulated.column(s.replicated, int(reflect.TypeFor[components.Replicated]().Size()))
-	s.simulated.column(s.owner, int(reflect.TypeFor[components.Owner]().Size()))
-	s.simulated.column(s.predicted, int(reflect.TypeFor[components.Predicted]().Size()))
-	for _, r := range s.all.rows {
+	s.predictedID = ecs.ComponentID[components.Predicted](w)
+	s.simulated = newTables(w, ecs.All(s.sim.replicatedID, s.sim.simulateID))
+	s.simulated.column(s.sim.replicatedID, int(reflect.TypeFor[components.Replicated]().Size()))
+	s.simulated.column(s.sim.ownerID, int(reflect.TypeFor[components.Owner]().Size()))
+	s.simulated.column(s.predictedID, int(reflect.TypeFor[components.Predicted]().Size()))
+	for _, r := range s.sim.all.rows {
 		id := ecs.TypeID(w, r.of)
 		s.simulated.column(id, int(r.of.Size()))
 		s.rows = append(s.rows, serverRow{
 			plan:    r.plan,
 			rounds:  !r.unrounded && !r.plan.Plain() && r.plan.Lanes() > 0,
-			untaken: ecs.All(s.replicated, id).Without(s.tagged),
+			untaken: ecs.All(s.sim.replicatedID, id).Without(s.sim.simulateID),
 		})
 	}
 }
@@ -78,28 +78,28 @@ func (s *server) update() {
 	if !s.end.TickDue() {
 		return
 	}
-	w := s.step.World
+	w := s.sim.step.World
 	for t := s.end.Tick() - netcode.Tick(s.end.Steps()) + 1; t <= s.end.Tick(); t++ {
 		for i := range s.rows {
-			s.take(w, &s.rows[i])
+			s.addSimulate(w, &s.rows[i])
 		}
-		s.simulated.look(w)
+		s.simulated.refresh(w)
 		for i := range s.rows {
 			if s.rows[i].rounds {
-				s.round(i)
+				s.roundRows(i)
 			}
 		}
 		if t == s.end.Tick() {
 			s.listPredicted()
 		}
-		s.run(t, true)
+		s.sim.run(t, true)
 	}
 }
 
 // listPredicted lists, for each client, the predicted entities that may rest. It reads no session of a client without
 // predicted entities, since that memory is rarely in a cache.
 func (s *server) listPredicted() {
-	clear(s.prompt)
+	clear(s.predictedByAny)
 	clear(s.changed)
 	if store := s.end.Store(); store.Tick()%restQuiet != 0 { // In each restQuiet-th tick every entity may rest: a change may be of a component that is not predicted.
 		for id := range store.Changes {
@@ -122,9 +122,9 @@ func (s *server) listPredicted() {
 	}
 }
 
-// listFor marks an entity as predicted by a client. If the entity may rest, tell adds it to the client's list.
+// listFor marks an entity as predicted by a client. If the entity may rest, listFor adds it to the client's list.
 func (s *server) listFor(client netcode.ClientID, id netcode.NetworkID, rests bool) {
-	s.prompt.set(id.Index)
+	s.predictedByAny.set(id.Index)
 	if !rests {
 		return
 	}
@@ -195,25 +195,25 @@ func (b bits64) has(index uint32) bool {
 // promptRows returns the predicted components of an entity that a client predicts. A Rate does not delay these rows,
 // since the client compares each tick.
 func (s *server) promptRows(id netcode.NetworkID) (rows snapshot.Mask) {
-	if s.prompt.has(id.Index) {
-		return s.all.mask
+	if s.predictedByAny.has(id.Index) {
+		return s.sim.all.mask
 	}
 	return rows
 }
 
-// take adds components.Simulate to the replicated entities with a predicted component.
-func (s *server) take(w *ecs.World, r *serverRow) {
+// addSimulate adds components.Simulate to the replicated entities with a predicted component.
+func (s *server) addSimulate(w *ecs.World, r *serverRow) {
 	query := w.Query(&r.untaken)
 	count := query.Count()
 	query.Close()
 	if count > 0 {
-		w.Batch().Add(&r.untaken, s.tagged)
+		w.Batch().Add(&r.untaken, s.sim.simulateID)
 	}
 }
 
-// round rounds the values of a component to the quantised values that are sent, so that clients continue from the same
+// roundRows rounds the values of a component to the quantised values that are sent, so that clients continue from the same
 // values. A value that cannot be sent stays as it is.
-func (s *server) round(i int) {
+func (s *server) roundRows(i int) {
 	for n := range s.simulated.list {
 		if t := &s.simulated.list[n]; t.has>>(firstRow+i)&1 != 0 {
 			plan := s.rows[i].plan
