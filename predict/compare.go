@@ -132,7 +132,7 @@ func (c *client) compareRecords() (back netcode.Tick) {
 
 // compareRange compares records of entities with consecutive indexes. It returns their tick if one is a misprediction.
 func (c *client) compareRange(e *replica.EntityRange) (back netcode.Tick) {
-	truth := c.serverMask(e.Mask)
+	serverMask := c.serverMask(e.Mask)
 	for n := 0; n < int(e.Count); {
 		index := int(e.Index) + n
 		if index >= len(c.byIndex) {
@@ -149,7 +149,7 @@ func (c *client) compareRange(e *replica.EntityRange) (back netcode.Tick) {
 			back = earliest(back, c.compareEntity(slot, e.Tick))
 			n++
 		default:
-			if count := c.markAlike(e, n, slot, truth); count > 0 {
+			if count := c.markAlike(e, n, slot, serverMask); count > 0 {
 				back = earliest(back, c.compareColumns(e, n, slot, count))
 				n += count
 			} else {
@@ -197,11 +197,11 @@ func (c *client) findSpans() {
 
 // markAlike marks as compared the entities, from the n-th of the range on, that compareColumns can compare at once. It
 // returns their number. Their slots are consecutive and they have the components of the records.
-func (c *client) markAlike(e *replica.EntityRange, n, slot int, truth uint64) (count int) {
+func (c *client) markAlike(e *replica.EntityRange, n, slot int, serverMask uint64) (count int) {
 	most := min(int(e.Count)-n, len(c.byIndex)-int(e.Index)-n, len(c.slots)-slot)
 	numbers, progress, checked := c.byIndex[int(e.Index)+n:][:most], c.progress[slot:][:most], c.checked[slot:][:most]
-	masks, travels := c.history.masksOf(e.Tick, slot, most), c.replicatedBits()
-	if s := c.comparison.spans[slot]; s.mask&travels == truth && c.history.arranged[e.Tick%Window] == c.comparison.spansVersion && !plain.On {
+	masks, replicated := c.history.masksOf(e.Tick, slot, most), c.replicatedBits()
+	if s := c.comparison.spans[slot]; s.mask&replicated == serverMask && c.history.arranged[e.Tick%Window] == c.comparison.spansVersion && !plain.On {
 		for checked = checked[:min(most, int(s.count))]; count < len(checked) && checked[count] < e.Tick; count++ { // findSpans has checked the other conditions.
 			checked[count] = e.Tick
 		}
@@ -209,7 +209,7 @@ func (c *client) markAlike(e *replica.EntityRange, n, slot int, truth uint64) (c
 	}
 	for count < most {
 		m := &progress[count]
-		if int(numbers[count]) != slot+count+1 || m.generation != e.Generation || !m.begun || checked[count] >= e.Tick || masks[count]&travels != truth {
+		if int(numbers[count]) != slot+count+1 || m.generation != e.Generation || !m.begun || checked[count] >= e.Tick || masks[count]&replicated != serverMask {
 			break
 		}
 		checked[count] = e.Tick
@@ -368,9 +368,9 @@ func (c *client) differs(n int, t netcode.Tick) (m Misprediction, differs bool) 
 	if !there {
 		return m, false
 	}
-	mask, truth := c.history.mask(t, n)&c.replicatedBits(), c.serverMask(from.Mask)
-	if mask != truth {
-		return c.structureDiffers(m, mask, truth), true
+	mask, serverMask := c.history.mask(t, n)&c.replicatedBits(), c.serverMask(from.Mask)
+	if mask != serverMask {
+		return c.structureDiffers(m, mask, serverMask), true
 	}
 	for k := range c.history.components {
 		p := &c.history.components[k]
@@ -386,12 +386,12 @@ func (c *client) differs(n int, t netcode.Tick) (m Misprediction, differs bool) 
 }
 
 // structureDiffers describes a component, or an entity, that exists on one side only.
-func (c *client) structureDiffers(m Misprediction, mask, truth uint64) Misprediction {
-	m.Predicted, m.True = float64(mask>>63), float64(truth>>63)
+func (c *client) structureDiffers(m Misprediction, mask, serverMask uint64) Misprediction {
+	m.Predicted, m.True = float64(mask>>63), float64(serverMask>>63)
 	for k := range c.sim.all.rows {
-		if (mask^truth)&alive == 0 && (mask^truth)>>k&1 != 0 {
+		if (mask^serverMask)&alive == 0 && (mask^serverMask)>>k&1 != 0 {
 			m.Component = c.history.components[k].plan.Name()
-			m.True, m.Predicted = float64(truth>>k&1), float64(mask>>k&1)
+			m.True, m.Predicted = float64(serverMask>>k&1), float64(mask>>k&1)
 			break
 		}
 	}

@@ -38,7 +38,7 @@ var errRest = errors.New("resting entities that are not legal")
 // resting has the resting entities that a server reports to one client.
 type resting struct {
 	client      netcode.ClientID
-	listed      netcode.Tick        // The tick of ids.
+	listed      netcode.Tick        // The tick of entities.
 	entities    []netcode.NetworkID // The entities that the client predicts and that may rest, in ascending order of their indexes.
 	namedAt     netcode.Tick        // The tick of the last section that named an entity.
 	wroteAt     netcode.Tick        // The tick of the last section.
