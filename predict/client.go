@@ -11,47 +11,42 @@ import (
 
 // client is the simulation of a client.
 type client struct {
-	*Simulation
-	end     *netcode.Client
-	group   *systems.ClientSystems
-	replica *netcode.Replica // The replica of the connection; another replica restarts the simulation.
+	sim      *Simulation
+	end      *netcode.Client
+	group    *systems.ClientSystems
+	replica  *netcode.Replica // The replica of the connection; another replica restarts the simulation.
+	received *clientState     // Reports of the server and ticks with new records.
 
+	now    netcode.Tick // The tick of the world's predicted entities; None: nothing is predicted yet.
+	newest netcode.Tick // The newest tick that was ever simulated: a later tick is a first run.
+	ahead  netcode.Tick // No entity has a known or compared tick after this one.
+
+	// The predicted entities, in slots.
+	slots    []slot
+	progress []progress     // By slot.
+	checked  []netcode.Tick // By slot: the newest compared tick. Separate from progress, since each arriving record reads it.
+	byIndex  []int32        // By network index: 1 + slot; 0: not predicted here.
+	placeID  ecs.ID         // The id of component place.
+	used     int            // Slots in use.
+	unnamed  int            // Slots in use without a network id.
+	despawns uint64         // The count of despawns of the replica when followChanges last looked.
+
+	// The prediction history, and the scratch memory for its writes to the world.
 	history   history
 	order     order
-	spans     []span // By slot.
-	spanned   int    // The order.version of spans; 0: spans are out of date.
 	structure structure
-	slots     []slot
-	marks     []mark         // By slot.
-	checked   []netcode.Tick // By slot: the newest compared tick. Separate from mark, since each arriving record reads it.
-	byIndex   []int32        // By network index: 1 + slot; 0: not predicted here.
-	placed    ecs.ID         // The id of component place.
-	used      int            // Slots in use.
-	unnamed   int            // Slots in use without a network id.
-	shows     bool           // A component has components.Smooth.
-	tolerant  bool           // A component has a Tolerance.
-	chosen    map[netcode.NetworkID]bool
-	untold    []chosen // Choices that were not yet sent to the server.
+	restoring []int32 // Slots that are restored one by one.
 
-	now     netcode.Tick // The tick of the world's predicted entities; None: nothing is predicted yet.
-	newest  netcode.Tick // The newest tick that was ever simulated: a later tick is a first run.
-	ahead   netcode.Tick // No entity has a known or compared tick after this one.
-	begins  bool         // Some entity waits for its first state.
-	ended   uint64       // The count of despawns of the replica when follow last looked.
-	seen    [Window]seen // By tick modulo Window.
-	others  []int32      // Scratch: slots.
-	made    []int        // Slots of the entities that the present step spawned.
-	unlike  []uint64     // Scratch: a bit for each entity of a range.
-	locals  locals
-	leaving []leaving // Components that blend from the prediction back to the interpolated past.
-	rested  *rested   // The ticks in which entities rested, from the server's sections.
-	returns uint32    // Counts rollbacks.
-	dirty   bool      // The world differs from the history of tick now.
+	comparison comparison
+	choices    choices
+	spawns     spawns
+	locals     locals
+	smoothing  smoothing
 }
 
 func newClient(s *Simulation, g *systems.ClientSystems) *client {
-	told, _ := netcode.ExtensionOf[*rested](g.Client)
-	c := &client{Simulation: s, rested: told, end: g.Client, group: g, chosen: map[netcode.NetworkID]bool{}}
+	received, _ := netcode.ExtensionOf[*clientState](g.Client)
+	c := &client{sim: s, received: received, end: g.Client, group: g, choices: choices{wanted: map[netcode.NetworkID]bool{}}}
 	g.Apply.Adopt = c.adopt
 	return c
 }
@@ -60,21 +55,21 @@ func newClient(s *Simulation, g *systems.ClientSystems) *client {
 func (c *client) learn(w *ecs.World) {
 	h := &c.history
 	h.components = h.components[:0]
-	for _, r := range c.all.rows {
+	for _, r := range c.sim.all.rows {
 		n := component{predictedRow: r, id: ecs.TypeID(w, r.of), size: int(r.of.Size()), lanes: make([]uint32, r.plan.Lanes())}
 		n.plain, n.compare = r.plan.Plain(), quantize.NewRows(4*r.plan.Lanes())
 		n.rounds = !r.unrounded && !n.plain && r.plan.Lanes() > 0
 		n.packed = n.rounds && n.plan.Dense()
 		n.shown = newShown(w, c.end.Protocol(), &r)
-		c.shows, c.tolerant = c.shows || n.shown != nil, c.tolerant || r.tolerance > 0
+		c.smoothing.shows, c.comparison.tolerant = c.smoothing.shows || n.shown != nil, c.comparison.tolerant || r.tolerance > 0
 		h.components = append(h.components, n)
 	}
-	for i := range c.all.local {
-		t := c.all.local[i].of
+	for i := range c.sim.all.local {
+		t := c.sim.all.local[i].of
 		h.components = append(h.components, component{predictedRow: predictedRow{row: -1}, id: ecs.TypeID(w, t), size: int(t.Size())})
 	}
-	c.placed = ecs.ComponentID[place](w)
-	c.order = newOrder(w, h, c.placed, c.tagged)
+	c.placeID = ecs.ComponentID[place](w)
+	c.order = newOrder(w, h, c.placeID, c.sim.simulateID)
 	h.columns = make([][]byte, len(h.components))
 	h.saved = make([][]byte, Window)
 	h.grow(16)
@@ -83,31 +78,31 @@ func (c *client) learn(w *ecs.World) {
 // update runs one frame of a client: it compares, rolls back and replays.
 func (c *client) update() {
 	if c.end.Replica() != c.replica {
-		c.restart()
+		c.forgetConnection()
 	}
 	bridge := c.group.Apply.Bridge()
 	if bridge == nil || c.replica == nil || c.end.State() != netcode.Connected {
 		return
 	}
-	c.tellChosen()
+	c.sendChoices()
 	at := c.end.Time()
-	target := min(at.Tick-netcode.Tick(c.config.InputDelay), c.replica.NewestKnown()+Window-1)
+	target := min(at.Tick-netcode.Tick(c.sim.config.InputDelay), c.replica.NewestKnown()+Window-1)
 	if target <= tick.None {
 		return
 	}
 	if c.now == tick.None {
 		c.begin(min(target-1, c.replica.NewestKnown()))
 	}
-	c.follow()
+	c.followChanges()
 	if target-c.now >= Window || c.now-target >= Window {
-		c.beginAgain(max(c.replica.NewestKnown(), target-Window/2))
+		c.restartHistory(max(c.replica.NewestKnown(), target-Window/2))
 	}
-	if c.all.askLocals != nil {
-		c.all.askLocals(c)
+	if c.sim.all.askLocals != nil {
+		c.sim.all.askLocals(c)
 	}
-	if right := c.compare(); right > tick.None {
+	if t := c.rollbackTick(); t > tick.None {
 		c.rememberShown()
-		c.rollBack(right)
+		c.rollBack(t)
 	}
 	c.replay(target)
 	c.dropUnconfirmed()
@@ -115,25 +110,25 @@ func (c *client) update() {
 	c.showLeaving(at)
 }
 
-// restart forgets a connection. It removes its own spawns; Apply removes the server's entities.
-func (c *client) restart() {
+// forgetConnection forgets a connection. It removes its own spawns; Apply removes the server's entities.
+func (c *client) forgetConnection() {
 	c.replica = c.end.Replica()
 	c.now, c.newest = tick.None, tick.None
 	for i := range c.slots {
 		if s := &c.slots[i]; s.used {
-			if s.id.IsZero() && c.step.World.Alive(s.entity) {
-				c.step.World.RemoveEntity(s.entity)
+			if s.id.IsZero() && c.sim.step.World.Alive(s.entity) {
+				c.sim.step.World.RemoveEntity(s.entity)
 			}
 			c.free(i)
 		}
 	}
-	c.slots, c.marks, c.checked = c.slots[:0], c.marks[:0], c.checked[:0]
+	c.slots, c.progress, c.checked = c.slots[:0], c.progress[:0], c.checked[:0]
 	clear(c.byIndex)
 	c.locals = locals{}
-	c.ahead, c.begins, c.ended, c.seen = tick.None, false, 0, [Window]seen{}
-	clear(c.chosen)
-	c.untold = c.untold[:0]
-	c.leaving = c.leaving[:0]
+	c.ahead, c.comparison.awaitsState, c.despawns, c.comparison.counts = tick.None, false, 0, [Window]comparedCount{}
+	clear(c.choices.wanted)
+	c.choices.unsent = c.choices.unsent[:0]
+	c.smoothing.leaving = c.smoothing.leaving[:0]
 }
 
 // begin starts the history at a tick, with the world as it is.
@@ -142,14 +137,14 @@ func (c *client) begin(t netcode.Tick) {
 	c.keep(t)
 }
 
-// beginAgain restarts the history of a client that fell behind. Each entity takes the server's newest state.
-func (c *client) beginAgain(t netcode.Tick) {
-	c.stats.Restarts++
+// restartHistory restarts the history of a client that fell behind. Each entity takes the server's newest state.
+func (c *client) restartHistory(t netcode.Tick) {
+	c.sim.stats.Restarts++
 	c.begin(t)
 	for i := range c.slots {
 		if c.slots[i].used && !c.slots[i].id.IsZero() {
 			c.dropLocal(c.slots[i].entity)
-			c.take(i)
+			c.takeNewestState(i)
 			c.wantLocals(i)
 		}
 	}
@@ -157,26 +152,26 @@ func (c *client) beginAgain(t netcode.Tick) {
 
 // rollBack restores the predicted entities and the resources of an earlier tick.
 func (c *client) rollBack(t netcode.Tick) {
-	c.stats.Rollbacks++
-	c.returns++
+	c.sim.stats.Rollbacks++
+	c.spawns.rollbacks++
 	h := &c.history
 	c.now, h.newest = t, t
-	c.order.look(c.step.World, len(c.slots))
-	c.others = c.order.restore(h, t, c.others[:0])
+	c.order.refresh(c.sim.step.World, len(c.slots))
+	c.restoring = c.order.restore(h, t, c.restoring[:0])
 	if c.order.count < c.used {
 		for i := range c.slots {
 			if c.slots[i].used && !c.order.in[i] {
-				c.others = append(c.others, int32(i))
+				c.restoring = append(c.restoring, int32(i))
 			}
 		}
 	}
-	for _, n := range c.others {
-		if e := c.slots[n].entity; c.step.World.Alive(e) {
-			h.restore(&c.structure, c.step.World, e, c.tagged, t, int(n))
+	for _, n := range c.restoring {
+		if e := c.slots[n].entity; c.sim.step.World.Alive(e) {
+			h.restore(&c.structure, c.sim.step.World, e, c.sim.simulateID, t, int(n))
 		}
 	}
 	saved := c.history.saved[t%Window]
-	for _, r := range c.resources {
+	for _, r := range c.sim.resources {
 		if len(saved) < 3 {
 			break // The resource was added after that tick.
 		}
@@ -190,8 +185,8 @@ func (c *client) rollBack(t netcode.Tick) {
 // frames.
 func (c *client) replay(to netcode.Tick) {
 	for n := 0; c.now < to; n++ {
-		if n == c.config.MaxReplay {
-			c.stats.Postponed++
+		if n == c.sim.config.MaxReplay {
+			c.sim.stats.Postponed++
 			return
 		}
 		c.advance()
@@ -201,8 +196,8 @@ func (c *client) replay(to netcode.Tick) {
 // advance runs the next step. A known server state of its tick replaces the result.
 func (c *client) advance() {
 	t := c.now + 1
-	c.made = c.made[:0]
-	c.run(t, t > c.newest)
+	c.spawns.inStep = c.spawns.inStep[:0]
+	c.sim.run(t, t > c.newest)
 	c.now, c.newest = t, max(c.newest, t)
 	c.noteAdded()
 	c.dropNotRespawned(t)
@@ -214,7 +209,7 @@ func (c *client) advance() {
 		return
 	}
 	for i := range c.slots {
-		s, m := &c.slots[i], &c.marks[i]
+		s, m := &c.slots[i], &c.progress[i]
 		if !s.used || s.id.IsZero() {
 			continue
 		}
@@ -222,10 +217,10 @@ func (c *client) advance() {
 			if c.checked[i] > t || m.known < t || !c.isKnown(s, t) {
 				continue
 			}
-			m.begun, c.checked[i], c.spanned = true, t, 0
+			m.begun, c.checked[i], c.comparison.spansVersion = true, t, 0
 		}
 		c.correct(i, t)
-		c.history.restore(&c.structure, c.step.World, s.entity, c.tagged, t, i)
+		c.history.restore(&c.structure, c.sim.step.World, s.entity, c.sim.simulateID, t, i)
 	}
 }
 
@@ -234,13 +229,13 @@ func (c *client) keep(t netcode.Tick) {
 	h := &c.history
 	h.newest = t
 	h.oldest = max(h.oldest, t-Window+1)
-	c.order.look(c.step.World, len(c.slots))
+	c.order.refresh(c.sim.step.World, len(c.slots))
 	c.order.keep(h, t)
 	if c.order.count < c.used {
 		c.keepOthers(t)
 	}
 	saved := h.saved[t%Window][:0]
-	for _, r := range c.resources {
+	for _, r := range c.sim.resources {
 		from := len(saved)
 		saved = r.Save(append(saved, 0, 0, 0))
 		size := len(saved) - from - 3
@@ -255,8 +250,8 @@ func (c *client) keepOthers(t netcode.Tick) {
 		s := &c.slots[i]
 		switch {
 		case !s.used || c.order.in[i]:
-		case c.step.World.Alive(s.entity):
-			c.history.keep(c.step.World, s.entity, c.tagged, t, i)
+		case c.sim.step.World.Alive(s.entity):
+			c.history.keep(c.sim.step.World, s.entity, c.sim.simulateID, t, i)
 		default:
 			c.history.setMask(t, i, 0)
 		}

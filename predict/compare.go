@@ -12,122 +12,153 @@ import (
 	"github.com/arche-netcode/netcode/tick"
 )
 
-// compare compares the newly known server state with the prediction and corrects the history. It returns the tick to roll
-// back to, None if nothing differs.
-func (c *client) compare() (back netcode.Tick) {
-	earlier := func(t netcode.Tick) {
-		if back == tick.None || t < back {
-			back = t
+// comparison is the state of a client's comparisons of the server's state with the prediction.
+type comparison struct {
+	spans        []span                // By slot.
+	spansVersion int                   // The order.version of spans; 0: spans are out of date.
+	counts       [Window]comparedCount // By tick modulo Window.
+	differing    []uint64              // Scratch: a bit for each entity of a range.
+	tolerant     bool                  // A component has a Tolerance.
+
+	awaitsState bool         // Some entity waits for its first state.
+	overwritten bool         // The world differs from the history of tick now: Apply wrote the server's state.
+	otherInputs netcode.Tick // Later ticks were simulated with other inputs than the server's; None: no tick was.
+}
+
+// rollbackTick compares the newly known server state with the prediction and corrects the history. It returns the tick to
+// roll back to, None if nothing differs: the earliest tick of all reasons for a rollback.
+func (c *client) rollbackTick() netcode.Tick {
+	c.comparison.otherInputs = earliest(c.correctedInput(), c.wrongGuess())
+	return earliest(
+		c.comparison.otherInputs,
+		c.takeFirstStates(),
+		c.compareRecords(),
+		c.compareResting(),
+		c.takeLocals(),
+		c.overwrittenTick(),
+	)
+}
+
+// earliest returns the earliest of some ticks. None is no tick.
+func earliest(ticks ...netcode.Tick) (first netcode.Tick) {
+	for _, t := range ticks {
+		if first == tick.None || t != tick.None && t < first {
+			first = t
 		}
 	}
+	return first
+}
+
+// correctedInput returns the tick before the first one in which the server used another input of this client, None
+// without such a tick.
+func (c *client) correctedInput() netcode.Tick {
 	if t, ok := input.Corrected(c.end); ok && t <= c.now && c.history.holds(t-1) {
-		c.stats.Corrected++
-		earlier(t - 1)
+		c.sim.stats.Corrected++
+		return t - 1
 	}
+	return tick.None
+}
+
+// wrongGuess returns the tick before the first one in which a relayed input differs from its guess, None without such a
+// tick.
+func (c *client) wrongGuess() netcode.Tick {
 	if t, ok := input.Guessed(c.end); ok && t <= c.now && c.history.holds(t-1) {
-		c.stats.Guessed++
-		earlier(t - 1)
+		c.sim.stats.Guessed++
+		return t - 1
 	}
-	k := comparison{client: c, corrected: back, back: tick.None}
-	if c.begins {
-		c.beginNew(earlier)
+	return tick.None
+}
+
+// overwrittenTick returns tick now if the world differs from the history of that tick, else None.
+func (c *client) overwrittenTick() netcode.Tick {
+	if c.comparison.overwritten {
+		c.comparison.overwritten = false
+		return c.now
 	}
-	k.records()
-	k.rests()
-	if known := k.takeLocals(); known > tick.None {
-		earlier(known)
+	return tick.None
+}
+
+// takeFirstStates takes the first states of newly predicted entities. It returns the earliest tick of these states.
+func (c *client) takeFirstStates() (back netcode.Tick) {
+	if !c.comparison.awaitsState {
+		return tick.None
 	}
-	if k.back > tick.None {
-		earlier(k.back)
-	}
-	if c.dirty {
-		c.dirty = false
-		earlier(c.now)
+	c.comparison.awaitsState = false
+	for i := range c.slots {
+		s, m := &c.slots[i], &c.progress[i]
+		switch {
+		case !s.used || s.id.IsZero() || m.begun:
+		case m.known <= c.now:
+			m.begun, c.checked[i], c.comparison.spansVersion = true, m.known, 0
+			c.correct(i, m.known)
+			back = earliest(back, m.known)
+		default:
+			c.comparison.awaitsState = true // advance takes the state when the simulation reaches its tick.
+		}
 	}
 	return back
 }
 
-// beginNew takes the first states of newly predicted entities.
-func (c *client) beginNew(earlier func(netcode.Tick)) {
-	c.begins = false
-	for i := range c.slots {
-		s, m := &c.slots[i], &c.marks[i]
-		switch {
-		case !s.used || s.id.IsZero() || m.begun:
-		case m.known <= c.now:
-			m.begun, c.checked[i], c.spanned = true, m.known, 0
-			c.correct(i, m.known)
-			earlier(m.known)
-		default:
-			c.begins = true // advance takes the state when the simulation reaches its tick.
-		}
-	}
-}
-
-// seen is the number of records of a tick that were compared.
-type seen struct {
+// comparedCount is the number of records of a tick that were compared.
+type comparedCount struct {
 	tick  netcode.Tick
 	count int
 }
 
-// comparison is one comparison of the server's state with the prediction.
-type comparison struct {
-	*client
-	corrected netcode.Tick // Later ticks were simulated with other inputs than the server's; None: no tick was.
-	back      netcode.Tick // The tick to roll back to; None: no rollback.
-}
-
-// records compares the newly read records, the newest tick first: of each entity, only its newest record is compared.
-func (k *comparison) records() {
-	k.findSpans()
-	list := k.rested.read
+// compareRecords compares the newly read records, the newest tick first: of each entity, only its newest record is
+// compared. It returns the earliest tick with a misprediction.
+func (c *client) compareRecords() (back netcode.Tick) {
+	c.findSpans()
+	list := c.received.readTicks
 	slices.SortFunc(list, func(a, b netcode.Tick) int { return int(b - a) })
 	for _, t := range list {
-		s := &k.seen[t%Window]
+		s := &c.comparison.counts[t%Window]
 		if s.tick != t {
 			if t < s.tick {
 				continue
 			}
-			*s = seen{tick: t}
+			*s = comparedCount{tick: t}
 		}
-		records := k.replica.Records(t)
+		records := c.replica.Records(t)
 		for n := records.Len(); s.count < n; {
 			e := records.Range(s.count)
 			s.count += int(e.Count)
-			k.several(&e)
+			back = earliest(back, c.compareRange(&e))
 		}
 	}
-	k.rested.read = list[:0]
+	c.received.readTicks = list[:0]
+	return back
 }
 
-// several compares records of entities with consecutive indexes.
-func (k *comparison) several(e *replica.EntityRange) {
-	truth := k.serverMask(e.Mask)
+// compareRange compares records of entities with consecutive indexes. It returns their tick if one is a misprediction.
+func (c *client) compareRange(e *replica.EntityRange) (back netcode.Tick) {
+	serverMask := c.serverMask(e.Mask)
 	for n := 0; n < int(e.Count); {
 		index := int(e.Index) + n
-		if index >= len(k.byIndex) {
-			return
+		if index >= len(c.byIndex) {
+			break
 		}
-		slot := int(k.byIndex[index]) - 1
+		slot := int(c.byIndex[index]) - 1
 		switch {
-		case slot < 0 || k.marks[slot].generation != e.Generation || !k.marks[slot].begun:
+		case slot < 0 || c.progress[slot].generation != e.Generation || !c.progress[slot].begun:
 			n++
-		case e.Tick > k.now:
-			k.know(slot, max(k.marks[slot].known, e.Tick))
+		case e.Tick > c.now:
+			c.setKnown(slot, max(c.progress[slot].known, e.Tick))
 			n++
-		case !k.history.holds(e.Tick) || k.traces != nil || e.Mask.Overlaps(k.replica.Schema().Coarse):
-			k.one(slot, e.Tick)
+		case !c.history.holds(e.Tick) || c.sim.traces != nil || e.Mask.Overlaps(c.replica.Schema().Coarse):
+			back = earliest(back, c.compareEntity(slot, e.Tick))
 			n++
 		default:
-			if count := k.together(e, n, slot, truth); count > 0 {
-				k.columns(e, n, slot, count)
+			if count := c.markAlike(e, n, slot, serverMask); count > 0 {
+				back = earliest(back, c.compareColumns(e, n, slot, count))
 				n += count
 			} else {
-				k.one(slot, e.Tick)
+				back = earliest(back, c.compareEntity(slot, e.Tick))
 				n++
 			}
 		}
 	}
+	return back
 }
 
 // span is a range of entities, from a slot on. Their slots and network indexes are consecutive, and they are adjacent in
@@ -139,46 +170,46 @@ type span struct {
 
 // findSpans rebuilds the spans if the order or the entities changed.
 func (c *client) findSpans() {
-	for len(c.spans) < len(c.slots) {
-		c.spans = append(c.spans, span{})
+	for len(c.comparison.spans) < len(c.slots) {
+		c.comparison.spans = append(c.comparison.spans, span{})
 	}
-	if c.spanned == c.order.version {
+	if c.comparison.spansVersion == c.order.version {
 		return
 	}
-	c.spanned = c.order.version
-	clear(c.spans)
+	c.comparison.spansVersion = c.order.version
+	clear(c.comparison.spans)
 	for i := range c.order.list {
 		p := &c.order.parts[i]
 		for _, r := range p.runs {
 			for n := r.slot + r.count - 1; n >= r.slot; n-- {
-				m, s := &c.marks[n], &c.spans[n]
+				m, s := &c.progress[n], &c.comparison.spans[n]
 				if !m.begun || c.slots[n].id.IsZero() {
 					continue
 				}
 				*s = span{1, p.mask}
-				if n+1 < r.slot+r.count && c.slots[n+1].id.Index == c.slots[n].id.Index+1 && c.marks[n+1].generation == m.generation {
-					s.count += c.spans[n+1].count
+				if n+1 < r.slot+r.count && c.slots[n+1].id.Index == c.slots[n].id.Index+1 && c.progress[n+1].generation == m.generation {
+					s.count += c.comparison.spans[n+1].count
 				}
 			}
 		}
 	}
 }
 
-// together counts the entities, from the n-th of the range on, that columns can compare at once. Their slots are
-// consecutive and they have the components of the records. It marks them as compared.
-func (k *comparison) together(e *replica.EntityRange, n, slot int, truth uint64) (count int) {
-	most := min(int(e.Count)-n, len(k.byIndex)-int(e.Index)-n, len(k.slots)-slot)
-	numbers, marks, checked := k.byIndex[int(e.Index)+n:][:most], k.marks[slot:][:most], k.checked[slot:][:most]
-	masks, travels := k.history.masksOf(e.Tick, slot, most), k.travels()
-	if s := k.spans[slot]; s.mask&travels == truth && k.history.arranged[e.Tick%Window] == k.spanned && !plain.On {
+// markAlike marks as compared the entities, from the n-th of the range on, that compareColumns can compare at once. It
+// returns their number. Their slots are consecutive and they have the components of the records.
+func (c *client) markAlike(e *replica.EntityRange, n, slot int, serverMask uint64) (count int) {
+	most := min(int(e.Count)-n, len(c.byIndex)-int(e.Index)-n, len(c.slots)-slot)
+	numbers, progress, checked := c.byIndex[int(e.Index)+n:][:most], c.progress[slot:][:most], c.checked[slot:][:most]
+	masks, replicated := c.history.masksOf(e.Tick, slot, most), c.replicatedBits()
+	if s := c.comparison.spans[slot]; s.mask&replicated == serverMask && c.history.arranged[e.Tick%Window] == c.comparison.spansVersion && !plain.On {
 		for checked = checked[:min(most, int(s.count))]; count < len(checked) && checked[count] < e.Tick; count++ { // findSpans has checked the other conditions.
 			checked[count] = e.Tick
 		}
 		return count
 	}
 	for count < most {
-		m := &marks[count]
-		if int(numbers[count]) != slot+count+1 || m.generation != e.Generation || !m.begun || checked[count] >= e.Tick || masks[count]&travels != truth {
+		m := &progress[count]
+		if int(numbers[count]) != slot+count+1 || m.generation != e.Generation || !m.begun || checked[count] >= e.Tick || masks[count]&replicated != serverMask {
 			break
 		}
 		checked[count] = e.Tick
@@ -187,126 +218,130 @@ func (k *comparison) together(e *replica.EntityRange, n, slot int, truth uint64)
 	return count
 }
 
-// columns compares count entities with consecutive slots with their records, component by component.
-func (k *comparison) columns(e *replica.EntityRange, n, slot, count int) {
-	k.ahead = max(k.ahead, e.Tick) // A replay from an earlier tick returns the compared states.
-	lanes, width := k.replica.Lanes(e.Tick)[e.First:], int(e.Width)
-	k.unlike = append(k.unlike[:0], make([]uint64, (count+63)/64)...)
-	for i := range k.history.components {
-		p := &k.history.components[i]
+// compareColumns compares count entities with consecutive slots with their records, component by component. It returns
+// the tick of the records if one is a misprediction.
+func (c *client) compareColumns(e *replica.EntityRange, n, slot, count int) netcode.Tick {
+	c.ahead = max(c.ahead, e.Tick) // A replay from an earlier tick returns the compared states.
+	lanes, width := c.replica.Lanes(e.Tick)[e.First:], int(e.Width)
+	c.comparison.differing = append(c.comparison.differing[:0], make([]uint64, (count+63)/64)...)
+	for i := range c.history.components {
+		p := &c.history.components[i]
 		if p.row < 0 || !e.Mask.Has(p.row) || len(p.lanes) == 0 {
 			continue
 		}
-		first, _ := k.replica.Place(e.Mask, p.row)
+		first, _ := c.replica.Place(e.Mask, p.row)
 		theirs := lanes[n*width+first:]
-		if k.history.same(e.Tick, slot, count, i, theirs, width) {
+		if c.history.equal(e.Tick, slot, count, i, theirs, width) {
 			continue
 		}
-		for set := range k.unlike {
+		for set := range c.comparison.differing {
 			from := 64 * set
-			k.unlike[set] |= k.history.unlike(e.Tick, slot+from, min(64, count-from), i, theirs[from*width:], width)
+			c.comparison.differing[set] |= c.history.differing(e.Tick, slot+from, min(64, count-from), i, theirs[from*width:], width)
 		}
 	}
 	wrong := false
-	for set, unlike := range k.unlike {
+	for set, unlike := range c.comparison.differing {
 		for ; unlike != 0; unlike &= unlike - 1 {
-			wrong = k.mispredicts(slot+64*set+bits.TrailingZeros64(unlike), e.Tick, tick.None, true) || wrong
+			wrong = c.mispredicts(slot+64*set+bits.TrailingZeros64(unlike), e.Tick, tick.None, true) || wrong
 		}
 	}
-	if wrong {
-		k.correctAll(e, n, slot, count)
+	if !wrong {
+		return tick.None
 	}
+	c.correctAll(e, n, slot, count)
+	return e.Tick
 }
 
 // correctAll writes the records of count entities with consecutive slots into the history.
-func (k *comparison) correctAll(e *replica.EntityRange, n, slot, count int) {
-	lanes, width := k.replica.Lanes(e.Tick)[e.First:], int(e.Width)
-	for i := range k.history.components {
-		p := &k.history.components[i]
+func (c *client) correctAll(e *replica.EntityRange, n, slot, count int) {
+	lanes, width := c.replica.Lanes(e.Tick)[e.First:], int(e.Width)
+	for i := range c.history.components {
+		p := &c.history.components[i]
 		if p.row < 0 || !e.Mask.Has(p.row) || len(p.lanes) == 0 {
 			continue
 		}
-		first, _ := k.replica.Place(e.Mask, p.row)
-		k.history.correct(e.Tick, slot, count, i, lanes[n*width+first:], width)
+		first, _ := c.replica.Place(e.Mask, p.row)
+		c.history.correct(e.Tick, slot, count, i, lanes[n*width+first:], width)
 	}
 }
 
-// one compares an entity with the server's state of a tick.
-func (k *comparison) one(n int, t netcode.Tick) {
-	m := &k.marks[n]
-	if t <= k.checked[n] || !m.begun {
-		return
+// compareEntity compares an entity with the server's state of a tick. It returns the tick if it is a misprediction.
+func (c *client) compareEntity(n int, t netcode.Tick) netcode.Tick {
+	m := &c.progress[n]
+	if t <= c.checked[n] || !m.begun {
+		return tick.None
 	}
-	k.know(n, max(m.known, t))
-	if t > k.now || !k.history.holds(t) {
-		return
+	c.setKnown(n, max(m.known, t))
+	if t > c.now || !c.history.holds(t) {
+		return tick.None
 	}
-	before := k.checked[n]
-	k.checked[n] = t
-	if k.mispredicts(n, t, before, false) {
-		k.correct(n, t)
+	before := c.checked[n]
+	c.checked[n] = t
+	if !c.mispredicts(n, t, before, false) {
+		return tick.None
 	}
+	c.correct(n, t)
+	return t
 }
 
 // mispredicts reports whether the server's state of an entity in a tick differs from the prediction. If so, it counts and
-// reports the misprediction and notes the tick for the rollback. known means that some lanes are known to differ.
-func (k *comparison) mispredicts(n int, t, before netcode.Tick, known bool) bool {
+// reports the misprediction. known means that some lanes are known to differ.
+func (c *client) mispredicts(n int, t, before netcode.Tick, known bool) bool {
 	var d Misprediction
-	if k.tolerant || len(k.mispredicted) > 0 || len(k.explained) > 0 || !known {
+	if c.comparison.tolerant || len(c.sim.mispredicted) > 0 || len(c.sim.explained) > 0 || !known {
 		differs := false
-		if d, differs = k.differs(n, t); !differs {
+		if d, differs = c.differs(n, t); !differs {
 			return false
 		}
 	}
-	if k.corrected == tick.None || t <= k.corrected { // For later ticks the inputs differ, so that a difference is expected.
-		k.stats.Mispredictions++
-		if k.slots[n].asked+Window < k.now {
-			k.wantLocals(n)
+	if c.comparison.otherInputs == tick.None || t <= c.comparison.otherInputs { // For later ticks the inputs differ, so that a difference is expected.
+		c.sim.stats.Mispredictions++
+		if c.slots[n].asked+Window < c.now {
+			c.wantLocals(n)
 		}
-		k.tell(d)
-		if k.all.explain != nil {
-			k.all.explain(k.client, d, before)
+		c.reportMisprediction(d)
+		if c.sim.all.explain != nil {
+			c.sim.all.explain(c, d, before)
 		}
-	}
-	if k.back == tick.None || t < k.back {
-		k.back = t
 	}
 	return true
 }
 
-// rests compares the resting entities that the server reported since the last comparison.
-func (k *comparison) rests() {
-	for _, index := range k.rested.news {
-		if int(index) < len(k.byIndex) && k.byIndex[index] > 0 {
-			if n := int(k.byIndex[index]) - 1; k.rested.of(index) > k.checked[n] {
-				k.one(n, k.rested.of(index))
+// compareResting compares the resting entities that the server reported since the last comparison. It returns the earliest
+// tick with a misprediction.
+func (c *client) compareResting() (back netcode.Tick) {
+	for _, index := range c.received.newlyResting {
+		if int(index) < len(c.byIndex) && c.byIndex[index] > 0 {
+			if n := int(c.byIndex[index]) - 1; c.received.restedAt(index) > c.checked[n] {
+				back = earliest(back, c.compareEntity(n, c.received.restedAt(index)))
 			}
 		}
 	}
-	k.rested.news = k.rested.news[:0]
+	c.received.newlyResting = c.received.newlyResting[:0]
+	return back
 }
 
 // knownOf returns the newest tick with a known server state of an entity: its newest record, or a tick in which the
 // server reported it as resting.
 func (c *client) knownOf(s *slot) netcode.Tick {
 	newest, _ := c.replica.Latest(s.id)
-	return max(newest, c.restedAt(s.id.Index))
+	return max(newest, c.equalsRecordAt(s.id.Index))
 }
 
-// restedAt returns the newest tick in which an entity is known to equal its newest record. While a client holds state
+// equalsRecordAt returns the newest tick in which an entity is known to equal its newest record. While a client holds state
 // back until a tick is complete, only the newest complete tick counts: the reported rest may refer to a record that is
 // held back.
-func (c *client) restedAt(index uint32) netcode.Tick {
+func (c *client) equalsRecordAt(index uint32) netcode.Tick {
 	if t, held := c.end.CompleteTick(); held && c.end.Newest().Tick() != c.replica.Tick() {
 		return t
 	}
-	return c.rested.of(index)
+	return c.received.restedAt(index)
 }
 
 // isKnown reports whether the server's state of an entity in a tick is known.
 func (c *client) isKnown(s *slot, t netcode.Tick) bool {
 	from, there := c.replica.AsOf(s.id, t)
-	return there && (from.Tick == t || c.restedAt(s.id.Index) == t)
+	return there && (from.Tick == t || c.equalsRecordAt(s.id.Index) == t)
 }
 
 // serverMask returns the predicted components of a server's entity, as a mask of the history.
@@ -320,22 +355,22 @@ func (c *client) serverMask(rows snapshot.Mask) (mask uint64) {
 	return mask
 }
 
-// travels returns the bits of a mask that the server's state also has: alive and the predicted components.
-func (c *client) travels() (mask uint64) {
-	return alive | 1<<len(c.all.rows) - 1
+// replicatedBits returns the bits of a mask that the server's state also has: alive and the predicted components.
+func (c *client) replicatedBits() (mask uint64) {
+	return alive | 1<<len(c.sim.all.rows) - 1
 }
 
 // differs compares an entity in a tick with the server's state and returns the first difference.
 func (c *client) differs(n int, t netcode.Tick) (m Misprediction, differs bool) {
 	s := &c.slots[n]
-	m = Misprediction{Tick: t, Entity: s.entity, ID: s.id, Owner: c.step.Owner(s.entity)}
+	m = Misprediction{Tick: t, Entity: s.entity, ID: s.id, Owner: c.sim.step.Owner(s.entity)}
 	from, there := c.replica.AsOf(s.id, t)
 	if !there {
 		return m, false
 	}
-	mask, truth := c.history.mask(t, n)&c.travels(), c.serverMask(from.Mask)
-	if mask != truth {
-		return c.structureDiffers(m, mask, truth), true
+	mask, serverMask := c.history.mask(t, n)&c.replicatedBits(), c.serverMask(from.Mask)
+	if mask != serverMask {
+		return c.structureDiffers(m, mask, serverMask), true
 	}
 	for k := range c.history.components {
 		p := &c.history.components[k]
@@ -351,28 +386,28 @@ func (c *client) differs(n int, t netcode.Tick) (m Misprediction, differs bool) 
 }
 
 // structureDiffers describes a component, or an entity, that exists on one side only.
-func (c *client) structureDiffers(m Misprediction, mask, truth uint64) Misprediction {
-	m.Predicted, m.True = float64(mask>>63), float64(truth>>63)
-	for k := range c.all.rows {
-		if (mask^truth)&alive == 0 && (mask^truth)>>k&1 != 0 {
+func (c *client) structureDiffers(m Misprediction, mask, serverMask uint64) Misprediction {
+	m.Predicted, m.True = float64(mask>>63), float64(serverMask>>63)
+	for k := range c.sim.all.rows {
+		if (mask^serverMask)&alive == 0 && (mask^serverMask)>>k&1 != 0 {
 			m.Component = c.history.components[k].plan.Name()
-			m.True, m.Predicted = float64(truth>>k&1), float64(mask>>k&1)
+			m.True, m.Predicted = float64(serverMask>>k&1), float64(mask>>k&1)
 			break
 		}
 	}
 	return m
 }
 
-// tell calls the functions of OnMisprediction.
-func (c *client) tell(m Misprediction) {
-	for _, f := range c.mispredicted {
+// reportMisprediction calls the functions of OnMisprediction.
+func (c *client) reportMisprediction(m Misprediction) {
+	for _, f := range c.sim.mispredicted {
 		c.end.Contain("OnMisprediction", func() { f(m) })
 	}
 }
 
 // correct writes the server's state of an entity into the history of a tick. Local components stay as they were.
 func (c *client) correct(n int, t netcode.Tick) {
-	s, w := &c.slots[n], c.step.World
+	s, w := &c.slots[n], c.sim.step.World
 	from, there := c.replica.AsOf(s.id, t)
 	if !there {
 		if newest, _ := c.replica.Latest(s.id); newest > t { // The state came later than t; the history begins with it.
@@ -383,9 +418,9 @@ func (c *client) correct(n int, t netcode.Tick) {
 		}
 	}
 	had := c.history.mask(t, n)
-	local := had &^ c.travels()
+	local := had &^ c.replicatedBits()
 	if had&alive == 0 { // No local components are stored for t: take the present ones.
-		local = c.history.maskOf(w, s.entity, c.tagged) &^ c.travels()
+		local = c.history.maskOf(w, s.entity, c.sim.simulateID) &^ c.replicatedBits()
 	}
 	now := c.serverMask(from.Mask) | local
 	c.history.setMask(t, n, now)

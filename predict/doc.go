@@ -33,18 +33,20 @@
 //   - register.go: registers predicted and local components of a protocol
 //   - simulation.go: Simulate, Config, Stats, hooks, the list of systems
 //   - step.go: Step, the argument of a system: inputs, random numbers
-//   - server.go: the steps of a server, rounding, the lists of predicted entities
-//   - client.go: client.update, a client's frame: compare, rollBack, replay, and keep after each step
-//   - compare.go: compares the server's state with the prediction
-//   - predicted.go: chooses the predicted entities of a client, one slot for each
-//   - history.go: the components of the last ticks
+//   - server.go: server.update, a server's frame: its steps, rounding, the lists of predicted entities
+//   - client.go: client.update, a client's frame: rollbackTick, rollBack, replay, and keep after each step
+//   - compare.go: client.rollbackTick compares the server's state with the prediction
+//   - predicted.go: the predicted entities of a client, one slot for each
+//   - history.go: the prediction history: the components of the last ticks
 //   - order.go: predicted entities in their memory order in the world
 //   - tables.go: finds the columns of components in a world
-//   - spawn.go: entities that steps spawn and despawn
+//   - spawn.go: entities that steps spawn and despawn, on both sides; the spawns that a client has not acknowledged
 //   - effect.go: sounds and particles, played once each
 //   - local.go: local components that a client requests from the server
 //   - bands.go: Exact, entities without distance bands
-//   - rest.go: resting entities, for which the server sends no records
+//   - chosen.go: Simulation.Predict, the choice of a client and its message
+//   - end_state.go: the state of each end and of each client at a server, the hooks of package netcode
+//   - rest.go: the section of resting entities, for which the server sends no records
 //   - show.go: writes components.Smooth of predicted entities, blends corrections
 //   - explain.go: finds the system that made the first difference
 //   - report.go: sends a client's mispredictions to the server
@@ -57,6 +59,7 @@
 //   - step: the simulation of one tick (one run of NE's predicted simulation group)
 //   - predicted: simulated at a client ahead of the server (NE: predicted ghost)
 //   - slot: the index of a predicted entity in the tables of a client
+//   - prediction history: the predicted and local components of the last Window ticks (LY: prediction history)
 //   - local: a component that is not sent with the state and is rolled back with the predicted components
 //   - misprediction: the server's state of a tick differs from the predicted state (LY: mismatch)
 //   - rollback: predicted entities return to an earlier tick

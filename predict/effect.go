@@ -87,17 +87,17 @@ func (f *effects) end(s *Simulation) {
 	for i, e := range f.before {
 		if !f.matched[i] {
 			s.stats.Cancelled++
-			f.tell(s, "OnCancel", f.cancel, e)
+			f.callHooks(s, "OnCancel", f.cancel, e)
 		}
 	}
 	for _, e := range f.calls {
-		f.tell(s, "OnEffect", f.play, e)
+		f.callHooks(s, "OnEffect", f.play, e)
 	}
 	f.calls = f.calls[:0]
 }
 
-// tell calls functions of the game with an effect.
-func (f *effects) tell(s *Simulation, hook string, to []func(Effect), e Effect) {
+// callHooks calls functions of the game with an effect.
+func (f *effects) callHooks(s *Simulation, hook string, to []func(Effect), e Effect) {
 	for _, call := range to {
 		if s.server != nil {
 			s.server.end.Contain(hook, func() { call(e) })

@@ -125,9 +125,9 @@ func (t *traces) of(id netcode.NetworkID, at netcode.Tick) []uint32 {
 // trace stores the hash of each predicted entity. system is 0 before the first system, i+1 after system i.
 func (s *Simulation) trace(at netcode.Tick, system int) {
 	t := s.traces
-	query := s.step.World.Query(ecs.All(s.tagged, s.replicated))
+	query := s.step.World.Query(ecs.All(s.simulateID, s.replicatedID))
 	for query.Next() {
-		id := (*components.Replicated)(query.Get(s.replicated)).ID
+		id := (*components.Replicated)(query.Get(s.replicatedID)).ID
 		if id.IsZero() {
 			continue
 		}
@@ -154,7 +154,7 @@ func (s *Simulation) hash(query *ecs.Query) uint32 {
 			continue
 		}
 		add(uint32(k) + 1)
-		lanes := s.lanes[:r.plan.Lanes()]
+		lanes := s.hashLanes[:r.plan.Lanes()]
 		clear(lanes)
 		r.plan.Quantise(query.Get(id), lanes)
 		for _, v := range lanes {
@@ -177,7 +177,7 @@ func (s *Simulation) learnTraces(end netcode.Endpoint) {
 	for _, r := range s.all.rows {
 		most = max(most, r.plan.Lanes())
 	}
-	s.traces, s.lanes = t, make([]uint32, most)
+	s.traces, s.hashLanes = t, make([]uint32, most)
 }
 
 // answerTrace answers a client's question, at the server.
@@ -200,8 +200,8 @@ func answerTrace(ctx *netcode.Context, q *askTrace, a *traceAnswer) error {
 
 // explain asks the server about a misprediction. checked is the newest tick that was compared before and was equal.
 func (c *client) explain(m Misprediction, checked netcode.Tick) {
-	t := c.traces
-	if t == nil || len(c.explained) == 0 || t.waiting == explainAtMost {
+	t := c.sim.traces
+	if t == nil || len(c.sim.explained) == 0 || t.waiting == explainAtMost {
 		return
 	}
 	from := max(checked+1, m.Tick-netcode.Tick(explainSums/t.each)+1, 1)
@@ -216,7 +216,7 @@ func (c *client) explain(m Misprediction, checked netcode.Tick) {
 		if err == nil && int(a.Each) == t.each-1 {
 			e.First, e.System = c.firstSystem(from, mine, a)
 		}
-		for _, f := range c.explained {
+		for _, f := range c.sim.explained {
 			c.end.Contain("OnExplanation", func() { f(e) })
 		}
 	})
@@ -227,7 +227,7 @@ func (c *client) explain(m Misprediction, checked netcode.Tick) {
 
 // firstSystem returns the tick and the system of the first difference.
 func (c *client) firstSystem(from netcode.Tick, mine [][]uint32, a *traceAnswer) (netcode.Tick, string) {
-	each := c.traces.each
+	each := c.sim.traces.each
 	for i, own := range mine {
 		if (i+1)*each > explainSums {
 			break
@@ -243,7 +243,7 @@ func (c *client) firstSystem(from netcode.Tick, mine [][]uint32, a *traceAnswer)
 			case system == 0:
 				return from + netcode.Tick(i), Outside
 			default:
-				return from + netcode.Tick(i), fmt.Sprintf("system %d, %s", system-1, nameOf(c.systems[system-1]))
+				return from + netcode.Tick(i), fmt.Sprintf("system %d, %s", system-1, nameOf(c.sim.systems[system-1]))
 			}
 		}
 	}

@@ -62,7 +62,7 @@ func TestTheBytesOfLocalState(t *testing.T) {
 func FuzzReadRest(f *testing.F) {
 	f.Add([]byte{1, 0, 1, 0})
 	f.Add([]byte{1, 0, 2, 5, 7})
-	f.Add([]byte{1, 0, restSettled | 1, 5})
+	f.Add([]byte{1, 0, restSpawnsAcked | 1, 5})
 	f.Add([]byte{1, 0, 1, 0xFF, 0xFF, 0xFF, 0xFF, 0x0F})
 	f.Fuzz(func(t *testing.T, payload []byte) {
 		last, count := int64(-1), 0
@@ -73,7 +73,7 @@ func FuzzReadRest(f *testing.F) {
 			last = int64(index)
 			count++
 		})
-		if err == nil && (count == 0 && payload[2] != restSettled || count > restAtMost) {
+		if err == nil && (count == 0 && payload[2] != restSpawnsAcked || count > restAtMost) {
 			t.Fatalf("%d entities", count)
 		}
 	})
@@ -91,7 +91,7 @@ func FuzzHearLocals(f *testing.F) {
 	f.Add([]byte{0, 1, 2})
 	f.Fuzz(func(t *testing.T, data []byte) {
 		all := &predictions{local: []localRow{newLocalRow[one](), newLocalRow[two]()}}
-		c := &client{Simulation: &Simulation{all: all}}
+		c := &client{sim: &Simulation{all: all}}
 		asked := []netcode.NetworkID{{Index: 1, Generation: 1}, {Index: 2, Generation: 1}}
 		c.hearLocals(asked, &localsAnswer{Tick: 5, Data: data})
 		h := &c.history

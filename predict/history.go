@@ -108,9 +108,9 @@ func (h *history) holds(t netcode.Tick) bool {
 }
 
 // maskOf returns the present components of an entity of the world.
-func (h *history) maskOf(w *ecs.World, e ecs.Entity, tagged ecs.ID) (mask uint64) {
+func (h *history) maskOf(w *ecs.World, e ecs.Entity, simulateID ecs.ID) (mask uint64) {
 	has := w.Mask(e)
-	if has.Get(tagged) {
+	if has.Get(simulateID) {
 		mask = alive
 	}
 	for k := range h.components {
@@ -123,8 +123,8 @@ func (h *history) maskOf(w *ecs.World, e ecs.Entity, tagged ecs.ID) (mask uint64
 
 // keep stores an entity of the world as of a tick. It rounds the predicted components in the world to the values that are
 // sent, as the server does before its next step.
-func (h *history) keep(w *ecs.World, e ecs.Entity, tagged ecs.ID, t netcode.Tick, slot int) {
-	mask := h.maskOf(w, e, tagged)
+func (h *history) keep(w *ecs.World, e ecs.Entity, simulateID ecs.ID, t netcode.Tick, slot int) {
+	mask := h.maskOf(w, e, simulateID)
 	h.setMask(t, slot, mask)
 	for k := range h.components {
 		if mask>>k&1 != 0 && h.components[k].size > 0 {
@@ -159,16 +159,16 @@ func (h *history) restoreColumn(to []byte, t netcode.Tick, slot, k int) {
 	}
 }
 
-// same reports whether the lanes of a component equal the server's for count consecutive slots. It is false where no
+// equal reports whether the lanes of a component equal the server's for count consecutive slots. It is false where no
 // lanes are stored.
-func (h *history) same(t netcode.Tick, slot, count, k int, theirs []uint32, stride int) bool {
+func (h *history) equal(t netcode.Tick, slot, count, k int, theirs []uint32, stride int) bool {
 	c := &h.components[k]
 	return c.keepsLanes() && c.compare.SameAt(wordsOf(h.column(t, slot, count, k)), theirs, stride, count)
 }
 
-// unlike compares a component of up to 64 consecutive slots with the server's lanes, which are stride lanes apart. It
+// differing compares a component of up to 64 consecutive slots with the server's lanes, which are stride lanes apart. It
 // returns a bit for each entity that differs.
-func (h *history) unlike(t netcode.Tick, slot, count, k int, theirs []uint32, stride int) (set uint64) {
+func (h *history) differing(t netcode.Tick, slot, count, k int, theirs []uint32, stride int) (set uint64) {
 	c := &h.components[k]
 	if c.keepsLanes() {
 		return c.compare.DifferingAt(wordsOf(h.column(t, slot, count, k)), theirs, stride, count)
@@ -214,8 +214,8 @@ func (s *structure) without(w *ecs.World, e ecs.Entity, id ecs.ID) {
 }
 
 // change gives an entity of the world exactly the components of a mask.
-func (s *structure) change(h *history, w *ecs.World, e ecs.Entity, tagged ecs.ID, mask uint64) {
-	now := h.maskOf(w, e, tagged)
+func (s *structure) change(h *history, w *ecs.World, e ecs.Entity, simulateID ecs.ID, mask uint64) {
+	now := h.maskOf(w, e, simulateID)
 	if now == mask {
 		return
 	}
@@ -228,7 +228,7 @@ func (s *structure) change(h *history, w *ecs.World, e ecs.Entity, tagged ecs.ID
 			s.remove = append(s.remove, id)
 		}
 	}
-	list(alive, tagged)
+	list(alive, simulateID)
 	for k := range h.components {
 		list(1<<k, h.components[k].id)
 	}
@@ -236,9 +236,9 @@ func (s *structure) change(h *history, w *ecs.World, e ecs.Entity, tagged ecs.ID
 }
 
 // restore gives an entity of the world its state of a tick.
-func (h *history) restore(s *structure, w *ecs.World, e ecs.Entity, tagged ecs.ID, t netcode.Tick, slot int) {
+func (h *history) restore(s *structure, w *ecs.World, e ecs.Entity, simulateID ecs.ID, t netcode.Tick, slot int) {
 	mask := h.mask(t, slot)
-	s.change(h, w, e, tagged, mask)
+	s.change(h, w, e, simulateID, mask)
 	for k := range h.components {
 		if mask>>k&1 != 0 {
 			if c := &h.components[k]; c.size > 0 {

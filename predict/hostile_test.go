@@ -12,8 +12,8 @@ import (
 func newHearer(now netcode.Tick) (*client, netcode.NetworkID) {
 	id := netcode.NetworkID{Index: 1, Generation: 1}
 	all := &predictions{local: []localRow{newLocalRow[struct{ A uint8 }]()}, owner: -1, predicted: -1}
-	c := &client{Simulation: &Simulation{all: all}, now: now, slots: []slot{{used: true, id: id}}, marks: make([]mark, 1), checked: make([]netcode.Tick, 1)}
-	c.number(id, 0)
+	c := &client{sim: &Simulation{all: all}, now: now, slots: []slot{{used: true, id: id}}, progress: make([]progress, 1), checked: make([]netcode.Tick, 1)}
+	c.setNetworkID(id, 0)
 	return c, id
 }
 

@@ -102,12 +102,12 @@ func answerLocals(ctx *netcode.Context, q *askLocals, a *localsAnswer) error {
 	if server == nil {
 		return errNoLocals
 	}
-	at, ok := netcode.ExtensionOf[*simulated](server)
+	at, ok := netcode.ExtensionOf[*endState](server)
 	if !ok || at.simulation == nil || at.simulation.step.Tick == tick.None {
 		return errNoLocals
 	}
 	s, session := at.simulation.server, server.Session(ctx.Sender)
-	a.Tick, a.Data = s.step.Tick.Low(), a.Data[:0]
+	a.Tick, a.Data = s.sim.step.Tick.Low(), a.Data[:0]
 	for _, id := range q.Entities {
 		e, there := s.find(id)
 		if there && session != nil && session.View().Visible(id) && s.predictedBy(e, ctx.Sender) {
@@ -121,28 +121,28 @@ func answerLocals(ctx *netcode.Context, q *askLocals, a *localsAnswer) error {
 
 // predictedBy reports whether Owner or Predicted make a client predict an entity. Choices of the client do not count.
 func (s *server) predictedBy(e ecs.Entity, client netcode.ClientID) bool {
-	w := s.step.World
+	w := s.sim.step.World
 	if !w.Alive(e) {
 		return false
 	}
-	if w.Has(e, s.owner) && ownerAt(w, e, s.owner).Client == client {
+	if w.Has(e, s.sim.ownerID) && ownerAt(w, e, s.sim.ownerID).Client == client {
 		return true
 	}
-	return w.Has(e, s.predicted) && valueAt[components.Predicted](bytesOf(w, e, s.predicted, predictedSize)).By(client)
+	return w.Has(e, s.predictedID) && valueAt[components.Predicted](bytesOf(w, e, s.predictedID, predictedSize)).By(client)
 }
 
 // appendLocals appends the encoded local components of an entity.
 func (s *server) appendLocals(to []byte, e ecs.Entity) []byte {
 	var room [localBytes]byte
-	for i := range s.all.local {
-		l, id := &s.all.local[i], s.locals[i]
-		if !s.step.World.Has(e, id) {
+	for i := range s.sim.all.local {
+		l, id := &s.sim.all.local[i], s.locals[i]
+		if !s.sim.step.World.Has(e, id) {
 			to = append(to, 0)
 			continue
 		}
 		w := wire.NewWriter(room[:])
 		if l.size > 0 {
-			l.write(&w, bytesOf(s.step.World, e, id, int(l.of.Size())))
+			l.write(&w, bytesOf(s.sim.step.World, e, id, int(l.of.Size())))
 		}
 		to = append(append(to, 1), w.Written()...)
 	}
@@ -168,7 +168,7 @@ type localState struct {
 
 // wantLocals adds an entity to the next question, if the server answers for it.
 func (c *client) wantLocals(n int) {
-	if s := &c.slots[n]; len(c.all.local) > 0 && !s.id.IsZero() && c.given(s.id) && !slices.Contains(c.locals.wanted, s.id) {
+	if s := &c.slots[n]; len(c.sim.all.local) > 0 && !s.id.IsZero() && c.given(s.id) && !slices.Contains(c.locals.wanted, s.id) {
 		c.slots[n].asked = c.now
 		c.locals.wanted = append(c.locals.wanted, s.id)
 	}
@@ -213,7 +213,7 @@ func (c *client) hearLocals(asked []netcode.NetworkID, a *localsAnswer) {
 		if !known {
 			continue
 		}
-		size, ok := c.all.localsIn(data)
+		size, ok := c.sim.all.localsIn(data)
 		if !ok {
 			return
 		}
@@ -246,17 +246,15 @@ func (c *client) takeLocals() (back netcode.Tick) {
 			c.wantLocals(n) // The tick is too far ahead for a step of the server.
 		case l.tick > c.now:
 			kept = append(kept, l)
-		case !c.history.holds(l.tick) || !c.marks[n].begun:
+		case !c.history.holds(l.tick) || !c.progress[n].begun:
 			c.wantLocals(n) // The answer came too late, or its tick is before the prediction began.
 		case c.history.mask(l.tick, n)&alive != 0:
 			c.locals.taken = append(c.locals.taken, l)
 			if !c.takeLocal(n, &l) {
 				continue
 			}
-			c.stats.Resynced++
-			if back == tick.None || l.tick < back {
-				back = l.tick
-			}
+			c.sim.stats.Resynced++
+			back = earliest(back, l.tick)
 		}
 	}
 	clear(c.locals.known[len(kept):])
@@ -273,7 +271,7 @@ func (c *client) retakeLocals(t netcode.Tick) {
 		}
 		kept = append(kept, l)
 		if n := c.slotOf(l.id); l.tick == t && n >= 0 && c.history.mask(t, n)&alive != 0 && c.takeLocal(n, &l) {
-			c.history.restore(&c.structure, c.step.World, c.slots[n].entity, c.tagged, t, n)
+			c.history.restore(&c.structure, c.sim.step.World, c.slots[n].entity, c.sim.simulateID, t, n)
 		}
 	}
 	clear(c.locals.taken[len(kept):])
@@ -282,11 +280,11 @@ func (c *client) retakeLocals(t netcode.Tick) {
 
 // takeLocal writes an answer into the history of an entity. It reports whether a value changed.
 func (c *client) takeLocal(n int, l *localState) (changed bool) {
-	mask, first := c.history.mask(l.tick, n), len(c.all.rows)
+	mask, first := c.history.mask(l.tick, n), len(c.sim.all.rows)
 	defer func() { c.history.setMask(l.tick, n, mask) }()
 	data := l.data
-	for i := range c.all.local {
-		row, bit := &c.all.local[i], uint64(1)<<(first+i)
+	for i := range c.sim.all.local {
+		row, bit := &c.sim.all.local[i], uint64(1)<<(first+i)
 		has := data[0] == 1
 		data = data[1:]
 		if !has {

@@ -38,18 +38,18 @@ type part struct {
 type run struct{ row, slot, count int }
 
 // newOrder finds the components of a history in a world.
-func newOrder(w *ecs.World, h *history, placed, tagged ecs.ID) order {
-	o := order{tables: newTables(w, ecs.All(placed, tagged))}
-	o.column(placed, placeSize)
+func newOrder(w *ecs.World, h *history, placeID, simulateID ecs.ID) order {
+	o := order{tables: newTables(w, ecs.All(placeID, simulateID))}
+	o.column(placeID, placeSize)
 	for k := range h.components {
 		o.column(h.components[k].id, h.components[k].size)
 	}
 	return o
 }
 
-// look updates the order. It reports whether an entity was added, removed or moved since the last call.
-func (o *order) look(w *ecs.World, slots int) (moved bool) {
-	moved = o.tables.look(w)
+// refresh updates the order. It reports whether an entity was added, removed or moved since the last call.
+func (o *order) refresh(w *ecs.World, slots int) (moved bool) {
+	moved = o.tables.refresh(w)
 	for len(o.in) < slots {
 		o.in = append(o.in, false)
 	}

@@ -13,39 +13,25 @@ import (
 
 // slot is the state of one predicted entity.
 type slot struct {
-	used    bool
-	id      netcode.NetworkID // Zero: spawned here, and not yet matched with an entity of the server.
-	entity  ecs.Entity
-	origin  components.SpawnOf
-	spawned netcode.Tick // The tick of the step that spawned it; None: spawned by the server.
-	hidden  bool         // Spawned here and hidden: the server should have shown it by now, and has not.
-	late    bool         // It begins with the server's state: the server's entity arrived before its step was replayed, or while it was hidden.
-	spawnIn uint32       // The value of client.returns when a step spawned it last.
-	added   ecs.Mask     // Components that this step added, beside predicted and local ones.
-	asked   netcode.Tick // The tick at which its local components were last requested.
-	show    correction
+	used      bool
+	id        netcode.NetworkID // Zero: spawned here, and not yet matched with an entity of the server.
+	entity    ecs.Entity
+	origin    components.SpawnOf
+	spawned   netcode.Tick // The tick of the step that spawned it; None: spawned by the server.
+	hidden    bool         // Spawned here and hidden: the server should have shown it by now, and has not.
+	late      bool         // It begins with the server's state: the server's entity arrived before its step was replayed, or while it was hidden.
+	spawnedIn uint32       // The value of spawns.rollbacks when a step spawned it last.
+	added     ecs.Mask     // Components that this step added, beside predicted and local ones.
+	asked     netcode.Tick // The tick at which its local components were last requested.
+	show      correction
 }
 
-// mark is the progress of comparison of one entity. It is separate from slot and small, since each arriving record reads
+// progress tells how far an entity is compared. It is separate from slot and small, since each arriving record reads
 // it.
-type mark struct {
+type progress struct {
 	known      netcode.Tick // The newest tick with a known server state.
 	generation uint32       // The generation of the network id.
 	begun      bool         // The entity has a first state: the server's, or the state of its spawn here.
-}
-
-// Predict sets whether this client predicts an entity, whoever owns it. A client's game calls it for an entity that its
-// player is about to touch. The choice lasts until the connection ends. On a server it does nothing.
-func (s *Simulation) Predict(entity netcode.NetworkID, on bool) {
-	if s.client == nil {
-		return
-	}
-	if was, is := s.client.chosen[entity]; is && was == on {
-		return
-	}
-	s.client.chosen[entity] = on
-	s.client.untold = append(s.client.untold, chosen{entity, on})
-	s.client.decide(entity)
 }
 
 // Predicts reports whether this client predicts an entity.
@@ -53,18 +39,11 @@ func (s *Simulation) Predicts(entity netcode.NetworkID) bool {
 	return s.client != nil && s.client.slotOf(entity) >= 0
 }
 
-// tellChosen sends new choices to the server, until one cannot be sent.
-func (c *client) tellChosen() {
-	for len(c.untold) > 0 && netcode.Send(c.end, netcode.ToServer(), &c.untold[0]) == nil {
-		c.untold = slices.Delete(c.untold, 0, 1)
-	}
-}
-
-// follow updates the set of predicted entities from the changes of this frame.
-func (c *client) follow() {
-	moved := c.order.look(c.step.World, len(c.slots))
-	if n := c.replica.Stats().Despawns; n != c.ended && c.group.Apply.Applied() {
-		c.ended, moved = n, true
+// followChanges updates the set of predicted entities from the changes of this frame.
+func (c *client) followChanges() {
+	moved := c.order.refresh(c.sim.step.World, len(c.slots))
+	if n := c.replica.Stats().Despawns; n != c.despawns && c.group.Apply.Applied() {
+		c.despawns, moved = n, true
 	}
 	if moved || c.order.count < c.used {
 		c.dropGone()
@@ -72,18 +51,18 @@ func (c *client) follow() {
 	if !c.group.Apply.Applied() {
 		return
 	}
-	var marks snapshot.Mask
-	for _, row := range [...]int{c.all.owner, c.all.predicted} {
+	var ownership snapshot.Mask // The rows that decide which client predicts an entity.
+	for _, row := range [...]int{c.sim.all.owner, c.sim.all.predicted} {
 		if row >= 0 {
-			marks = marks.With(row)
+			ownership = ownership.With(row)
 		}
 	}
-	if !c.group.Apply.Bridge().Touched(marks) {
+	if !c.group.Apply.Bridge().Touched(ownership) {
 		return
 	}
 	for change := range c.group.Changes {
-		if change.Spawned || change.Rows.Union(change.Added).Union(change.Removed).Overlaps(marks) {
-			c.decide(change.ID)
+		if change.Spawned || change.Rows.Union(change.Added).Union(change.Removed).Overlaps(ownership) {
+			c.startOrStop(change.ID)
 		}
 	}
 }
@@ -95,7 +74,7 @@ func (c *client) dropGone() {
 		if !s.used {
 			continue
 		}
-		if !c.step.World.Alive(s.entity) {
+		if !c.sim.step.World.Alive(s.entity) {
 			c.free(i)
 		} else if e, ok := c.group.Entity(s.id); !s.id.IsZero() && (!ok || e != s.entity) {
 			c.strip(s.entity)
@@ -104,8 +83,8 @@ func (c *client) dropGone() {
 	}
 }
 
-// decide starts or stops the prediction of an entity, or leaves it as it is.
-func (c *client) decide(id netcode.NetworkID) {
+// startOrStop starts or stops the prediction of an entity, or leaves it as it is.
+func (c *client) startOrStop(id netcode.NetworkID) {
 	if c.replica == nil || c.group.Apply.Bridge() == nil {
 		return
 	}
@@ -119,20 +98,20 @@ func (c *client) decide(id netcode.NetworkID) {
 			}
 			n = c.newSlot(s)
 			c.dropLocal(e)
-			c.number(id, n)
+			c.setNetworkID(id, n)
 			c.wantLocals(n)
-			c.stats.Started++
-			c.group.Apply.Bridge().SetAside(id, c.all.mask)
+			c.sim.stats.Started++
+			c.group.Apply.Bridge().SetAside(id, c.sim.all.mask)
 			c.start(n)
 		}
-	case want && n >= 0 && c.marks[n].known == tick.None:
-		c.group.Apply.Bridge().SetAside(id, c.all.mask) // Apply has just written the server's state into the world.
+	case want && n >= 0 && c.progress[n].known == tick.None:
+		c.group.Apply.Bridge().SetAside(id, c.sim.all.mask) // Apply has just written the server's state into the world.
 		c.start(n)
 	case !want && n >= 0:
-		c.stats.Stopped++
+		c.sim.stats.Stopped++
 		c.leave(n)
 		c.group.Apply.Bridge().SetAside(id, snapshot.Mask{})
-		c.untag(c.slots[n].entity)
+		c.stopSimulating(c.slots[n].entity)
 		c.free(n)
 	}
 }
@@ -142,7 +121,7 @@ func (c *client) wants(id netcode.NetworkID) bool {
 	if c.replica.Entity(id.Index).ID != id {
 		return false
 	}
-	if on, ok := c.chosen[id]; ok {
+	if on, ok := c.choices.wanted[id]; ok {
 		return on
 	}
 	return c.given(id)
@@ -150,19 +129,19 @@ func (c *client) wants(id netcode.NetworkID) bool {
 
 // given reports whether components.Owner or components.Predicted make this client predict an entity.
 func (c *client) given(id netcode.NetworkID) bool {
-	if c.all.owner >= 0 {
-		if lanes := c.replica.Row(id.Index, c.all.owner); lanes != nil {
+	if c.sim.all.owner >= 0 {
+		if lanes := c.replica.Row(id.Index, c.sim.all.owner); lanes != nil {
 			var o components.Owner
-			dequantise(c.end.Protocol().Schema().Plan(c.all.owner), lanes, &o)
+			dequantise(c.end.Protocol().Schema().Plan(c.sim.all.owner), lanes, &o)
 			if o.Client == c.end.ID() {
 				return true
 			}
 		}
 	}
-	if c.all.predicted >= 0 {
-		if lanes := c.replica.Row(id.Index, c.all.predicted); lanes != nil {
+	if c.sim.all.predicted >= 0 {
+		if lanes := c.replica.Row(id.Index, c.sim.all.predicted); lanes != nil {
 			var p components.Predicted
-			dequantise(c.end.Protocol().Schema().Plan(c.all.predicted), lanes, &p)
+			dequantise(c.end.Protocol().Schema().Plan(c.sim.all.predicted), lanes, &p)
 			return p.By(c.end.ID())
 		}
 	}
@@ -172,17 +151,17 @@ func (c *client) given(id netcode.NetworkID) bool {
 // start schedules the first state of a newly predicted entity. The next comparison takes it from the server's newest
 // known state. An entity that was spawned here keeps its own state.
 func (c *client) start(n int) {
-	s, m := &c.slots[n], &c.marks[n]
+	s, m := &c.slots[n], &c.progress[n]
 	s.show = correction{}
 	c.checked[n] = tick.None
-	c.know(n, c.knownOf(s))
-	c.spanned = 0
+	c.setKnown(n, c.knownOf(s))
+	c.comparison.spansVersion = 0
 	if m.begun = s.spawned != tick.None && !s.late; m.begun {
-		c.dirty = true // Apply has written the server's state into the world.
+		c.comparison.overwritten = true // Apply has written the server's state into the world.
 		return
 	}
-	c.begins = true
-	c.know(n, max(m.known, c.history.oldest))
+	c.comparison.awaitsState = true
+	c.setKnown(n, max(m.known, c.history.oldest))
 	if m.known <= c.now {
 		return
 	}
@@ -193,18 +172,18 @@ func (c *client) start(n int) {
 	}
 }
 
-// know sets the newest tick with a known server state of an entity.
-func (c *client) know(n int, t netcode.Tick) {
-	c.marks[n].known = t
+// setKnown sets the newest tick with a known server state of an entity.
+func (c *client) setKnown(n int, t netcode.Tick) {
+	c.progress[n].known = t
 	c.ahead = max(c.ahead, t)
 }
 
-// take writes the server's newest state of an entity into the world and into the history of tick now.
-func (c *client) take(n int) {
-	c.marks[n].begun, c.checked[n], c.spanned = true, c.now, 0
-	c.know(n, c.now)
+// takeNewestState writes the server's newest state of an entity into the world and into the history of tick now.
+func (c *client) takeNewestState(n int) {
+	c.progress[n].begun, c.checked[n], c.comparison.spansVersion = true, c.now, 0
+	c.setKnown(n, c.now)
 	c.correct(n, c.now)
-	c.history.restore(&c.structure, c.step.World, c.slots[n].entity, c.tagged, c.now, n)
+	c.history.restore(&c.structure, c.sim.step.World, c.slots[n].entity, c.sim.simulateID, c.now, n)
 }
 
 // slotOf returns the slot of an entity, -1 if it is not predicted.
@@ -217,8 +196,8 @@ func (c *client) slotOf(id netcode.NetworkID) int {
 	return -1
 }
 
-// number gives a slot its network id.
-func (c *client) number(id netcode.NetworkID, n int) {
+// setNetworkID gives a slot its network id.
+func (c *client) setNetworkID(id netcode.NetworkID, n int) {
 	for len(c.byIndex) <= int(id.Index) {
 		c.byIndex = append(c.byIndex, 0)
 	}
@@ -230,7 +209,7 @@ func (c *client) number(id netcode.NetworkID, n int) {
 	if c.slots[n].id.IsZero() {
 		c.unnamed--
 	}
-	c.slots[n].id, c.marks[n], c.checked[n], c.spanned = id, mark{generation: id.Generation}, tick.None, 0
+	c.slots[n].id, c.progress[n], c.checked[n], c.comparison.spansVersion = id, progress{generation: id.Generation}, tick.None, 0
 }
 
 // newSlot puts an entity into a free slot. The slot has no network id yet.
@@ -239,16 +218,16 @@ func (c *client) newSlot(s slot) int {
 	n := slices.IndexFunc(c.slots, func(s slot) bool { return !s.used })
 	if n < 0 {
 		n = len(c.slots)
-		c.slots, c.marks, c.checked = append(c.slots, slot{}), append(c.marks, mark{}), append(c.checked, tick.None)
+		c.slots, c.progress, c.checked = append(c.slots, slot{}), append(c.progress, progress{}), append(c.checked, tick.None)
 		c.history.grow(len(c.slots))
 	}
-	c.slots[n], c.marks[n], c.checked[n], c.spanned = s, mark{begun: true}, tick.None, 0
+	c.slots[n], c.progress[n], c.checked[n], c.comparison.spansVersion = s, progress{begun: true}, tick.None, 0
 	c.used++
 	c.unnamed++
-	if w := c.step.World; !w.Has(s.entity, c.placed) {
-		c.structure.with(w, s.entity, c.placed)
+	if w := c.sim.step.World; !w.Has(s.entity, c.placeID) {
+		c.structure.with(w, s.entity, c.placeID)
 	}
-	placeOf(c.step.World, s.entity, c.placed).number = int32(n) + 1
+	placeOf(c.sim.step.World, s.entity, c.placeID).number = int32(n) + 1
 	for t := range netcode.Tick(Window) {
 		c.history.setMask(t, n, 0)
 	}
@@ -264,34 +243,34 @@ func (c *client) free(n int) {
 	if id := s.id; !id.IsZero() && uint(id.Index) < uint(len(c.byIndex)) && int(c.byIndex[id.Index]) == n+1 {
 		c.byIndex[id.Index] = 0
 	}
-	if w := c.step.World; w.Alive(s.entity) && w.Has(s.entity, c.placed) {
-		c.structure.without(w, s.entity, c.placed)
+	if w := c.sim.step.World; w.Alive(s.entity) && w.Has(s.entity, c.placeID) {
+		c.structure.without(w, s.entity, c.placeID)
 	}
-	c.slots[n], c.marks[n], c.checked[n], c.spanned = slot{}, mark{}, tick.None, 0
+	c.slots[n], c.progress[n], c.checked[n], c.comparison.spansVersion = slot{}, progress{}, tick.None, 0
 	c.used--
 }
 
 // dropLocal removes the local components of an entity, since their values are not known here.
 func (c *client) dropLocal(e ecs.Entity) {
-	if w := c.step.World; w.Alive(e) {
-		c.structure.change(&c.history, w, e, c.tagged, c.history.maskOf(w, e, c.tagged)&c.travels())
+	if w := c.sim.step.World; w.Alive(e) {
+		c.structure.change(&c.history, w, e, c.sim.simulateID, c.history.maskOf(w, e, c.sim.simulateID)&c.replicatedBits())
 	}
 }
 
-// untag removes an entity from the simulation. Its components stay.
-func (c *client) untag(e ecs.Entity) {
-	if w := c.step.World; w.Alive(e) && w.Has(e, c.tagged) {
-		c.structure.without(w, e, c.tagged)
+// stopSimulating removes an entity from the simulation. Its components stay.
+func (c *client) stopSimulating(e ecs.Entity) {
+	if w := c.sim.step.World; w.Alive(e) && w.Has(e, c.sim.simulateID) {
+		c.structure.without(w, e, c.sim.simulateID)
 	}
 }
 
 // strip removes an entity from the simulation, with its predicted, local and Smooth components.
 func (c *client) strip(e ecs.Entity) {
-	w := c.step.World
+	w := c.sim.step.World
 	if !w.Alive(e) {
 		return
 	}
-	c.structure.change(&c.history, w, e, c.tagged, 0)
+	c.structure.change(&c.history, w, e, c.sim.simulateID, 0)
 	for k := range c.history.components {
 		if p := &c.history.components[k]; p.shown != nil && w.Has(e, p.shown.id) {
 			c.structure.without(w, e, p.shown.id)

@@ -79,7 +79,7 @@ func of(p *netcode.Protocol) *predictions {
 	if !ok {
 		all = &predictions{protocol: p}
 		p.Extend(netcode.Extension{
-			Name: "predict", Kind: "local", State: all, Freeze: all.freeze, ToClient: netcode.FreeSection, Server: restEnds{}, Client: restEnds{},
+			Name: "predict", Kind: "local", State: all, Freeze: all.freeze, ToClient: netcode.FreeSection, Server: ends{}, Client: ends{},
 		})
 		input.TellUsed(p)
 		handleChosen(p)

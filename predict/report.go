@@ -49,7 +49,7 @@ func (reportEnds) Server(*netcode.Server) netcode.ServerHooks {
 // Client implements netcode.ClientSide.
 func (reportEnds) Client(c *netcode.Client) netcode.ClientHooks {
 	r := &reporter{client: c}
-	return netcode.ClientHooks{Opened: func() { r.told = Reported{} }, BeforeSend: r.send}
+	return netcode.ClientHooks{Opened: func() { r.sent = Reported{} }, BeforeSend: r.send}
 }
 
 // ReportOf returns the newest report of a client. ok is false without Report and for an unknown client.
@@ -63,33 +63,33 @@ func ReportOf(s *netcode.Server, client netcode.ClientID) (r Reported, ok bool) 
 
 // reporter sends the reports of a client.
 type reporter struct {
-	client *netcode.Client
-	sim    *Simulation
-	newest string
-	told   Reported     // The newest report that was sent.
-	at     netcode.Tick // The tick of the last attempt to send.
+	client     *netcode.Client
+	simulation *Simulation
+	newest     string
+	sent       Reported     // The newest report that was sent.
+	at         netcode.Tick // The tick of the last attempt to send.
 }
 
 // send sends a report if the figures changed and a second has passed since the last attempt.
 func (r *reporter) send() {
-	rested, ok := netcode.ExtensionOf[*rested](r.client)
-	if !ok || rested.simulation == nil {
+	state, ok := netcode.ExtensionOf[*clientState](r.client)
+	if !ok || state.simulation == nil {
 		return
 	}
-	if r.sim != rested.simulation {
-		r.sim = rested.simulation
-		r.sim.OnMisprediction(func(m Misprediction) { r.newest = m.String() })
-		if r.sim.traces != nil {
-			r.sim.OnExplanation(func(e Explanation) { r.newest = e.String() })
+	if r.simulation != state.simulation {
+		r.simulation = state.simulation
+		r.simulation.OnMisprediction(func(m Misprediction) { r.newest = m.String() })
+		if r.simulation.traces != nil {
+			r.simulation.OnExplanation(func(e Explanation) { r.newest = e.String() })
 		}
 	}
-	now, t := r.client.Time().Tick, Reported{r.sim.stats, strings.ToValidUTF8(r.newest[:min(len(r.newest), reportText)], "")}
-	same := t.Rollbacks == r.told.Rollbacks && t.Corrected == r.told.Corrected && t.Mispredictions == r.told.Mispredictions && t.Newest == r.told.Newest
+	now, t := r.client.Time().Tick, Reported{r.simulation.stats, strings.ToValidUTF8(r.newest[:min(len(r.newest), reportText)], "")}
+	same := t.Rollbacks == r.sent.Rollbacks && t.Corrected == r.sent.Corrected && t.Mispredictions == r.sent.Mispredictions && t.Newest == r.sent.Newest
 	if same || now-r.at < netcode.Tick(r.client.TickRate()) && now >= r.at {
 		return
 	}
 	r.at = now
 	if netcode.Send(r.client, netcode.ToServer(), &t) == nil {
-		r.told = t
+		r.sent = t
 	}
 }

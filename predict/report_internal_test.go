@@ -16,10 +16,10 @@ func TestAReportThatWasNotSentIsNotTold(t *testing.T) {
 	require.NoError(t, err)
 	sim := &Simulation{}
 	sim.stats.Mispredictions = 1
-	client.Extend(netcode.ClientHooks{State: &rested{simulated: simulated{simulation: sim}}})
+	client.Extend(netcode.ClientHooks{State: &clientState{endState: endState{simulation: sim}}})
 	now := client.Time().Tick
-	r := &reporter{client: client, sim: sim, at: now - 1000}
+	r := &reporter{client: client, simulation: sim, at: now - 1000}
 	r.send() // No connection exists.
 	require.Equal(t, now, r.at, "it was tried")
-	require.Zero(t, r.told)
+	require.Zero(t, r.sent)
 }

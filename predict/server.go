@@ -15,19 +15,19 @@ import (
 
 // server is the simulation of a server.
 type server struct {
-	*Simulation
+	sim    *Simulation
 	end    *netcode.Server
-	state  *simulated
+	state  *endState
 	find   func(netcode.NetworkID) (ecs.Entity, bool)
 	rows   []serverRow
 	locals []ecs.ID
 
-	predicted ecs.ID
-	simulated tables     // Replicated entities of the simulation. Columns: Replicated, Owner, Predicted, then the rows.
-	prompt    bits64     // By network index: a client predicts the entity.
-	changed   bits64     // By network index: the last tick changed the entity, so that it is not listed as resting.
-	told      []*resting // The states of clients with a list in this tick.
-	lanes     []uint32   // Scratch.
+	predictedID    ecs.ID
+	simulated      tables     // Replicated entities of the simulation. Columns: Replicated, Owner, Predicted, then the rows.
+	predictedByAny bits64     // By network index: a client predicts the entity.
+	changed        bits64     // By network index: the last tick changed the entity, so that it is not listed as resting.
+	listed         []*resting // The states of clients with a list in this tick.
+	lanes          []uint32   // Scratch.
 }
 
 // Columns of server.simulated.
@@ -46,7 +46,7 @@ type serverRow struct {
 }
 
 func newServer(s *Simulation, g *systems.ServerSystems) *server {
-	n := &server{Simulation: s, end: g.Server, find: g.Entity}
+	n := &server{sim: s, end: g.Server, find: g.Entity}
 	g.Tick.Prompt = n.promptRows
 	return n
 }
@@ -54,21 +54,21 @@ func newServer(s *Simulation, g *systems.ServerSystems) *server {
 // learn looks up the ids of the components and the tables.
 func (s *server) learn(w *ecs.World) {
 	s.rows, s.locals = s.rows[:0], s.locals[:0]
-	for i := range s.all.local {
-		s.locals = append(s.locals, ecs.TypeID(w, s.all.local[i].of))
+	for i := range s.sim.all.local {
+		s.locals = append(s.locals, ecs.TypeID(w, s.sim.all.local[i].of))
 	}
-	s.predicted = ecs.ComponentID[components.Predicted](w)
-	s.simulated = newTables(w, ecs.All(s.replicated, s.tagged))
-	s.simulated.column(s.replicated, int(reflect.TypeFor[components.Replicated]().Size()))
-	s.simulated.column(s.owner, int(reflect.TypeFor[components.Owner]().Size()))
-	s.simulated.column(s.predicted, int(reflect.TypeFor[components.Predicted]().Size()))
-	for _, r := range s.all.rows {
+	s.predictedID = ecs.ComponentID[components.Predicted](w)
+	s.simulated = newTables(w, ecs.All(s.sim.replicatedID, s.sim.simulateID))
+	s.simulated.column(s.sim.replicatedID, int(reflect.TypeFor[components.Replicated]().Size()))
+	s.simulated.column(s.sim.ownerID, int(reflect.TypeFor[components.Owner]().Size()))
+	s.simulated.column(s.predictedID, int(reflect.TypeFor[components.Predicted]().Size()))
+	for _, r := range s.sim.all.rows {
 		id := ecs.TypeID(w, r.of)
 		s.simulated.column(id, int(r.of.Size()))
 		s.rows = append(s.rows, serverRow{
 			plan:    r.plan,
 			rounds:  !r.unrounded && !r.plan.Plain() && r.plan.Lanes() > 0,
-			untaken: ecs.All(s.replicated, id).Without(s.tagged),
+			untaken: ecs.All(s.sim.replicatedID, id).Without(s.sim.simulateID),
 		})
 	}
 }
@@ -78,36 +78,36 @@ func (s *server) update() {
 	if !s.end.TickDue() {
 		return
 	}
-	w := s.step.World
+	w := s.sim.step.World
 	for t := s.end.Tick() - netcode.Tick(s.end.Steps()) + 1; t <= s.end.Tick(); t++ {
 		for i := range s.rows {
-			s.take(w, &s.rows[i])
+			s.addSimulate(w, &s.rows[i])
 		}
-		s.simulated.look(w)
+		s.simulated.refresh(w)
 		for i := range s.rows {
 			if s.rows[i].rounds {
-				s.round(i)
+				s.roundRows(i)
 			}
 		}
 		if t == s.end.Tick() {
 			s.listPredicted()
 		}
-		s.run(t, true)
+		s.sim.run(t, true)
 	}
 }
 
 // listPredicted lists, for each client, the predicted entities that may rest. It reads no session of a client without
 // predicted entities, since that memory is rarely in a cache.
 func (s *server) listPredicted() {
-	clear(s.prompt)
+	clear(s.predictedByAny)
 	clear(s.changed)
 	if store := s.end.Store(); store.Tick()%restQuiet != 0 { // In each restQuiet-th tick every entity may rest: a change may be of a component that is not predicted.
 		for id := range store.Changes {
 			s.changed.set(id.Index)
 		}
 	}
-	s.told = s.told[:0]
-	if s.state.chose {
+	s.listed = s.listed[:0]
+	if s.state.anyChosen {
 		for client := range s.end.Clients {
 			s.listChosen(client)
 		}
@@ -115,41 +115,27 @@ func (s *server) listPredicted() {
 	for i := range s.simulated.list {
 		s.listTable(&s.simulated.list[i])
 	}
-	s.state.telling = 0
-	for _, r := range s.told {
+	s.state.listedClients = 0
+	for _, r := range s.listed {
 		r.order()
-		s.state.telling |= 1 << (r.client % 64)
+		s.state.listedClients |= 1 << (r.client % 64)
 	}
 }
 
-// listChosen lists the entities that a client chose and sees. Hidden entities are left out: promptRows changes what all
-// clients receive of a listed entity.
-func (s *server) listChosen(client netcode.ClientID) {
-	session := s.end.Session(client)
-	if r, ok := netcode.ExtensionOf[*resting](session); ok && len(r.also) > 0 {
-		r.forget(s.end.Store())
-		view := session.View()
-		for _, id := range r.also {
-			if view != nil && view.Visible(id) {
-				s.tell(client, id, true)
-			}
-		}
-	}
-}
-
-// tell marks an entity as predicted by a client. If the entity may rest, tell adds it to the client's list.
-func (s *server) tell(client netcode.ClientID, id netcode.NetworkID, rests bool) {
-	s.prompt.set(id.Index)
+// listFor marks an entity as predicted by a client. If the entity may rest, listFor adds it to the client's list.
+func (s *server) listFor(client netcode.ClientID, id netcode.NetworkID, rests bool) {
+	s.predictedByAny.set(id.Index)
 	if !rests {
 		return
 	}
 	if c := s.end.Session(client); c != nil {
-		if r, ok := netcode.ExtensionOf[*resting](c); ok {
+		if state, ok := netcode.ExtensionOf[*sessionState](c); ok {
+			r := &state.resting
 			if r.listed != s.end.Tick() {
-				r.client, r.listed, r.ids = client, s.end.Tick(), r.ids[:0]
-				s.told = append(s.told, r)
+				r.client, r.listed, r.entities = client, s.end.Tick(), r.entities[:0]
+				s.listed = append(s.listed, r)
 			}
-			r.ids = append(r.ids, id)
+			r.entities = append(r.entities, id)
 		}
 	}
 }
@@ -179,14 +165,14 @@ func (s *server) listTable(t *table) {
 		}
 		rests := !s.changed.has(id.Index)
 		if owner != 0 {
-			s.tell(owner, id, rests)
+			s.listFor(owner, id, rests)
 		}
 		if predicted == nil {
 			continue
 		}
 		for client := range s.end.Clients {
 			if client != owner && predicted[row].By(client) {
-				s.tell(client, id, rests)
+				s.listFor(client, id, rests)
 			}
 		}
 	}
@@ -209,25 +195,25 @@ func (b bits64) has(index uint32) bool {
 // promptRows returns the predicted components of an entity that a client predicts. A Rate does not delay these rows,
 // since the client compares each tick.
 func (s *server) promptRows(id netcode.NetworkID) (rows snapshot.Mask) {
-	if s.prompt.has(id.Index) {
-		return s.all.mask
+	if s.predictedByAny.has(id.Index) {
+		return s.sim.all.mask
 	}
 	return rows
 }
 
-// take adds components.Simulate to the replicated entities with a predicted component.
-func (s *server) take(w *ecs.World, r *serverRow) {
+// addSimulate adds components.Simulate to the replicated entities with a predicted component.
+func (s *server) addSimulate(w *ecs.World, r *serverRow) {
 	query := w.Query(&r.untaken)
 	count := query.Count()
 	query.Close()
 	if count > 0 {
-		w.Batch().Add(&r.untaken, s.tagged)
+		w.Batch().Add(&r.untaken, s.sim.simulateID)
 	}
 }
 
-// round rounds the values of a component to the quantised values that are sent, so that clients continue from the same
+// roundRows rounds the values of a component to the quantised values that are sent, so that clients continue from the same
 // values. A value that cannot be sent stays as it is.
-func (s *server) round(i int) {
+func (s *server) roundRows(i int) {
 	for n := range s.simulated.list {
 		if t := &s.simulated.list[n]; t.has>>(firstRow+i)&1 != 0 {
 			plan := s.rows[i].plan
@@ -235,19 +221,4 @@ func (s *server) round(i int) {
 			plan.SnapRows(s.simulated.bytes(t, firstRow+i, 0, t.rows), s.lanes, t.rows)
 		}
 	}
-}
-
-// spawn makes an entity for Step.Spawn.
-func (s *server) spawn(owner netcode.ClientID, origin components.SpawnOf) ecs.Entity {
-	w := s.step.World
-	e := w.NewEntity(s.replicated, s.owner, s.spawnOf, s.tagged)
-	if c := s.end.Session(owner); c != nil {
-		if r, ok := netcode.ExtensionOf[*resting](c); ok {
-			r.settled(c, w, s.replicated)
-			r.spawns = append(r.spawns, e)
-		}
-	}
-	ownerAt(w, e, s.owner).Client = owner
-	*spawnOfAt(w, e, s.spawnOf) = origin
-	return e
 }

@@ -18,8 +18,14 @@ type shown struct {
 	id       ecs.ID // The id of the Smooth component.
 	blend    *quantize.Blend
 	from, to []uint32            // Scratch.
-	way      quantize.BlendInput // Scratch: a local variable would be allocated.
+	input    quantize.BlendInput // Scratch: a local variable would be allocated.
 	errors   [][3][]uint32       // By slot: the row shown before a correction, the row without the correction, the row of correction.last.
+}
+
+// smoothing has the blends of a client that run on the screen.
+type smoothing struct {
+	shows   bool      // A component has components.Smooth.
+	leaving []leaving // Components that blend from the prediction back to the interpolated past.
 }
 
 // correction is the blending of a correction on the screen.
@@ -50,21 +56,21 @@ func (s *shown) error(slot int) *[3][]uint32 {
 
 // rememberShown stores the shown rows of all predicted entities before a rollback.
 func (c *client) rememberShown() {
-	if c.config.CorrectionTime < 0 || !c.shows {
+	if c.sim.config.CorrectionTime < 0 || !c.smoothing.shows {
 		return
 	}
 	for i := range c.slots {
 		s := &c.slots[i]
-		if !s.used || !c.step.World.Alive(s.entity) || s.show.remembered != 0 {
+		if !s.used || !c.sim.step.World.Alive(s.entity) || s.show.remembered != 0 {
 			continue
 		}
 		for k := range c.history.components {
 			p := &c.history.components[k]
-			if p.shown == nil || !c.step.World.Has(s.entity, p.shown.id) {
+			if p.shown == nil || !c.sim.step.World.Has(s.entity, p.shown.id) {
 				continue
 			}
 			rows := p.shown.error(i)
-			p.plan.Quantise(c.step.World.Get(s.entity, p.shown.id), rows[0])
+			p.plan.Quantise(c.sim.step.World.Get(s.entity, p.shown.id), rows[0])
 			s.show.remembered |= 1 << k
 			if s.show.last = c.now; c.history.mask(c.now, i)>>k&1 != 0 {
 				copy(rows[2], c.history.lanesOf(c.now, i, k))
@@ -74,13 +80,13 @@ func (c *client) rememberShown() {
 }
 
 // show writes components.Smooth of the predicted entities: a blend of the last two ticks by the fraction of the tick,
-// moved by the remaining part of a correction. settled is false while replay has steps left for later frames.
-func (c *client) show(at tick.Time, settled bool) {
-	if !c.shows {
+// moved by the remaining part of a correction. replayDone is false while replay has steps left for later frames.
+func (c *client) show(at tick.Time, replayDone bool) {
+	if !c.smoothing.shows {
 		return
 	}
 	part := 1.0
-	if settled && c.now == at.Tick-netcode.Tick(c.config.InputDelay) {
+	if replayDone && c.now == at.Tick-netcode.Tick(c.sim.config.InputDelay) {
 		part = tick.Span(at.Fraction).Float()
 	}
 	for i := range c.slots {
@@ -90,24 +96,24 @@ func (c *client) show(at tick.Time, settled bool) {
 		}
 		for k := range c.history.components {
 			if p := &c.history.components[k]; p.shown != nil && c.history.mask(c.now, i)>>k&1 != 0 {
-				c.showOne(i, k, part, at, settled)
+				c.showOne(i, k, part, at, replayDone)
 			}
 		}
-		if settled {
+		if replayDone {
 			s.show.remembered = 0
 		}
 	}
 }
 
 // showOne writes one components.Smooth.
-func (c *client) showOne(i, k int, part float64, at tick.Time, settled bool) {
-	s, p, w := &c.slots[i], &c.history.components[k], c.step.World
+func (c *client) showOne(i, k int, part float64, at tick.Time, replayDone bool) {
+	s, p, w := &c.slots[i], &c.history.components[k], c.sim.step.World
 	v := p.shown
 	if !w.Has(s.entity, v.id) {
 		c.structure.with(w, s.entity, v.id)
 	}
 	copy(v.to, c.history.lanesOf(c.now, i, k))
-	way := &v.way
+	way := &v.input
 	*way = quantize.BlendInput{From: v.to, To: v.to, Part: 1}
 	if before := c.now - 1; c.history.holds(before) && c.history.mask(before, i)>>k&1 != 0 {
 		copy(v.from, c.history.lanesOf(before, i, k))
@@ -115,7 +121,7 @@ func (c *client) showOne(i, k int, part float64, at tick.Time, settled bool) {
 	}
 	to := w.Get(s.entity, v.id)
 	v.blend.Mix(way, to)
-	if s.show.remembered>>k&1 != 0 && settled && c.corrected(i, k) {
+	if s.show.remembered>>k&1 != 0 && replayDone && c.corrected(i, k) {
 		rows := v.error(i)
 		p.plan.Quantise(to, rows[1])
 		s.show.components &^= 1 << k
@@ -159,8 +165,8 @@ type leaving struct {
 
 // leave stores the shown rows of an entity whose prediction stops.
 func (c *client) leave(n int) {
-	s, w := &c.slots[n], c.step.World
-	if c.config.CorrectionTime < 0 || !w.Alive(s.entity) {
+	s, w := &c.slots[n], c.sim.step.World
+	if c.sim.config.CorrectionTime < 0 || !w.Alive(s.entity) {
 		return
 	}
 	for k := range c.history.components {
@@ -170,25 +176,25 @@ func (c *client) leave(n int) {
 		}
 		rows := [2][]uint32{make([]uint32, p.plan.Lanes()), make([]uint32, p.plan.Lanes())}
 		p.plan.Quantise(w.Get(s.entity, p.shown.id), rows[0])
-		c.leaving = append(c.leaving, leaving{id: s.id, entity: s.entity, component: k, rows: rows, wrote: bytes.Clone(bytesOf(w, s.entity, p.shown.id, p.size))})
+		c.smoothing.leaving = append(c.smoothing.leaving, leaving{id: s.id, entity: s.entity, component: k, rows: rows, wrote: bytes.Clone(bytesOf(w, s.entity, p.shown.id, p.size))})
 	}
 }
 
 // showLeaving moves the values of interpolate by the remaining part of the difference.
 func (c *client) showLeaving(at tick.Time) {
-	kept := c.leaving[:0]
-	for i := range c.leaving {
-		if l := &c.leaving[i]; c.showLeft(l, at) {
+	kept := c.smoothing.leaving[:0]
+	for i := range c.smoothing.leaving {
+		if l := &c.smoothing.leaving[i]; c.showLeft(l, at) {
 			kept = append(kept, *l)
 		}
 	}
-	clear(c.leaving[len(kept):])
-	c.leaving = kept
+	clear(c.smoothing.leaving[len(kept):])
+	c.smoothing.leaving = kept
 }
 
 // showLeft moves one component. It reports false when the difference has decayed or the entity is gone.
 func (c *client) showLeft(l *leaving, at tick.Time) bool {
-	p, w := &c.history.components[l.component], c.step.World
+	p, w := &c.history.components[l.component], c.sim.step.World
 	if e, ok := c.group.Entity(l.id); !ok || e != l.entity || c.slotOf(l.id) >= 0 || !w.Has(e, p.shown.id) {
 		return false
 	}
@@ -221,7 +227,7 @@ func (c *client) showLeft(l *leaving, at tick.Time) bool {
 
 // age returns the passed part of the correction time, 1 when it is over.
 func (c *client) age(began, at tick.Time) float64 {
-	age := at.Sub(began).Float() / float64(c.end.TickRate()) / c.config.CorrectionTime.Seconds()
+	age := at.Sub(began).Float() / float64(c.end.TickRate()) / c.sim.config.CorrectionTime.Seconds()
 	if age < 0 || math.IsNaN(age) {
 		return 1
 	}

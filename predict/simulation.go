@@ -107,18 +107,18 @@ type Simulation struct {
 	client    *client // Either client or server is set.
 	server    *server
 
-	effects       effects
-	mispredicted  []func(Misprediction)
-	explained     []func(Explanation)
-	traces        *traces  // Nil without Explain.
-	lanes         []uint32 // Scratch of hashes.
-	unspawned     []func(ecs.Entity)
-	stats         Stats
-	owner, tagged ecs.ID // Ids of components in the world, set by learn.
-	replicated    ecs.ID
-	spawnOf       ecs.ID
-	pcg           rand.PCG
-	random        *rand.Rand
+	effects             effects
+	mispredicted        []func(Misprediction)
+	explained           []func(Explanation)
+	traces              *traces  // Nil without Explain.
+	hashLanes           []uint32 // Scratch of hashes.
+	unspawned           []func(ecs.Entity)
+	stats               Stats
+	ownerID, simulateID ecs.ID // Ids of components in the world, set by learn.
+	replicatedID        ecs.ID
+	spawnOfID           ecs.ID
+	pcg                 rand.PCG
+	random              *rand.Rand
 }
 
 // group is the common part of the groups of package systems.
@@ -178,13 +178,13 @@ func Simulate(g group, config Config, list ...System) *Simulation {
 
 // mustBeOnly attaches the simulation to its end. It panics if the end has one already.
 func (s *Simulation) mustBeOnly() {
-	var at *simulated
+	var at *endState
 	if s.server != nil {
-		at, _ = netcode.ExtensionOf[*simulated](s.server.end)
+		at, _ = netcode.ExtensionOf[*endState](s.server.end)
 		s.server.state = at
 	} else {
-		r, _ := netcode.ExtensionOf[*rested](s.client.end)
-		at = &r.simulated
+		r, _ := netcode.ExtensionOf[*clientState](s.client.end)
+		at = &r.endState
 	}
 	if at.simulation != nil {
 		panic("netcode: predict.Simulate: this end has a simulation: give all systems to one call")
@@ -226,8 +226,8 @@ func (s *Simulation) learn(w *ecs.World) {
 		return
 	}
 	s.step.World = w
-	s.tagged, s.owner = ecs.ComponentID[components.Simulate](w), ecs.ComponentID[components.Owner](w)
-	s.replicated, s.spawnOf = ecs.ComponentID[components.Replicated](w), ecs.ComponentID[components.SpawnOf](w)
+	s.simulateID, s.ownerID = ecs.ComponentID[components.Simulate](w), ecs.ComponentID[components.Owner](w)
+	s.replicatedID, s.spawnOfID = ecs.ComponentID[components.Replicated](w), ecs.ComponentID[components.SpawnOf](w)
 	if s.server != nil {
 		s.server.state.learn(s.server, w)
 	} else {

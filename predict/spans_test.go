@@ -19,7 +19,7 @@ func FuzzSpans(f *testing.F) { rowtest.Fuzz(f, rapid.MakeFuzz(spans)) }
 
 func spans(t *rapid.T) {
 	n := rapid.IntRange(1, 20).Draw(t, "slots")
-	c := &client{Simulation: &Simulation{}, slots: make([]slot, n), marks: make([]mark, n)}
+	c := &client{sim: &Simulation{}, slots: make([]slot, n), progress: make([]progress, n)}
 	c.order.version = 1
 	index, in := uint32(0), make([]int, n) // By slot: the run with the slot.
 	for i := range n {
@@ -28,7 +28,7 @@ func spans(t *rapid.T) {
 		if rapid.IntRange(0, 9).Draw(t, "unnamed") == 0 {
 			c.slots[i].id = netcode.NetworkID{}
 		}
-		c.marks[i] = mark{generation: c.slots[i].id.Generation, begun: rapid.IntRange(0, 9).Draw(t, "begun") > 0}
+		c.progress[i] = progress{generation: c.slots[i].id.Generation, begun: rapid.IntRange(0, 9).Draw(t, "begun") > 0}
 		runs := len(c.order.parts)
 		if i > 0 && rapid.IntRange(0, 4).Draw(t, "another table") > 0 {
 			c.order.parts[runs-1].runs[0].count++
@@ -41,19 +41,19 @@ func spans(t *rapid.T) {
 	}
 	c.findSpans()
 	follows := func(i int) bool {
-		return c.marks[i].begun && c.slots[i].id != netcode.NetworkID{}
+		return c.progress[i].begun && c.slots[i].id != netcode.NetworkID{}
 	}
 	for i := range n {
 		want := span{}
 		for k := i; k < n && in[k] == in[i] && follows(k) && c.slots[k].id == (netcode.NetworkID{Index: c.slots[i].id.Index + uint32(k-i), Generation: c.slots[i].id.Generation}); k++ {
 			want = span{want.count + 1, uint64(in[i]) + 1}
 		}
-		require.Equal(t, want, c.spans[i], "slot %d", i)
+		require.Equal(t, want, c.comparison.spans[i], "slot %d", i)
 	}
-	c.spans[0].count = 99
+	c.comparison.spans[0].count = 99
 	c.findSpans()
-	require.EqualValues(t, 99, c.spans[0].count, "nothing changed")
+	require.EqualValues(t, 99, c.comparison.spans[0].count, "nothing changed")
 	c.order.version++
 	c.findSpans()
-	require.NotEqual(t, int32(99), c.spans[0].count)
+	require.NotEqual(t, int32(99), c.comparison.spans[0].count)
 }

@@ -2,6 +2,7 @@ package predict
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/mlange-42/arche/ecs"
@@ -42,6 +43,12 @@ func (s *Step) Spawn(owner netcode.ClientID) (e ecs.Entity, ok bool) {
 	return sim.client.spawn(s.Tick, origin), true
 }
 
+// spawns has a client's own spawns.
+type spawns struct {
+	inStep    []int  // Slots of the entities that the present step spawned.
+	rollbacks uint32 // Counts rollbacks: an entity whose count is older was not spawned again.
+}
+
 // ordinal returns the number of this spawn among the player's spawns of the step, 1 to 255.
 func (s *Step) ordinal(owner netcode.ClientID) uint8 {
 	for i := range s.spawns {
@@ -64,38 +71,38 @@ func (s *Step) Despawn(e ecs.Entity) {
 	case !w.Alive(e):
 	case s.simulation.server != nil:
 		w.RemoveEntity(e)
-	case w.Has(e, s.simulation.tagged):
+	case w.Has(e, s.simulation.simulateID):
 		s.simulation.client.strip(e)
 	}
 }
 
 // spawn makes an entity, or reuses the entity that this step spawned in an earlier run.
 func (c *client) spawn(t netcode.Tick, origin components.SpawnOf) ecs.Entity {
-	w := c.step.World
+	w := c.sim.step.World
 	for i := range c.slots {
 		s := &c.slots[i]
 		if s.used && s.spawned == t && s.origin == origin && w.Alive(s.entity) {
-			s.spawnIn = c.returns
+			s.spawnedIn = c.spawns.rollbacks
 			c.strip(s.entity)
-			c.structure.with(w, s.entity, c.tagged)
+			c.structure.with(w, s.entity, c.sim.simulateID)
 			c.removeAdded(s)
-			c.made = append(c.made, i)
+			c.spawns.inStep = append(c.spawns.inStep, i)
 			return s.entity
 		}
 	}
-	c.structure.add = append(c.structure.add[:0], c.owner, c.spawnOf, c.tagged, c.placed)
+	c.structure.add = append(c.structure.add[:0], c.sim.ownerID, c.sim.spawnOfID, c.sim.simulateID, c.placeID)
 	e := w.NewEntity(c.structure.add...)
-	ownerAt(w, e, c.owner).Client = origin.Client
-	*spawnOfAt(w, e, c.spawnOf) = origin
-	n := c.newSlot(slot{entity: e, origin: origin, spawned: t, spawnIn: c.returns})
+	ownerAt(w, e, c.sim.ownerID).Client = origin.Client
+	*spawnOfAt(w, e, c.sim.spawnOfID) = origin
+	n := c.newSlot(slot{entity: e, origin: origin, spawned: t, spawnedIn: c.spawns.rollbacks})
 	c.slots[n].added = w.Mask(e)
-	c.made = append(c.made, n)
+	c.spawns.inStep = append(c.spawns.inStep, n)
 	return e
 }
 
 // removeAdded removes what the step that spawned an entity added to it. Until the step ends, added is what is there without that.
 func (c *client) removeAdded(s *slot) {
-	w := c.step.World
+	w := c.sim.step.World
 	if !s.added.IsZero() {
 		for _, id := range w.Ids(s.entity) {
 			if s.added.Get(id) {
@@ -108,8 +115,8 @@ func (c *client) removeAdded(s *slot) {
 
 // noteAdded notes what the step added to the entities that it spawned, beside predicted and local components.
 func (c *client) noteAdded() {
-	w := c.step.World
-	for _, n := range c.made {
+	w := c.sim.step.World
+	for _, n := range c.spawns.inStep {
 		s := &c.slots[n]
 		if !w.Alive(s.entity) {
 			continue
@@ -128,7 +135,7 @@ func (c *client) noteAdded() {
 func (c *client) mustNotTravel(added ecs.Mask) {
 	schema := c.end.Protocol().Schema()
 	for row := range schema.Rows() {
-		if t := schema.Plan(row).Type(); added.Get(ecs.TypeID(c.step.World, t)) {
+		if t := schema.Plan(row).Type(); added.Get(ecs.TypeID(c.sim.step.World, t)) {
 			panic(fmt.Sprintf("netcode: predict: a step gave an entity of Step.Spawn the component %s, which is replicated and not predicted: "+
 				"call predict.Register[%s](protocol) on both sides, or add it at the server alone (Step.OnServer)", t, t.Name()))
 		}
@@ -144,7 +151,7 @@ func (c *client) adopt(id netcode.NetworkID) (ecs.Entity, bool) {
 	for i := range c.slots {
 		s := &c.slots[i]
 		if s.used && s.id.IsZero() && s.origin == origin && origin.Client == c.end.ID() {
-			c.number(id, i)
+			c.setNetworkID(id, i)
 			if s.hidden {
 				s.hidden, s.late = false, true
 			}
@@ -156,11 +163,11 @@ func (c *client) adopt(id netcode.NetworkID) (ecs.Entity, bool) {
 
 // originOf returns the step that spawned the server's entity, zero without one.
 func (c *client) originOf(id netcode.NetworkID) (origin components.SpawnOf) {
-	if c.replica == nil || c.all.spawnOf < 0 {
+	if c.replica == nil || c.sim.all.spawnOf < 0 {
 		return origin
 	}
-	if lanes := c.replica.Row(id.Index, c.all.spawnOf); lanes != nil {
-		dequantise(c.end.Protocol().Schema().Plan(c.all.spawnOf), lanes, &origin)
+	if lanes := c.replica.Row(id.Index, c.sim.all.spawnOf); lanes != nil {
+		dequantise(c.end.Protocol().Schema().Plan(c.sim.all.spawnOf), lanes, &origin)
 	}
 	return origin
 }
@@ -171,7 +178,7 @@ func (c *client) dropNotRespawned(t netcode.Tick) {
 	for i := 0; i < len(c.slots) && c.unnamed > 0; i++ {
 		switch s := &c.slots[i]; {
 		case !s.used || s.spawned != t || !s.id.IsZero():
-		case s.spawnIn != c.returns:
+		case s.spawnedIn != c.spawns.rollbacks:
 			c.unspawn(i)
 		case s.hidden:
 			c.hide(i)
@@ -188,13 +195,13 @@ const (
 	lateTicks = 8
 )
 
-// settled returns the newest tick up to which all own spawns have arrived, as the server reported. While state is held
-// back, it is at most the newest complete tick.
-func (c *client) settled() netcode.Tick {
+// spawnsArrived returns the newest tick up to which all own spawns have arrived, as the server reported. While state is
+// held back, it is at most the newest complete tick.
+func (c *client) spawnsArrived() netcode.Tick {
 	if t, held := c.end.CompleteTick(); held {
-		return min(t, c.rested.settled)
+		return min(t, c.received.spawnsArrived)
 	}
-	return c.rested.settled
+	return c.received.spawnsArrived
 }
 
 // dropUnconfirmed hides entities that the server should have shown by now. It hides them at once if the server or
@@ -206,17 +213,17 @@ func (c *client) dropUnconfirmed() {
 	}
 	rtt, jitter := c.end.RTT()
 	trip := min(Window/2, netcode.Tick((rtt+jitter)*time.Duration(c.end.TickRate())/time.Second)+1)
-	settled := c.settled()
+	arrived := c.spawnsArrived()
 	for i := range c.slots {
 		s := &c.slots[i]
 		if !s.used || !s.id.IsZero() {
 			continue
 		}
-		known := func(t netcode.Tick) bool { return settled >= t || c.replica.Complete(s.spawned, t) }
+		known := func(t netcode.Tick) bool { return arrived >= t || c.replica.Complete(s.spawned, t) }
 		heard := c.replica.NewestKnown() - s.spawned
 		switch {
 		case known(s.spawned+lateTicks) || heard >= 2*trip+lateTicks:
-			c.stats.Unconfirmed++
+			c.sim.stats.Unconfirmed++
 			c.unspawn(i)
 		case !s.hidden && (known(s.spawned) || heard >= trip+repeatTicks):
 			c.hide(i)
@@ -239,13 +246,43 @@ func (c *client) hide(n int) {
 func (c *client) unspawn(n int) {
 	e := c.slots[n].entity
 	c.free(n)
-	if !c.step.World.Alive(e) {
+	if !c.sim.step.World.Alive(e) {
 		return
 	}
-	for _, f := range c.unspawned {
+	for _, f := range c.sim.unspawned {
 		c.end.Contain("OnUnspawn", func() { f(e) })
 	}
-	if c.step.World.Alive(e) {
-		c.step.World.RemoveEntity(e)
+	if c.sim.step.World.Alive(e) {
+		c.sim.step.World.RemoveEntity(e)
 	}
+}
+
+// unackedSpawns lists entities that steps of the server spawned for a client and that it has not acknowledged.
+type unackedSpawns []ecs.Entity
+
+// acked reports whether the client has acknowledged all entities. It removes the acknowledged ones.
+func (u *unackedSpawns) acked(c *netcode.Session, w *ecs.World, replicated ecs.ID) bool {
+	*u = slices.DeleteFunc(*u, func(e ecs.Entity) bool {
+		if !w.Alive(e) || !w.Has(e, replicated) {
+			return true
+		}
+		id, v := replicatedAt(w, e, replicated).ID, c.View()
+		return !id.IsZero() && (v == nil || !v.Visible(id) || v.Held(id))
+	})
+	return len(*u) == 0
+}
+
+// spawn makes an entity for Step.Spawn.
+func (s *server) spawn(owner netcode.ClientID, origin components.SpawnOf) ecs.Entity {
+	w := s.sim.step.World
+	e := w.NewEntity(s.sim.replicatedID, s.sim.ownerID, s.sim.spawnOfID, s.sim.simulateID)
+	if c := s.end.Session(owner); c != nil {
+		if state, ok := netcode.ExtensionOf[*sessionState](c); ok {
+			state.spawns.acked(c, w, s.sim.replicatedID)
+			state.spawns = append(state.spawns, e)
+		}
+	}
+	ownerAt(w, e, s.sim.ownerID).Client = owner
+	*spawnOfAt(w, e, s.sim.spawnOfID) = origin
+	return e
 }

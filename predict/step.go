@@ -78,11 +78,11 @@ func (s *Step) Rand(e ecs.Entity) *rand.Rand {
 	name := uint64(0)
 	if !e.IsZero() && s.World.Alive(e) {
 		switch {
-		case s.World.Has(e, sim.spawnOf):
-			o := spawnOfAt(s.World, e, sim.spawnOf)
+		case s.World.Has(e, sim.spawnOfID):
+			o := spawnOfAt(s.World, e, sim.spawnOfID)
 			name = 1<<63 | uint64(o.Client)<<24 | uint64(o.Tick)<<8 | uint64(o.Ordinal)
-		case s.World.Has(e, sim.replicated):
-			id := replicatedAt(s.World, e, sim.replicated).ID
+		case s.World.Has(e, sim.replicatedID):
+			id := replicatedAt(s.World, e, sim.replicatedID).ID
 			name = uint64(id.Generation)<<32 | uint64(id.Index) + 1
 		}
 	}
@@ -92,8 +92,8 @@ func (s *Step) Rand(e ecs.Entity) *rand.Rand {
 
 // Owner returns the owner of an entity by components.Owner, 0 without an owner.
 func (s *Step) Owner(e ecs.Entity) netcode.ClientID {
-	if !s.World.Alive(e) || !s.World.Has(e, s.simulation.owner) {
+	if !s.World.Alive(e) || !s.World.Has(e, s.simulation.ownerID) {
 		return 0
 	}
-	return ownerAt(s.World, e, s.simulation.owner).Client
+	return ownerAt(s.World, e, s.simulation.ownerID).Client
 }

@@ -29,9 +29,9 @@ func (t *tables) column(id ecs.ID, size int) {
 	t.ids, t.sizes = append(t.ids, id), append(t.sizes, size)
 }
 
-// look updates the list of tables. It reports whether tables or their row counts changed.
-func (t *tables) look(w *ecs.World) (changed bool) {
-	if t.asBefore(w) {
+// refresh updates the list of tables. It reports whether tables or their row counts changed.
+func (t *tables) refresh(w *ecs.World) (changed bool) {
+	if t.unchanged(w) {
 		return false
 	}
 	t.count(w)
@@ -49,9 +49,9 @@ func (t *tables) bind(to *table, q *ecs.Query) {
 	}
 }
 
-// asBefore binds the tables of the last look and reports whether their rows are the same. It stops at the first
+// unchanged binds the tables of the last look and reports whether their rows are the same. It stops at the first
 // difference.
-func (t *tables) asBefore(w *ecs.World) bool {
+func (t *tables) unchanged(w *ecs.World) bool {
 	q, n := w.Query(&t.filter), 0
 	for more := q.Next(); more; n++ {
 		if n == len(t.list) || q.Mask() != t.list[n].archetype {

@@ -66,7 +66,7 @@ func orders(t *rapid.T) {
 				w.Relations().Set(e, link, rapid.SampledFrom(targets).Draw(t, "target"))
 			}
 		}
-		moved := o.look(&w, len(all))
+		moved := o.refresh(&w, len(all))
 		now, n := map[int]ecs.Entity{}, 0
 		for q := w.Query(ecs.All(placed, tagged)); q.Next(); n++ {
 			slot := int((*place)(q.Get(placed)).number) - 1
@@ -97,7 +97,7 @@ func orders(t *rapid.T) {
 			require.True(t, moved)
 		}
 		before = now
-		require.False(t, o.look(&w, len(all)), "nothing moved since")
+		require.False(t, o.refresh(&w, len(all)), "nothing moved since")
 	}
 }
 
@@ -112,18 +112,18 @@ func TestEntitiesThatChangePlacesAreNoticed(t *testing.T) {
 		placeOf(&w, e, placed).number = int32(i) + 1
 		all = append(all, e)
 	}
-	require.True(t, o.look(&w, 100))
+	require.True(t, o.refresh(&w, 100))
 	require.Equal(t, []run{{row: 0, slot: 0, count: 100}}, o.parts[0].runs)
-	require.False(t, o.look(&w, 100))
+	require.False(t, o.refresh(&w, 100))
 	w.Remove(all[10], a)
 	w.Add(all[10], a) // The last row takes its place, and it becomes the last row.
-	require.True(t, o.look(&w, 100))
+	require.True(t, o.refresh(&w, 100))
 	require.Equal(t, []run{{0, 0, 10}, {10, 99, 1}, {11, 11, 88}, {99, 10, 1}}, o.parts[0].runs)
 	ids := []ecs.ID{a}
 	alloctest.Zero(t, 10, func() {
 		w.Remove(all[10], ids...)
 		w.Add(all[10], ids...)
-		o.look(&w, 100)
+		o.refresh(&w, 100)
 	})
 }
 
@@ -148,7 +148,7 @@ func TestAPlaceIsKeptAnew(t *testing.T) {
 		default:
 			w.Add(e, b)
 		}
-		o.look(&w, 3)
+		o.refresh(&w, 3)
 		o.keep(h, at)
 		for slot, e := range all {
 			want := uint64(alive | 1)

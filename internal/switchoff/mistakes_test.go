@@ -4,7 +4,7 @@ package switchoff
 func mistakes() []mutation {
 	return []mutation{
 		testedIn("predict", change("mistakes", "a server that never simulates is not told", "TestAServerWithoutASimulationIsTold",
-			"predict/rest.go", "if sim.simulation != nil || input", "if sim.simulation == nil || input")),
+			"predict/end_state.go", "if sim.simulation != nil || input", "if sim.simulation == nil || input")),
 		testedIn("systems", change("mistakes", "a panic of OnSpawn ends the process", "TestPanicsOfTheClientsHooksAreContained",
 			"endpoint.go", "Contain(name string, f func()) { c.callGame(name, 0, f) }", "Contain(name string, f func()) { f() }")),
 		testedIn("systems", change("mistakes", "a panic of OnSpawn ends the server's process", "TestPanicsOfTheServersHooksAreContained",

@@ -1,0 +1,112 @@
+package predict
+
+import (
+	"errors"
+	"slices"
+
+	"github.com/mlange-42/arche/ecs"
+
+	"github.com/arche-netcode/netcode"
+	"github.com/arche-netcode/netcode/input"
+	"github.com/arche-netcode/netcode/tick"
+)
+
+var errNoSimulation = errors.New("clients give inputs, and this server has no simulation: call predict.Simulate with its systems too, or remove predict.Register")
+
+// sessionState is a server's state of one client.
+type sessionState struct {
+	resting resting
+	chosen  chosenEntities
+	spawns  unackedSpawns
+}
+
+// endState is the state of an end.
+type endState struct {
+	simulation    *Simulation // Nil without a simulation.
+	anyChosen     bool        // At a server: a client chose an entity.
+	listedClients uint64      // At a server: a bit for each client with a list, by its id modulo 64.
+
+	learn  func(s *server, w *ecs.World) // At a server: server.learn and server.update. As fields, the linker omits them from clients,
+	update func(s *server)               // whose programs never call ends.Server.
+}
+
+// clientState is a client's endState, with the reports of the server since the last comparison.
+type clientState struct {
+	endState
+	restTicks     []netcode.Tick // By network index: the newest tick in which the entity rested.
+	newlyResting  []uint32       // Indexes that the server reported since the last comparison.
+	readTicks     []netcode.Tick // Ticks whose records were read since the last comparison.
+	spawnsArrived netcode.Tick   // All own spawns up to this tick have arrived.
+}
+
+// ends makes the hooks of both ends.
+type ends struct{}
+
+// Server implements netcode.ServerSide.
+func (ends) Server(s *netcode.Server) netcode.ServerHooks {
+	sim := &endState{learn: (*server).learn, update: (*server).update}
+	listed := func(c *netcode.Session) *sessionState { // Nil: there are no entities to report.
+		if sim.listedClients>>(c.ID()%64)&1 == 0 {
+			return nil
+		}
+		if state, ok := netcode.ExtensionOf[*sessionState](c); ok && state.resting.listed == s.Tick() {
+			return state
+		}
+		return nil
+	}
+	return netcode.ServerHooks{
+		State:  sim,
+		Opened: func(*netcode.Session) any { return &sessionState{} },
+		BeginFrame: func() {
+			if sim.simulation != nil || input.StatsOf(s).Taken == 0 {
+				return
+			}
+			if all, ok := netcode.ExtensionOf[*predictions](s.Protocol()); ok && len(all.registered) > 0 {
+				netcode.Misused(s, "predict.Register", all.registered[0].of, errNoSimulation)
+			}
+		},
+		Section: &netcode.ServerSection{
+			Due: func(c *netcode.Session, busy bool) bool {
+				state := listed(c)
+				return state != nil && state.resting.requestPacket(s.Store().Tick(), busy)
+			},
+			Write: func(c *netcode.Session, room []byte, _ uint64) int {
+				state := listed(c)
+				if state == nil {
+					state = sim.withoutState(c)
+				}
+				if state == nil {
+					return 0
+				}
+				return state.writeResting(c, sim, s.Store().Tick(), room)
+			},
+		},
+	}
+}
+
+// Client implements netcode.ClientSide.
+func (ends) Client(c *netcode.Client) netcode.ClientHooks {
+	r := &clientState{}
+	return netcode.ClientHooks{
+		State: r,
+		Opened: func() {
+			clear(r.restTicks)
+			r.spawnsArrived = tick.None
+			r.newlyResting, r.readTicks = r.newlyResting[:0], r.readTicks[:0]
+		},
+		Read: func() {
+			t := c.Replica().LastRead()
+			if r.simulation == nil || slices.Contains(r.readTicks, t) {
+				return
+			}
+			if len(r.readTicks) == 2*Window { // No simulation compares them; the older ticks are outside of the history.
+				r.readTicks = slices.Delete(r.readTicks, 0, Window)
+			}
+			r.readTicks = append(r.readTicks, t)
+		},
+		Section: &netcode.ClientSection{
+			Check: func(payload []byte) error { return readRest(payload, func(uint32) {}) },
+			Take:  func(_ uint64, payload []byte) { r.takeResting(payload, c.Time().Tick) },
+		},
+	}
+}
