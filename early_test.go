@@ -193,6 +193,42 @@ func requireInOrder(t *testing.T, sent []uint32, heard []string, mode netcode.De
 	require.Positive(t, last)
 }
 
+// A client that joins a large world over a slow link is told about entities that it gets last. Those entities come before the
+// others, and another channel does not wait.
+func TestLateJoinWithMessagesAboutTheLastEntity(t *testing.T) {
+	k := newTalk(t, netcode.Config{SendBudget: 8 << 10}, 0)
+	const entities = 4000
+	var ids []wire.NetworkID
+	k.Change(func(store *snapshot.Store) {
+		for i := range entities {
+			ids = append(ids, store.Spawn())
+			k.Set(store, ids[i], float32(i)*1.37)
+		}
+	})
+	c := k.Joined(k.Server.Protocol(), netcode.Config{})
+	var sent []string
+	say := func(how ...netcode.How) {
+		sent = append(sent, fmt.Sprintf("1<0:%d", len(sent)))
+		require.NoError(t, netcode.Send(k.Server.Server, netcode.ToAll(), &chat{uint32(len(sent) - 1)}, append(how, netcode.Via(netcode.ReliableOrdered))...))
+	}
+	rng := rand.New(rand.NewPCG(5, 5))
+	for range 100 {
+		say(netcode.About(ids[rng.IntN(entities)]))
+		say()
+	}
+	require.NoError(t, netcode.Send(k.Server.Server, netcode.ToSeers(ids[0]), &chat{1 << 20}, netcode.Via(netcode.Reliable)))
+	for end := k.Now + time.Minute; len(k.heard) <= len(sent) && k.Now < end; {
+		k.Step()
+		require.Equal(t, netcode.Connected, c.State(), c.Err())
+	}
+	stats, _ := k.Server.ClientStats(c.ID())
+	require.Less(t, stats.Known, entities/2)
+	require.Equal(t, "1<0:1048576", k.heard[0])
+	require.Equal(t, sent, k.heard[1:])
+	require.Zero(t, c.Stats().Messages.Deferred)
+	require.Zero(t, k.Server.Stats().DelayedDropped)
+}
+
 // Delayed messages are bounded like messages that wait to be sent. Once some were delayed, delaying more allocates no memory.
 func TestDelayedMessagesAreBounded(t *testing.T) {
 	k := newTalk(t, netcode.Config{ReliableBytes: 8 << 10, OutboxBytes: 4 << 10}, 1)

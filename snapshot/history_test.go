@@ -330,3 +330,29 @@ func TestHistoryOfStripes(t *testing.T) {
 		require.Equal(t, seed%2 > 0, c.HistoryEvicted() > 0, "seed %d", seed)
 	}
 }
+
+// A history that is too short grows to the length that W ticks need at once, not step by step.
+func TestHistoryGrowsAtOnce(t *testing.T) {
+	schema := format.NewSchema([]*quantize.Plan{compile[benchPosition](t), compile[benchRotation](t)})
+	s := NewStore(schema, Config{Window: 64})
+	var ids []wire.NetworkID
+	changes, lanes := map[int]bool{}, map[int]bool{}
+	for now := tick.Tick(1); now < 200; now++ {
+		s.Begin(now)
+		for i := range 700 {
+			if now == 1 {
+				ids = append(ids, s.Spawn())
+			}
+			for row := range schema.Rows() {
+				s.Set(ids[i], row, []uint32{uint32(now), 1, 2, 3}[:schema.Plan(row).Lanes()])
+			}
+		}
+		s.Commit()
+		if now > 3 {
+			changes[len(s.past.entries)], lanes[len(s.past.lanes)] = true, true
+		}
+	}
+	require.LessOrEqual(t, len(changes), 2)
+	require.LessOrEqual(t, len(lanes), 2)
+	require.Zero(t, s.HistoryEvicted())
+}

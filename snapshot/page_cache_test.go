@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/arche-netcode/netcode/internal/plain"
+	"github.com/arche-netcode/netcode/snapshot/format"
 	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/wire"
 )
@@ -251,4 +252,22 @@ func FuzzPages(f *testing.F) {
 		alone := g.twin(t, false, 0)
 		g.requireAlike(t, int(kind>>7)*3, alone, g.play(alone))
 	})
+}
+
+// Texts that differ in one part of their key alone lie in different places of the table.
+func TestTextsOfOneClientLieApart(t *testing.T) {
+	for name, at := range map[string]func(n uint64) pageKey{
+		"clients": func(n uint64) pageKey { return pageKey{ref: 100, near: 99, list: ^uint64(0), of: ^uint64(0), own: n} },
+		"pages": func(n uint64) pageKey {
+			return pageKey{ref: 100, near: 99, list: ^uint64(0), of: ^uint64(0), page: uint32(n)}
+		},
+		"rows": func(n uint64) pageKey { return pageKey{ref: 100, near: 99, of: 1, hidden: format.FromWords(n)} },
+	} {
+		places := map[uint64]bool{}
+		for n := range uint64(256) {
+			k := at(n)
+			places[k.hash()%1024] = true
+		}
+		require.Greater(t, len(places), 180, name)
+	}
 }

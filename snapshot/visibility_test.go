@@ -201,3 +201,17 @@ func TestCallsAboutSightAllocateNothing(t *testing.T) {
 		alloctest.Zero(t, 100, call, name)
 	}
 }
+
+// An entity that is shown again, or whose index has a new life, is no longer kept.
+func TestAShownEntityIsNotKept(t *testing.T) {
+	d := newDuo(t)
+	var id wire.NetworkID
+	d.ack(d.at(1, func() { id = d.spawn(3) }))
+	d.view.Keep(id)
+	require.True(t, d.view.Keeps(id))
+	d.view.Show(id)
+	require.False(t, d.view.Keeps(id))
+	d.ack(d.at(2, func() { d.move(id, 4) }))
+	require.Equal(t, 4, d.x(id))
+	require.True(t, d.view.Synced())
+}
