@@ -92,7 +92,7 @@ func (k *comparison) records() {
 		}
 		records := k.replica.Records(t)
 		for n := records.Len(); s.count < n; {
-			e := records.Range(s.count)
+			e := records.RangeAt(s.count)
 			s.count += int(e.Count)
 			k.several(&e)
 		}
@@ -190,21 +190,20 @@ func (k *comparison) together(e *replica.EntityRange, n, slot int, truth uint64)
 // columns compares count entities with consecutive slots with their records, component by component.
 func (k *comparison) columns(e *replica.EntityRange, n, slot, count int) {
 	k.ahead = max(k.ahead, e.Tick) // A replay from an earlier tick returns the compared states.
-	lanes, width := k.replica.Lanes(e.Tick)[e.First:], int(e.Width)
 	k.unlike = append(k.unlike[:0], make([]uint64, (count+63)/64)...)
 	for i := range k.history.components {
 		p := &k.history.components[i]
 		if p.row < 0 || !e.Mask.Has(p.row) || len(p.lanes) == 0 {
 			continue
 		}
-		first, _ := k.replica.Place(e.Mask, p.row)
-		theirs := lanes[n*width+first:]
-		if k.history.same(e.Tick, slot, count, i, theirs, width) {
+		lanes, _ := k.replica.Lanes(e, p.row)
+		theirs := lanes[n*e.Width:]
+		if k.history.same(e.Tick, slot, count, i, theirs, e.Width) {
 			continue
 		}
 		for set := range k.unlike {
 			from := 64 * set
-			k.unlike[set] |= k.history.unlike(e.Tick, slot+from, min(64, count-from), i, theirs[from*width:], width)
+			k.unlike[set] |= k.history.unlike(e.Tick, slot+from, min(64, count-from), i, theirs[from*e.Width:], e.Width)
 		}
 	}
 	wrong := false
@@ -220,14 +219,13 @@ func (k *comparison) columns(e *replica.EntityRange, n, slot, count int) {
 
 // correctAll writes the records of count entities with consecutive slots into the history.
 func (k *comparison) correctAll(e *replica.EntityRange, n, slot, count int) {
-	lanes, width := k.replica.Lanes(e.Tick)[e.First:], int(e.Width)
 	for i := range k.history.components {
 		p := &k.history.components[i]
 		if p.row < 0 || !e.Mask.Has(p.row) || len(p.lanes) == 0 {
 			continue
 		}
-		first, _ := k.replica.Place(e.Mask, p.row)
-		k.history.correct(e.Tick, slot, count, i, lanes[n*width+first:], width)
+		lanes, _ := k.replica.Lanes(e, p.row)
+		k.history.correct(e.Tick, slot, count, i, lanes[n*e.Width:], e.Width)
 	}
 }
 
