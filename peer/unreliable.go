@@ -47,7 +47,7 @@ func newUnreliableQueue(cfg OutgoingConfig, pool *Pool) unreliableQueue {
 	return unreliableQueue{buf: own, own: own, end: size, most0: size, limit: max(1, cfg.UnreliableBytes/size), pool: pool}
 }
 
-// resize changes the end of the buffers to a size, which is at most the one of newBatches. The queue must be empty.
+// resize changes the end of the buffers to a size, which is at most the one of newUnreliableQueue. The queue must be empty.
 func (q *unreliableQueue) resize(size, bytes int) {
 	q.close()
 	q.recycle()
