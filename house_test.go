@@ -120,6 +120,7 @@ func houseArrows() map[string][]string {
 		"nettest/adversary":  {houseRoot, houseFormat, "message", "peer", "quantize", "snapshot", "tick", "transport", "wire"},
 		"internal/processes": append(all, "internal", "nettest/adversary"),
 		"internal/soak":      append(all, "internal", "nettest/adversary"),
+		"internal/tables":    {"delta", "quantize", houseFormat, "record", "snapshot", "tick", "wire"},
 		"internal/worldless": {"components", "quantize", "snapshot", "tick", "wire"},
 		"docs":               {},
 	}
@@ -335,7 +336,7 @@ func touchesOutside(target string) bool {
 
 // mayDoInput is true where sockets, clocks and goroutines live.
 func (f *houseFile) mayDoInput() bool {
-	return f.folder == "transport" || f.folder == "examples" || f.folder == "bench" || f.folder == "cmd" || f.folder == "load" || f.folder == "schema" || f.folder == "inspect/live" || f.folder == "internal/soak" || f.folder == "internal/processes" || f.folder == houseWalk || f.name == "systems/runner.go"
+	return f.folder == "transport" || f.folder == "examples" || f.folder == "bench" || f.folder == "cmd" || f.folder == "load" || f.folder == "schema" || f.folder == "inspect/live" || f.folder == "internal/soak" || f.folder == "internal/processes" || f.folder == "internal/tables" || f.folder == houseWalk || f.name == "systems/runner.go"
 }
 
 // checkState allows error values, compile-time assertions and one embedded string a package, and no other variable.

@@ -188,7 +188,7 @@ func (c *endpointCore) queueArrival(a *peer.Arrival) {
 	if c.fault != nil {
 		return
 	}
-	if a.Header.Size == 0 {
+	if a.Joined {
 		if c.fault = c.judgeWhole(a); c.fault != nil {
 			return
 		}

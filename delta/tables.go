@@ -385,7 +385,7 @@ func (p *tableParser) lengths(symbols int) ([]uint8, error) {
 	return lengths, nil
 }
 
-// shippedText is the text of the tables of all classes, written by `go run ./cmd/netcode ship`.
+// shippedText is the text of the tables of all classes, written by `go run ./internal/tables`.
 //
 //go:embed shipped.tables
 var shippedText string

@@ -524,7 +524,7 @@ func (w *valueWriter) listInTable(index uint32, at *entityEntry, state *entitySt
 // listChanged lists the entities that changed in the replica.
 func (w *valueWriter) listChanged() {
 	for _, span := range w.apply.replica.ChangedRanges() {
-		for index, end := span.First, span.First+span.Count; index < end; {
+		for index, end := span.Index, span.Index+span.Count; index < end; {
 			if n := w.listRange(index, end-index); n > 0 {
 				index += n
 				continue

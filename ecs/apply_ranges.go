@@ -111,7 +111,7 @@ func (w *valueWriter) writeRange(c *column, d *tableRange) {
 	r, s, n := &w.ranges, &d.entities, int(d.entities.Count)
 	w.apply.stats.Rows += uint64(n)
 	r.same = r.same[:0]
-	lanes := w.apply.replica.Lanes(s.Tick)
+	lanes, number := w.apply.replica.Lanes(s, c.row)
 	if lanes == nil {
 		for k := range s.Count {
 			if lanes := w.apply.replica.Row(s.Index+k, c.row); lanes == nil || !c.put(r.slot(d, k), r.slot(d, k), lanes) {
@@ -121,23 +121,21 @@ func (w *valueWriter) writeRange(c *column, d *tableRange) {
 		w.touch(r.change(d, c.row))
 		return
 	}
-	first, end := w.apply.replica.Place(s.Mask, c.row)
-	lanes = lanes[int(s.First)+first:]
 	done := 0
 	if c.plain && d.slot >= 0 {
-		done = c.plan.Overlay(c.bytes(int(d.slot), int(d.slot)+n), c.shadow[int(d.slot)*c.size:(int(d.slot)+n)*c.size], lanes, int(s.Width))
+		done = c.plan.Overlay(c.bytes(int(d.slot), int(d.slot)+n), c.shadow[int(d.slot)*c.size:(int(d.slot)+n)*c.size], lanes, s.Width)
 	}
 	switch {
 	case done == n:
-	case c.plain && end-first == 3:
+	case c.plain && number == 3:
 		copyRange[[3]uint32](c, r, d, done, lanes)
-	case c.plain && end-first == 4:
+	case c.plain && number == 4:
 		copyRange[[4]uint32](c, r, d, done, lanes)
-	case d.slot >= 0 && !c.plain && c.plan.DequantiseRows(c.bytes(int(d.slot), int(d.slot)+n), lanes, int(s.Width), n):
+	case d.slot >= 0 && !c.plain && c.plan.DequantiseRows(c.bytes(int(d.slot), int(d.slot)+n), lanes, s.Width, n):
 		r.same = c.keepRange(int(d.slot), n, r.same)
 	default:
 		for k := range s.Count {
-			if !c.put(r.slot(d, k), r.slot(d, k), lanes[int(k)*int(s.Width):][:end-first]) {
+			if !c.put(r.slot(d, k), r.slot(d, k), lanes[int(k)*s.Width:][:number]) {
 				r.same = append(r.same, int32(k))
 			}
 		}

@@ -146,8 +146,8 @@ func (g *leakGame) known(c *nettest.Client) string {
 	for e := range c.Replica().All {
 		fmt.Fprintf(&b, "%+v", e)
 		for row := range c.Replica().Schema().Rows() {
-			at, ok := c.Replica().LanesAt(e.ID.Index, row, e.Tick)
-			before, okBefore := c.Replica().LanesAt(e.ID.Index, row, e.Tick-5)
+			at, ok := c.Replica().RowAt(e.ID.Index, row, e.Tick)
+			before, okBefore := c.Replica().RowAt(e.ID.Index, row, e.Tick-5)
 			fmt.Fprintf(&b, " %v %v %v %v %v", c.Replica().Row(e.ID.Index, row), at, ok, before, okBefore)
 		}
 		fmt.Fprintf(&b, " %v %v\n", elements(g.list.Of(c.Client, e.ID)), g.set.Of(c.Client, e.ID).Len())

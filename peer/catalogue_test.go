@@ -106,7 +106,7 @@ func TestCase16OrderedMessagesOverTheWraps(t *testing.T) {
 			require.Equal(t, uint64(wrapPackets), w.came)
 			require.Zero(t, w.out.Unconfirmed())
 			require.GreaterOrEqual(t, w.a.Next(), first+wrapPackets)
-			require.Equal(t, w.came, uint64(w.in.lines[0].came.base))
+			require.Equal(t, w.came, uint64(w.in.channels[0].came.base))
 		})
 	}
 }

@@ -68,16 +68,15 @@ func (p *Post) appendPrefix(b []byte) []byte {
 
 // Arrival is a received message with its fields.
 type Arrival struct {
-	Channel wire.Channel // channel of the message
-	// Header is the message's type, stage and flags. Its size is the size of the payload as received, or 0 if it came
-	// in pieces.
-	Header wire.MessageHeader
-	Tick   uint16         // with FlagTick: low bits of the tick before which the message must not be handled
-	Entity wire.NetworkID // with FlagEntity: the entity of the message
-	Call   uint16         // with FlagCall: number of the call
-	State  uint16         // with FlagState: low bits of the tick of the entity's state that must be applied first
-	Number uint16         // on reliable channels: number of the message, or of its last piece
-	Body   []byte         // the body that the game encoded; it must not be kept or changed
+	Channel wire.Channel       // channel of the message
+	Joined  bool               // it came in pieces and is whole now
+	Header  wire.MessageHeader // type, stage and flags, and the size of the payload as received, 0 if Joined
+	Tick    uint16             // with FlagTick: low bits of the tick before which the message must not be handled
+	Entity  wire.NetworkID     // with FlagEntity: the entity of the message
+	Call    uint16             // with FlagCall: number of the call
+	State   uint16             // with FlagState: low bits of the tick of the entity's state that must be applied first
+	Number  uint16             // on reliable channels: number of the message, or of its last piece
+	Body    []byte             // the body that the game encoded; it must not be kept or changed
 	// Cost is the argument for Arrivals.Freed when the message was handled or dropped for good. It is 0 for unreliable
 	// messages.
 	Cost int

@@ -29,10 +29,10 @@ func (o *Outgoing) Recall(ch wire.Channel, by Recaller) {
 	if place == 0 || r.unconfirmed == 0 {
 		return
 	}
-	o.stats.Recalled += r.recallWaiting(&r.lines[place-1], by)
+	o.stats.Recalled += r.recallWaiting(&r.channels[place-1], by)
 	for id := r.items.first; id < r.items.next; id++ {
 		it := r.items.at(id)
-		if it.line != place-1 || it.piece || it.state != itemFlying && it.state != itemLost {
+		if it.channel != place-1 || it.piece || it.state != itemFlying && it.state != itemLost {
 			continue
 		}
 		if id, entity, body := r.about(it); entity.Generation != 0 && by.Gone(entity) {
@@ -51,12 +51,12 @@ func (o *Outgoing) RecallAll(by Recaller) uint64 {
 			o.Recall(wire.NewChannel(delivery, number), by)
 		}
 	}
-	o.stats.Recalled += o.batches.recall(by)
+	o.stats.Recalled += o.unreliable.recall(by)
 	return o.stats.Recalled - before
 }
 
 // recall removes the messages about Gone entities from the runs.
-func (q *batches) recall(by Recaller) (taken uint64) {
+func (q *unreliableQueue) recall(by Recaller) (taken uint64) {
 	q.close()
 	kept := q.runs.first
 	for id := q.runs.first; id < q.runs.next; id++ {
@@ -99,16 +99,16 @@ func entityOf(framed []byte) wire.NetworkID {
 	return a.Entity
 }
 
-// recallWaiting goes through the waiting messages of a line, and returns the number of messages that it took back.
-func (r *reliable) recallWaiting(l *line, by Recaller) (taken uint64) {
-	if l.head == 0 {
+// recallWaiting goes through the waiting messages of a channel, and returns the number of messages that it took back.
+func (r *reliable) recallWaiting(c *sendChannel, by Recaller) (taken uint64) {
+	if c.head == 0 {
 		return 0
 	}
-	number, next := r.items.at(l.head).number, uint64(0)
-	link := &l.head // the field for the id of the next message that stays
-	l.tail = 0
+	number, next := r.items.at(c.head).number, uint64(0)
+	link := &c.head // the field for the id of the next message that stays
+	c.tail = 0
 	pieces, gone := 0, false // of a large message: number of pieces that follow, and whether they are taken back
-	for id := l.head; id != 0; id = next {
+	for id := c.head; id != 0; id = next {
 		it := r.items.at(id)
 		next = it.next
 		switch {
@@ -131,11 +131,11 @@ func (r *reliable) recallWaiting(l *line, by Recaller) (taken uint64) {
 		it.number = number
 		binary.LittleEndian.PutUint16(r.framed(it)[wire.MessageHeaderSize:], uint16(number))
 		number++
-		*link, l.tail = id, id
+		*link, c.tail = id, id
 		link = &it.next
 	}
 	*link = 0
-	l.next = number
+	c.next = number
 	return taken
 }
 
@@ -157,7 +157,7 @@ func (r *reliable) amend(it *reliableMessage, by Recaller) (gone bool) {
 	return false
 }
 
-// unqueue takes a waiting message back. The caller removes it from its line.
+// unqueue takes a waiting message back. The caller removes it from its channel.
 func (r *reliable) unqueue(it *reliableMessage) {
 	r.held -= it.size
 	r.waiting -= it.size

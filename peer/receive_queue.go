@@ -13,8 +13,8 @@ import (
 //
 // Judge all messages of a packet before the first Take. The caller handles netcode's own types on channel 0 of Unreliable.
 type Arrivals struct {
-	index     [2 * wire.MaxChannels]uint8 // 1 + index in lines of each reliable channel; 0: none
-	lines     []receiveChannel            // one for each channel in use
+	index     [2 * wire.MaxChannels]uint8 // 1 + index in channels of each reliable channel; 0: none
+	channels  []receiveChannel            // one for each channel in use
 	sequenced [wire.MaxChannels]uint64    // newest packet with a delivered message of the channel
 	sets      [maxFragmentSets]fragments  // messages with some pieces missing
 	open      int                         // number of sets in use: the first ones
@@ -40,10 +40,10 @@ type receiveChannel struct {
 
 // receivedMessage is the result of judge for a reliable message.
 type receivedMessage struct {
-	number uint64
-	came   uint64 // base of the channel's window
-	line   int    // -1: the channel is new
-	news   bool   // it was not received before
+	number  uint64
+	came    uint64 // base of the channel's window
+	channel int    // index in Arrivals.channels; -1: the channel is new
+	news    bool   // it was not received before
 }
 
 // Judge checks a message that Arrival.Open took, and changes nothing. An error closes the connection: ErrMalformed or
@@ -58,15 +58,15 @@ func (a *Arrivals) Judge(m *Arrival) error {
 
 // judge is Judge for a reliable message.
 func (a *Arrivals) judge(m *Arrival) (at receivedMessage, err error) {
-	at.line = int(a.index[m.Channel&(2*wire.MaxChannels-1)]) - 1
-	if at.line >= 0 {
-		at.came = a.lines[at.line].came.base
+	at.channel = int(a.index[m.Channel&(2*wire.MaxChannels-1)]) - 1
+	if at.channel >= 0 {
+		at.came = a.channels[at.channel].came.base
 	}
 	ahead := uint64(uint16(m.Number - uint16(at.came)))
 	switch {
 	case ahead < ReliableWindow:
 		at.number = at.came + ahead
-		at.news = at.line < 0 || !a.lines[at.line].came.has(at.number)
+		at.news = at.channel < 0 || !a.channels[at.channel].came.has(at.number)
 	case 1<<16-ahead > at.came || ahead < 1<<15:
 		return at, ErrMalformed
 	}
@@ -118,12 +118,12 @@ func (a *Arrivals) Take(seq uint64, ch wire.Channel, h wire.MessageHeader, paylo
 		a.stats.Duplicates++
 		return nil
 	}
-	if at.line < 0 {
-		a.lines = append(a.lines, receiveChannel{})
-		at.line = len(a.lines) - 1
-		a.index[ch&(2*wire.MaxChannels-1)] = uint8(len(a.lines))
+	if at.channel < 0 {
+		a.channels = append(a.channels, receiveChannel{})
+		at.channel = len(a.channels) - 1
+		a.index[ch&(2*wire.MaxChannels-1)] = uint8(len(a.channels))
 		if ch.Delivery() == wire.ReliableOrdered { // unordered channels store only pieces
-			a.lines[at.line].early = make([]uint16, firstEarly)
+			a.channels[at.channel].early = make([]uint16, firstEarly)
 			a.reorder.reserve()
 		}
 	}
@@ -133,7 +133,7 @@ func (a *Arrivals) Take(seq uint64, ch wire.Channel, h wire.MessageHeader, paylo
 
 // take is Take for a reliable message that was not received before.
 func (a *Arrivals) take(m *Arrival, at *receivedMessage, payload []byte, deliver func(*Arrival)) error {
-	line, ch := &a.lines[at.line], m.Channel
+	channel, ch := &a.channels[at.channel], m.Channel
 	ordered := ch.Delivery() == wire.ReliableOrdered
 	last := at.number // the number under which an early message is stored
 	place := uint16(0)
@@ -144,10 +144,10 @@ func (a *Arrivals) take(m *Arrival, at *receivedMessage, payload []byte, deliver
 			return err
 		}
 		if place != 0 && !ordered {
-			line.came.set(at.number)
+			channel.came.set(at.number)
 			return a.deliverKept(ch, place, deliver)
 		}
-	case !ordered || at.number == line.came.base:
+	case !ordered || at.number == channel.came.base:
 		deliver(m)
 	default:
 		var room []byte
@@ -156,15 +156,15 @@ func (a *Arrivals) take(m *Arrival, at *receivedMessage, payload []byte, deliver
 		a.stats.Early++
 	}
 	if place != 0 {
-		line.storeEarly(last, place)
+		channel.storeEarly(last, place)
 	}
-	from := line.came.base
-	line.came.set(at.number)
+	from := channel.came.base
+	channel.came.set(at.number)
 	if !ordered {
 		return nil
 	}
-	for n := from; n < line.came.base; n++ {
-		if place := line.takeEarly(n); place != 0 {
+	for n := from; n < channel.came.base; n++ {
+		if place := channel.takeEarly(n); place != 0 {
 			if err := a.deliverKept(ch, place, deliver); err != nil {
 				return err
 			}
@@ -178,7 +178,7 @@ func (a *Arrivals) deliverKept(ch wire.Channel, place uint16, deliver func(*Arri
 	k, payload := a.reorder.get(place)
 	var err error
 	if k.joined {
-		a.out = Arrival{Channel: ch, Header: k.header, Body: payload}
+		a.out = Arrival{Channel: ch, Joined: true, Header: k.header, Body: payload}
 		err = a.out.openPrefix()
 	} else {
 		err = a.out.Open(ch, k.header, payload)
@@ -195,27 +195,27 @@ func (a *Arrivals) deliverKept(ch wire.Channel, place uint16, deliver func(*Arri
 const firstEarly = 64
 
 // storeEarly stores the place in the reorder buffer of message number n.
-func (l *receiveChannel) storeEarly(n uint64, place uint16) {
-	if span := n - l.came.base + 1; span > uint64(len(l.early)) {
-		size := max(firstEarly, len(l.early))
+func (c *receiveChannel) storeEarly(n uint64, place uint16) {
+	if span := n - c.came.base + 1; span > uint64(len(c.early)) {
+		size := max(firstEarly, len(c.early))
 		for uint64(size) < span {
 			size *= 2
 		}
 		early := make([]uint16, size)
-		for k := range uint64(len(l.early)) {
-			early[(l.came.base+k)&uint64(size-1)] = l.early[(l.came.base+k)&uint64(len(l.early)-1)]
+		for k := range uint64(len(c.early)) {
+			early[(c.came.base+k)&uint64(size-1)] = c.early[(c.came.base+k)&uint64(len(c.early)-1)]
 		}
-		l.early = early
+		c.early = early
 	}
-	l.early[n&uint64(len(l.early)-1)] = place
+	c.early[n&uint64(len(c.early)-1)] = place
 }
 
 // takeEarly removes and returns the place in the reorder buffer of message number n, 0 if there is none.
-func (l *receiveChannel) takeEarly(n uint64) (place uint16) {
-	if len(l.early) == 0 {
+func (c *receiveChannel) takeEarly(n uint64) (place uint16) {
+	if len(c.early) == 0 {
 		return 0
 	}
-	at := &l.early[n&uint64(len(l.early)-1)]
+	at := &c.early[n&uint64(len(c.early)-1)]
 	place, *at = *at, 0
 	return place
 }
@@ -404,8 +404,8 @@ func (a *Arrivals) judgePiece(m *Arrival, at *receivedMessage) error {
 	if a.open == maxFragmentSets || first < at.came {
 		return ErrMalformed
 	}
-	for n := first; at.line >= 0 && n < min(first+count, at.came+ReliableWindow); n++ {
-		if a.lines[at.line].came.has(n) {
+	for n := first; at.channel >= 0 && n < min(first+count, at.came+ReliableWindow); n++ {
+		if a.channels[at.channel].came.has(n) {
 			return ErrMalformed
 		}
 	}

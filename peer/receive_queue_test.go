@@ -141,7 +141,7 @@ func TestPiecesWithFlags(t *testing.T) {
 		}))
 	}
 	require.Equal(t, []Arrival{{
-		Channel: ordered0, Header: wire.MessageHeader{Type: 20, Stage: tick.PreUpdate, Flags: whole.Flags},
+		Channel: ordered0, Joined: true, Header: wire.MessageHeader{Type: 20, Stage: tick.PreUpdate, Flags: whole.Flags},
 		Tick: 513, Entity: whole.Entity, Call: 7, State: 0x203, Body: []byte("body"), Cost: len(joined) + 2*(6+32),
 	}}, got)
 }
@@ -351,10 +351,10 @@ func TestEveryReliableChannelIsCheap(t *testing.T) {
 		require.NoError(t, c.number(wire.NewChannel(wire.Reliable, number), 1023, "x"))
 		require.NoError(t, c.number(wire.NewChannel(wire.ReliableOrdered, number), 1023, "x"))
 	}
-	require.Len(t, c.lines, 128)
+	require.Len(t, c.channels, 128)
 	early := 0
-	for _, l := range c.lines {
-		early += 2 * cap(l.early)
+	for _, one := range c.channels {
+		early += 2 * cap(one.early)
 	}
 	require.LessOrEqual(t, early, 64*2*ReliableWindow)
 	require.LessOrEqual(t, cap(c.reorder.buf), 4096)
@@ -394,7 +394,7 @@ func FuzzArrivals(f *testing.F) {
 				require.LessOrEqual(t, a.Waiting(), InitialCredit)
 				require.LessOrEqual(t, a.reorder.live, InitialCredit)
 				require.LessOrEqual(t, a.open, maxFragmentSets)
-				require.LessOrEqual(t, len(a.lines), 2*wire.MaxChannels)
+				require.LessOrEqual(t, len(a.channels), 2*wire.MaxChannels)
 			}
 			a.Freed(owed)
 			owed = 0

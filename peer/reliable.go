@@ -18,8 +18,8 @@ const (
 	numberSize = 2
 )
 
-// line is one reliable channel on the sending side.
-type line struct {
+// sendChannel is one reliable channel on the sending side.
+type sendChannel struct {
 	channel    wire.Channel
 	next       uint64 // number of the next message
 	confirmed  window
@@ -34,13 +34,13 @@ type fragmentSet struct {
 
 // reliable is the queue of reliable messages of all channels, from the call to the acknowledgement.
 type reliable struct {
-	arena   arena
-	items   items
-	carried sentReliables
-	index   [2 * wire.MaxChannels]uint8 // 1 + index in lines of each reliable channel; 0: none
-	lines   []line                      // one for each channel in use, in the order of their first use
-	sets    [maxFragmentSets]fragmentSet
-	open    int // number of sets in use: the first ones
+	arena    arena
+	items    items
+	carried  sentReliables
+	index    [2 * wire.MaxChannels]uint8 // 1 + index in channels of each reliable channel; 0: none
+	channels []sendChannel               // one for each channel in use, in the order of their first use
+	sets     [maxFragmentSets]fragmentSet
+	open     int // number of sets in use: the first ones
 
 	underway    int       // number of messages sent and not acknowledged
 	asked       tick.Tick // of the message that Reserve opened: tick before which it must not be handled
@@ -101,7 +101,7 @@ func (o *Outgoing) MaxBody(p *Post) int {
 	var prefix [maxPrefix]byte
 	front := len(p.appendPrefix(prefix[:0]))
 	if !p.Channel.Delivery().Reliable() {
-		return max(min(o.batches.most(p.Channel)-wire.MessageHeaderSize-front, o.config.PacketSize), 0)
+		return max(min(o.unreliable.most(p.Channel)-wire.MessageHeaderSize-front, o.config.PacketSize), 0)
 	}
 	return max(sort.Search(maxMessageCost+1, func(bound int) bool { return !o.reliable.takes(front + bound) })-1, 0)
 }
@@ -187,12 +187,12 @@ func (r *reliable) framed(it *reliableMessage) []byte {
 // commitReliable is Commit for reliable channels.
 func (o *Outgoing) commitReliable(kind opened, n int) {
 	r := &o.reliable
-	o.batches.close()
+	o.unreliable.close()
 	o.stats.Reliable++
 	r.heldUntil = max(r.heldUntil, r.asked)
-	line := r.line(r.channel)
+	place := r.place(r.channel)
 	if kind == openReliable {
-		r.enqueue(line, reliableMessage{start: o.message, size: o.body + n - o.message})
+		r.enqueue(place, reliableMessage{start: o.message, size: o.body + n - o.message})
 		return
 	}
 	whole := r.scratch[:o.body+n]
@@ -202,7 +202,7 @@ func (o *Outgoing) commitReliable(kind opened, n int) {
 		buf := r.arena.buf[o.message : o.message+size]
 		buf[0], buf[1] = byte(r.kind), r.stage
 		copy(buf[wire.MessageHeaderSize+numberSize:], whole)
-		r.enqueue(line, reliableMessage{start: o.message, size: size})
+		r.enqueue(place, reliableMessage{start: o.message, size: size})
 		return
 	}
 	o.stats.Pieces += uint64(pieces)
@@ -217,40 +217,40 @@ func (o *Outgoing) commitReliable(kind opened, n int) {
 		wire.MessageHeader{Type: wire.MessageFragment}.Put(buf)
 		body := append(buf[:wire.MessageHeaderSize+numberSize], byte(r.kind), r.stage, byte(i), byte(pieces))
 		copy(buf[len(body):], part)
-		r.enqueue(line, it)
+		r.enqueue(place, it)
 		at += it.size
 	}
 }
 
-// line returns the index of a channel in lines. It adds the channel if it is new.
-func (r *reliable) line(ch wire.Channel) uint8 {
+// place returns the index of a channel in channels. It adds the channel if it is new.
+func (r *reliable) place(ch wire.Channel) uint8 {
 	place := &r.index[ch&(2*wire.MaxChannels-1)]
 	if *place == 0 {
-		r.lines = append(r.lines, line{channel: ch})
-		*place = uint8(len(r.lines))
+		r.channels = append(r.channels, sendChannel{channel: ch})
+		*place = uint8(len(r.channels))
 	}
 	return *place - 1
 }
 
 // enqueue queues a message whose bytes are in the arena. It writes the size and the number.
 func (r *reliable) enqueue(place uint8, it reliableMessage) {
-	l := &r.lines[place]
+	c := &r.channels[place]
 	r.arena.take(it.start, it.size)
 	buf := r.framed(&it)
 	binary.LittleEndian.PutUint16(buf[2:], uint16(it.size-wire.MessageHeaderSize))
-	binary.LittleEndian.PutUint16(buf[wire.MessageHeaderSize:], uint16(l.next))
-	it.number, it.line = l.next, place
-	l.next++
+	binary.LittleEndian.PutUint16(buf[wire.MessageHeaderSize:], uint16(c.next))
+	it.number, it.channel = c.next, place
+	c.next++
 	r.held += it.size + itemOverhead
 	r.waiting += it.size
 	r.unconfirmed++
 	id := r.items.push(it)
-	if l.head == 0 {
-		l.head = id
+	if c.head == 0 {
+		c.head = id
 	} else {
-		r.items.at(l.tail).next = id
+		r.items.at(c.tail).next = id
 	}
-	l.tail = id
+	c.tail = id
 }
 
 // acked confirms the messages of a packet.
@@ -302,7 +302,7 @@ func (r *reliable) confirm(id uint64) bool {
 	it.size = 0
 	r.unconfirmed--
 	r.underway--
-	r.lines[it.line].confirmed.set(it.number)
+	r.channels[it.channel].confirmed.set(it.number)
 	if it.piece {
 		r.confirmPiece(id)
 	}
@@ -349,7 +349,7 @@ func (r *reliable) clear() {
 	r.arena.clear()
 	r.items.clear()
 	r.carried.packets.first, r.carried.spans.first = r.carried.packets.next, r.carried.spans.next
-	r.index, r.lines, r.open = [2 * wire.MaxChannels]uint8{}, r.lines[:0], 0
+	r.index, r.channels, r.open = [2 * wire.MaxChannels]uint8{}, r.channels[:0], 0
 	r.granted, r.spent = InitialCredit, 0
 	r.held, r.waiting, r.unconfirmed, r.underway, r.heldUntil = 0, 0, 0, 0, 0
 }
@@ -358,7 +358,7 @@ func (r *reliable) clear() {
 func (r *reliable) resend(b *Builder, stats *OutgoingStats) bool {
 	for id := r.items.oldestLost(); id != 0; id = r.items.oldestLost() {
 		it := r.items.at(id)
-		b.Switch(r.lines[it.line].channel)
+		b.Switch(r.channels[it.channel].channel)
 		if !b.Append(r.framed(it)) {
 			return false
 		}
@@ -383,15 +383,15 @@ func (r *reliable) noteSent(seq, id uint64, it *reliableMessage) {
 	r.waiting -= it.size
 }
 
-// sendHead moves the first waiting message of a line into the packet. It reports whether it fitted.
-func (r *reliable) sendHead(l *line, b *Builder) bool {
-	id := l.head
+// sendHead moves the first waiting message of a channel into the packet. It reports whether it fitted.
+func (r *reliable) sendHead(c *sendChannel, b *Builder) bool {
+	id := c.head
 	it := r.items.at(id)
-	b.Switch(l.channel)
+	b.Switch(c.channel)
 	if !b.Append(r.framed(it)) {
 		return false
 	}
-	l.head = it.next
+	c.head = it.next
 	switch {
 	case it.pieces > 0:
 		r.sets[r.open] = fragmentSet{first: id, end: id + uint64(it.pieces)}
@@ -404,7 +404,7 @@ func (r *reliable) sendHead(l *line, b *Builder) bool {
 	return true
 }
 
-// blockReason is the reason why the first waiting message of a line cannot be sent.
+// blockReason is the reason why the first waiting message of a channel cannot be sent.
 type blockReason uint8
 
 const (
@@ -414,15 +414,15 @@ const (
 	blockCredit             // the receiver must grant more credit first
 )
 
-// blockReason checks the first waiting message of a line. The first piece of a large message takes the credit of all pieces,
+// blockReason checks the first waiting message of a channel. The first piece of a large message takes the credit of all pieces,
 // so that a message that was begun can always be completed.
-func (r *reliable) blockReason(l *line) blockReason {
-	if l.head == 0 {
+func (r *reliable) blockReason(c *sendChannel) blockReason {
+	if c.head == 0 {
 		return blockEmpty
 	}
-	it := r.items.at(l.head)
+	it := r.items.at(c.head)
 	switch {
-	case it.number >= l.confirmed.base+ReliableWindow:
+	case it.number >= c.confirmed.base+ReliableWindow:
 		return blockWindow
 	case it.pieces > 0 && r.open == maxFragmentSets:
 		return blockWindow
@@ -434,24 +434,24 @@ func (r *reliable) blockReason(l *line) blockReason {
 	return blockNone
 }
 
-// sendable returns the line with the message to send next: of the messages that are not held back, the one that was
+// sendable returns the channel with the message to send next: of the messages that are not held back, the one that was
 // added first. If a message lacks credit, later messages must not spend credit, or a large message might wait forever.
 // Further pieces spend none.
-func (r *reliable) sendable() (next *line) {
+func (r *reliable) sendable() (next *sendChannel) {
 	poorest := r.items.next // id of the first message that lacks credit
-	var piece *line         // line of the oldest piece that is not the first of its message
-	for i := range r.lines {
-		l := &r.lines[i]
-		switch r.blockReason(l) {
+	var piece *sendChannel  // channel of the oldest piece that is not the first of its message
+	for i := range r.channels {
+		c := &r.channels[i]
+		switch r.blockReason(c) {
 		case blockCredit:
-			poorest = min(poorest, l.head)
+			poorest = min(poorest, c.head)
 		case blockNone:
-			if it := r.items.at(l.head); it.piece && it.pieces == 0 {
-				if piece == nil || l.head < piece.head {
-					piece = l
+			if it := r.items.at(c.head); it.piece && it.pieces == 0 {
+				if piece == nil || c.head < piece.head {
+					piece = c
 				}
-			} else if next == nil || l.head < next.head {
-				next = l
+			} else if next == nil || c.head < next.head {
+				next = c
 			}
 		}
 	}
@@ -467,8 +467,8 @@ func (r *reliable) sendable() (next *line) {
 // blocked returns why messages wait: for the window, otherwise for credit, otherwise blockNone.
 func (r *reliable) blocked() blockReason {
 	why := blockNone
-	for i := range r.lines {
-		switch r.blockReason(&r.lines[i]) {
+	for i := range r.channels {
+		switch r.blockReason(&r.channels[i]) {
 		case blockWindow:
 			return blockWindow
 		case blockCredit:
@@ -500,7 +500,7 @@ type reliableMessage struct {
 	setCost int
 	pieces  uint8
 	piece   bool
-	line    uint8
+	channel uint8 // index in reliable.channels
 	state   itemState
 }
 

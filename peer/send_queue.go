@@ -68,12 +68,12 @@ const (
 // Reserve with Commit, or Push, adds messages. Fill moves them into packets. Acked and Lost report the outcome of the
 // packets.
 type Outgoing struct {
-	batches  batches
-	opened   opened // the message that Reserve opened
-	reliable reliable
-	config   OutgoingConfig
-	most     int // the packet size that the buffers were allocated for
-	stats    OutgoingStats
+	unreliable unreliableQueue
+	opened     opened // the message that Reserve opened
+	reliable   reliable
+	config     OutgoingConfig
+	most       int // the packet size that the buffers were allocated for
+	stats      OutgoingStats
 
 	// Further state of the message that Reserve opened.
 	message int // position of its header in the open buffer, or in the arena
@@ -103,7 +103,7 @@ type OutgoingStats struct {
 // it when they were sent.
 func NewOutgoing(cfg OutgoingConfig, pool *Pool) *Outgoing {
 	cfg = cfg.withDefaults()
-	return &Outgoing{config: cfg, most: cfg.PacketSize, batches: newBatches(cfg, pool), reliable: newReliable(cfg)}
+	return &Outgoing{config: cfg, most: cfg.PacketSize, unreliable: newUnreliableQueue(cfg, pool), reliable: newReliable(cfg)}
 }
 
 // Reserve opens a message and returns memory of bound bytes for its body. For an unreliable message that is part of the
@@ -137,14 +137,14 @@ func (o *Outgoing) reserveUnreliable(p *Post, bound int) ([]byte, error) {
 	var prefix [maxPrefix]byte
 	front := p.appendPrefix(prefix[:0])
 	need := wire.MessageHeaderSize + len(front) + bound
-	if bound > o.config.PacketSize || need > o.batches.most(p.Channel) {
+	if bound > o.config.PacketSize || need > o.unreliable.most(p.Channel) {
 		return nil, ErrTooLarge
 	}
-	if !o.batches.open(p.Channel, need, o.reliable.items.next) {
+	if !o.unreliable.open(p.Channel, need, o.reliable.items.next) {
 		return nil, ErrQueueFull
 	}
-	at := len(o.batches.buf)
-	buf := o.batches.buf[at : at+need]
+	at := len(o.unreliable.buf)
+	buf := o.unreliable.buf[at : at+need]
 	wire.MessageHeader{Type: p.Type, Stage: p.Stage, Flags: p.Flags}.Put(buf)
 	copy(buf[wire.MessageHeaderSize:], front)
 	o.message, o.body, o.opened = at, at+need-bound, openUnreliable
@@ -155,7 +155,7 @@ func (o *Outgoing) reserveUnreliable(p *Post, bound int) ([]byte, error) {
 // returns nil if the message cannot simply be appended to the last ones of that channel: Reserve then decides. CommitSimple or
 // nothing must follow.
 func (o *Outgoing) ReserveSimple(bound int) []byte {
-	q := &o.batches
+	q := &o.unreliable
 	body := len(q.buf) + wire.MessageHeaderSize
 	if plain.On || !q.running || q.channel != 0 || bound > q.end-body {
 		return nil
@@ -165,7 +165,7 @@ func (o *Outgoing) ReserveSimple(bound int) []byte {
 
 // CommitSimple equals Commit for the message of ReserveSimple. Its body is the first n bytes of the memory.
 func (o *Outgoing) CommitSimple(t wire.MessageType, stage tick.Stage, n int) {
-	q := &o.batches
+	q := &o.unreliable
 	at := len(q.buf)
 	q.buf = q.buf[:at+wire.MessageHeaderSize+n]
 	wire.MessageHeader{Type: t, Stage: stage, Size: uint16(n)}.Put(q.buf[at:])
@@ -180,7 +180,7 @@ func (o *Outgoing) Commit(n int) {
 	}
 	kind := o.opened
 	o.opened = openNone
-	if kind == openUnreliable && o.message != len(o.batches.buf) {
+	if kind == openUnreliable && o.message != len(o.unreliable.buf) {
 		panic("peer: commit of a message that another call overwrote")
 	}
 	if kind != openUnreliable {
@@ -188,10 +188,10 @@ func (o *Outgoing) Commit(n int) {
 		return
 	}
 	end := o.body + n
-	buf := o.batches.buf[:end]
+	buf := o.unreliable.buf[:end]
 	binary.LittleEndian.PutUint16(buf[o.message+2:], uint16(end-o.message-wire.MessageHeaderSize))
-	o.batches.buf = buf
-	o.batches.added++
+	o.unreliable.buf = buf
+	o.unreliable.added++
 }
 
 // Cancel drops the message opened by Reserve.
@@ -217,7 +217,7 @@ func (o *Outgoing) SetPacketSize(n int) bool {
 	}
 	n = min(max(n, MinPacketSize), o.most)
 	o.config.PacketSize = n
-	o.batches.resize(n-packetOverhead, o.config.UnreliableBytes)
+	o.unreliable.resize(n-packetOverhead, o.config.UnreliableBytes)
 	o.reliable.most = mostReliable(min(n, o.config.PieceSize))
 	return true
 }
@@ -238,11 +238,11 @@ func (o *Outgoing) Credit(low uint32) {
 }
 
 // Waiting returns the number of bytes that wait to be sent, message headers included.
-func (o *Outgoing) Waiting() int { return o.batches.waiting() + o.reliable.waiting }
+func (o *Outgoing) Waiting() int { return o.unreliable.waiting() + o.reliable.waiting }
 
 // Pending reports whether Fill would add anything to a packet with enough space.
 func (o *Outgoing) Pending() bool {
-	return o.batches.waiting() > 0 || o.reliable.unconfirmed > 0 && (o.reliable.items.lostCount > 0 || o.reliable.sendable() != nil)
+	return o.unreliable.waiting() > 0 || o.reliable.unconfirmed > 0 && (o.reliable.items.lostCount > 0 || o.reliable.sendable() != nil)
 }
 
 // Unconfirmed returns the number of reliable messages that are not acknowledged. Each piece counts.
@@ -269,14 +269,14 @@ func (o *Outgoing) Blocked(now time.Duration, t tick.Tick) time.Duration {
 // stay.
 func (o *Outgoing) Clear() {
 	o.opened, o.blocked = openNone, false
-	o.batches.dropAll()
+	o.unreliable.dropAll()
 	o.reliable.clear()
 }
 
 // Stats returns the counters.
 func (o *Outgoing) Stats() OutgoingStats {
 	stats := o.stats
-	stats.Unreliable = o.batches.added
+	stats.Unreliable = o.unreliable.added
 	return stats
 }
 
@@ -289,7 +289,7 @@ func (o *Outgoing) Stats() OutgoingStats {
 func (o *Outgoing) Fill(b *Builder, limit int) (more bool) {
 	whole := b.limit
 	b.limit -= max(whole-len(b.buf)-max(limit, 0), 0)
-	o.batches.close()
+	o.unreliable.close()
 	if o.reliable.resend(b, &o.stats) {
 		o.fillNew(b)
 	}
@@ -300,35 +300,35 @@ func (o *Outgoing) Fill(b *Builder, limit int) (more bool) {
 
 // Next returns the least limit with which Fill moves a message into the packet that b builds, or 0 if none can be sent.
 func (o *Outgoing) Next(b *Builder) int {
-	o.batches.close()
+	o.unreliable.close()
 	r := &o.reliable
 	if id := r.items.oldestLost(); id != 0 {
 		it := r.items.at(id)
-		return len(r.framed(it)) + b.turnSize(r.lines[it.line].channel)
+		return len(r.framed(it)) + b.turnSize(r.channels[it.channel].channel)
 	}
-	run, line := o.batches.front(), r.sendable()
+	run, channel := o.unreliable.front(), r.sendable()
 	switch {
-	case run == nil && line == nil:
+	case run == nil && channel == nil:
 		return 0
-	case line == nil, run != nil && run.before <= line.head:
-		return o.batches.first(run) + b.turnSize(run.channel)
+	case channel == nil, run != nil && run.before <= channel.head:
+		return o.unreliable.first(run) + b.turnSize(run.channel)
 	}
-	return len(r.framed(r.items.at(line.head))) + b.turnSize(line.channel)
+	return len(r.framed(r.items.at(channel.head))) + b.turnSize(channel.channel)
 }
 
 // fillNew moves messages that were not sent before, until one does not fit.
 func (o *Outgoing) fillNew(b *Builder) {
 	for {
-		run, line := o.batches.front(), o.reliable.sendable()
+		run, channel := o.unreliable.front(), o.reliable.sendable()
 		switch {
-		case run == nil && line == nil:
+		case run == nil && channel == nil:
 			return
-		case line == nil, run != nil && run.before <= line.head:
-			if !o.batches.send(b) {
+		case channel == nil, run != nil && run.before <= channel.head:
+			if !o.unreliable.send(b) {
 				return
 			}
 		default:
-			if !o.reliable.sendHead(line, b) {
+			if !o.reliable.sendHead(channel, b) {
 				return
 			}
 		}

@@ -129,7 +129,7 @@ func TestCase06ExactFit(t *testing.T) {
 				c.received.accept(1+4*n, true)
 			}
 			o := NewOutgoing(OutgoingConfig{PacketSize: 200}, NewPool(200))
-			n := o.batches.most(p.Channel) - wire.MessageHeaderSize
+			n := o.unreliable.most(p.Channel) - wire.MessageHeaderSize
 			if p.Channel.Delivery().Reliable() {
 				n -= numberSize
 			}
@@ -163,14 +163,14 @@ func TestUnreliableQueueIsFixed(t *testing.T) {
 	require.Equal(t, 4*11, taken, "four buffers of 1185 bytes, eleven messages of 100 in each")
 	require.Equal(t, 3, pool.Lent())
 	require.Equal(t, uint64(1), o.Stats().QueueFull)
-	own := &o.batches.own[:1][0]
+	own := &o.unreliable.own[:1][0]
 	sendOne(t, c, o, 1<<20)
 	require.Equal(t, 3, pool.Lent(), "what is sent first is its own")
 	sendOne(t, c, o, 1<<20)
 	require.Equal(t, 2, pool.Lent())
 	sendAll(t, c, o)
 	require.Zero(t, pool.Lent(), "the first buffer stays, the others go back")
-	require.Same(t, own, &o.batches.buf[:1][0])
+	require.Same(t, own, &o.unreliable.buf[:1][0])
 	for range taken {
 		require.NoError(t, o.Push(&p, make([]byte, 96)))
 	}

@@ -230,7 +230,7 @@ func (e *talker) checkMemory() {
 	require.LessOrEqual(e.t, len(r.arena.buf), r.limit)
 	require.LessOrEqual(e.t, len(r.items.ring), max(64, 2*r.limit/itemOverhead))
 	require.LessOrEqual(e.t, len(r.carried.packets.buf), 2*e.out.config.SentPackets)
-	require.LessOrEqual(e.t, len(e.out.batches.full)+1, e.out.batches.limit)
+	require.LessOrEqual(e.t, len(e.out.unreliable.full)+1, e.out.unreliable.limit)
 }
 
 // send sends up to so many packets.

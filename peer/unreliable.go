@@ -14,10 +14,10 @@ type run struct {
 	channel    wire.Channel
 }
 
-// batches is the queue of unreliable messages. They are framed as they will be sent, in a fixed number of buffers. Each
+// unreliableQueue is the queue of unreliable messages. They are framed as they will be sent, in a fixed number of buffers. Each
 // buffer holds the content of one packet. Messages are appended to the newest buffer, and runs are sent from the
 // oldest.
-type batches struct {
+type unreliableQueue struct {
 	buf     []byte       // used part of the newest buffer
 	end     int          // end of the newest buffer
 	added   uint64       // messages added so far
@@ -41,21 +41,21 @@ type batches struct {
 // size, if all of them are empty.
 const maxRuns = 1 << 13
 
-func newBatches(cfg OutgoingConfig, pool *Pool) batches {
+func newUnreliableQueue(cfg OutgoingConfig, pool *Pool) unreliableQueue {
 	size := cfg.PacketSize - packetOverhead
 	own := make([]byte, 0, size)
-	return batches{buf: own, own: own, end: size, most0: size, limit: max(1, cfg.UnreliableBytes/size), pool: pool}
+	return unreliableQueue{buf: own, own: own, end: size, most0: size, limit: max(1, cfg.UnreliableBytes/size), pool: pool}
 }
 
-// resize changes the end of the buffers to a size, which is at most the one of newBatches. The queue must be empty.
-func (q *batches) resize(size, bytes int) {
+// resize changes the end of the buffers to a size, which is at most the one of newUnreliableQueue. The queue must be empty.
+func (q *unreliableQueue) resize(size, bytes int) {
 	q.close()
 	q.recycle()
 	q.end, q.most0, q.limit = size, size, max(1, bytes/size)
 }
 
 // most returns the largest size of a framed message of a channel that fits every packet.
-func (q *batches) most(ch wire.Channel) int {
+func (q *unreliableQueue) most(ch wire.Channel) int {
 	if ch == 0 {
 		return q.most0
 	}
@@ -64,7 +64,7 @@ func (q *batches) most(ch wire.Channel) int {
 
 // open makes space for a message of need bytes, which most allows. The message is in a run of its channel and comes
 // before the reliable message before. open returns false if the queue is full.
-func (q *batches) open(ch wire.Channel, need int, before uint64) bool {
+func (q *unreliableQueue) open(ch wire.Channel, need int, before uint64) bool {
 	if q.running && q.channel == ch && need <= q.end-len(q.buf) {
 		return true
 	}
@@ -88,7 +88,7 @@ func (q *batches) open(ch wire.Channel, need int, before uint64) bool {
 }
 
 // close ends the open run. Reliable messages that are added later come after it.
-func (q *batches) close() {
+func (q *unreliableQueue) close() {
 	if q.running && len(q.buf) > q.start {
 		q.runs.push(run{before: q.before, buffer: q.oldest + uint64(len(q.full)), start: q.start, end: len(q.buf), channel: q.channel})
 		q.queued += len(q.buf) - q.start
@@ -97,7 +97,7 @@ func (q *batches) close() {
 }
 
 // waiting returns the number of waiting bytes.
-func (q *batches) waiting() int {
+func (q *unreliableQueue) waiting() int {
 	if !q.running {
 		return q.queued
 	}
@@ -105,7 +105,7 @@ func (q *batches) waiting() int {
 }
 
 // front returns the oldest run, or nil. There must be no open run.
-func (q *batches) front() *run {
+func (q *unreliableQueue) front() *run {
 	if q.runs.len() == 0 {
 		return nil
 	}
@@ -113,7 +113,7 @@ func (q *batches) front() *run {
 }
 
 // send moves the oldest run into a packet, or the messages of it that fit. It reports whether all fitted.
-func (q *batches) send(b *Builder) bool {
+func (q *unreliableQueue) send(b *Builder) bool {
 	r := q.front()
 	framed := q.framed(r)
 	b.Switch(r.channel)
@@ -132,7 +132,7 @@ func (q *batches) send(b *Builder) bool {
 }
 
 // framed returns the messages of a run.
-func (q *batches) framed(r *run) []byte {
+func (q *unreliableQueue) framed(r *run) []byte {
 	buf := q.buf
 	if i := r.buffer - q.oldest; i < uint64(len(q.full)) {
 		buf = q.full[i]
@@ -141,7 +141,7 @@ func (q *batches) framed(r *run) []byte {
 }
 
 // first returns the size of the first message of a run, with its header.
-func (q *batches) first(r *run) int {
+func (q *unreliableQueue) first(r *run) int {
 	return wire.MessageHeaderSize + int(binary.LittleEndian.Uint16(q.framed(r)[2:]))
 }
 
@@ -157,7 +157,7 @@ func fitting(framed []byte, room int) (n int) {
 }
 
 // recycle returns the buffers without a run.
-func (q *batches) recycle() {
+func (q *unreliableQueue) recycle() {
 	r := q.front()
 	sent := len(q.full)
 	if r != nil {
@@ -180,7 +180,7 @@ func (q *batches) recycle() {
 	q.buf = q.buf[:0]
 }
 
-func (q *batches) giveBack(buf []byte) {
+func (q *unreliableQueue) giveBack(buf []byte) {
 	if &buf[:1][0] == &q.own[:1][0] {
 		q.free = true
 		return
@@ -188,7 +188,7 @@ func (q *batches) giveBack(buf []byte) {
 	q.pool.giveBack(buf[:0])
 }
 
-func (q *batches) dropAll() {
+func (q *unreliableQueue) dropAll() {
 	q.running, q.queued = false, 0
 	q.runs.first = q.runs.next
 	q.recycle()

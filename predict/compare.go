@@ -121,7 +121,7 @@ func (c *client) compareRecords() (back netcode.Tick) {
 		}
 		records := c.replica.Records(t)
 		for n := records.Len(); s.count < n; {
-			e := records.Range(s.count)
+			e := records.RangeAt(s.count)
 			s.count += int(e.Count)
 			back = earliest(back, c.compareRange(&e))
 		}
@@ -222,21 +222,20 @@ func (c *client) markAlike(e *replica.EntityRange, n, slot int, serverMask uint6
 // the tick of the records if one is a misprediction.
 func (c *client) compareColumns(e *replica.EntityRange, n, slot, count int) netcode.Tick {
 	c.ahead = max(c.ahead, e.Tick) // A replay from an earlier tick returns the compared states.
-	lanes, width := c.replica.Lanes(e.Tick)[e.First:], int(e.Width)
 	c.comparison.differing = append(c.comparison.differing[:0], make([]uint64, (count+63)/64)...)
 	for i := range c.history.components {
 		p := &c.history.components[i]
 		if p.row < 0 || !e.Mask.Has(p.row) || len(p.lanes) == 0 {
 			continue
 		}
-		first, _ := c.replica.Place(e.Mask, p.row)
-		theirs := lanes[n*width+first:]
-		if c.history.equal(e.Tick, slot, count, i, theirs, width) {
+		lanes, _ := c.replica.Lanes(e, p.row)
+		theirs := lanes[n*e.Width:]
+		if c.history.equal(e.Tick, slot, count, i, theirs, e.Width) {
 			continue
 		}
 		for set := range c.comparison.differing {
 			from := 64 * set
-			c.comparison.differing[set] |= c.history.differing(e.Tick, slot+from, min(64, count-from), i, theirs[from*width:], width)
+			c.comparison.differing[set] |= c.history.differing(e.Tick, slot+from, min(64, count-from), i, theirs[from*e.Width:], e.Width)
 		}
 	}
 	wrong := false
@@ -254,14 +253,13 @@ func (c *client) compareColumns(e *replica.EntityRange, n, slot, count int) netc
 
 // correctAll writes the records of count entities with consecutive slots into the history.
 func (c *client) correctAll(e *replica.EntityRange, n, slot, count int) {
-	lanes, width := c.replica.Lanes(e.Tick)[e.First:], int(e.Width)
 	for i := range c.history.components {
 		p := &c.history.components[i]
 		if p.row < 0 || !e.Mask.Has(p.row) || len(p.lanes) == 0 {
 			continue
 		}
-		first, _ := c.replica.Place(e.Mask, p.row)
-		c.history.correct(e.Tick, slot, count, i, lanes[n*width+first:], width)
+		lanes, _ := c.replica.Lanes(e, p.row)
+		c.history.correct(e.Tick, slot, count, i, lanes[n*e.Width:], e.Width)
 	}
 }
 

@@ -32,8 +32,8 @@ type baseline struct {
 	version    *version   // nil if the version of T has left the history
 	next       versionRef // if version is nil: the version that superseded it; none: use the evicted rows
 
-	prev     *version // the version decoded at T′; nil: there is no T′
-	prevTick tick.Tick
+	previous     *version // the version decoded at T′; nil: there is no T′
+	previousTick tick.Tick
 }
 
 // Read decodes one snapshot payload, whole or not at all. The packet of the payload may be acknowledged only if the
@@ -296,9 +296,9 @@ func (r *Replica) decodeListed(b *wire.BitReader, s tick.Tick, l *readList, i, e
 		return n, r.batch.decode(r, b, l, i, n)
 	}
 	v := l.records.at(i)
-	base := baseline{tick: l.ref, generation: v.generation, version: v, prevTick: l.near}
+	base := baseline{tick: l.ref, generation: v.generation, version: v, previousTick: l.near}
 	if l.near != tick.None {
-		base.prev = l.nearOf(v)
+		base.previous = l.nearOf(v)
 	} else if !r.findPrevious(&base, s) {
 		return 1, r.noBaseline()
 	}
@@ -313,16 +313,16 @@ func (r *Replica) findPrevious(base *baseline, s tick.Tick) bool {
 		return true
 	}
 	ref := v.older(base.tick)
-	prev := r.history.at(ref)
-	for prev != nil && ref.tick > v.base(base.tick) {
-		ref = prev.older(ref.tick)
-		prev = r.history.at(ref)
+	previous := r.history.at(ref)
+	for previous != nil && ref.tick > v.base(base.tick) {
+		ref = previous.older(ref.tick)
+		previous = r.history.at(ref)
 	}
-	if prev == nil || ref.tick != v.base(base.tick) {
+	if previous == nil || ref.tick != v.base(base.tick) {
 		return false
 	}
-	if prev.mask == v.mask {
-		base.prev, base.prevTick = prev, ref.tick
+	if previous.mask == v.mask {
+		base.previous, base.previousTick = previous, ref.tick
 	}
 	return true
 }
@@ -330,7 +330,7 @@ func (r *Replica) findPrevious(base *baseline, s tick.Tick) bool {
 // baseline finds the record of an index at T. At most one generation of an index had a record at any tick, so index and
 // T are enough. Without a version of T, it returns the lowest generation whose evicted rows include T.
 func (r *Replica) baseline(index uint32, t tick.Tick) baseline {
-	left := baseline{tick: t}
+	evicted := baseline{tick: t}
 	for n := r.head(index); n >= 0; n = r.lives[n].lower {
 		var next versionRef
 		ref := r.lives[n].newest()
@@ -346,12 +346,12 @@ func (r *Replica) baseline(index uint32, t tick.Tick) baseline {
 		}
 		switch {
 		case r.evicted[n].tick >= t:
-			left.life, left.generation, left.next = n, r.lives[n].generation, versionRef{}
+			evicted.life, evicted.generation, evicted.next = n, r.lives[n].generation, versionRef{}
 		case next.tick != tick.None && ref.tick >= t: // it was superseded and has left the history
-			left.life, left.generation, left.next = n, r.lives[n].generation, next
+			evicted.life, evicted.generation, evicted.next = n, r.lives[n].generation, next
 		}
 	}
-	return left
+	return evicted
 }
 
 // newestAt finds the newest record of an index up to a tick, in the history or evicted. A record from before Lose does
@@ -389,8 +389,8 @@ func (r *Replica) baseRow(base *baseline, row int) ([]uint32, bool) {
 
 // baseRows is a row at T and, if there is a T′, at T′.
 type baseRows struct {
-	row          int
-	base, before []uint32
+	row            int
+	base, previous []uint32
 }
 
 // decodeRows reads the rows of a record. First come the rows that the baseline has: which of them changed, and their
@@ -400,8 +400,8 @@ func (r *Replica) decodeRows(b *wire.BitReader, s tick.Tick, index uint32, mask,
 	layout, whole := r.layouts.of(mask), mask.Minus(baseMask).Minus(r.schema.Tags)
 	lanes := r.addRecord(index, base.generation, mask, base.tick, layout.lanes)
 	v := quantize.Baselines{Age: int64(s - base.tick)}
-	if base.prev != nil {
-		v.Span = int64(base.tick - base.prevTick)
+	if base.previous != nil {
+		v.Span = int64(base.tick - base.previousTick)
 	}
 	for rows := mask.Intersect(baseMask).Minus(r.schema.Tags); !rows.IsZero(); {
 		var group [format.SymbolRows]baseRows
@@ -415,14 +415,14 @@ func (r *Replica) decodeRows(b *wire.BitReader, s tick.Tick, index uint32, mask,
 			if g.base, ok = r.baseRow(base, g.row); !ok {
 				return r.noBaseline()
 			}
-			if base.prev != nil {
-				g.before = r.history.row(base.prevTick, base.prev, g.row)
-				if !slices.Equal(g.base, g.before) {
+			if base.previous != nil {
+				g.previous = r.history.row(base.previousTick, base.previous, g.row)
+				if !slices.Equal(g.base, g.previous) {
 					moved |= 1 << n
 				}
 			}
 		}
-		changed := r.schema.Codes.Which[n-1].Read(b, delta.WhichContext(n, moved, base.prev != nil, v.Age))
+		changed := r.schema.Codes.Which[n-1].Read(b, delta.WhichContext(n, moved, base.previous != nil, v.Age))
 		r.observer.count(b, changedBits)
 		for i := range n {
 			g := &group[i]
@@ -431,7 +431,7 @@ func (r *Replica) decodeRows(b *wire.BitReader, s tick.Tick, index uint32, mask,
 			case changed>>i&1 != 0 && isWhole:
 				whole = whole.With(g.row)
 			case changed>>i&1 != 0:
-				v.Base, v.Before = g.base, g.before
+				v.Base, v.Before = g.base, g.previous
 				miss := v.Miss
 				if !r.schema.Codes.Deltas[g.row].Read(b, to, &v) {
 					return r.malformed()

@@ -12,8 +12,15 @@
 //   - life: one generation of one network index, as this end received it
 //   - evicted version: the newest version of a life that has left the history; its rows are stored apart
 //   - tombstone: a life that ended; it is stored as long as a packet in flight may refer to it
-//   - range: entities with consecutive indexes, equal rows, and consecutive lanes in memory
+//   - T′: the previous baseline, in code previous; T is the baseline
 //   - sample: an entity around a moment, for interpolation
+//
+// # Which rows, and where
+//
+//   - [IndexRange], of Changed and ChangedRanges: consecutive indexes that changed
+//   - [EntityRange], of Replica.RangeAt (newest state) and Records.RangeAt (a tick): such entities with equal rows and consecutive lanes
+//   - Replica.Lanes: a row of all entities of an EntityRange
+//   - Replica.Row and Replica.RowAt: a row of one entity, the newest and that of a tick
 //
 // # Files
 //

@@ -9,10 +9,10 @@ import (
 
 // IndexRange is a range of consecutive indexes.
 type IndexRange struct {
-	First, Count uint32 // the lowest index, and the number of indexes
+	Index, Count uint32 // the lowest index, and the number of indexes
 }
 
-func (s *IndexRange) end() uint32 { return s.First + s.Count }
+func (s *IndexRange) end() uint32 { return s.Index + s.Count }
 
 // changedIndexes is the set of indexes that changed since clear.
 type changedIndexes struct {
@@ -49,7 +49,7 @@ func (c *changedIndexes) spans() []IndexRange {
 				c.ranges[k].Count += uint32(n)
 				continue
 			}
-			c.ranges = append(c.ranges, IndexRange{First: first, Count: uint32(n)})
+			c.ranges = append(c.ranges, IndexRange{Index: first, Count: uint32(n)})
 		}
 	}
 	return c.ranges
@@ -62,7 +62,7 @@ func (r *Replica) Changed() []uint32 {
 	c.list = c.list[:0]
 	for _, s := range c.spans() {
 		for i := range s.Count {
-			c.list = append(c.list, s.First+i)
+			c.list = append(c.list, s.Index+i)
 		}
 	}
 	return c.list
@@ -131,61 +131,40 @@ func (r *Replica) keepNewest() {
 	}
 }
 
-// Present returns the position of the newest lanes of an entity: the tick, and the offset in the lanes of that tick
-// (see [Replica.Lanes] and [Replica.Place]). Its rows follow each other. Present returns false if the entity is not
-// alive with this generation and exactly these rows, or if its rows are not consecutive. Use [Replica.Row] then.
-func (r *Replica) Present(index, generation uint32, mask format.Mask) (t tick.Tick, first int32, ok bool) {
-	h := r.head(index)
-	if h < 0 {
-		return tick.None, 0, false
-	}
-	l := &r.lives[h]
-	if l.generation != generation || l.gone || l.mask != mask || l.newestTick != l.applied {
-		return tick.None, 0, false
-	}
-	v := r.history.at(l.newest())
-	if v == nil {
-		return tick.None, 0, false
-	}
-	return l.newestTick, v.first, true
-}
-
-// EntityRange is a range of entities with consecutive indexes, the same generation and the same rows. Their newest
-// lanes are consecutive, too.
+// EntityRange is a range of entities with consecutive indexes, the same generation and the same rows. Their lanes in one
+// tick are consecutive, too: see [Replica.Lanes].
 type EntityRange struct {
 	Index, Generation, Count uint32      // index of the first; generation of each; number of entities
 	Mask                     format.Mask // rows of each
-	Tick                     tick.Tick   // tick of the newest state of each, see Lanes
-	First, Width             int32       // offset of the first entity's lanes; lanes per entity
-}
-
-// RangeAt returns the range of at most count entities that begins at an index. It returns false if the range has fewer
-// than leastRange entities, or if the first entity cannot be in a range. The caller then handles Count entities one by
-// one, at least one.
-func (r *Replica) RangeAt(index, count uint32) (s EntityRange, ok bool) {
-	s, ok = r.rangeOf(index, count)
-	s.Count = max(s.Count, 1)
-	return s, ok && s.Count >= leastRange
+	Tick                     tick.Tick   // tick of the state of each
+	Width                    int         // lanes of each
+	offset                   int         // offset of the first entity's lanes in the lanes of the tick
 }
 
 // leastRange is the least number of entities in a range. Fewer entities are faster one by one.
 const leastRange = 4
 
-// rangeOf returns the range of at most count entities that begins at an index. It returns false if the first entity
-// cannot be in a range: it is not alive, its rows are not consecutive, or a row has entity fields, is always sent whole
-// or is a band.
-func (r *Replica) rangeOf(index, count uint32) (e EntityRange, ok bool) {
+// RangeAt returns the range of at most count entities that begins at an index, with their newest state. It returns false if the
+// range has fewer than leastRange entities, or if the first entity cannot be in a range: it is not alive, its rows are
+// not consecutive, or a row has entity fields, is always sent whole or is a band. The caller then handles Count
+// entities one by one, at least one.
+func (r *Replica) RangeAt(index, count uint32) (e EntityRange, ok bool) {
+	e.Count = 1
 	h := r.head(index)
-	if h < 0 || r.lives[h].gone || !r.layouts.of(r.lives[h].mask).batch || r.bands != nil && r.lives[h].mask.Overlaps(r.schema.Coarse) {
+	if h < 0 || r.lives[h].gone {
 		return e, false
 	}
 	l := &r.lives[h]
-	e = EntityRange{Index: index, Generation: l.generation, Mask: l.mask}
-	if e.Tick, e.First, ok = r.Present(index, l.generation, l.mask); !ok {
+	layout := r.layouts.of(l.mask)
+	if l.newestTick != l.applied || !layout.batch || r.bands != nil && l.mask.Overlaps(r.schema.Coarse) {
 		return e, false
 	}
+	v := r.history.at(l.newest())
+	if v == nil {
+		return e, false
+	}
+	e = EntityRange{Index: index, Generation: l.generation, Mask: l.mask, Tick: l.newestTick, Width: layout.lanes, offset: int(v.first)}
 	versions, place := r.history.block(e.Tick).versions, l.newestPlace
-	e.Width = int32(r.layouts.of(e.Mask).lanes)
 	heads := r.heads[index:min(len(r.heads), int(index)+int(count))]
 	for _, h := range heads {
 		if h < 0 {
@@ -199,23 +178,20 @@ func (r *Replica) rangeOf(index, count uint32) (e EntityRange, ok bool) {
 		e.Count++
 	}
 	// Lanes of consecutive places are in ascending order, but there may be gaps between them.
-	for last := int32(e.Count) - 1; versions[place+last].first != e.First+last*e.Width; last-- {
+	for last := int(e.Count) - 1; int(versions[int(place)+last].first) != e.offset+last*e.Width; last-- {
 		e.Count--
 	}
-	return e, true
+	return e, e.Count >= leastRange
 }
 
-// Lanes returns all lanes of a tick that Present or RangeAt returned. It returns nil if that tick has left the history
-// since. The slice belongs to the Replica: read it and do not keep it.
-func (r *Replica) Lanes(t tick.Tick) []uint32 {
-	if b := r.history.block(t); b.tick == t {
-		return b.lanes
+// Lanes returns the lanes of a row of a range from the first entity on, and their number in each entity. Those of the
+// k-th entity begin at k*Width. It returns nil if the range's tick has left the history since. The slice belongs to
+// the Replica: read it and do not keep it.
+func (r *Replica) Lanes(e *EntityRange, row int) (lanes []uint32, n int) {
+	b := r.history.block(e.Tick)
+	if b.tick != e.Tick {
+		return nil, 0
 	}
-	return nil
-}
-
-// Place returns the range of a row's lanes among the lanes of all rows of a mask.
-func (r *Replica) Place(mask format.Mask, row int) (first, end int) {
-	l := r.layouts.of(mask)
-	return int(l.at[row]), int(l.at[row] + l.width[row])
+	l := r.layouts.of(e.Mask)
+	return b.lanes[e.offset+int(l.at[row]):], int(l.width[row])
 }

@@ -56,11 +56,10 @@ func requireRecords(t *testing.T, r *Replica) {
 	for at := r.Tick() - r.Window() + 1; at <= r.Tick(); at++ {
 		records, entities := r.Records(at), map[uint32]bool{}
 		for n := 0; n < records.Len(); {
-			e := records.Range(n)
+			e := records.RangeAt(n)
 			require.Positive(t, e.Count)
 			require.Equal(t, at, e.Tick)
 			n += int(e.Count)
-			lanes := r.Lanes(at)
 			for k := range e.Count {
 				require.False(t, entities[e.Index+k])
 				entities[e.Index+k] = true
@@ -71,9 +70,8 @@ func requireRecords(t *testing.T, r *Replica) {
 				require.Equal(t, at, v.Tick)
 				require.Equal(t, e.Mask, v.Mask)
 				for m := e.Mask; !m.IsZero(); m = m.Rest() {
-					first, end := r.Place(e.Mask, m.Lowest())
-					from := int(e.First) + int(k)*int(e.Width)
-					require.Equal(t, v.Row(m.Lowest()), lanes[from+first:from+end])
+					lanes, n := r.Lanes(&e, m.Lowest())
+					require.Equal(t, v.Row(m.Lowest()), lanes[int(k)*e.Width:][:n])
 				}
 			}
 		}
@@ -82,8 +80,6 @@ func requireRecords(t *testing.T, r *Replica) {
 
 // requireRange compares a range with its entities.
 func requireRange(t *testing.T, r *Replica, s EntityRange) {
-	lanes := r.Lanes(s.Tick)
-	require.NotNil(t, lanes)
 	for k := range s.Count {
 		now := r.Entity(s.Index + k)
 		require.True(t, now.Alive)
@@ -91,9 +87,9 @@ func requireRange(t *testing.T, r *Replica, s EntityRange) {
 		require.Equal(t, s.Mask, now.Mask)
 		for m := s.Mask; !m.IsZero(); m = m.Rest() {
 			row := m.Lowest()
-			first, end := r.Place(s.Mask, row)
-			at := int(s.First) + int(k)*int(s.Width)
-			require.Equal(t, r.Row(s.Index+k, row), lanes[at+first:at+end], "row %d of %d", row, s.Index+k)
+			lanes, n := r.Lanes(&s, row)
+			require.NotNil(t, lanes)
+			require.Equal(t, r.Row(s.Index+k, row), lanes[int(k)*s.Width:][:n], "row %d of %d", row, s.Index+k)
 		}
 	}
 }
@@ -122,9 +118,9 @@ func TestChangedIndexesAreListedOnce(t *testing.T) {
 			var spelled []uint32
 			for k, s := range r.ChangedRanges() {
 				for i := range s.Count {
-					spelled = append(spelled, s.First+i)
+					spelled = append(spelled, s.Index+i)
 				}
-				require.True(t, k == 0 || r.ChangedRanges()[k-1].end() != s.First)
+				require.True(t, k == 0 || r.ChangedRanges()[k-1].end() != s.Index)
 			}
 			require.Equal(t, want, spelled)
 			require.Equal(t, slices.Contains(want, index), r.HasChanged(index))

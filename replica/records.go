@@ -27,22 +27,20 @@ func (r *Replica) Records(t tick.Tick) Records {
 // positions.
 func (s Records) Len() int { return len(s.block.versions) }
 
-// Range returns the longest range of records that begins with the i-th. Their entities have consecutive indexes, the
-// same generation and the same rows, and their lanes are consecutive: see Replica.Lanes and Replica.Place. It has at
-// least one entity.
-func (s Records) Range(i int) EntityRange {
+// RangeAt returns the longest range of records that begins with the i-th. It has at least one entity.
+func (s Records) RangeAt(i int) EntityRange {
 	v := &s.block.versions[i]
-	mask, generation, width := v.mask, v.generation, int32(s.replica.layouts.of(v.mask).lanes)
-	count, index, first := 1, v.index, v.first
+	mask, generation, width := v.mask, v.generation, s.replica.layouts.of(v.mask).lanes
+	count, index, offset := 1, v.index, int(v.first)
 	for rest := s.block.versions[i+1:]; count <= len(rest); count++ {
 		v := &rest[count-1]
-		index, first = index+1, first+width
-		if v.index != index || v.first != first || v.mask != mask || v.generation != generation {
+		index, offset = index+1, offset+width
+		if v.index != index || int(v.first) != offset || v.mask != mask || v.generation != generation {
 			break
 		}
 	}
 	v = &s.block.versions[i]
-	return EntityRange{Index: v.index, Generation: generation, Mask: mask, Tick: s.block.tick, First: v.first, Width: width, Count: uint32(count)}
+	return EntityRange{Index: v.index, Generation: generation, Mask: mask, Count: uint32(count), Tick: s.block.tick, Width: width, offset: int(v.first)}
 }
 
 // LastRead returns the tick of the last decoded payload, or tick.None.
@@ -58,9 +56,9 @@ func (r *Replica) RecordAt(index uint32, t tick.Tick) (rows format.Mask, base ti
 	return of.version.mask, of.version.base(t), true
 }
 
-// LanesAt returns a row of the record of tick t, or nil if the entity lacked the row. It returns false if no record of
+// RowAt returns the lanes of a row of the record of tick t, or nil if the entity lacked the row. It returns false if no record of
 // the entity was decoded at t, or if t is about two windows ago or more. The slice belongs to the Replica.
-func (r *Replica) LanesAt(index uint32, row int, t tick.Tick) ([]uint32, bool) {
+func (r *Replica) RowAt(index uint32, row int, t tick.Tick) ([]uint32, bool) {
 	if t > r.newest || t <= r.history.horizon {
 		return nil, false
 	}

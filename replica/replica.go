@@ -409,7 +409,7 @@ func (r *Replica) despawn(id wire.NetworkID, s tick.Tick) {
 // ones are dropped.
 func (r *Replica) linkAndApply(b *tickBlock, from int, s tick.Tick) {
 	versions, place, next := b.versions, from, uint32(0)
-	before := b // block of the versions that the new ones supersede
+	superseded := b // block of the versions that the new ones supersede
 	if from > 0 {
 		next = versions[from-1].index + 1
 	}
@@ -423,12 +423,7 @@ func (r *Replica) linkAndApply(b *tickBlock, from int, s tick.Tick) {
 		l := &r.lives[n]
 		newer := s > l.newestTick
 		if newer {
-			if s-l.newestTick <= graceTicks && l.mask == v.mask && l.newestTick == l.applied && !l.gone {
-				if before.tick != l.newestTick {
-					before = r.history.block(l.newestTick)
-				}
-				before.superseded[l.newestPlace>>6] |= 1 << (l.newestPlace & 63)
-			}
+			superseded = r.markSuperseded(l, v.mask, s, superseded)
 			v.setOlder(s, l.newest())
 			l.newestTick, l.newestPlace = s, int32(place)
 		} else if !r.insert(l, v, versionRef{tick: s, place: int32(place)}) {
@@ -448,6 +443,20 @@ func (r *Replica) linkAndApply(b *tickBlock, from int, s tick.Tick) {
 		place++
 	}
 	b.versions = versions[:place]
+}
+
+// markSuperseded marks the newest version of a life as superseded by one of tick s with these rows, if it is still the state of
+// a living entity, has the same rows and is at most graceTicks older. b is a block that may be its own. It returns the
+// block of the marked version, otherwise b.
+func (r *Replica) markSuperseded(l *life, rows format.Mask, s tick.Tick, b *tickBlock) *tickBlock {
+	if s-l.newestTick > graceTicks || l.mask != rows || l.newestTick != l.applied || l.gone {
+		return b
+	}
+	if b.tick != l.newestTick {
+		b = r.history.block(l.newestTick)
+	}
+	b.superseded[l.newestPlace>>6] |= 1 << (l.newestPlace & 63)
+	return b
 }
 
 // applyVersion makes a version of tick s the applied state of its life. If the version is not the newest one, the rows are

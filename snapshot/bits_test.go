@@ -183,20 +183,20 @@ func TestTheObserverUsesNoBaselineOfALaterTick(t *testing.T) {
 	}
 }
 
-// LanesAt is false without a record of the tick; a row that the entity lacked is nil.
-func TestLanesAtIsOfTheRecordOfATick(t *testing.T) {
+// RowAt is false without a record of the tick; a row that the entity lacked is nil.
+func TestRowAtIsOfTheRecordOfATick(t *testing.T) {
 	d := newDuo(t) // W is 16 ticks
 	var id, other wire.NetworkID
 	d.deliver(d.at(1, func() { id, other = d.spawn(3), d.spawn(5) }))
 	d.at(2, func() { d.move(id, 4) }) // lost
 	d.deliver(d.at(3, func() { d.move(id, 5); d.store.Remove(id, rowHealth) }))
 	has := func(want []uint32, row int, s tick.Tick) {
-		lanes, ok := d.replica.LanesAt(id.Index, row, s)
+		lanes, ok := d.replica.RowAt(id.Index, row, s)
 		require.True(t, ok)
 		require.Equal(t, want, lanes)
 	}
 	lacks := func(index uint32, s tick.Tick, why string) {
-		lanes, ok := d.replica.LanesAt(index, rowPosition, s)
+		lanes, ok := d.replica.RowAt(index, rowPosition, s)
 		require.False(t, ok, why)
 		require.Nil(t, lanes, why)
 	}

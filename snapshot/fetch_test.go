@@ -6,38 +6,42 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/arche-netcode/netcode/snapshot/format"
 	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/wire"
 )
 
-// requireStore holds every row of a replica against the store's. Where the rows
-// lie in one piece, that must be the same. It returns how many do.
-func requireStore(t *testing.T, d *duo, ids []wire.NetworkID) (whole int) {
+// requireStore compares every row of a replica, and those of its ranges, with the store's. It returns the number of
+// entities in ranges.
+func requireStore(t *testing.T, d *duo, ids []wire.NetworkID) (ranged int) {
+	end := uint32(0)
 	for _, id := range ids {
 		mask := d.store.Mask(id)
 		require.Equal(t, mask, d.replica.Entity(id.Index).Mask)
-		at, first, ok := d.replica.Present(id.Index, id.Generation, mask)
-		if ok {
-			whole++
-		}
+		end = max(end, id.Index+1)
 		for row := range d.store.schema.Rows() {
 			want := d.store.Row(id, row)
 			got := d.replica.Row(id.Index, row)
 			require.Equal(t, want == nil, got == nil, "row %d of %s", row, id)
 			require.True(t, slices.Equal(want, got), "row %d of %s: %v, not %v", row, id, got, want)
-			if ok && mask.Has(row) {
-				from, to := d.replica.Place(mask, row)
-				lanes := d.replica.Lanes(at)[first:]
-				require.True(t, slices.Equal(want, lanes[from:to]), "row %d of %s in one piece", row, id)
+		}
+	}
+	for index := uint32(0); index < end; {
+		e, ok := d.replica.RangeAt(index, end-index)
+		index += e.Count
+		if !ok {
+			continue
+		}
+		ranged += int(e.Count)
+		for k := range e.Count {
+			id := wire.NetworkID{Index: e.Index + k, Generation: e.Generation}
+			require.Equal(t, d.store.Mask(id), e.Mask)
+			for m := e.Mask; !m.IsZero(); m = m.Rest() {
+				lanes, n := d.replica.Lanes(&e, m.Lowest())
+				require.Equal(t, d.store.Row(id, m.Lowest()), lanes[int(k)*e.Width:][:n], "row %d of %s in a range", m.Lowest(), id)
 			}
 		}
-		_, _, other := d.replica.Present(id.Index, id.Generation+1, mask)
-		require.False(t, other, "another generation")
-		_, _, other = d.replica.Present(id.Index, id.Generation, mask.Differ(format.FromWords(1)))
-		require.False(t, other, "other rows")
 	}
-	return whole
+	return ranged
 }
 
 // TestNewestRows holds the newest rows against the store's while their versions
@@ -59,15 +63,25 @@ func TestNewestRows(t *testing.T) {
 	require.Equal(t, len(ids), requireStore(t, d, ids))
 	end := 1 + 2*d.replica.Window() + replicaGrace + 1
 	for s := tick.Tick(2); s <= end; s++ {
-		play(s, func() { d.move(ids[pageRows], uint32(s)%16) })
+		play(s, func() {
+			for _, id := range ids[pageRows : pageRows+4] {
+				d.move(id, uint32(s)%16)
+			}
+		})
 	}
-	require.Equal(t, 1, requireStore(t, d, ids), "all others have left the window")
-	require.NotNil(t, d.replica.Lanes(end-1))
-	require.Nil(t, d.replica.Lanes(1), "the tick has left")
+	require.Equal(t, 4, requireStore(t, d, ids), "all others have left the window")
+	e, ok := d.replica.RangeAt(ids[pageRows].Index, 4)
+	require.True(t, ok)
+	e.Tick = end - 1
+	lanes, _ := d.replica.Lanes(&e, rowPosition)
+	require.NotNil(t, lanes)
+	e.Tick = 1
+	lanes, _ = d.replica.Lanes(&e, rowPosition)
+	require.Nil(t, lanes, "the tick has left")
 	d.replica.Lose()
 	require.Zero(t, requireStore(t, d, ids))
 	d.replica.Lose()
 	require.Zero(t, requireStore(t, d, ids))
-	_, _, ok := d.replica.Present(1<<20, 1, Mask{})
+	_, ok = d.replica.RangeAt(1<<20, 1)
 	require.False(t, ok)
 }

@@ -76,7 +76,7 @@ type decodedRecord struct {
 // recordsAt returns the indexes that have records of a tick, sorted.
 func recordsAt(r *replica.Replica, t tick.Tick) (indexes []uint32) {
 	for all, i := r.Records(t), 0; i < all.Len(); i++ {
-		indexes = append(indexes, all.Range(i).Index)
+		indexes = append(indexes, all.RangeAt(i).Index)
 	}
 	slices.Sort(indexes)
 	return indexes
@@ -88,7 +88,7 @@ func decodedAt(r *replica.Replica, t tick.Tick) (list []decodedRecord) {
 		rec := decodedRecord{index: index}
 		rec.mask, rec.base, _ = r.RecordAt(index, t)
 		for m := rec.mask; !m.IsZero(); m = m.Rest() {
-			lanes, _ := r.LanesAt(index, m.Lowest(), t)
+			lanes, _ := r.RowAt(index, m.Lowest(), t)
 			rec.lanes = append(rec.lanes, lanes...)
 		}
 		list = append(list, rec)

@@ -77,19 +77,28 @@ func TestRule4BaselineOfALatePacketIsThere(t *testing.T) {
 
 // The client loses its past, and then a record comes that is older than what it
 // had applied: it enters the history, where it is the newest that there is, and
-// the rows of the entity stay what was applied. That is one that has moved, one
-// that has got a row since, and one that has lost one.
+// the rows of the entity stay what was applied. Four have moved, four have got a
+// row since, and four have lost one.
 func TestRule6LateAfterTheLossIsNotTheNewest(t *testing.T) {
+	const each = 4 // the least number of entities in a range
 	d := newDuo(t)
 	var ids []wire.NetworkID
 	late := d.at(1, func() {
-		ids = []wire.NetworkID{d.spawn(3), d.store.Spawn(), d.spawn(5)}
-		d.move(ids[1], 4)
+		for k := range 3 * each {
+			if k/each == 1 {
+				ids = append(ids, d.store.Spawn())
+				d.move(ids[k], 4)
+			} else {
+				ids = append(ids, d.spawn(3))
+			}
+		}
 	})
 	d.deliver(d.at(2, func() {
-		d.move(ids[0], 6)
-		d.store.Set(ids[1], rowHealth, []uint32{70})
-		d.store.Remove(ids[2], rowHealth)
+		for k := range each {
+			d.move(ids[k], 6)
+			d.store.Set(ids[each+k], rowHealth, []uint32{70})
+			d.store.Remove(ids[2*each+k], rowHealth)
+		}
 	}))
 	require.Equal(t, len(ids), requireStore(t, d, ids))
 	d.replica.Lose()
@@ -105,7 +114,7 @@ func TestRule6LateAfterTheLossIsNotTheNewest(t *testing.T) {
 
 	epoch, _ := d.replica.WantResync()
 	d.view.Resync(epoch, d.seq+1)
-	d.ack(d.at(3, func() { d.move(ids[1], 7) }))
+	d.ack(d.at(3, func() { d.move(ids[each], 7) }))
 	require.Equal(t, len(ids), requireStore(t, d, ids))
 }
 

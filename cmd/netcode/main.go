@@ -7,7 +7,6 @@
 //	netcode cut -o part.recording -from 300 -to 900 game.recording
 //	netcode diff one.recording other.recording
 //	netcode tap session.pcap
-//	netcode ship delta/shipped.tables
 //	netcode key server.key
 //	netcode schema check old.lock new.lock
 //	netcode bots -addr 127.0.0.1:9000
@@ -23,7 +22,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/arche-netcode/netcode/cmd/netcode/scenes"
 	"github.com/arche-netcode/netcode/delta"
 	"github.com/arche-netcode/netcode/internal/usage"
 	"github.com/arche-netcode/netcode/record"
@@ -42,7 +40,6 @@ const commands = `usage:
   netcode diff A B                            the first tick, entity, component and field in which two recordings differ
   netcode tap [-game PACKAGE] FILE            write the datagrams of a pcap file as text: go run PACKAGE tap FILE
       -keylog FILE                            with the keys that secure.Config.KeyLog wrote, of encrypted sessions
-  netcode ship FILE                           write the tables that ship with netcode, made anew
   netcode key FILE                            make a secret key for transport/secure, and print its public key; of a FILE that is there, print it
   netcode schema check OLD NEW                say whether builds with these lock files of package schema play together, and which change breaks
                                               whom; - is the standard input. The status is 1 if a change breaks somebody
@@ -61,7 +58,7 @@ func main() {
 // run is main with its environment as arguments.
 func run(args []string, out, progress io.Writer) error {
 	if len(args) == 0 {
-		return usage.Errorf("no command: train, info, play, verify, cut, diff, tap, ship, key, schema or bots; netcode help says what they do")
+		return usage.Errorf("no command: train, info, play, verify, cut, diff, tap, key, schema or bots; netcode help says what they do")
 	}
 	if isHelp(args[0]) || !slices.Contains([]string{"train", "bots", "play", "verify", "cut", "tap"}, args[0]) && len(args) > 1 && isHelp(args[1]) {
 		_, err := io.WriteString(out, commands)
@@ -76,8 +73,6 @@ func run(args []string, out, progress io.Writer) error {
 		return runCut(args[1:], out, progress)
 	case "diff":
 		return runDiff(args[1:], out)
-	case "ship":
-		return runShip(args[1:], out)
 	case "key":
 		return runKey(args[1:], out)
 	case "schema":
@@ -87,29 +82,12 @@ func run(args []string, out, progress io.Writer) error {
 		defer stop()
 		return runGame(ctx, args[0], args[1:], out, progress)
 	}
-	return usage.Errorf("no command %q: there are train, info, play, verify, cut, diff, tap, ship, key, schema and bots; netcode help says what they do", args[0])
+	return usage.Errorf("no command %q: there are train, info, play, verify, cut, diff, tap, key, schema and bots; netcode help says what they do", args[0])
 }
 
 // isHelp reports whether an argument asks for help.
 func isHelp(arg string) bool {
 	return arg == "help" || arg == "-h" || arg == "-help" || arg == "--help"
-}
-
-// runShip writes the shipped tables. They take effect with the next build.
-func runShip(args []string, out io.Writer) error {
-	if len(args) != 1 {
-		return usage.Errorf("ship wants one file, as in netcode ship FILE")
-	}
-	if err := mayWrite(args[0]); err != nil {
-		return err
-	}
-	tables, err := scenes.Train()
-	if err != nil {
-		return err
-	}
-	text := tables.AppendText(nil)
-	fmt.Fprintf(out, "%d tables, %d bytes, sum %016x\n", len(tables.All()), len(text), tables.Hash())
-	return replace(args[0], text)
 }
 
 // runInfo prints a summary of recordings. A damaged recording is an error, after all of them were inspected.

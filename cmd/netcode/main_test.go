@@ -294,7 +294,7 @@ func TestCommandsThatMakeNoSenseAreRefused(t *testing.T) {
 	short := recorded(t, 5)
 	for _, args := range [][]string{
 		{}, {"fly"}, {"train"}, {"train", "-o", "x"}, {"train", short}, {"train", "-o", filepath.Join(t.TempDir(), "x"), short}, {"info"}, {"info", "no such file"},
-		{"ship"}, {"train", "-nonsense"},
+		{"key"}, {"train", "-nonsense"},
 	} {
 		var out bytes.Buffer
 		err := run(args, &out, &out)
@@ -304,7 +304,7 @@ func TestCommandsThatMakeNoSenseAreRefused(t *testing.T) {
 }
 
 func TestHelp(t *testing.T) {
-	for _, args := range [][]string{{"help"}, {"-h"}, {"-help"}, {"--help"}, {"info", "-h"}, {"ship", "--help"}} {
+	for _, args := range [][]string{{"help"}, {"-h"}, {"-help"}, {"--help"}, {"info", "-h"}, {"key", "--help"}} {
 		var out bytes.Buffer
 		require.NoError(t, run(args, &out, &out), args)
 		require.Equal(t, commands, out.String())

@@ -7,9 +7,9 @@ func messages() []mutation {
 	const wraps = "TestCase16OrderedMessagesOverTheWraps/65500"
 	return []mutation{
 		change("messages", "a reliable one that came before is handled again", once,
-			"peer/receive_queue.go", "at.news = at.line < 0 || !a.lines[at.line].came.has(at.number)", "at.news = true"),
+			"peer/receive_queue.go", "at.news = at.channel < 0 || !a.channels[at.channel].came.has(at.number)", "at.news = true"),
 		change("messages", "one that came early is handled at once", once,
-			"peer/receive_queue.go", "case !ordered || at.number == line.came.base:", "case true:"),
+			"peer/receive_queue.go", "case !ordered || at.number == channel.came.base:", "case true:"),
 		change("messages", "one about an entity overtakes the entity's state", "TestMessagesWaitForStateUnderLoss",
 			"incoming.go", "e.ID == id && e.Tick >= state", "e.ID == id && e.Tick >= 0*state"),
 		testedIn("systems", change("messages", "one about an entity leaves before the capture of its frame", "TestMessageWaitsForStateOfItsFrame",
@@ -37,7 +37,7 @@ func messages() []mutation {
 		change("messages", "what a lost packet carried is not sent again", "TestLostIsSentFirstAndOldestFirst",
 			"peer/reliable.go", "r.items.lose(id)\n", ""),
 		change("messages", "the window of a channel is as long as one likes", "TestWindowHoldsOneChannelOnly",
-			"peer/reliable.go", "case it.number >= l.confirmed.base+ReliableWindow:", "case false:"),
+			"peer/reliable.go", "case it.number >= c.confirmed.base+ReliableWindow:", "case false:"),
 		change("messages", "a sender spends more than was granted", "TestLackOfCreditKeepsTheOrder",
 			"peer/reliable.go", "case !it.piece && r.spent+uint64(it.cost()) > r.granted:", "case false:"),
 		change("messages", "a small one spends what a large one waits for", "TestLackOfCreditKeepsTheOrder",

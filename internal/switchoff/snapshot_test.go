@@ -112,7 +112,7 @@ func rules5and6() []mutation {
 		testedIn("snapshot", change("rule 6", "a late record stands for the newest where the past was lost", "TestRule6LateAfterTheLossIsNotTheNewest",
 			"replica/ranges.go", "if l.newestTick != l.applied {", "if false {")),
 		testedIn("snapshot", change("rule 6", "a late record lies where the newest is looked for", "TestRule6LateAfterTheLossIsNotTheNewest",
-			"replica/ranges.go", " || l.newestTick != l.applied {", " {")),
+			"replica/ranges.go", "if l.newestTick != l.applied || ", "if ")),
 	}
 }
 

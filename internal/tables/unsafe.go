@@ -1,4 +1,4 @@
-package scenes
+package main
 
 import (
 	"reflect"
@@ -23,5 +23,5 @@ func put[T any](s *snapshot.Store, id wire.NetworkID, value T) {
 		s.Set(id, row, lanes)
 		return
 	}
-	panic("scenes: no row is of " + reflect.TypeFor[T]().String())
+	panic("tables: no row is of " + reflect.TypeFor[T]().String())
 }

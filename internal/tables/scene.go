@@ -1,4 +1,4 @@
-package scenes
+package main
 
 import (
 	"fmt"
@@ -25,8 +25,8 @@ type scene struct {
 // for old baselines.
 func lossyTrips() []int { return []int{2, 3, 6} }
 
-// Train trains the shipped tables of all classes, from generated motion. The result is the same on every machine.
-func Train() (*delta.Tables, error) {
+// train trains the shipped tables of all classes, from generated motion. The result is the same on every machine.
+func train() (*delta.Tables, error) {
 	trainer := delta.NewTrainer()
 	counting := delta.NewCounting(trainer, true)
 	if err := askForAll(counting); err != nil {
@@ -34,7 +34,7 @@ func Train() (*delta.Tables, error) {
 	}
 	for i, s := range scenes() {
 		if err := s.train(counting); err != nil {
-			return nil, fmt.Errorf("scenes: scene %d: %w", i, err)
+			return nil, fmt.Errorf("tables: scene %d: %w", i, err)
 		}
 	}
 	return trainer.Build()

@@ -1,4 +1,4 @@
-package scenes
+package main
 
 // Components of invented games: the same motion in coarser and finer steps, in one component or in several.
 

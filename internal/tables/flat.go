@@ -1,4 +1,4 @@
-package scenes
+package main
 
 import "github.com/arche-netcode/netcode/snapshot"
 
