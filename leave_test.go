@@ -464,3 +464,29 @@ func TestBothCloseAtOnce(t *testing.T) {
 	require.ErrorIs(t, c.Err(), peer.ReasonClosed)
 	require.Equal(t, "disconnect 1: server is shutting down", r.Server.Log[1])
 }
+
+func TestKickFromOnConnect(t *testing.T) {
+	p := protocol()
+	r := rig.New(t, p, netcode.Config{})
+	r.Server.OnConnect(func(id wire.ClientID) { r.Server.Kick(id, "closed today") })
+	c := r.Join(p, netcode.Config{})
+	r.Until(func() bool { return c.State() == netcode.Disconnected })
+	require.Equal(t, []string{"connect 1", "disconnect 1: kicked: closed today"}, r.Server.Log)
+	require.ErrorIs(t, c.Err(), peer.ReasonKicked)
+}
+
+func TestCloseArrivesOverALossyLink(t *testing.T) {
+	r, c := connected(t, netcode.Config{})
+	dropped := 0
+	r.Tamper = func(from, _ transport.Addr, packet []byte) []byte {
+		if from == c.Conn.LocalAddr() && dropped < 2 {
+			dropped++
+			return nil
+		}
+		return packet
+	}
+	c.Close()
+	r.Until(c.Closed)
+	require.Equal(t, []string{"connect 1", "disconnect 1: closed"}, r.Server.Log)
+	require.Equal(t, 2, dropped)
+}
