@@ -34,7 +34,13 @@ type predictInput struct {
 // predictSystem is the game: steering, contacts with neighbours in a list, movement and turning of each body.
 type predictSystem interface {
 	predict.System
-	spend() (time.Duration, int) // Spend returns the time and the number of steps since the last call.
+	spend() spending // Spend returns the steps since the last call.
+}
+
+// spending is the time of some steps of a system.
+type spending struct {
+	time, fastest time.Duration // Of all, and of the fastest step.
+	steps         int
 }
 
 // driven is predictSystem for components of one precision.
@@ -43,18 +49,40 @@ type driven[P position | quantPosition, R rotation | quantRotation, V velocity |
 	filter *generic.Filter4[components.Simulate, P, R, V]
 	owner  netcode.ClientID // 0: the input stands still, as in a world without a network.
 	wind   float32          // The server's alone: it provokes mispredictions.
-	spent  time.Duration
-	steps  int
+	spent  spending
+	turn   int // Number of steps since the start.
+	below  int
 }
 
-func (d *driven[P, R, V]) spend() (spent time.Duration, steps int) {
-	spent, steps = d.spent, d.steps
-	d.spent, d.steps = 0, 0
-	return spent, steps
+func (d *driven[P, R, V]) spend() spending {
+	spent := d.spent
+	d.spent = spending{}
+	return spent
 }
 
-// Step implements predict.System.
+// Step implements predict.System. The time of the loop depends on the position of the stack, up to 1.7 times, and each build and caller
+// has another one. So each step is taken at another of eight positions.
 func (d *driven[P, R, V]) Step(s *predict.Step) {
+	d.turn++
+	d.stepBelow(d.turn%8, s)
+}
+
+// stepBelow takes a step below some more frames of the stack.
+//
+//go:noinline
+func (d *driven[P, R, V]) stepBelow(frames int, s *predict.Step) {
+	if frames > 0 {
+		d.stepBelow(frames-1, s)
+		d.below++ // Not a tail call.
+		return
+	}
+	d.step(s)
+}
+
+// step takes a step and measures it.
+//
+//go:noinline
+func (d *driven[P, R, V]) step(s *predict.Step) {
 	began := time.Now()
 	if d.world != s.World {
 		d.world, d.filter = s.World, generic.NewFilter4[components.Simulate, P, R, V]()
@@ -69,8 +97,11 @@ func (d *driven[P, R, V]) Step(s *predict.Step) {
 		driveBody(&p, &r, &v, c, d.wind)
 		*at, *turn, *speed = P(p), R(r), V(v)
 	}
-	d.spent += time.Since(began)
-	d.steps++
+	took := time.Since(began)
+	if d.spent.time += took; d.spent.steps == 0 || took < d.spent.fastest {
+		d.spent.fastest = took
+	}
+	d.spent.steps++
 }
 
 // driveBody simulates a body for a tick: it steers, bounces off eight pillars, moves and turns.
@@ -115,7 +146,7 @@ type predictRun struct {
 	serverLoop               *systems.Runner
 	clientFrame              []systems.System
 	sim                      *predict.Simulation
-	here, there              predictSystem
+	here, there, apart       predictSystem
 	setWind                  func(float32)
 	alone                    func(steps int) // Runs the systems in a world without a network.
 	from, ring               [3][]byte       // Columns of one tick, and of all that are kept.
@@ -201,7 +232,7 @@ func startPredict[P position | quantPosition, R rotation | quantRotation, V velo
 	}
 	r.serverWorld, r.clientWorld = ecs.NewWorld(), ecs.NewWorld()
 	here, there, alone := &driven[P, R, V]{owner: 1}, &driven[P, R, V]{owner: 1}, &driven[P, R, V]{}
-	r.here, r.there, r.setWind = here, there, func(wind float32) { here.wind = wind }
+	r.here, r.there, r.apart, r.setWind = here, there, alone, func(wind float32) { here.wind = wind }
 	group := systems.NewServer(r.server, sockets[0], clock)
 	predict.Simulate(group, predict.Config{}, here)
 	r.serverLoop = systems.NewRunner(&r.serverWorld, group, tickHz)
@@ -303,39 +334,41 @@ func (r *predictRun) measurePredict(budget time.Duration) error {
 func (r *predictRun) quiet() {
 	r.there.spend()
 	took := r.runFrame()
-	spent, steps := r.there.spend()
+	spent := r.there.spend()
 	copied := timed(func() {
 		at := r.frameNumber() % predict.Window
 		for k := range r.from {
 			copy(r.ring[k][at*len(r.from[k]):], r.from[k])
 		}
 	})
-	if steps != 1 {
+	if spent.steps != 1 {
 		return // The clock was adjusted by a tick.
 	}
 	each := float64(r.bodies)
-	r.rests, r.steps = append(r.rests, (took-float64(spent))/each), append(r.steps, float64(spent)/each)
+	r.rests, r.steps = append(r.rests, (took-float64(spent.time))/each), append(r.steps, float64(spent.time)/each)
 	r.copies = append(r.copies, copied/each)
 }
 
 func (r *predictRun) frameNumber() int { return int(r.now * tickHz / time.Second) }
 
-// replay measures a frame that goes back, the systems in it, and the systems alone over as many ticks. Compare builds by replay less the
-// systems in it: the same system takes another time in each build, see README.md.
+// replay measures a frame that goes back and replays, and the systems alone over as many ticks. A step of the systems counts as the
+// fastest one of the frame, on both sides: see driven.Step.
 func (r *predictRun) replay() {
 	r.there.spend()
 	before := r.sim.Stats()
 	took := r.runFrame()
-	spent, steps := r.there.spend()
+	spent := r.there.spend()
 	after := r.sim.Stats()
 	if after.Rollbacks == before.Rollbacks {
 		return
 	}
-	each := float64(r.bodies * steps)
-	r.replays, r.replaySteps = append(r.replays, took/each), append(r.replaySteps, float64(spent)/each)
-	r.libraries = append(r.libraries, (took-float64(spent))/each)
+	bodies := float64(r.bodies)
+	library, system := (took-float64(spent.time))/bodies/float64(spent.steps), float64(spent.fastest)/bodies
+	r.replays, r.replaySteps = append(r.replays, library+system), append(r.replaySteps, system)
+	r.libraries = append(r.libraries, library)
 	r.replayed = append(r.replayed, float64(after.Replayed-before.Replayed))
-	r.alones = append(r.alones, timed(func() { r.alone(steps) })/each)
+	r.alone(spent.steps)
+	r.alones = append(r.alones, float64(r.apart.spend().fastest)/bodies)
 }
 
 // count counts what frames of the simulation allocate.
