@@ -84,7 +84,8 @@ func (v *View) noteSentRefs(w uint32, t tick.Tick, of uint64, group bool) {
 	}
 }
 
-// noteAckedRefs notes the acknowledgement of one group of tick t of a page. If the tick is complete by that, it updates R and N.
+// noteAckedRefs notes the acknowledgement of one group of tick t of a page. If the tick is complete by that, it updates R and N. Its switch equals
+// findRefs, which plain builds call each time.
 func (v *View) noteAckedRefs(w uint32, t tick.Tick) {
 	b := v.recent.at(t, w)
 	if b == nil {

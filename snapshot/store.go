@@ -199,7 +199,7 @@ func (s *Store) Despawn(id wire.NetworkID) {
 }
 
 // packedRow returns a present row as it is sent whole. A value is packed when a client first needs it: few rows are sent whole, but
-// each of them to many clients at once.
+// each of them to many clients at once. WriteRow of the lanes writes the same bits.
 func (s *Store) packedRow(index uint32, row int) []uint64 {
 	n, since := s.schema.Words[row], s.sinceOf(index, row)
 	if int(index) >= len(s.packedAt[row]) {
