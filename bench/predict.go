@@ -76,13 +76,13 @@ func (d *driven[P, R, V]) stepBelow(frames int, s *predict.Step) {
 		d.below++ // Not a tail call.
 		return
 	}
-	d.step(s)
+	d.measure(s)
 }
 
-// step takes a step and measures it.
+// measure takes a step and measures its time.
 //
 //go:noinline
-func (d *driven[P, R, V]) step(s *predict.Step) {
+func (d *driven[P, R, V]) measure(s *predict.Step) {
 	began := time.Now()
 	if d.world != s.World {
 		d.world, d.filter = s.World, generic.NewFilter4[components.Simulate, P, R, V]()

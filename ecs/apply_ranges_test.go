@@ -39,7 +39,7 @@ type (
 
 const rangeEntities = 70
 
-// rangeServer is a store of entities that mostly move all together, and a view of which hardly anything is acknowledged.
+// rangeServer is a store of entities that mostly move together, and a view with few acknowledgements.
 type rangeServer struct {
 	random *rand.Rand
 	schema *snapshot.Schema

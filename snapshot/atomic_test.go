@@ -493,7 +493,7 @@ func TestUnitsThatAreKeptAreThoseThatAreFound(t *testing.T) {
 	require.NotZero(t, waited)
 }
 
-// pairs is a duo of so many groups of two, of each of which one has moved and one was hidden, and one that is in none.
+// pairs makes a duo with n groups of two entities, and one entity without a group. In each group one entity has moved and one was hidden.
 func pairs(t *testing.T, n int) (d *duo, ids []wire.NetworkID) {
 	cfg := Config{Window: 64, SentPackets: 1024, Payload: 300}
 	d = &duo{t: t, store: NewStore(simSchema(t), cfg)}

@@ -230,7 +230,7 @@ func TestHistoryIsBounded(t *testing.T) {
 	require.ErrorIs(t, err, ErrEvicted)
 }
 
-// throng is a store of several stripes of which all sorts of things happen to many entities in each tick, in any order.
+// throng is a store of several stripes. In each tick many entities change in many ways, in any order.
 type throng struct {
 	*Store
 	random      *rand.Rand

@@ -83,8 +83,8 @@ func TestRule3BothEndsDecideAlikeAboutTheSecondVersion(t *testing.T) {
 	}
 }
 
-// Rules 3 and 4: a row leans on T while the first change after T is less than
-// W ticks old, however long it slept before; then it travels whole.
+// Rules 3 and 4: a row is coded against T while the first change after T is less than W ticks old. The rest before that change may be
+// of any length. Later the row is sent whole.
 func TestRule3LeansOnTWhileBothEndsHoldIt(t *testing.T) {
 	for _, test := range []struct {
 		first, sent tick.Tick // of the change after the sleep, of the record
@@ -139,8 +139,8 @@ func (d *duo) which(w *wire.BitWriter, n int, s tick.Tick, changed int) {
 	d.store.schema.Codes.Which[n-1].Write(w, delta.WhichContext(n, 0, false, int64(s-1)), changed)
 }
 
-// Despawns of a payload take effect before its records: where it has both of one entity, the entity is gone, and the record
-// is only what later ones may lean on.
+// Despawns of a payload take effect before its records. If it has both of one entity, the entity is gone, and the record is only a
+// baseline for later ones.
 func TestADespawnHoldsAgainstARecordBesideIt(t *testing.T) {
 	d := newDuo(t)
 	var id wire.NetworkID

@@ -129,8 +129,7 @@ func TestRecordsOfAPageShareAGroup(t *testing.T) {
 	require.Equal(t, sentGroup{of: 5, rows: format.FromWords(1), word: 3, span: 2}, *r.group(p, 0))
 }
 
-// TestAPacketHasNoMoreGroupsThanThereIsRoomFor: records of two bits, of which a packet can have more than the ring of what was sent
-// has room for, one by one, behind despawns.
+// A packet has room for more records of two bits than the ring of sent records.
 func TestAPacketHasNoMoreGroupsThanThereIsRoomFor(t *testing.T) {
 	type flag struct{ On bool }
 	type red struct{}
