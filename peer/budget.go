@@ -2,8 +2,6 @@ package peer
 
 import (
 	"encoding/binary"
-	"math/bits"
-	"net/netip"
 	"time"
 )
 
@@ -226,106 +224,4 @@ func ParseCredit(payload []byte) (low uint32, err error) {
 		return 0, ErrMalformed
 	}
 	return binary.LittleEndian.Uint32(payload), nil
-}
-
-const (
-	limiterSets = 1024 // sets of the table; a prefix belongs to one set
-	limiterWays = 4    // prefixes per set
-)
-
-// Work is a kind of handshake work. Each kind has its own budget.
-type Work uint8
-
-// The kinds of work.
-const (
-	// WorkUnproven is an answer to an address that is not proven: a Challenge. A sender with forged addresses can use
-	// up this budget of other hosts.
-	WorkUnproven Work = iota
-	// WorkProven is an answer to a valid cookie. Only a host that receives packets for an address of the prefix can use
-	// it up.
-	WorkProven
-
-	numWorks
-)
-
-// Limiter limits the handshake work per second of each address prefix. Its table has a fixed size. If a set of the
-// table is full, the prefix that used least is dropped and gets a full budget later. So no prefix is refused because of
-// the work of others.
-//
-// The zero value is not usable. A Limiter must be used by one goroutine at a time.
-type Limiter struct {
-	key   [2]uint64
-	table []limitedPrefix
-}
-
-// limitedPrefix is the state of one prefix. Its budgets are token buckets of one second. Each is stored as the time at
-// which it is full again (the generic cell rate algorithm of ATM).
-type limitedPrefix struct {
-	id   uint64 // 0: none
-	full [numWorks]time.Duration
-}
-
-// oddBits and evenBits are two constants of wyhash: numbers with as many bits set as clear. They change secrets that
-// have few bits set.
-const (
-	oddBits  = 0xa0761d6478bd642f
-	evenBits = 0xe7037ed1a0b428db
-)
-
-// NewLimiter returns a limiter with a secret, so that nobody can find prefixes of the same set.
-func NewLimiter(secret [16]byte) *Limiter {
-	return &Limiter{
-		key:   [2]uint64{binary.LittleEndian.Uint64(secret[:]) ^ oddBits, binary.LittleEndian.Uint64(secret[8:]) ^ evenBits},
-		table: make([]limitedPrefix, limiterSets*limiterWays),
-	}
-}
-
-// Take takes one piece of work out of the budget of a prefix, which is rate pieces per second. It reports whether there
-// was one left. now must not go back.
-func (l *Limiter) Take(prefix netip.Prefix, work Work, rate int, now time.Duration) bool {
-	p := l.find(l.hash(prefix), now)
-	full := max(p.full[work], now)
-	if full-now > time.Second-time.Second/time.Duration(rate) {
-		return false
-	}
-	p.full[work] = full + time.Second/time.Duration(rate)
-	return true
-}
-
-// find returns the entry of a prefix. It replaces the least busy entry of the set if there is none.
-func (l *Limiter) find(id uint64, now time.Duration) *limitedPrefix {
-	at := int(id%limiterSets) * limiterWays
-	set := l.table[at : at+limiterWays]
-	idlest := &set[0]
-	for i := range set {
-		if set[i].id == id {
-			return &set[i]
-		}
-		if set[i].busy() < idlest.busy() {
-			idlest = &set[i]
-		}
-	}
-	*idlest = limitedPrefix{id: id, full: [numWorks]time.Duration{now, now}}
-	return idlest
-}
-
-// busy returns the time at which all budgets of the prefix are full again: the higher, the more it used.
-func (p *limitedPrefix) busy() time.Duration {
-	if p.id == 0 {
-		return -1 << 63
-	}
-	return max(p.full[WorkUnproven], p.full[WorkProven])
-}
-
-// hash returns a keyed hash of a prefix, never 0. Each half of the address is mixed by one round of wyhash's folded
-// multiplication.
-func (l *Limiter) hash(prefix netip.Prefix) uint64 {
-	ip := prefix.Addr().As16()
-	h := fold(binary.LittleEndian.Uint64(ip[:])^l.key[0], binary.LittleEndian.Uint64(ip[8:])^l.key[1])
-	return max(fold(h^l.key[1], uint64(prefix.Bits())^l.key[0]), 1)
-}
-
-func fold(a, b uint64) uint64 {
-	high, low := bits.Mul64(a, b)
-	return high ^ low
 }

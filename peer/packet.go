@@ -2,7 +2,6 @@ package peer
 
 import (
 	"encoding/binary"
-	"net/netip"
 	"time"
 
 	"github.com/arche-netcode/netcode/tick"
@@ -290,29 +289,6 @@ func unseal(check wire.Checksum, b []byte) (body []byte, ok bool) {
 	}
 	body = b[:len(b)-wire.ChecksumSize]
 	return body, binary.LittleEndian.Uint32(b[len(body):]) == check.Sum(body)
-}
-
-// Bits of a network prefix: usually the network of one site. Limits count by prefix.
-const (
-	networkBits4 = 24
-	networkBits6 = 64
-)
-
-// AddressPrefix returns the prefix of a single address, without its zone.
-func AddressPrefix(addr netip.Addr) netip.Prefix {
-	addr = addr.Unmap().WithZone("")
-	return netip.PrefixFrom(addr, addr.BitLen())
-}
-
-// NetworkPrefix returns the network of an address: the /24 of an IPv4 address, the /64 of an IPv6 address.
-func NetworkPrefix(addr netip.Addr) netip.Prefix {
-	addr = addr.Unmap().WithZone("")
-	bits := networkBits6
-	if addr.Is4() {
-		bits = networkBits4
-	}
-	p, _ := addr.Prefix(bits) // an error means that the address is invalid: the prefix is invalid, too
-	return p
 }
 
 // Reader iterates over the messages of a packet, in the order in which the other end added them:

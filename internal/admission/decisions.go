@@ -4,6 +4,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/arche-netcode/netcode/internal/hosts"
 	"github.com/arche-netcode/netcode/peer"
 	"github.com/arche-netcode/netcode/transport"
 )
@@ -85,27 +86,45 @@ func (d *Decisions) Wait(one *Decision, until time.Duration) {
 	d.Waiting = append(d.Waiting, one)
 }
 
-// Crowded reports whether too many decisions about clients of an address or its network are waiting: as many as its limit of
-// places.
+// Crowded reports whether too many decisions about clients of a host or its network are waiting: as many as its limit of places.
 func (d *Decisions) Crowded(from transport.Addr, limits Limits) bool {
-	ip := from.IP.Addr()
-	if IsExempt(ip) {
+	return limits.reached(from.IP.Addr(), d.counts()) != None
+}
+
+// counts returns the number of waiting decisions by host.
+func (d *Decisions) counts() hosts.Counts {
+	counts := hosts.Counts{}
+	for _, one := range d.Waiting {
+		if host, limited := hosts.Of(one.Address.IP.Addr()); limited {
+			counts.Add(host, 1)
+		}
+	}
+	return counts
+}
+
+// MakeRoom reports whether there is room for another decision if at most so many may wait. If there is none, it ends the newest open
+// decision of the host with the most, if that has more than the host of from would have.
+func (d *Decisions) MakeRoom(from transport.Addr, most int) bool {
+	if len(d.Waiting) < most {
+		return true
+	}
+	counts := d.counts()
+	load := func(of transport.Addr) int {
+		host, _ := hosts.Of(of.IP.Addr())
+		return counts.Load(host)
+	}
+	var drop *Decision
+	worst := load(from) + 1
+	for _, one := range d.Waiting {
+		if l := load(one.Address); one.State == Open && (l > worst || drop != nil && l == worst) {
+			drop, worst = one, l
+		}
+	}
+	if drop == nil {
 		return false
 	}
-	address, network := 0, 0
-	for _, one := range d.Waiting {
-		other := one.Address.IP.Addr()
-		if IsExempt(other) {
-			continue
-		}
-		if peer.AddressPrefix(other) == peer.AddressPrefix(ip) {
-			address++
-		}
-		if peer.NetworkPrefix(other) == peer.NetworkPrefix(ip) {
-			network++
-		}
-	}
-	return limits.reached(ip, address, network) != None
+	d.Settle(drop)
+	return true
 }
 
 // Settle ends a decision.

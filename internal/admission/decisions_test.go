@@ -80,3 +80,23 @@ func TestDecisionsOfAnAddressAreBounded(t *testing.T) {
 	require.False(t, all.Crowded(transport.MustParseAddr("127.0.0.1:1"), limits))
 	require.False(t, all.Crowded(from, Limits{}))
 }
+
+// Networks with many waiting decisions once filled the list for everybody: the newest of the host with the most makes room.
+func TestDecisionsOfAHostMakeRoom(t *testing.T) {
+	all := NewDecisions()
+	var list []*Decision
+	for i, from := range []string{"198.51.100.9:1", "198.51.100.9:2", "198.51.100.9:3", "203.0.113.1:1"} {
+		d := &Decision{Address: transport.MustParseAddr(from), Nonce: uint64(i)}
+		all.Wait(d, time.Second)
+		list = append(list, d)
+	}
+	require.True(t, all.MakeRoom(transport.MustParseAddr("192.0.2.1:1"), 5), "there is room")
+	require.False(t, all.MakeRoom(transport.MustParseAddr("198.51.100.9:4"), 4), "not for one more of the same host")
+	require.Len(t, all.Waiting, 4)
+	require.True(t, all.MakeRoom(transport.MustParseAddr("192.0.2.1:1"), 4))
+	require.Equal(t, list[:2:2], all.Waiting[:2])
+	require.Equal(t, Over, list[2].State, "the newest of the host with the most")
+	require.Same(t, list[3], all.Waiting[2])
+	require.True(t, all.MakeRoom(transport.MustParseAddr("192.0.2.1:1"), 3), "two are more than one")
+	require.False(t, all.MakeRoom(transport.MustParseAddr("192.0.2.1:1"), 2), "one of a host is as many as the new one's")
+}

@@ -4,7 +4,7 @@ import (
 	"net/netip"
 	"time"
 
-	"github.com/arche-netcode/netcode/peer"
+	"github.com/arche-netcode/netcode/internal/hosts"
 )
 
 // Limits limits the clients of an address and of its network. The fields are those of netcode.Config. 0 or less means no limit.
@@ -23,55 +23,47 @@ const (
 	Network              // The limit of its network.
 )
 
-// Places counts the clients of each address and network, so that none can use up all places and handshakes.
+// Places counts the clients of each host and network, so that none can use up all places and handshakes.
 type Places struct {
 	limits  Limits
-	limiter *peer.Limiter
-	taken   map[netip.Prefix]int // By address and by network.
+	limiter *hosts.Limiter
+	taken   hosts.Counts
 }
 
-// NewPlaces returns a count without any client. See peer.NewLimiter about secret.
+// NewPlaces returns a count without any client. See hosts.NewLimiter about secret.
 func NewPlaces(secret [16]byte, limits Limits) *Places {
-	return &Places{limits: limits, limiter: peer.NewLimiter(secret), taken: map[netip.Prefix]int{}}
+	return &Places{limits: limits, limiter: hosts.NewLimiter(secret), taken: hosts.Counts{}}
 }
 
-// IsExempt reports whether an address has no limits: it is a loopback address, or the transport has no IP addresses.
-func IsExempt(ip netip.Addr) bool { return !ip.IsValid() || ip.Unmap().IsLoopback() }
-
-// isLocalNetwork reports whether an address has no network limit: a LAN is one network.
-func isLocalNetwork(ip netip.Addr) bool {
-	ip = ip.Unmap()
-	return IsExempt(ip) || ip.IsPrivate() || ip.IsLinkLocalUnicast()
-}
-
-// Work subtracts handshake work from the budgets of an address and its network. It returns the exhausted one, or None.
-func (p *Places) Work(ip netip.Addr, work peer.Work, now time.Duration) Scope {
-	address, network := p.limits.HandshakesPerAddress, p.limits.HandshakesPerNetwork
-	switch {
-	case IsExempt(ip):
-	case address > 0 && !p.limiter.Take(peer.AddressPrefix(ip), work, address, now):
-		return Address
-	case network > 0 && !isLocalNetwork(ip) && !p.limiter.Take(peer.NetworkPrefix(ip), work, network, now):
-		return Network
-	}
-	return None
+// Work subtracts handshake work from the budgets of a host and its networks. It returns the exhausted one, or None.
+func (p *Places) Work(ip netip.Addr, work hosts.Work, now time.Duration) Scope {
+	return p.limits.judge(ip, p.limits.HandshakesPerAddress, p.limits.HandshakesPerNetwork, func(of netip.Prefix, rate int) bool {
+		return p.limiter.Take(of, work, rate, now)
+	})
 }
 
 // Crowded returns the limit of places that an address has reached, None if it may have another place.
-func (p *Places) Crowded(ip netip.Addr) Scope {
-	if IsExempt(ip) {
-		return None
-	}
-	return p.limits.reached(ip, p.taken[peer.AddressPrefix(ip)], p.taken[peer.NetworkPrefix(ip)])
+func (p *Places) Crowded(ip netip.Addr) Scope { return p.limits.reached(ip, p.taken) }
+
+// reached returns the limit of places that an address has reached with these counts.
+func (l *Limits) reached(ip netip.Addr, taken hosts.Counts) Scope {
+	return l.judge(ip, l.ClientsPerAddress, l.ClientsPerNetwork, func(of netip.Prefix, most int) bool { return taken[of] < most })
 }
 
-// reached returns the limit that these numbers of clients of an address and its network have reached.
-func (l *Limits) reached(ip netip.Addr, address, network int) Scope {
-	switch {
-	case l.ClientsPerAddress > 0 && address >= l.ClientsPerAddress:
+// judge asks whether the host behind an address and each network around it are within a limit. A wider network has twice the limit
+// of the network in it.
+func (l *Limits) judge(ip netip.Addr, address, network int, within func(of netip.Prefix, most int) bool) Scope {
+	host, limited := hosts.Of(ip)
+	if !limited {
+		return None
+	}
+	if address > 0 && !within(host.Prefix, address) {
 		return Address
-	case l.ClientsPerNetwork > 0 && !isLocalNetwork(ip) && network >= l.ClientsPerNetwork:
-		return Network
+	}
+	for i, around := range host.Around {
+		if network > 0 && around.IsValid() && !within(around, network<<i) {
+			return Network
+		}
 	}
 	return None
 }
@@ -83,12 +75,7 @@ func (p *Places) Take(ip netip.Addr) { p.add(ip, +1) }
 func (p *Places) Free(ip netip.Addr) { p.add(ip, -1) }
 
 func (p *Places) add(ip netip.Addr, by int) {
-	if IsExempt(ip) {
-		return
-	}
-	for _, prefix := range [...]netip.Prefix{peer.AddressPrefix(ip), peer.NetworkPrefix(ip)} {
-		if p.taken[prefix] += by; p.taken[prefix] == 0 {
-			delete(p.taken, prefix)
-		}
+	if host, limited := hosts.Of(ip); limited {
+		p.taken.Add(host, by)
 	}
 }

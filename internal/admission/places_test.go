@@ -1,6 +1,7 @@
 package admission
 
 import (
+	"fmt"
 	"net/netip"
 	"testing"
 	"time"
@@ -8,8 +9,16 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
-	"github.com/arche-netcode/netcode/peer"
+	"github.com/arche-netcode/netcode/internal/hosts"
 )
+
+// repeat returns n addresses by a format of their number.
+func repeat(format string, n int) (all []string) {
+	for i := range n {
+		all = append(all, fmt.Sprintf(format, i+1))
+	}
+	return all
+}
 
 func TestPlacesOfAnAddressAndItsNetwork(t *testing.T) {
 	limits := Limits{ClientsPerAddress: 2, ClientsPerNetwork: 3}
@@ -23,7 +32,12 @@ func TestPlacesOfAnAddressAndItsNetwork(t *testing.T) {
 		"one place is left":        {limits, []string{"198.51.100.9"}, "198.51.100.9", None},
 		"the address has its most": {limits, []string{"198.51.100.9", "198.51.100.9"}, "198.51.100.9", Address},
 		"the network has its most": {limits, []string{"198.51.100.1", "198.51.100.2", "198.51.100.3"}, "198.51.100.9", Network},
-		"a network of IPv6":        {limits, []string{"2001:db8::1", "2001:db8::2", "2001:db8::3"}, "2001:db8::ffff", Network},
+		"a host of IPv6":           {limits, []string{"2001:db8::1", "2001:db8::2"}, "2001:db8::ffff", Address},
+		"a /56 of IPv6":            {limits, []string{"2001:db8::1", "2001:db8:0:1::2", "2001:db8:0:2::3"}, "2001:db8:0:ff::1", Network},
+		"a /48 of IPv6":            {limits, repeat("2001:db8:0:%x00::1", 6), "2001:db8:0:ff00::1", Network},
+		"most of a /48 of IPv6":    {limits, repeat("2001:db8:0:%x00::1", 5), "2001:db8:0:ff00::1", None},
+		"another /48 of IPv6":      {limits, repeat("2001:db8:0:%x00::1", 6), "2001:db8:1::1", None},
+		"a LAN of IPv6":            {limits, repeat("fd00::%x", 6), "fd00::ff", None},
 		"another network":          {limits, []string{"198.51.100.1", "198.51.100.2", "198.51.100.3"}, "198.51.101.9", None},
 		"a LAN is one network":     {limits, []string{"192.168.1.1", "192.168.1.2", "192.168.1.3"}, "192.168.1.9", None},
 		"an address of a LAN":      {limits, []string{"192.168.1.1", "192.168.1.1"}, "192.168.1.1", Address},
@@ -51,11 +65,11 @@ func TestPlacesOfAnAddressAndItsNetwork(t *testing.T) {
 func TestWorkOfAnAddressAndItsNetwork(t *testing.T) {
 	p := NewPlaces([16]byte{1}, Limits{HandshakesPerAddress: 2, HandshakesPerNetwork: 3})
 	one, other := netip.MustParseAddr("198.51.100.1"), netip.MustParseAddr("198.51.100.2")
-	work := func(ip netip.Addr) Scope { return p.Work(ip, peer.WorkProven, time.Second) }
+	work := func(ip netip.Addr) Scope { return p.Work(ip, hosts.Proven, time.Second) }
 	require.Equal(t, []Scope{None, None, Address}, []Scope{work(one), work(one), work(one)})
 	require.Equal(t, []Scope{None, Network}, []Scope{work(other), work(other)})
-	require.Equal(t, None, p.Work(other, peer.WorkUnproven, time.Second), "each kind of work has a budget of its own")
-	require.Equal(t, None, p.Work(one, peer.WorkProven, 3*time.Second), "the budget comes back")
+	require.Equal(t, None, p.Work(other, hosts.Unproven, time.Second), "each kind of work has a budget of its own")
+	require.Equal(t, None, p.Work(one, hosts.Proven, 3*time.Second), "the budget comes back")
 	for range 10 {
 		require.Equal(t, None, work(netip.MustParseAddr("127.0.0.1")))
 	}

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/arche-netcode/netcode/internal/hosts"
 	"github.com/arche-netcode/netcode/wire"
 )
 
@@ -15,7 +16,7 @@ type Player struct {
 	Connected bool          // It has a session. Otherwise it is away or has left for good.
 	Left      bool          // It has left for good.
 
-	from  netip.Prefix  // While away: the network that it came from.
+	from  hosts.Host    // While away: the host that it came from.
 	until time.Duration // While away: the time at which it leaves for good.
 }
 
@@ -50,9 +51,10 @@ func (p *Players) Enter(identity string, client wire.ClientID) (one *Player, ret
 	return one, false
 }
 
-// GoAway marks a player as away until a time. from is the network that it came from.
-func (p *Players) GoAway(one *Player, from netip.Prefix, until time.Duration) {
-	one.Connected, one.from, one.until = false, from, until
+// GoAway marks a player as away until a time. from is the address that it came from.
+func (p *Players) GoAway(one *Player, from netip.Addr, until time.Duration) {
+	one.Connected, one.until = false, until
+	one.from, _ = hosts.Of(from)
 	p.Away = append(p.Away, one)
 }
 
@@ -72,16 +74,16 @@ func (p *Players) Due(now time.Duration) *Player {
 }
 
 // TooMany returns the player to drop if more than most are away, nil otherwise. It is the first that left among those of the
-// network with the most players away. A client that comes with many identities thus harms only its own network.
+// host or network with the most players away. A client that comes with many identities thus harms only its own network.
 func (p *Players) TooMany(most int) *Player {
 	if len(p.Away) <= most {
 		return nil
 	}
-	counts := map[netip.Prefix]int{}
+	counts := hosts.Counts{}
 	for _, one := range p.Away {
-		counts[one.from]++
+		counts.Add(one.from, 1)
 	}
-	return slices.MaxFunc(p.Away, func(a, b *Player) int { return counts[a.from] - counts[b.from] })
+	return slices.MaxFunc(p.Away, func(a, b *Player) int { return counts.Load(a.from) - counts.Load(b.from) })
 }
 
 // Leave marks a player as gone for good. Of finds it until Forget.

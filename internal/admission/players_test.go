@@ -12,9 +12,7 @@ import (
 	"github.com/arche-netcode/netcode/wire"
 )
 
-func network(n byte) netip.Prefix {
-	return netip.PrefixFrom(netip.AddrFrom4([4]byte{198, 51, n, 0}), 24)
-}
+func network(n byte) netip.Addr { return netip.AddrFrom4([4]byte{198, 51, n, 7}) }
 
 func TestAPlayerReturnsUnderItsID(t *testing.T) {
 	p := NewPlayers()
@@ -63,6 +61,21 @@ func TestTooManyPlayersOfANetworkMakeRoom(t *testing.T) {
 	}
 	require.Nil(t, p.TooMany(5))
 	require.Equal(t, "1", p.TooMany(4).Identity, "the first of the network with the most")
+}
+
+// A customer's /48 of IPv6 is one network: a client that comes from a /64 each time pushes out its own players.
+func TestManyHostsOfANetworkPushOutTheirOwn(t *testing.T) {
+	p := NewPlayers()
+	honest, _ := p.Enter("honest", 1)
+	p.GoAway(honest, netip.MustParseAddr("2001:db8:1::1"), time.Hour)
+	for i := range 20 {
+		one, _ := p.Enter(fmt.Sprint(i), wire.ClientID(i+2))
+		p.GoAway(one, netip.AddrFrom16([16]byte{0x20, 1, 0xd, 0xb8, 6: byte(i), 7: byte(i)}), time.Hour)
+		if drop := p.TooMany(10); drop != nil {
+			require.NotSame(t, honest, drop)
+			p.Leave(drop)
+		}
+	}
 }
 
 // Players behave as two lists do.

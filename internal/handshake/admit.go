@@ -5,6 +5,7 @@ import (
 	"net/netip"
 
 	"github.com/arche-netcode/netcode/internal/admission"
+	"github.com/arche-netcode/netcode/internal/hosts"
 	"github.com/arche-netcode/netcode/peer"
 	"github.com/arche-netcode/netcode/transport"
 	"github.com/arche-netcode/netcode/wire"
@@ -50,7 +51,8 @@ func (d *Door) crowded(ip netip.Addr) *peer.Error {
 		return &peer.Error{Reason: peer.ReasonCrowded, Detail: fmt.Sprintf("%d clients from this address, which is the most (ClientsPerAddress)", d.config.ClientsPerAddress)}
 	case admission.Network:
 		d.out.Stats.RefusedNetwork++
-		return &peer.Error{Reason: peer.ReasonCrowded, Detail: fmt.Sprintf("%d clients from %v, which is the most (ClientsPerNetwork)", d.config.ClientsPerNetwork, peer.NetworkPrefix(ip))}
+		host, _ := hosts.Of(ip)
+		return &peer.Error{Reason: peer.ReasonCrowded, Detail: fmt.Sprintf("%d clients from the network of %v, which is the most (ClientsPerNetwork)", d.config.ClientsPerNetwork, host.Prefix)}
 	}
 	return nil
 }
@@ -98,7 +100,7 @@ func (d *Door) approve(s Session, payload []byte) (decision *admission.Decision,
 		return nil, false
 	}
 	if decision = d.decisions.Find(s.Address, s.Nonce); decision == nil {
-		if len(d.decisions.Waiting) >= d.config.Clients || d.decisions.Crowded(s.Address, d.config.Limits) {
+		if d.decisions.Crowded(s.Address, d.config.Limits) || !d.decisions.MakeRoom(s.Address, d.config.Clients) {
 			d.out.Stats.ApprovalsFull++
 			d.refuse(s.Address, s.Nonce, &peer.Error{Reason: peer.ReasonBusy})
 			return nil, false
@@ -170,7 +172,7 @@ func (d *Door) Leave(s Session, client wire.ClientID, reason *peer.Error) {
 	case !d.keeps(s, reason):
 		d.endPlayer(p)
 	default:
-		d.Players.GoAway(p, peer.NetworkPrefix(s.Address.IP.Addr()), d.frame.After(d.config.Keep))
+		d.Players.GoAway(p, s.Address.IP.Addr(), d.frame.After(d.config.Keep))
 		for one := d.Players.TooMany(d.config.Clients); one != nil; one = d.Players.TooMany(d.config.Clients) {
 			d.out.Stats.KeptFull++
 			d.endPlayer(one)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/arche-netcode/netcode/internal/admission"
 	"github.com/arche-netcode/netcode/internal/canon"
+	"github.com/arche-netcode/netcode/internal/hosts"
 	"github.com/arche-netcode/netcode/internal/report"
 	"github.com/arche-netcode/netcode/peer"
 	"github.com/arche-netcode/netcode/tick"
@@ -138,7 +139,7 @@ func (d *Door) receiveHello(from transport.Addr, packet []byte) {
 	switch {
 	case !proved:
 		d.challenge(from, hello.Nonce)
-	case !d.mayWork(from, hello.Nonce, peer.WorkProven):
+	case !d.mayWork(from, hello.Nonce, hosts.Proven):
 	default:
 		if reason := d.admissible(from, hello); reason != nil {
 			d.refuse(from, hello.Nonce, reason)
@@ -177,7 +178,7 @@ func (d *Door) receiveJoin(from transport.Addr, packet []byte) {
 		return
 	}
 	d.out.Stats.Joins++
-	if !d.mayWork(from, join.Nonce, peer.WorkProven) {
+	if !d.mayWork(from, join.Nonce, hosts.Proven) {
 		return
 	}
 	reason := d.past.Find(join.Nonce, d.frame.Now)
@@ -270,7 +271,7 @@ func (d *Door) noteRefused(from transport.Addr, hello peer.Hello) {
 
 // challenge sends the cookie that a Hello must return.
 func (d *Door) challenge(to transport.Addr, nonce uint64) {
-	if d.mayWork(to, nonce, peer.WorkUnproven) {
+	if d.mayWork(to, nonce, hosts.Unproven) {
 		d.sendCookie(to, nonce, d.sessions.At(to).cookieEpoch(nonce))
 	}
 }
@@ -311,7 +312,7 @@ const answerRoom = 48
 
 // mayWork takes one piece of handshake work out of the budgets of an address and its network. Without budget it refuses
 // the client without a detail, for the cost of one table lookup; the client may retry.
-func (d *Door) mayWork(from transport.Addr, nonce uint64, work peer.Work) bool {
+func (d *Door) mayWork(from transport.Addr, nonce uint64, work hosts.Work) bool {
 	switch d.places.Work(from.IP.Addr(), work, d.frame.Now) {
 	case admission.Address:
 		d.out.Stats.BusyAddress++
@@ -358,9 +359,9 @@ func (d *Door) receiveResume(from transport.Addr, packet []byte) {
 func (d *Door) mayMove(s Session, to transport.Addr, r *peer.Resume) {
 	_, proved := d.cookies.Check(r.Cookie, to, r.Path, s.Epoch, d.frame.Now)
 	switch {
-	case !proved && d.mayWork(to, r.Path, peer.WorkUnproven):
+	case !proved && d.mayWork(to, r.Path, hosts.Unproven):
 		d.sendCookie(to, r.Path, s.Epoch)
-	case !proved || !d.mayWork(to, r.Path, peer.WorkProven):
+	case !proved || !d.mayWork(to, r.Path, hosts.Proven):
 	default:
 		d.places.Free(s.Address.IP.Addr()) // A session's own place never blocks it.
 		if reason := d.crowded(to.IP.Addr()); reason != nil {
@@ -380,7 +381,7 @@ func (d *Door) reset(to transport.Addr, r *peer.Resume) {
 	if s := d.sessions.At(to); s.Phase == Ended && s.Nonce == r.Nonce {
 		return
 	}
-	if !d.mayWork(to, r.Path, peer.WorkUnproven) {
+	if !d.mayWork(to, r.Path, hosts.Unproven) {
 		return
 	}
 	reason := peer.ReasonReset

@@ -1,13 +1,12 @@
 package secure
 
 import (
-	"bytes"
 	"encoding/binary"
 	"fmt"
-	"hash/maphash"
 	"io"
 	"time"
 
+	"github.com/arche-netcode/netcode/internal/hosts"
 	"github.com/arche-netcode/netcode/transport"
 )
 
@@ -68,17 +67,15 @@ func (s *Server) reply(to transport.Addr) {
 // initiate handles the first message of Noise from an address with a valid cookie.
 func (s *Server) initiate(from transport.Addr, packet []byte, now time.Duration) {
 	message := packet[challengeSize:]
-	if c := s.pending[from]; c != nil && bytes.Equal(c.ephemeral[:], message[:32]) {
+	if c := s.initiates[[32]byte(message)]; c != nil {
 		s.stats.RepeatedInitiates++
-		s.out = append(s.out[:0], c.answer...)
-		s.reply(from)
+		if !c.confirmed && c.from == from { // Otherwise it is a late copy: the client has finished the handshake.
+			s.out = append(s.out[:0], c.answer...)
+			s.reply(from)
+		}
 		return
 	}
-	if c := s.byAddress[from]; c != nil && bytes.Equal(c.ephemeral[:], message[:32]) {
-		s.stats.RepeatedInitiates++ // A late copy: the client has finished the handshake.
-		return
-	}
-	if !s.limits.take(from, now, s.config.Handshakes, s.config.HandshakesPerHost) {
+	if host, limited := hosts.Of(from.IP.Addr()); !s.mayAnswer(from, hosts.Proven, now) || !s.limiter.Share(host, limited, s.config.Handshakes, now) {
 		s.stats.Busy++
 		return
 	}
@@ -148,35 +145,77 @@ func (s *Server) judge(c *session, payload []byte, now time.Duration) (cipher Ci
 
 // full reports whether there is no room for a session. A session that the new one would replace counts as well.
 func (s *Server) full(c *session) bool {
-	if len(s.sessions) >= s.config.Sessions || len(s.pending) >= max(1, s.config.Sessions/2) {
+	if s.hostIsFull(c.from) {
 		return true
 	}
-	return s.hostIsFull(c.from)
+	return (len(s.sessions) >= s.config.Sessions || len(s.pending) >= max(1, s.config.Sessions/2)) && !s.makeRoom(c)
 }
 
-// hostIsFull reports whether the host of an address has Config.SessionsPerHost sessions.
+// makeRoom ends the newest session of the host with the most, if that has more than the host of a new session would have. Only
+// unconfirmed sessions end so; with Open, where strangers have confirmed ones, those too unless all unconfirmed places are taken.
+func (s *Server) makeRoom(c *session) bool {
+	confirmed := s.gate.open && len(s.sessions) >= s.config.Sessions
+	var worst *session
+	most := s.load(c.from) + 1
+	for _, one := range s.sessions {
+		if one.confirmed && !confirmed {
+			continue
+		}
+		if load := s.load(one.from); load > most || worst != nil && load == most && one.serial > worst.serial {
+			worst, most = one, load
+		}
+	}
+	if worst == nil {
+		return false
+	}
+	s.stats.Evicted++
+	s.end(worst)
+	return true
+}
+
+// load returns the number of sessions of the host of an address, or of its network in relation to its share.
+func (s *Server) load(from transport.Addr) int {
+	host, limited := hosts.Of(from.IP.Addr())
+	if !limited {
+		return 0
+	}
+	return s.hosts.Load(host)
+}
+
+// hostIsFull reports whether the host of an address, or its network, has Config.SessionsPerHost sessions.
 func (s *Server) hostIsFull(from transport.Addr) bool {
-	host, ok := hostOf(from)
-	return ok && s.config.SessionsPerHost > 0 && s.hosts[host] >= s.config.SessionsPerHost
+	return s.config.SessionsPerHost > 0 && s.load(from) >= s.config.SessionsPerHost
 }
 
 // countHost adds more, which may be negative, to the number of sessions of a host.
 func (s *Server) countHost(from transport.Addr, more int) {
-	host, ok := hostOf(from)
-	if !ok {
-		return
-	}
-	if s.hosts[host] += more; s.hosts[host] <= 0 {
-		delete(s.hosts, host)
+	if host, limited := hosts.Of(from.IP.Addr()); limited {
+		s.hosts.Add(host, more)
 	}
 }
 
-// keep stores an unconfirmed session. It replaces an unconfirmed one of the same address.
+// claim is what only one unconfirmed session has: a token, or without a token an address.
+type claim struct {
+	token tokenID
+	from  transport.Addr
+}
+
+// claim returns the claim of a session. Its address changes only after it was confirmed.
+func (c *session) claim() claim {
+	if c.expires != 0 {
+		return claim{token: c.token}
+	}
+	return claim{from: c.from}
+}
+
+// keep stores an unconfirmed session. It replaces an unconfirmed one of the same claim.
 func (s *Server) keep(c *session) {
-	if old := s.pending[c.from]; old != nil {
+	if old := s.pending[c.claim()]; old != nil {
 		s.end(old)
 	}
-	s.sessions[c.id], s.pending[c.from] = c, c
+	s.serial++
+	c.serial = s.serial
+	s.sessions[c.id], s.pending[c.claim()], s.initiates[c.ephemeral] = c, c, c
 	s.countHost(c.from, 1)
 }
 
@@ -187,30 +226,8 @@ func logKeys(to io.Writer, id uint32, cipher Cipher, toServer, toClient [32]byte
 	}
 }
 
-// limits limits handshakes per second, in all and by host. The table has a fixed size; hosts with the same slot share its limit.
-type limits struct {
-	seed   maphash.Seed
-	second time.Duration
-	all    int
-	hosts  [hostSlots]uint16
-}
-
-// take counts one handshake and reports whether it is within the limits of this second.
-func (l *limits) take(from transport.Addr, now time.Duration, all, host int) bool {
-	if second := now / time.Second; second != l.second {
-		l.second, l.all = second, 0
-		clear(l.hosts[:])
-	}
-	if all > 0 && l.all >= all {
-		return false
-	}
-	if prefix, ok := hostOf(from); ok && host > 0 {
-		slot := &l.hosts[maphash.Comparable(l.seed, prefix)%hostSlots]
-		if int(*slot) >= min(host, 1<<16-1) {
-			return false
-		}
-		*slot++
-	}
-	l.all++
-	return true
+// mayAnswer takes a piece of work out of the budget of a host.
+func (s *Server) mayAnswer(to transport.Addr, work hosts.Work, now time.Duration) bool {
+	host, limited := hosts.Of(to.IP.Addr())
+	return !limited || s.config.HandshakesPerHost <= 0 || s.limiter.Take(host.Prefix, work, s.config.HandshakesPerHost, now)
 }

@@ -28,10 +28,23 @@ type tokenID [tokenNonceSize]byte
 type gate struct {
 	*Admission
 	key     Key
-	used    map[tokenID]int64 // Value: Unix second in which the token expires.
-	limit   int               // Maximum of used.
-	cleaned int64             // Unix second in which expired tokens were last removed.
+	used    map[tokenID]usedToken
+	byUser  map[string]int // Number of used tokens of each user.
+	limit   int            // Maximum of used.
+	cleaned int64          // Unix second in which expired tokens were last removed.
 }
+
+// usedToken is a token that was used.
+type usedToken struct {
+	user    string
+	expires int64 // Unix second.
+}
+
+// usersOfTokens is the number of users whose tokens fill the table. leastOfUser is how many tokens a user has at least.
+const (
+	usersOfTokens = 16
+	leastOfUser   = 16
+)
 
 // warn logs that anyone may join, if the server uses Open.
 func (g *gate) warn(log *slog.Logger, local transport.Addr) {
@@ -66,7 +79,7 @@ func (g *gate) check(token []byte, now time.Time) (who Identity, id tokenID, exp
 		result = refusedForeign
 	case g.isUsed(id):
 		result = refusedUsed
-	case !g.room(seconds):
+	case !g.room(who.User, seconds):
 		result = refusedFull
 	}
 	return who, id, t.expires, result
@@ -91,24 +104,31 @@ func (g *gate) isUsed(id tokenID) bool {
 	return used
 }
 
-// use records that a token is used. It returns false if the token was used before or there is no room.
-func (g *gate) use(id tokenID, expires int64, now time.Time) bool {
-	if g.isUsed(id) || !g.room(now.Unix()) {
+// use records that a token of a user is used. It returns false if the token was used before or there is no room.
+func (g *gate) use(id tokenID, user string, expires int64, now time.Time) bool {
+	if g.isUsed(id) || !g.room(user, now.Unix()) {
 		return false
 	}
-	g.used[id] = expires
+	g.used[id] = usedToken{user, expires}
+	g.byUser[user]++
 	return true
 }
 
-// room reports whether one more used token can be stored. A used token is stored until it expires.
-func (g *gate) room(seconds int64) bool {
-	if len(g.used) >= g.limit && g.cleaned != seconds {
+// room reports whether one more used token of a user can be stored. A used token is stored until it expires. One user has only a part
+// of the room, however many tokens the backend issues.
+func (g *gate) room(user string, seconds int64) bool {
+	part := max(g.limit/usersOfTokens, leastOfUser)
+	isFull := func() bool { return len(g.used) >= g.limit || g.byUser[user] >= part }
+	if isFull() && g.cleaned != seconds {
 		g.cleaned = seconds
-		for id, expires := range g.used {
-			if seconds > expires {
+		for id, t := range g.used {
+			if seconds > t.expires {
 				delete(g.used, id)
+				if g.byUser[t.user]--; g.byUser[t.user] == 0 {
+					delete(g.byUser, t.user)
+				}
 			}
 		}
 	}
-	return len(g.used) < g.limit
+	return !isFull()
 }

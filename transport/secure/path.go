@@ -6,12 +6,12 @@ import (
 	"crypto/subtle"
 	"encoding/binary"
 	"hash"
-	"hash/maphash"
 	"io"
 	"slices"
 	"strings"
 	"time"
 
+	"github.com/arche-netcode/netcode/internal/hosts"
 	"github.com/arche-netcode/netcode/transport"
 )
 
@@ -28,7 +28,7 @@ const (
 	// moveAgain is the minimal time between two moves that a client reports. Copies of its datagrams from other addresses cause
 	// questions too.
 	moveAgain = 5 * time.Second
-	// madeName marks the key of a name that differs from the client's address, because another session has that name.
+	// madeName marks the key of a name that differs from the client's address, because another session had that name.
 	madeName = 1 << 63
 )
 
@@ -69,46 +69,53 @@ func (c *session) answered(s *Server, from transport.Addr) {
 	if from == c.from || from != c.path.to || s.text != c.path.text || !c.mayMove(s, from) {
 		return
 	}
-	if s.byAddress[c.from] == c {
-		delete(s.byAddress, c.from)
-	}
 	s.countHost(c.from, -1)
 	s.countHost(from, 1)
 	if !c.left.IsValid() {
 		c.left = c.from
 		s.moved = append(s.moved, c)
 	}
+	c.leave(s)
 	c.from, c.path.to = from, transport.Addr{}
-	s.byAddress[from] = c // A session that was at this address keeps its keys and name, and moves when its client sends.
+	c.arrive(s)
 	s.stats.Moved++
 }
 
 // mayMove reports whether a session may move to an address: the host there must have room.
 func (c *session) mayMove(s *Server, to transport.Addr) bool {
-	before, _ := hostOf(c.from)
-	after, _ := hostOf(to)
-	return before == after || !s.hostIsFull(to)
+	s.countHost(c.from, -1) // Its own place never blocks it.
+	defer s.countHost(c.from, 1)
+	return !s.hostIsFull(to)
 }
 
-// newName chooses the name of a session. It is the name of the session that it replaces, or else the client's address. If a
-// session that has moved away has that name, a key is added to it.
-func (c *session) newName(s *Server) transport.Addr {
-	name := c.from
-	if old := s.byAddress[c.from]; old != nil {
-		return old.name
+// userAt is a user of a token at an address.
+type userAt struct {
+	user string
+	at   transport.Addr
+}
+
+// userAt returns the user and the present address of a session.
+func (c *session) userAt() userAt { return userAt{c.who.User, c.from} }
+
+// arrive makes a confirmed session the one of its user at its address. Other sessions there keep their keys and names.
+func (c *session) arrive(s *Server) {
+	if c.who.User != "" {
+		s.users[c.userAt()] = c
 	}
-	if s.byName[name] != nil {
-		name.Key = madeName | uint64(c.id)
+}
+
+// leave undoes arrive.
+func (c *session) leave(s *Server) {
+	if s.users[c.userAt()] == c {
+		delete(s.users, c.userAt())
 	}
-	return name
 }
 
 // resets makes the tokens that prove to a client that its session is over. They are derived from the server's key and names. A
 // restarted server makes the same tokens; another server with the same key cannot.
 type resets struct {
-	mac    hash.Hash
-	sum    [sha256.Size]byte
-	limits limits
+	mac hash.Hash
+	sum [sha256.Size]byte
 }
 
 // newResets derives the key of the reset tokens.
@@ -118,7 +125,7 @@ func newResets(key Key, local transport.Addr, names []string) *resets {
 		names = []string{local.String()}
 	}
 	secret := key.derive("netcode secure reset key " + strings.Join(names, " "))
-	return &resets{mac: hmac.New(sha256.New, secret[:]), limits: limits{seed: maphash.MakeSeed()}}
+	return &resets{mac: hmac.New(sha256.New, secret[:])}
 }
 
 // token returns the reset token of a session. The result is valid until the next call.
@@ -130,9 +137,10 @@ func (r *resets) token(id uint32) []byte {
 	return r.mac.Sum(r.sum[:0])[:resetToken]
 }
 
-// answer answers a datagram of an unknown session. The answer is shorter than the datagram, and limited like handshakes.
+// answer answers a datagram of an unknown session. The answer is shorter than the datagram, and limited by host. It costs a MAC, as a
+// Challenge does, so that there is no total, which senders of forged addresses could use up.
 func (r *resets) answer(s *Server, to transport.Addr, packet []byte, now time.Duration) {
-	if !r.limits.take(to, now, s.config.Handshakes, s.config.HandshakesPerHost) {
+	if !s.mayAnswer(to, hosts.Unproven, now) {
 		return
 	}
 	s.out = append(append(s.out[:0], kindReset), packet[1:5]...)

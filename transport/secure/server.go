@@ -4,15 +4,14 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"hash/maphash"
 	"io"
 	"log/slog"
-	"net/netip"
 	"slices"
 	"time"
 
 	"github.com/flynn/noise"
 
+	"github.com/arche-netcode/netcode/internal/hosts"
 	"github.com/arche-netcode/netcode/transport"
 )
 
@@ -21,13 +20,19 @@ type Config struct {
 	Key   Key        // The server's secret, from ReadKey.
 	Admit *Admission // Tokens or Open.
 
-	Sessions int // Maximum number of sessions, at most half of them unconfirmed; default 2048.
-	// SessionsPerHost is the maximum number of sessions of one IPv4 address or IPv6 /64 network. The default is an eighth of
-	// Sessions; below 0 there is no limit. Loopback addresses are exempt from this limit and from HandshakesPerHost.
-	SessionsPerHost   int
-	Handshakes        int           // Maximum of handshakes with curve operations per second; default 1000, some 15 % of a core; below 0: no limit.
-	HandshakesPerHost int           // The same for one host, as in SessionsPerHost; default 64; below 0: no limit.
-	UsedTokens        int           // Maximum number of used tokens that are stored until they expire; default 65536. When it is reached no token is admitted.
+	// Sessions is the maximum number of sessions, at most half of them unconfirmed; default 2048. When it is reached, a new client gets
+	// the place of the newest session of the host with the most, if that has more than the client's host: of an unconfirmed session,
+	// with Open of any.
+	Sessions int
+	// SessionsPerHost is the maximum number of sessions of one IPv4 address or IPv6 /64 network. A network around it may have twice as
+	// many (/24, /56), a /48 four times. The default is an eighth of Sessions; below 0 there is no limit. Loopback addresses are exempt
+	// from this limit and from HandshakesPerHost.
+	SessionsPerHost int
+	// Handshakes is the maximum of handshakes with curve operations per second; default 1000, some 15 % of a core; below 0: no limit.
+	// Hosts and networks share it: one that asked for none recently goes first.
+	Handshakes        int
+	HandshakesPerHost int           // The maximum for one IPv4 address or IPv6 /64, also of Resets; default 64; below 0: no limit.
+	UsedTokens        int           // Maximum number of used tokens that are stored until they expire, a sixteenth for one user; default 65536. When it is reached no token is admitted.
 	Timeout           time.Duration // A session ends after this time without a datagram; default 30 s.
 	RekeyEvery        time.Duration // Maximum time in use of a key; default 2 min, at least twice Timeout.
 	Ciphers           Cipher        // Ciphers that the server accepts; default both, AESGCM preferred.
@@ -43,7 +48,7 @@ type Config struct {
 const (
 	pendingTime = 5 * time.Second // Maximum age of an unconfirmed session.
 	pullLimit   = 1024            // Maximum of datagrams that one Receive handles itself.
-	hostSlots   = 4096
+	plainNames  = 1 << 16         // Maximum of addresses that are used as names.
 )
 
 // withDefaults sets the zero fields to their defaults.
@@ -85,13 +90,14 @@ func (c Config) withDefaults() Config {
 // session is the keys that the server shares with a client.
 type session struct {
 	id        uint32
+	serial    uint64         // The number of the session since Listen.
 	from      transport.Addr // The client's present address.
 	name      transport.Addr // The address for the layer above; never changes.
 	path      path           // An address to which the session may have moved.
 	left      transport.Addr // The address before moves that Moved has not returned yet; zero: none.
 	who       Identity
-	token     tokenID
-	expires   int64 // Expiry of the token; 0: no token.
+	token     tokenID // Zero without a token.
+	expires   int64   // Expiry of the token; 0: no token.
 	out       sealer
 	in        opener
 	confirmed bool // The client has proved that it has the keys.
@@ -101,8 +107,9 @@ type session struct {
 }
 
 // Server is the server's end. It implements transport.Conn and transport.BatchSender. It receives from and sends to clients with
-// a complete handshake only. The layer above knows a client by the address of its first datagram, its name, even after it moves:
-// Path returns the present address. All methods are called from one goroutine.
+// a complete handshake only. The layer above knows a client by its name: the address of its first datagram, with a key if another
+// session had that name before. The name stays when the client moves: Path returns the present address. No name ever passes to
+// another client, but for a handshake of the same user of a token from the same address. All methods are called from one goroutine.
 type Server struct {
 	inner     transport.Conn
 	batch     transport.BatchSender // nil if inner does not implement it.
@@ -111,11 +118,14 @@ type Server struct {
 	static    noise.DHKey
 	cookies   *cookies
 	sessions  map[uint32]*session
-	byAddress map[transport.Addr]*session // Confirmed sessions by present address.
+	serial    uint64                      // Of the newest session.
+	initiates map[[32]byte]*session       // All sessions by the key of their Initiate.
+	users     map[userAt]*session         // Confirmed sessions with a user, by user and present address.
 	byName    map[transport.Addr]*session // Confirmed sessions by name.
-	pending   map[transport.Addr]*session
-	hosts     map[netip.Prefix]int // Number of sessions of each host.
-	limits    limits
+	addresses map[transport.Addr]struct{} // Addresses that were used as names, at most plainNames.
+	pending   map[claim]*session
+	hosts     hosts.Counts // Number of sessions.
+	limiter   *hosts.Limiter
 	resets    *resets
 	moved     []*session // Sessions with moves that Moved has not returned yet.
 	swept     time.Duration
@@ -160,11 +170,16 @@ func Listen(inner transport.Conn, config Config) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
+	var secret [16]byte
+	if _, err := io.ReadFull(config.Random, secret[:]); err != nil {
+		return nil, fmt.Errorf("secure: Config.Random: %w", err)
+	}
 	s := &Server{
 		inner: inner, config: config, static: config.Key.static(), cookies: cookies,
-		gate:     gate{Admission: &admit, key: config.Key, used: map[tokenID]int64{}, limit: config.UsedTokens},
-		sessions: map[uint32]*session{}, byAddress: map[transport.Addr]*session{}, byName: map[transport.Addr]*session{}, pending: map[transport.Addr]*session{}, hosts: map[netip.Prefix]int{},
-		limits: limits{seed: maphash.MakeSeed()}, resets: newResets(config.Key, inner.LocalAddr(), admit.servers), scratch: make([]byte, transport.MaxDatagram),
+		gate:     gate{Admission: &admit, key: config.Key, used: map[tokenID]usedToken{}, byUser: map[string]int{}, limit: config.UsedTokens},
+		sessions: map[uint32]*session{}, initiates: map[[32]byte]*session{}, users: map[userAt]*session{}, byName: map[transport.Addr]*session{},
+		addresses: map[transport.Addr]struct{}{}, pending: map[claim]*session{}, hosts: hosts.Counts{}, limiter: hosts.NewLimiter(secret),
+		resets: newResets(config.Key, inner.LocalAddr(), admit.servers), scratch: make([]byte, transport.MaxDatagram),
 	}
 	s.batch, _ = inner.(transport.BatchSender)
 	s.gate.warn(config.Logger, inner.LocalAddr())
@@ -400,36 +415,50 @@ func (s *Server) open(buf []byte, from transport.Addr, packet []byte, now time.D
 	return n, c.name, nil
 }
 
-// confirm makes a session the one of its address, ends the session before it, and marks its token as used.
+// confirm gives a session its name and marks its token as used.
 func (s *Server) confirm(c *session) bool {
-	if c.expires != 0 && !s.gate.use(c.token, c.expires, s.config.Wall()) {
+	if c.expires != 0 && !s.gate.use(c.token, c.who.User, c.expires, s.config.Wall()) {
 		s.stats.TokenUsed++
 		s.end(c)
 		return false
 	}
-	c.name = c.newName(s)
-	if old := s.byAddress[c.from]; old != nil {
-		s.stats.Replaced++
-		s.end(old)
-	}
-	delete(s.pending, c.from)
+	delete(s.pending, c.claim())
+	c.name = s.newName(c)
 	c.confirmed, c.answer = true, nil
-	s.byAddress[c.from], s.byName[c.name] = c, c
+	s.byName[c.name] = c
+	c.arrive(s)
 	s.stats.Confirmed++
 	return true
+}
+
+// newName chooses the name of a session. The name of a session passes on to a new one of the same user at the same address, and ends
+// the old one: it is a client that lost its keys. All others get a name that no session had: the layer above may still have the
+// session of an earlier one, which another client must not inherit.
+func (s *Server) newName(c *session) transport.Addr {
+	if old := s.users[c.userAt()]; old != nil && c.who.User != "" {
+		s.stats.Replaced++
+		s.end(old)
+		return old.name
+	}
+	name := c.from
+	if _, used := s.addresses[name]; used || len(s.addresses) >= plainNames {
+		name.Key = madeName | c.serial
+		return name
+	}
+	s.addresses[name] = struct{}{}
+	return name
 }
 
 // end removes a session.
 func (s *Server) end(c *session) {
 	delete(s.sessions, c.id)
-	if s.byAddress[c.from] == c {
-		delete(s.byAddress, c.from)
-	}
+	delete(s.initiates, c.ephemeral)
+	c.leave(s)
 	if s.byName[c.name] == c {
 		delete(s.byName, c.name)
 	}
-	if s.pending[c.from] == c {
-		delete(s.pending, c.from)
+	if s.pending[c.claim()] == c {
+		delete(s.pending, c.claim())
 	}
 	if c.left.IsValid() {
 		s.moved = slices.DeleteFunc(s.moved, func(other *session) bool { return other == c })

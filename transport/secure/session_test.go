@@ -99,22 +99,36 @@ func TestNothingIsReadableOnThePath(t *testing.T) {
 	}
 }
 
-// A client that begins again at its address gets a fresh session, and datagrams of the one before are of no use.
+// A client that begins again at its address gets a fresh session. The name passes on to the same user alone.
 func TestAClientThatReconnectsGetsAFreshSession(t *testing.T) {
 	r := newRig(t, nil)
 	socket := must(r.network.Listen(transport.Addr{}))
 	a := r.dialOver(socket, ClientConfig{Token: r.token(nil)})
 	require.NoError(t, r.join(a))
+	must(r.drain(r.server))
 	old := a.to.seal(nil, kindData, a.id, r.now, []byte("of the old session"))
+	again := r.dialOver(socket, ClientConfig{Token: r.token(nil)})
+	require.NoError(t, r.join(again))
+	must(r.drain(r.server))
+	require.NotEqual(t, a.id, again.id)
+	require.EqualValues(t, 1, r.server.Stats().Replaced)
+	require.NoError(t, socket.Send(r.at, old))
+	require.Empty(t, must(r.drain(r.server)), "datagrams of the session before are of no use")
+	require.EqualValues(t, 1, r.server.Stats().Unknown)
+	require.NoError(t, again.Send(r.at, []byte("hi")))
+	require.Equal(t, []got{{socket.LocalAddr(), "hi"}}, must(r.drain(r.server)), "under the same name")
+
 	b := r.dialOver(socket, ClientConfig{Token: r.token(func(tk *Token) { tk.User = "bob" })})
 	require.NoError(t, r.join(b))
 	must(r.drain(r.server))
-	require.NotEqual(t, a.id, b.id)
-	require.Equal(t, "bob", first(r.server.Identity(b.LocalAddr())).User)
-	require.EqualValues(t, 1, r.server.Stats().Replaced)
-	require.NoError(t, socket.Send(r.at, old))
-	require.Empty(t, must(r.drain(r.server)))
-	require.EqualValues(t, 1, r.server.Stats().Unknown)
+	require.EqualValues(t, 1, r.server.Stats().Replaced, "another user ends no session")
+	require.NoError(t, b.Send(r.at, []byte("hi")))
+	name := must(r.drain(r.server))[0].from
+	require.NotEqual(t, socket.LocalAddr(), name)
+	require.Equal(t, "bob", first(r.server.Identity(name)).User)
+	require.Equal(t, "ada", first(r.server.Identity(socket.LocalAddr())).User)
+	require.NoError(t, socket.Send(r.at, again.to.seal(nil, kindData, again.id, r.now, []byte("still here"))))
+	require.Equal(t, []got{{socket.LocalAddr(), "still here"}}, must(r.drain(r.server)))
 }
 
 func first[A, B any](a A, _ B) A { return a }
@@ -141,6 +155,9 @@ func TestSilentSessionsEndAndAreMadeAnew(t *testing.T) {
 	must(r.drain(r.server))
 	require.EqualValues(t, 2, c.Stats().Sessions)
 	_, ok := r.server.Identity(c.LocalAddr())
+	require.False(t, ok, "the layer above may still have the session of that name, which is nobody's now")
+	require.NoError(t, c.Send(r.at, []byte("under a name of its own")))
+	_, ok = r.server.Identity(must(r.drain(r.server))[0].from)
 	require.True(t, ok)
 }
 
@@ -301,23 +318,8 @@ func TestACookieIsBoundToItsAddressAndTime(t *testing.T) {
 	}
 }
 
-// Curve operations are limited by second and by host, sessions by number and by host.
+// Sessions are limited by number and by host. When there are no more, the host with the most gives one up.
 func TestHandshakesAndSessionsAreBounded(t *testing.T) {
-	var l limits
-	l.seed = newRig(t, nil).server.limits.seed
-	a, b := transport.MustParseAddr("192.0.2.1:5"), transport.MustParseAddr("198.51.100.1:5")
-	taken := func(from transport.Addr, at time.Duration) (n int) {
-		for range 100 {
-			if l.take(from, at, 90, 64) {
-				n++
-			}
-		}
-		return n
-	}
-	require.Equal(t, 64, taken(a, 0))
-	require.Equal(t, 26, taken(b, 0))
-	require.Equal(t, 64, taken(b, time.Second))
-
 	r := newRig(t, func(c *Config) { c.Admit, c.Sessions, c.SessionsPerHost = Open(), 6, 2 })
 	join := func(ip string) error {
 		socket, err := r.network.Listen(transport.MustParseAddr(ip))
@@ -336,7 +338,13 @@ func TestHandshakesAndSessionsAreBounded(t *testing.T) {
 	require.NoError(t, join("[2001:db8::2]:1"))
 	require.ErrorIs(t, join("[2001:db8::3]:1"), ErrFull, "one /64")
 	require.NoError(t, join("127.0.0.1:1"))
-	require.ErrorIs(t, join("127.0.0.1:2"), ErrFull)
+	require.Equal(t, 6, r.server.Stats().Sessions)
+	require.ErrorIs(t, join("192.0.2.2:2"), ErrFull, "it would have as many as the one with the most")
+	require.Zero(t, r.server.Stats().Evicted)
+	require.NoError(t, join("203.0.113.1:1"))
+	require.NoError(t, join("203.0.114.1:1"))
+	require.ErrorIs(t, join("203.0.115.1:1"), ErrFull, "each has one")
+	require.EqualValues(t, 2, r.server.Stats().Evicted)
 	require.Equal(t, 6, r.server.Stats().Sessions)
 }
 

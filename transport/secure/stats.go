@@ -19,7 +19,7 @@ type Stats struct {
 	Requests          uint64 // Requests for a cookie, each answered.
 	BadCookie         uint64 // Initiates with a wrong or expired cookie.
 	Version           uint64 // Handshakes of another version.
-	Busy              uint64 // Initiates beyond Config.Handshakes or HandshakesPerHost.
+	Busy              uint64 // Initiates beyond HandshakesPerHost, or the host's share of Config.Handshakes.
 	Handshakes        uint64 // Initiates that cost curve operations.
 	RepeatedInitiates uint64 // Repeated Initiates, answered without curve operations.
 	WrongKey          uint64 // Initiates for another server key, or changed ones.
@@ -32,7 +32,8 @@ type Stats struct {
 
 	Accepted       uint64 // Sessions created.
 	Confirmed      uint64 // Sessions whose client has used the keys.
-	Replaced       uint64 // Sessions that ended because their address has a new one.
+	Replaced       uint64 // Sessions that ended because their user has a new one at the same address.
+	Evicted        uint64 // Sessions that ended for one of another host, because Config.Sessions or half of it was reached.
 	TimedOut       uint64 // Sessions that were silent, or not confirmed in time.
 	Full           uint64 // Clients refused because Config.Sessions, SessionsPerHost or UsedTokens was reached.
 	TokenMissing   uint64 // Clients refused without a token.

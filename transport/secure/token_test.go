@@ -102,7 +102,7 @@ func TestATokenIsGoodOnce(t *testing.T) {
 	require.ErrorIs(t, r.join(b), ErrTokenUsed, "the client does not try it again")
 	require.EqualValues(t, 1, b.Stats().Handshakes)
 
-	// Two that begin at the same time: the first datagram decides.
+	// Two that begin at the same time: the newer handshake counts, and the other one is told.
 	token = r.token(nil)
 	c, d := r.dial(ClientConfig{Token: token}), r.dial(ClientConfig{Token: token})
 	for _, one := range []*Client{c, d} {
@@ -114,10 +114,13 @@ func TestATokenIsGoodOnce(t *testing.T) {
 	require.Empty(t, must(r.drain(c)))
 	require.Empty(t, must(r.drain(d)))
 	require.True(t, c.Open() && d.Open())
-	require.Len(t, must(r.drain(r.server)), 1)
+	require.Equal(t, []got{{d.LocalAddr(), "x"}}, must(r.drain(r.server)))
 	require.Equal(t, 2, r.server.Stats().UsedTokens)
-	_, ok := r.server.Identity(d.LocalAddr())
+	_, ok := r.server.Identity(c.LocalAddr())
 	require.False(t, ok)
+	require.Empty(t, must(r.drain(c)))
+	require.False(t, c.Open())
+	require.ErrorIs(t, r.join(c), ErrTokenUsed)
 }
 
 // An Initiate that another address sends again is worth nothing: the cookie in it is bound to the address.
@@ -152,17 +155,34 @@ func TestARecordedInitiateIsWorthNothingElsewhere(t *testing.T) {
 // The memory of used tokens is bounded: it refuses, and never forgets a token that is still good.
 func TestUsedTokensAreBoundedAndForgottenWhenTheyExpire(t *testing.T) {
 	now := time.Unix(1000, 0)
-	g := gate{Admission: Tokens("a"), used: map[tokenID]int64{}, limit: 3}
+	g := gate{Admission: Tokens("a"), used: map[tokenID]usedToken{}, byUser: map[string]int{}, limit: 3}
 	for i := range 3 {
-		require.True(t, g.use(tokenID{byte(i)}, 1000+int64(i), now))
+		require.True(t, g.use(tokenID{byte(i)}, "ada", 1000+int64(i), now))
 	}
-	require.False(t, g.use(tokenID{3}, 2000, now), "full")
-	require.False(t, g.use(tokenID{0}, 2000, now), "used")
+	require.False(t, g.use(tokenID{3}, "ada", 2000, now), "full")
+	require.False(t, g.use(tokenID{0}, "ada", 2000, now), "used")
 	now = now.Add(2 * time.Second)
-	require.True(t, g.use(tokenID{4}, 2000, now))
-	require.False(t, g.use(tokenID{2}, 2000, now))
-	require.True(t, g.use(tokenID{5}, 2000, now))
-	require.False(t, g.use(tokenID{6}, 2000, now))
+	require.True(t, g.use(tokenID{4}, "ada", 2000, now))
+	require.False(t, g.use(tokenID{2}, "ada", 2000, now))
+	require.True(t, g.use(tokenID{5}, "ada", 2000, now))
+	require.False(t, g.use(tokenID{6}, "ada", 2000, now))
+}
+
+// One user has only a part of the memory of used tokens, however many tokens the backend gives him: others join.
+func TestOneUserDoesNotFillTheMemoryOfTokens(t *testing.T) {
+	now := time.Unix(1000, 0)
+	g := gate{Admission: Tokens("a"), used: map[tokenID]usedToken{}, byUser: map[string]int{}, limit: 1600}
+	taken := 0
+	for i := range 1600 {
+		if g.use(tokenID{byte(i), byte(i >> 8)}, "mallory", 2000+int64(i), now) {
+			taken++
+		}
+	}
+	require.Equal(t, 100, taken)
+	require.True(t, g.use(tokenID{0, 0, 1}, "ada", 2000, now))
+	now = now.Add(1010 * time.Second)
+	require.True(t, g.use(tokenID{0, 0, 2}, "mallory", 4000, now), "some have expired")
+	require.Equal(t, map[string]int{"mallory": 91}, g.byUser)
 }
 
 func TestATokenThatIsCutIsRefusedAtOnce(t *testing.T) {
