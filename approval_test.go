@@ -430,6 +430,16 @@ func hosts(network string, count int) (list []string) {
 	return list
 }
 
+// networks returns addresses that differ in one byte.
+func networks(base string, at, count int) (list []string) {
+	ip := netip.MustParseAddr(base).As16()
+	for i := range count {
+		ip[at] = byte(i)
+		list = append(list, netip.AddrFrom16(ip).String())
+	}
+	return list
+}
+
 func TestPlacesOfAnAddressAndANetwork(t *testing.T) {
 	cases := map[string]struct {
 		config    netcode.Config
@@ -441,7 +451,9 @@ func TestPlacesOfAnAddressAndANetwork(t *testing.T) {
 		"an address of a LAN":     {netcode.Config{}, repeated("10.0.0.9", 12), 8, "8 clients from this address, which is the most (ClientsPerAddress)"},
 		"an IPv6 address":         {netcode.Config{}, repeated("2001:db8::9", 12), 8, "8 clients from this address, which is the most (ClientsPerAddress)"},
 		"a network":               {netcode.Config{}, hosts("198.51.100.9", 20), 16, "16 clients from 198.51.100.0/24, which is the most (ClientsPerNetwork)"},
-		"an IPv6 network":         {netcode.Config{}, hosts("2001:db8::9", 20), 16, "16 clients from 2001:db8::/64, which is the most (ClientsPerNetwork)"},
+		"hosts of an IPv6 /64":    {netcode.Config{}, hosts("2001:db8::9", 20), 8, "8 clients from this address, which is the most (ClientsPerAddress)"},
+		"a /56 of IPv6":           {netcode.Config{}, networks("2001:db8::9", 7, 20), 16, "16 clients from 2001:db8::/56, which is the most (ClientsPerNetwork)"},
+		"a /48 of IPv6":           {netcode.Config{}, networks("2001:db8::9", 6, 40), 32, "32 clients from 2001:db8::/48, which is the most (ClientsPerNetwork)"},
 		"a LAN":                   {netcode.Config{}, hosts("192.168.1.0", 64), 64, ""},
 		"a LAN of IPv6":           {netcode.Config{}, hosts("fd00:1::", 64), 64, ""},
 		"without a router":        {netcode.Config{}, hosts("fe80::", 64), 64, ""},

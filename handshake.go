@@ -119,15 +119,31 @@ func (s *doorSessions) Taken() int { return (*Server)(s).taken() }
 // Shut reports whether new clients are refused.
 func (s *doorSessions) Shut() bool { return s.closing || s.shut }
 
+// Proved returns the user that the transport proves at an address.
+func (s *doorSessions) Proved(address transport.Addr) (user string) {
+	user, _ = (*Server)(s).provedAt(address)
+	return user
+}
+
+// provedAt returns the user at an address and further data of the proof. Both are empty where the transport proves nothing.
+func (s *Server) provedAt(address transport.Addr) (user string, data []byte) {
+	if s.prover == nil {
+		return "", nil
+	}
+	user, data, ok := s.prover.Proved(address)
+	if !ok {
+		return "", nil
+	}
+	return user, data
+}
+
 // Asks reports whether the game has a function of OnApprove.
 func (s *doorSessions) Asks() bool { return s.onApprove != nil }
 
 // Ask calls the function of OnApprove.
 func (s *doorSessions) Ask(d *admission.Decision, payload []byte) {
 	a := &Approval{Address: d.Address, Payload: bytes.Clone(payload), server: (*Server)(s), decision: d}
-	if s.prover != nil {
-		a.User, a.Data, _ = s.prover.Proved(d.Address)
-	}
+	a.User, a.Data = (*Server)(s).provedAt(d.Address)
 	defer func() {
 		if value := recover(); value != nil {
 			s.stats.HandlerPanics++

@@ -748,11 +748,12 @@ type HandshakeStats struct {
 	Resets            uint64 // Resets that a server sent or a client accepted.
 	BadHandshakes     uint64 // Handshake datagrams that could not be read or were not expected.
 	ResumesOld        uint64 // Resume datagrams older than an accepted one: delayed or repeated by the network.
+	ResumesForeign    uint64 // Resume datagrams from an address at which the transport proves another user than at the Join.
 	ResetsWaited      uint64 // Resets without the token of the session that a client did not accept yet.
 	RefusedFull       uint64 // Clients: Hellos and Joins refused because all places are taken.
-	RefusedAddress    uint64 // ClientsPerAddress: Hellos, Joins and Resumes refused because their address has its maximum of places.
+	RefusedAddress    uint64 // ClientsPerAddress: Hellos, Joins and Resumes refused because their host (an IPv4 address, an IPv6 /64) has its maximum of places.
 	RefusedNetwork    uint64 // ClientsPerNetwork: Hellos, Joins and Resumes refused because their network has its maximum of places.
-	BusyAddress       uint64 // HandshakesPerAddress: Hellos, Joins and Resumes delayed because too many came from their address.
+	BusyAddress       uint64 // HandshakesPerAddress: Hellos, Joins and Resumes delayed because too many came from their host.
 	BusyNetwork       uint64 // HandshakesPerNetwork: Hellos, Joins and Resumes delayed because too many came from their network.
 	NotApproved       uint64 // Clients that OnApprove refused.
 	ApprovalsFull     uint64 // Clients, ClientsPerAddress: Joins delayed because too many other clients wait for OnApprove.

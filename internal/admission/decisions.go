@@ -17,6 +17,7 @@ import (
 type Decision struct {
 	Address  transport.Addr // Address of the client.
 	Nonce    uint64         // Nonce of its attempt.
+	User     string         // The user that the transport proved; empty: none.
 	State    State          // How far it is.
 	Identity string         // From Accept.
 	Reason   *peer.Error    // From Refuse.
@@ -70,10 +71,10 @@ func (d *Decisions) Deny(nonce uint64, reason *peer.Error, now time.Duration) {
 	d.refused.Add(nonce, reason, now)
 }
 
-// Find returns the waiting decision about a client, nil if there is none.
-func (d *Decisions) Find(from transport.Addr, nonce uint64) *Decision {
+// Find returns the waiting decision about a client and its proved user, nil if there is none.
+func (d *Decisions) Find(from transport.Addr, nonce uint64, user string) *Decision {
 	for _, one := range d.Waiting {
-		if one.Nonce == nonce && one.Address == from {
+		if one.Nonce == nonce && one.Address == from && one.User == user {
 			return one
 		}
 	}
@@ -88,7 +89,7 @@ func (d *Decisions) Wait(one *Decision, until time.Duration) {
 
 // Crowded reports whether too many decisions about clients of a host or its network are waiting: as many as its limit of places.
 func (d *Decisions) Crowded(from transport.Addr, limits Limits) bool {
-	return limits.reached(from.IP.Addr(), d.counts()) != None
+	return limits.reached(from.IP.Addr(), d.counts()).Scope != None
 }
 
 // counts returns the number of waiting decisions by host.

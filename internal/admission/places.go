@@ -37,35 +37,42 @@ func NewPlaces(secret [16]byte, limits Limits) *Places {
 
 // Work subtracts handshake work from the budgets of a host and its networks. It returns the exhausted one, or None.
 func (p *Places) Work(ip netip.Addr, work hosts.Work, now time.Duration) Scope {
-	return p.limits.judge(ip, p.limits.HandshakesPerAddress, p.limits.HandshakesPerNetwork, func(of netip.Prefix, rate int) bool {
+	return judge(ip, p.limits.HandshakesPerAddress, p.limits.HandshakesPerNetwork, func(of netip.Prefix, rate int) bool {
 		return p.limiter.Take(of, work, rate, now)
-	})
+	}).Scope
 }
 
-// Crowded returns the limit of places that an address has reached, None if it may have another place.
-func (p *Places) Crowded(ip netip.Addr) Scope { return p.limits.reached(ip, p.taken) }
+// Crowded returns the limit of places that an address has reached. Its Scope is None if the address may have another place.
+func (p *Places) Crowded(ip netip.Addr) Limit { return p.limits.reached(ip, p.taken) }
+
+// Limit is a limit that was reached.
+type Limit struct {
+	Scope Scope        // None if no limit was reached.
+	Of    netip.Prefix // The host or network.
+	Most  int          // The limit.
+}
 
 // reached returns the limit of places that an address has reached with these counts.
-func (l *Limits) reached(ip netip.Addr, taken hosts.Counts) Scope {
-	return l.judge(ip, l.ClientsPerAddress, l.ClientsPerNetwork, func(of netip.Prefix, most int) bool { return taken[of] < most })
+func (l *Limits) reached(ip netip.Addr, taken hosts.Counts) Limit {
+	return judge(ip, l.ClientsPerAddress, l.ClientsPerNetwork, func(of netip.Prefix, most int) bool { return taken[of] < most })
 }
 
 // judge asks whether the host behind an address and each network around it are within a limit. A wider network has twice the limit
 // of the network in it.
-func (l *Limits) judge(ip netip.Addr, address, network int, within func(of netip.Prefix, most int) bool) Scope {
+func judge(ip netip.Addr, address, network int, within func(of netip.Prefix, most int) bool) Limit {
 	host, limited := hosts.Of(ip)
 	if !limited {
-		return None
+		return Limit{}
 	}
 	if address > 0 && !within(host.Prefix, address) {
-		return Address
+		return Limit{Address, host.Prefix, address}
 	}
 	for i, around := range host.Around {
-		if network > 0 && around.IsValid() && !within(around, network<<i) {
-			return Network
+		if most := network << i; network > 0 && around.IsValid() && !within(around, most) {
+			return Limit{Network, around, most}
 		}
 	}
-	return None
+	return Limit{}
 }
 
 // Take counts a session that begins.

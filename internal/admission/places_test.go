@@ -51,15 +51,15 @@ func TestPlacesOfAnAddressAndItsNetwork(t *testing.T) {
 				p.Take(netip.MustParseAddr(ip))
 			}
 			next := netip.MustParseAddr(row.next)
-			require.Equal(t, row.want, p.Crowded(next))
+			require.Equal(t, row.want, p.Crowded(next).Scope)
 			for _, ip := range row.taken {
 				p.Free(netip.MustParseAddr(ip))
 			}
-			require.Equal(t, None, p.Crowded(next))
+			require.Equal(t, None, p.Crowded(next).Scope)
 			require.Empty(t, p.taken, "an address without a place takes no memory")
 		})
 	}
-	require.Equal(t, None, NewPlaces([16]byte{1}, limits).Crowded(netip.Addr{}), "a transport without IP")
+	require.Equal(t, None, NewPlaces([16]byte{1}, limits).Crowded(netip.Addr{}).Scope, "a transport without IP")
 }
 
 func TestWorkOfAnAddressAndItsNetwork(t *testing.T) {
@@ -105,7 +105,7 @@ func TestPlacesCount(t *testing.T) {
 			case network >= limits.ClientsPerNetwork:
 				want = Network
 			}
-			if got := p.Crowded(ip); got != want {
+			if got := p.Crowded(ip).Scope; got != want {
 				t.Fatalf("%v: %d, not %d", ip, got, want)
 			}
 			p.Take(ip)

@@ -5,7 +5,6 @@ import (
 	"net/netip"
 
 	"github.com/arche-netcode/netcode/internal/admission"
-	"github.com/arche-netcode/netcode/internal/hosts"
 	"github.com/arche-netcode/netcode/peer"
 	"github.com/arche-netcode/netcode/transport"
 	"github.com/arche-netcode/netcode/wire"
@@ -45,14 +44,13 @@ func (d *Door) hasRoom(from transport.Addr, old Session) *peer.Error {
 
 // crowded returns the reason to refuse an address another place, nil if it may have one.
 func (d *Door) crowded(ip netip.Addr) *peer.Error {
-	switch d.places.Crowded(ip) {
+	switch limit := d.places.Crowded(ip); limit.Scope {
 	case admission.Address:
 		d.out.Stats.RefusedAddress++
-		return &peer.Error{Reason: peer.ReasonCrowded, Detail: fmt.Sprintf("%d clients from this address, which is the most (ClientsPerAddress)", d.config.ClientsPerAddress)}
+		return &peer.Error{Reason: peer.ReasonCrowded, Detail: fmt.Sprintf("%d clients from this address, which is the most (ClientsPerAddress)", limit.Most)}
 	case admission.Network:
 		d.out.Stats.RefusedNetwork++
-		host, _ := hosts.Of(ip)
-		return &peer.Error{Reason: peer.ReasonCrowded, Detail: fmt.Sprintf("%d clients from the network of %v, which is the most (ClientsPerNetwork)", d.config.ClientsPerNetwork, host.Prefix)}
+		return &peer.Error{Reason: peer.ReasonCrowded, Detail: fmt.Sprintf("%d clients from %v, which is the most (ClientsPerNetwork)", limit.Most, limit.Of)}
 	}
 	return nil
 }
@@ -99,13 +97,13 @@ func (d *Door) approve(s Session, payload []byte) (decision *admission.Decision,
 		d.refuse(s.Address, s.Nonce, reason)
 		return nil, false
 	}
-	if decision = d.decisions.Find(s.Address, s.Nonce); decision == nil {
+	if decision = d.decisions.Find(s.Address, s.Nonce, s.User); decision == nil {
 		if d.decisions.Crowded(s.Address, d.config.Limits) || !d.decisions.MakeRoom(s.Address, d.config.Clients) {
 			d.out.Stats.ApprovalsFull++
 			d.refuse(s.Address, s.Nonce, &peer.Error{Reason: peer.ReasonBusy})
 			return nil, false
 		}
-		decision = &admission.Decision{Address: s.Address, Nonce: s.Nonce}
+		decision = &admission.Decision{Address: s.Address, Nonce: s.Nonce, User: s.User}
 		if d.sessions.Ask(decision, payload); decision.State == admission.Open {
 			d.decisions.Wait(decision, d.frame.After(d.config.Timeout))
 		}

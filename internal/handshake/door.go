@@ -41,6 +41,7 @@ type Session struct {
 	Before   uint32         // The epoch of the address's session before; 0: none.
 	Resumed  uint32         // The number of the newest accepted Resume.
 	Protocol uint64         // The hash of the session's protocol.
+	User     string         // The user that the transport proved at its Join; empty: none.
 	Returned bool           // The player had a session before, with the same id.
 }
 
@@ -61,6 +62,7 @@ type Sessions interface {
 	Of(client wire.ClientID) Session                // Returns the session of a remote client.
 	Taken() int                                     // Returns the number of places in use.
 	Shut() bool                                     // Reports whether new clients are refused.
+	Proved(address transport.Addr) (user string)    // Returns the user that the transport proves at an address; empty: none.
 	Asks() bool                                     // Reports whether the game decides about each client.
 	Ask(d *admission.Decision, payload []byte)      // Asks the game.
 	Open(s Session, seed peer.SkipSeed)             // Begins a session.
@@ -191,7 +193,7 @@ func (d *Door) receiveJoin(from transport.Addr, packet []byte) {
 		d.refuse(from, join.Nonce, reason)
 		return
 	}
-	d.admit(Session{Address: from, Nonce: join.Nonce, Epoch: epoch, Before: before, Protocol: protocol}, join.Payload)
+	d.admit(Session{Address: from, Nonce: join.Nonce, Epoch: epoch, Before: before, Protocol: protocol, User: d.sessions.Proved(from)}, join.Payload)
 }
 
 // sealOf returns the epoch and the protocol of a Join's checksum: the server's own protocol, or an older build's.
@@ -355,8 +357,14 @@ func (d *Door) receiveResume(from transport.Addr, packet []byte) {
 	}
 }
 
-// mayMove moves a session to a proved address, or sends an unproved address a cookie.
+// mayMove moves a session to a proved address, or sends an unproved address a cookie. A session whose user the transport proved moves
+// only to where it proves the same one.
 func (d *Door) mayMove(s Session, to transport.Addr, r *peer.Resume) {
+	if d.sessions.Proved(to) != s.User {
+		d.out.Stats.ResumesForeign++
+		d.reset(to, r)
+		return
+	}
 	_, proved := d.cookies.Check(r.Cookie, to, r.Path, s.Epoch, d.frame.Now)
 	switch {
 	case !proved && d.mayWork(to, r.Path, hosts.Unproven):

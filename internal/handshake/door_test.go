@@ -31,6 +31,8 @@ func (s oneSession) At(address transport.Addr) Session {
 	return Session{}
 }
 
+func (s oneSession) Proved(transport.Addr) string { return "" }
+
 func (s oneSession) Of(client wire.ClientID) Session {
 	if client == s.seat.Client {
 		return s.seat

@@ -194,7 +194,7 @@ func (s *Server) countHost(from transport.Addr, more int) {
 	}
 }
 
-// claim is what only one unconfirmed session has: a token, or without a token an address.
+// claim names an unconfirmed session: one token has one, and without a token one address.
 type claim struct {
 	token tokenID
 	from  transport.Addr
