@@ -247,6 +247,60 @@ func TestACopiedResumeTakesNoSession(t *testing.T) {
 	require.EqualValues(t, 1, r.Server.Stats().Migrated)
 }
 
+// A session whose user the transport proved at its Join moves only to where the transport proves the same one, even for somebody who
+// has all of the session's secrets: each WebSocket has an address of its own, so that nothing else stands in his way.
+func TestAResumeMovesNoSessionToAnotherUser(t *testing.T) {
+	connection := func(n uint64) transport.Addr {
+		return transport.Addr{IP: transport.MustParseAddr("198.51.100.7:4000").IP, Key: n}
+	}
+	for name, row := range map[string]struct {
+		joined, there string // The users that are proved; empty: none.
+		moves         bool
+	}{
+		"the same user":              {"ada", "ada", true},
+		"another user":               {"ada", "mallory", false},
+		"nobody":                     {"ada", "", false},
+		"a session without a user":   {"", "mallory", false},
+		"a transport without proofs": {"", "", true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := protocol()
+			r := rig.New(t, p, netcode.Config{})
+			proofs := prover{}
+			r.Server.SetProver(proofs)
+			r.Server.OnApprove(func(a *netcode.Approval) { a.Accept(a.User) })
+			prove := func(at transport.Addr, user string) {
+				if user != "" {
+					proofs[at] = user
+				}
+			}
+			prove(connection(1), row.joined)
+			prove(connection(2), row.there)
+			c := r.Join(p, netcode.Config{})
+			rebind(r, c, connection(1))
+			r.Until(func() bool { return c.State() == netcode.Connected })
+			id, x := r.Spawn(0), float32(0)
+			r.Server.Game = func(store *snapshot.Store) { x++; r.Set(store, id, x) }
+			r.Run(time.Second)
+			rebind(r, c, connection(2))
+			before, _ := r.X(c, id)
+			r.Run(2 * time.Second)
+			after, _ := r.X(c, id)
+			require.Equal(t, row.moves, after > before)
+			stats, _ := r.Server.ClientStats(1)
+			if row.moves {
+				require.Equal(t, connection(2), stats.Address)
+				return
+			}
+			require.Equal(t, connection(1), stats.Address)
+			require.Equal(t, row.joined, r.Server.Identity(1))
+			require.ErrorIs(t, c.Err(), peer.ReasonReset, "it is told to join anew")
+			require.Positive(t, r.Server.Stats().ResumesForeign)
+			require.Zero(t, r.Server.Stats().Migrated)
+		})
+	}
+}
+
 // A session that lost its address to another is found by it again when that one moves on.
 func TestAnAddressFallsBackToTheSessionThatHadIt(t *testing.T) {
 	r, a, _ := mover(t, netcode.Config{})
