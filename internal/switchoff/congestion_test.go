@@ -56,7 +56,7 @@ func congestionRules() []mutation {
 		change("congestion", "clients with lines of their own are left alone", "TestClientsWithLinesOfTheirOwnAreLeftAlone",
 			"congestion/group.go", "g.seen = max(g.seen-1, 0)", "g.seen = firstSeen"),
 		testedIn("internal/link", change("congestion", "an address without clients is forgotten", "TestClientsOfAnAddressStartTogether",
-			"internal/link/homes.go", "		delete(h, home)\n", "		_ = home\n")),
+			"internal/link/homes.go", "		delete(h, host.Prefix)\n", "		_ = host\n")),
 		change("congestion", "noise makes some samples late and a queue all", "TestJitterIsNoQueueOfAWideLine",
 			"congestion/controller.go", "return max(c.least, n)", "return c.least"),
 		change("congestion", "the bound is kept", "TestTheBoundIsTheReason",

@@ -435,7 +435,7 @@ func (s *Server) confirm(c *session) bool {
 // the old one: it is a client that lost its keys. All others get a name that no session had: the layer above may still have the
 // session of an earlier one, which another client must not inherit.
 func (s *Server) newName(c *session) transport.Addr {
-	if old := s.users[c.userAt()]; old != nil && c.who.User != "" {
+	if old := s.users[c.userAt()]; old != nil {
 		s.stats.Replaced++
 		s.end(old)
 		return old.name
