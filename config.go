@@ -50,15 +50,15 @@ type Config struct {
 	Window int
 
 	Clients int // Clients connected at a time, 1 to MaxClients; default 64. Server only.
-	// ClientsPerAddress bounds the clients connected at a time from one IP address; below 0: any number; default: an eighth of Clients, at
-	// least 8. A client that is refused gets peer.ReasonCrowded. This machine's own addresses (127.0.0.1, ::1) and transports without IP are
+	// ClientsPerAddress bounds the clients connected at a time from one IPv4 address or IPv6 /64, which is one host; below 0: any number;
+	// default: an eighth of Clients, at least 8. In a private or link-local network of IPv6 each address is a host. A client that is refused gets peer.ReasonCrowded. This machine's own addresses (127.0.0.1, ::1) and transports without IP are
 	// exempt. Server only.
 	ClientsPerAddress int
-	// ClientsPerNetwork is the same for a network: the /24 around an IPv4 address, the /64 of an IPv6 address; default: a quarter of
-	// Clients, at least 16. Private and link-local networks are exempt too: a LAN is one network. Server only.
+	// ClientsPerNetwork is the same for a network: the /24 around an IPv4 address, the /56 around an IPv6 one, with twice as many for a /48;
+	// default: a quarter of Clients, at least 16. Private and link-local networks are exempt too: a LAN is one network. Server only.
 	ClientsPerNetwork int
-	// HandshakesPerAddress bounds the handshake datagrams that are answered a second, from one IP address; below 0: any
-	// number; default 256. A client sends some ten a second. A client without another answer in time ends with
+	// HandshakesPerAddress bounds the handshake datagrams that are answered a second, from one host as in
+	// ClientsPerAddress; below 0: any number; default 256. A client sends some ten a second. A client without another answer in time ends with
 	// peer.ReasonBusy. The same addresses are exempt as for ClientsPerAddress. Server only.
 	HandshakesPerAddress int
 	// HandshakesPerNetwork is the same for a network; default 1024. The same networks are exempt as for ClientsPerNetwork. Server only.

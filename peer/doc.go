@@ -33,8 +33,7 @@
 // # Handshake
 //
 // [Cookies] make and check a [Cookie] without state, and derive the [Epochs] of sessions from it. A [Digest] has the
-// hashes of a protocol's entries. A [Limiter] limits the [Work] for each address and network. [PastSessions] stores
-// sessions that are over, so that a late Join does not open one again. [Tokens] make the [Token] that proves a Reset. A
+// hashes of a protocol's entries. [PastSessions] stores sessions that are over, so that a late Join does not open one again. [Tokens] make the [Token] that proves a Reset. A
 // [Skipper] skips sequence numbers that depend on its secret [SkipSeed]. A connection ends with a [Reason]. An [Error]
 // is a Reason with a detail, a [FieldError] describes an illegal field. [HandshakeStats] counts the events of
 // handshakes.
@@ -53,7 +52,7 @@
 //     packet
 //   - recall.go: takes waiting messages about an entity back
 //   - receive_queue.go: order, duplicates and pieces of received messages
-//   - budget.go: limits: bytes per second, credit for reliable messages, handshake work for each address
+//   - budget.go: limits: bytes per second, credit for reliable messages
 //   - handshake.go: datagrams of the handshake, cookies and refusals; Resume and Reset of a session; sessions that are
 //     over
 //   - state.go: which messages are legal in which state

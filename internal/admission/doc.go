@@ -1,4 +1,4 @@
-// Package admission decides which clients may join a server. It limits clients by address and network, waits for the game's
+// Package admission decides which clients may join a server. It limits clients by host and network, waits for the game's
 // approval, and stores disconnected players who may return. It sends nothing and does not know sessions.
 //
 // The package's words:
@@ -8,7 +8,7 @@
 //
 // # Files
 //
-//   - places.go: Limits, Places: limits by address and network
+//   - places.go: Limits, Places: limits by host and network
 //   - decisions.go: clients that want to join, and the game's answer
 //   - players.go: players: connected, away, or gone for good
 package admission
