@@ -44,6 +44,7 @@ const (
 	houseFormat   = "snapshot/format"
 	housePlain    = "internal/plain" // the switch of the build tag netcode_plain
 	houseKernel   = "internal/kernel"
+	houseHosts    = "internal/hosts" // the host behind an address, for limits
 	fileLines     = 800
 	functionLines = 70
 	functionWarn  = 60
@@ -73,7 +74,7 @@ func houseArrows() map[string][]string {
 		"delta":       {"tick", "wire", "quantize", houseKernel},
 		houseKernel:   {},
 		"components":  {"wire"},
-		"transport":   {},
+		"transport":   {houseHosts},
 		"message":     {"quantize", "wire", "tick"},
 		"peer":        {"congestion", "wire", "tick", "message", "transport"},
 		houseFormat:   {"delta", "quantize", "wire", "tick"},
@@ -105,13 +106,14 @@ func houseArrows() map[string][]string {
 		"internal":     {},
 		houseWalk:      all,
 		// Parts of the root that need no server and no client.
-		"internal/admission": {"peer", "transport", "wire"},
+		houseHosts:           {},
+		"internal/admission": {houseHosts, "peer", "transport", "wire"},
 		"internal/calls":     {"wire"},
 		"internal/canon":     {"peer"},
 		"internal/events":    {"peer", "transport", "wire"},
-		"internal/handshake": {"internal/admission", "internal/canon", "internal/outbox", "internal/report", "peer", "tick", "transport", "wire"},
+		"internal/handshake": {"internal/admission", houseHosts, "internal/canon", "internal/outbox", "internal/report", "peer", "tick", "transport", "wire"},
 		"internal/held":      {"peer", "tick", "wire"},
-		"internal/link":      {"internal/outbox", "congestion", "message", "peer", "snapshot", "tick", "transport", "wire"},
+		"internal/link":      {houseHosts, "internal/outbox", "congestion", "message", "peer", "snapshot", "tick", "transport", "wire"},
 		"internal/parallel":  {},
 		"internal/report":    {},
 		"internal/outbox":    {"transport"},
