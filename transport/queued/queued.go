@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/arche-netcode/netcode/internal/hosts"
 	"github.com/arche-netcode/netcode/transport"
 )
 
@@ -23,7 +24,7 @@ type Config struct {
 	Ring        int           // Maximum number of datagrams that wait to be written, per connection; default 64.
 	MaxDatagram int           // Maximum size of a datagram in bytes; default 2048.
 	Connections int           // Maximum number of open connections; default 4096.
-	PerIP       int           // Maximum number of open connections of one IP address; default 64. Loopback is exempt.
+	PerIP       int           // Maximum number of open connections of one IPv4 address or IPv6 /64; a network around it has twice as many (/24, /56), a /48 four times; default 64. Loopback is exempt.
 	Idle        time.Duration // A connection ends after this time without a received datagram; default 30 s.
 }
 
@@ -55,7 +56,7 @@ type Conn struct {
 
 	mu     sync.Mutex // Guards the fields below.
 	peers  map[transport.Addr]*Peer
-	perIP  map[netip.Addr]int
+	hosts  hosts.Counts // Number of open connections.
 	serial uint64
 	closed bool
 
@@ -77,7 +78,7 @@ func New(local transport.Addr, config Config) *Conn {
 	config = config.withDefaults()
 	return &Conn{
 		local: local, config: config,
-		peers: map[transport.Addr]*Peer{}, perIP: map[netip.Addr]int{},
+		peers: map[transport.Addr]*Peer{}, hosts: hosts.Counts{},
 		queue: make(chan arrived, config.Queue), spare: make(chan []byte, config.Queue),
 	}
 }
@@ -99,18 +100,20 @@ func (c *Conn) Add(ip netip.AddrPort, pipe Pipe) (*Peer, error) {
 func (c *Conn) enter(p *Peer) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	ip := p.addr.IP.Addr()
+	host, limited := hosts.Of(p.addr.IP.Addr())
 	switch {
 	case c.closed:
 		return transport.ErrClosed
-	case len(c.peers) >= c.config.Connections, ip.IsValid() && !ip.IsLoopback() && c.perIP[ip] >= c.config.PerIP:
+	case len(c.peers) >= c.config.Connections, limited && c.hosts.Load(host) >= c.config.PerIP:
 		c.stats.refused.Add(1)
 		return ErrFull
 	}
 	c.serial++
 	p.addr.Key = c.serial
 	c.peers[p.addr] = p
-	c.perIP[ip]++
+	if limited {
+		c.hosts.Add(host, 1)
+	}
 	p.idle = time.AfterFunc(c.config.Idle, func() { p.stop(ErrIdle) })
 	c.running.Add(2)
 	c.stats.opened.Add(1)
@@ -121,9 +124,8 @@ func (c *Conn) remove(p *Peer) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	delete(c.peers, p.addr)
-	ip := p.addr.IP.Addr()
-	if c.perIP[ip]--; c.perIP[ip] == 0 {
-		delete(c.perIP, ip)
+	if host, limited := hosts.Of(p.addr.IP.Addr()); limited {
+		c.hosts.Add(host, -1)
 	}
 }
 

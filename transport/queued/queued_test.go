@@ -169,6 +169,34 @@ func TestLimits(t *testing.T) {
 	require.NotEqual(t, first.Addr(), again.Addr(), "its address is never used again")
 }
 
+// A customer of IPv6 has many addresses, and is one host or network all the same: one /64 once took all places.
+func TestConnectionsOfANetworkAreLimited(t *testing.T) {
+	for name, row := range map[string]struct {
+		base string
+		at   int // The byte of the address that changes.
+		room int
+	}{
+		"a /64": {"2001:db8::", 15, 64},
+		"a /56": {"2001:db8::", 7, 128},
+		"a /48": {"2001:db8::", 6, 256},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := queued.New(transport.Addr{}, queued.Config{})
+			defer c.Close()
+			ip, taken := netip.MustParseAddr(row.base).As16(), 0
+			for i := range 4096 {
+				ip[row.at], ip[14] = byte(i), byte(i>>8)
+				if _, err := c.Add(netip.AddrPortFrom(netip.AddrFrom16(ip), 4000), newBlocked()); err == nil {
+					taken++
+				}
+			}
+			require.Equal(t, row.room, taken)
+			_, err := c.Add(netip.MustParseAddrPort("[2001:db8:1::1]:4000"), newBlocked())
+			require.NoError(t, err, "another network")
+		})
+	}
+}
+
 func TestASilentConnectionEnds(t *testing.T) {
 	c := queued.New(transport.Addr{}, queued.Config{Idle: time.Millisecond})
 	defer c.Close()
