@@ -212,7 +212,7 @@ func (c *Conn) Send(to transport.Addr, datagram []byte) error {
 
 // came queues a received datagram for Receive. It reports false if the connection has more than its share of the queue.
 func (c *Conn) came(p *Peer, datagram []byte) bool {
-	lost, stored := c.queue.Put(p.addr, datagram, time.Since(c.start))
+	lost, stored := c.queue.Put(p.addr, netip.Addr{}, datagram, time.Since(c.start))
 	c.stats.overflowed.Add(uint64(lost))
 	if stored {
 		c.stats.received.Add(1)

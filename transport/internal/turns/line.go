@@ -1,6 +1,7 @@
 package turns
 
 import (
+	"net/netip"
 	"time"
 
 	"github.com/arche-netcode/netcode/transport"
@@ -22,6 +23,18 @@ type line struct {
 	first, newest int32 // Slots.
 	session       bool
 	heard         time.Duration // When its last datagram came.
+	local         netip.Addr    // The address of this machine to which it sends; zero: not known.
+	sent          time.Duration // When its last datagram to that address came.
+}
+
+// hear notes a datagram that came to an address of this machine. Somebody who forges the address of a peer with a session moves it to
+// another one only while the peer is silent.
+func (p *line) hear(local netip.Addr, at time.Duration) {
+	p.heard = at
+	if p.local != local && p.session && at-p.sent < localTime {
+		return
+	}
+	p.local, p.sent = local, at
 }
 
 // push adds a slot to the line of a peer.

@@ -16,6 +16,8 @@ const (
 	slotStep = 128
 	// silence is the age of the last datagram from which a peer with a session is forgotten.
 	silence = time.Minute
+	// localTime is the time for which a peer with a session keeps its address of this machine without a datagram to it.
+	localTime = time.Second
 )
 
 // slot is the place of one datagram. Its memory fits the longest that it has stored.
@@ -60,13 +62,13 @@ func New(slots, size, most int) *Queue {
 	return q
 }
 
-// Put stores a copy of a datagram that came at a time. It returns the number of datagrams that were lost for it, 0 or 1, and whether it
+// Put stores a copy of a datagram that came at a time, to an address of this machine, zero if unknown. It returns the number of datagrams that were lost for it, 0 or 1, and whether it
 // was stored: a lost one is this one, or one of a peer that has more waiting.
-func (q *Queue) Put(from transport.Addr, datagram []byte, at time.Duration) (lost int, stored bool) {
+func (q *Queue) Put(from transport.Addr, local netip.Addr, datagram []byte, at time.Duration) (lost int, stored bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	p := q.peerOf(from, at)
-	p.heard = at
+	p.hear(local, at)
 	if p.n >= q.most {
 		return 1, false
 	}
@@ -98,8 +100,8 @@ func (q *Queue) loser(p *line) *line {
 	if q.others.n+more > len(q.slots)/4 {
 		l = &q.others
 	}
-	for l != p && l.turn != nil {
-		l = l.longest(p.below(l))
+	for mine := p.below(l); mine != nil || l.turn != nil; mine = p.below(l) {
+		l = l.longest(mine)
 	}
 	return l
 }
@@ -163,6 +165,16 @@ func (q *Queue) Has(from transport.Addr) bool {
 	defer q.mu.Unlock()
 	p := q.peers[from]
 	return p != nil && p.session
+}
+
+// LocalOf returns the address of this machine to which a peer sends, zero if it is not known.
+func (q *Queue) LocalOf(from transport.Addr) netip.Addr {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if p := q.peers[from]; p != nil {
+		return p.local
+	}
+	return netip.Addr{}
 }
 
 // Ranked reports whether Rank was told of a session before.
