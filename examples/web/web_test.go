@@ -28,7 +28,10 @@ var (
 )
 
 // built is the client, built once for all tests.
-var built = sync.OnceValues(func() ([]byte, error) { return build(*client) })
+var built = sync.OnceValues(func() ([]byte, error) { return build(*client, &said) })
+
+// said is what the host says while it builds.
+var said strings.Builder
 
 // start starts a host.
 func start(t *testing.T, loss float64, blocked string) *host {
@@ -199,6 +202,7 @@ func TestTheClientHasNoServerCode(t *testing.T) {
 func TestTheClientIsSmall(t *testing.T) {
 	wasm, err := built()
 	require.NoError(t, err)
+	require.Contains(t, said.String(), "building the client")
 	t.Logf("client.wasm: %d bytes, compressed", len(wasm))
 	require.Less(t, len(wasm), 2_180_000, "the README has the goal")
 	_, err = os.Stat(filepath.Join(goRoot(), "lib", "wasm", "wasm_exec.js"))
