@@ -63,7 +63,7 @@ func (s State) String() string {
 // A frame is BeginFrame, Receive for each datagram, the apply of Replica to the world, Dispatch for each stage, Send, Drain.
 // Package systems calls these. [Client.Send] is a step of the frame: a message is sent by the function [Send].
 //
-//   - [Client.BeginFrame], [Client.Receive], [Client.ReceiveAfter], [Client.Applied], [Client.Suspended], [Client.Dispatch], [Client.Send], [Client.Drain], [Client.Tag], [Client.Contain], [Client.ConnectedTo], [Client.Moved]
+//   - [Client.BeginFrame], [Client.Receive], [Client.ReceiveAfter], [Client.Knows], [Client.Applied], [Client.Suspended], [Client.Dispatch], [Client.Send], [Client.Drain], [Client.Tag], [Client.Contain], [Client.ConnectedTo], [Client.Moved]
 //
 // # Methods for extensions
 //

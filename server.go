@@ -40,7 +40,7 @@ import (
 // TickDue, Send, Drain. Package systems calls these, and so does code that connects a server to something else than an Arche
 // world. [Server.Send] is a step of the frame: a message is sent by the function [Send].
 //
-//   - [Server.BeginFrame], [Server.Receive], [Server.ReceiveAfter], [Server.Dispatch], [Server.Publish], [Server.Send], [Server.Drain], [Server.DrainAll], [Server.Tag], [Server.Contain], [Server.SetProver], [Server.Moved]
+//   - [Server.BeginFrame], [Server.Receive], [Server.ReceiveAfter], [Server.Knows], [Server.Dispatch], [Server.Publish], [Server.Send], [Server.Drain], [Server.DrainAll], [Server.Tag], [Server.Contain], [Server.SetProver], [Server.Moved]
 //
 // # Methods for extensions
 //

@@ -50,6 +50,10 @@ func (s *Server) receiveDatagram(from transport.Addr, packet []byte) {
 	s.events.Fire()
 }
 
+// Knows reports whether a session has this address. A socket whose peers share a queue is told so (transport.Ranker): peers without a
+// session get less of it.
+func (s *Server) Knows(from transport.Addr) bool { return s.byAddress[from] != nil }
+
 // ReceiveAfter is Receive of a datagram that came to the socket some time before this frame, as transport.Timed tells: ClientStats.Ping does
 // not count that wait.
 func (s *Server) ReceiveAfter(from transport.Addr, packet []byte, waited time.Duration) {

@@ -199,8 +199,12 @@ func (s *sent) nextLost(now, timeout time.Duration) (uint64, cause) {
 	return 0, notLost
 }
 
-// lossMemory is the largest number of outcomes in the loss estimate.
-const lossMemory = 256
+const (
+	// lossMemory is the largest number of outcomes in the loss estimate.
+	lossMemory = 256
+	// lossOutcomes is the smallest one.
+	lossOutcomes = 16
+)
 
 // lossRate estimates the share of eliciting packets that are lost, over about the last lossMemory of them. At that
 // number both counts are halved. So the weight of old outcomes falls without a list of them.
@@ -225,12 +229,10 @@ func (l *lossRate) withdraw() {
 	l.lost = max(l.lost-1, 0)
 }
 
-// rate returns a value from 0 to 1, and 0 if there is no outcome.
+// rate returns a value from 0 to 1, and 0 if there is no outcome. The first packet of a connection that is lost is no loss of 100 %: the
+// outcomes that are missing count as packets that arrived.
 func (l *lossRate) rate() float64 {
-	if l.settled == 0 {
-		return 0
-	}
-	return float64(l.lost) / float64(l.settled)
+	return float64(l.lost) / float64(max(l.settled, lossOutcomes))
 }
 
 const (

@@ -57,6 +57,8 @@ func (r *Receive) Update(*ecs.World) {
 // takeAll passes the waiting datagrams to the end.
 func (r *Receive) takeAll() {
 	bad := 0
+	socket, shared := r.Socket.(interface{ Rank(session bool) }) // A transport.Ranker: hosts share its queue.
+	end, knows := r.End.(interface{ Knows(from netcode.Addr) bool })
 	for range maxDatagrams {
 		n, from, err := r.Socket.Receive(r.buffer)
 		switch {
@@ -74,6 +76,9 @@ func (r *Receive) takeAll() {
 				waited = socket.Waited()
 			}
 			r.End.ReceiveAfter(from, r.buffer[:n], waited)
+			if shared && knows {
+				socket.Rank(end.Knows(from))
+			}
 		}
 	}
 }

@@ -63,6 +63,19 @@ func WaitedOf(conn any) time.Duration {
 	return 0
 }
 
+// Ranker is implemented by a Conn whose peers share a queue. It takes the datagrams of hosts by turns, and prefers peers with a session.
+type Ranker interface {
+	// Rank tells whether the sender of the datagram of the last Receive has a session with the layer above.
+	Rank(session bool)
+}
+
+// RankOf calls Rank of a connection or any other value, if it is a Ranker.
+func RankOf(conn any, session bool) {
+	if r, ok := conn.(Ranker); ok {
+		r.Rank(session)
+	}
+}
+
 // Secured is implemented by a Conn that can protect its datagrams from being read or changed. A Conn without it is unprotected.
 type Secured interface {
 	// Secure reports whether nobody on the path can read or change datagrams.

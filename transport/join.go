@@ -183,6 +183,9 @@ func (j *Joined) Moved() (m Move, ok bool) {
 // Waited implements Timed: it asks the connection of the last datagram.
 func (j *Joined) Waited() time.Duration { return WaitedOf(j.conns[j.last]) }
 
+// Rank implements Ranker: it tells the connection of the last datagram.
+func (j *Joined) Rank(session bool) { RankOf(j.conns[j.last], session) }
+
 // Conns returns the inner connections, in the order of Addr.Via.
 func (j *Joined) Conns() []Conn { return slices.Clone(j.conns) }
 

@@ -11,6 +11,7 @@ import (
 	"errors"
 	"fmt"
 	"html/template"
+	"io"
 	"math/rand/v2"
 	"net"
 	"net/http"
@@ -85,7 +86,7 @@ func listen(wasm []byte, address string, loss float64, blocked string) (*host, e
 // run serves until ctx is done.
 func (h *host) run(ctx context.Context) error {
 	go func() {
-		if err := h.http.Serve(h.page); !errors.Is(err, http.ErrServerClosed) {
+		if err := h.http.Serve(h.ws.Guard(h.page)); !errors.Is(err, http.ErrServerClosed) {
 			fmt.Fprintln(os.Stderr, "page:", err)
 		}
 	}()
@@ -127,8 +128,9 @@ func goRoot() string {
 	return strings.TrimSpace(string(out))
 }
 
-// build builds the client in a folder and compresses it.
-func build(client string) ([]byte, error) {
+// build builds the client in a folder and compresses it. It says so, since the first time takes a minute.
+func build(client string, say io.Writer) ([]byte, error) {
+	fmt.Fprintf(say, "building the client of %s ...\n", client)
 	dir, err := os.MkdirTemp("", "netcode-web")
 	if err != nil {
 		return nil, err

@@ -28,3 +28,6 @@ func (l *lossy) Receive(buf []byte) (n int, from transport.Addr, err error) {
 		}
 	}
 }
+
+// Rank implements transport.Ranker.
+func (l *lossy) Rank(session bool) { transport.RankOf(l.Conn, session) }

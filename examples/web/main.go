@@ -29,7 +29,7 @@ func run(ctx context.Context, address string, loss float64, url, client, page st
 	if url != "" {
 		return headless(ctx, url, printer())
 	}
-	wasm, err := build(client)
+	wasm, err := build(client, os.Stdout)
 	if err != nil {
 		return err
 	}

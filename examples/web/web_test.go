@@ -9,6 +9,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -21,13 +22,16 @@ import (
 var (
 	all    = flag.Bool("all", false, "also WebTransport without loss, WebSocket with loss, and TestTabs")
 	client = flag.String("client", "client", "folder of the page's client")
-	loud   = flag.Bool("loud", false, "print the log of Chromium")
+	loud   = flag.Bool("loud", false, "print the log of the browser")
 	shots  = flag.String("shots", "", "folder for screenshots")
 	tabs   = flag.Int("tabs", 2, "tabs that play at once in TestTabs")
 )
 
 // built is the client, built once for all tests.
-var built = sync.OnceValues(func() ([]byte, error) { return build(*client) })
+var built = sync.OnceValues(func() ([]byte, error) { return build(*client, &said) })
+
+// said is what the host says while it builds.
+var said strings.Builder
 
 // start starts a host.
 func start(t *testing.T, loss float64, blocked string) *host {
@@ -74,9 +78,9 @@ func inStep(t *testing.T, h *host, pages ...*tab) {
 }
 
 // play plays in one page, by one way, and compares the worlds.
-func play(t *testing.T, b *browser, name string, loss float64, blocked, by string) {
+func play(t *testing.T, b browser, name string, loss float64, blocked, by string) {
 	h := start(t, loss, blocked)
-	page := b.open(h.url)
+	page := openTab(t, b, h.url)
 	until(t, "the game plays", func() bool {
 		p := page.panel()
 		return p != nil && p.Connected && p.Bodies == game.Bodies+1 && p.Tick > 0
@@ -88,7 +92,7 @@ func play(t *testing.T, b *browser, name string, loss float64, blocked, by strin
 	until(t, "the avatar moves", func() bool { return page.panel().OwnX > 5 })
 	page.key("keyup", "ArrowRight")
 	if *shots != "" {
-		page.screenshot(filepath.Join(*shots, name+".png"))
+		page.shoot(filepath.Join(*shots, name+".png"))
 	}
 	require.NotEqual(t, moving, page.panel().Hash, "bodies move")
 	inStep(t, h, page)
@@ -96,18 +100,24 @@ func play(t *testing.T, b *browser, name string, loss float64, blocked, by strin
 	t.Logf("%s: %+v, the server has %+v", name, *page.panel(), h.match.State())
 }
 
-func TestInAChromium(t *testing.T) {
-	b := openBrowser(t)
-	if *all {
-		t.Run("WebTransport", func(t *testing.T) { play(t, b, "webtransport", 0, "", "WebTransport") })
+func TestInBrowsers(t *testing.T) {
+	for name, open := range browsers() {
+		t.Run(name, func(t *testing.T) { playIn(t, open(t), strings.ToLower(name)) })
 	}
-	t.Run("WebTransport with 5 % loss", func(t *testing.T) { play(t, b, "webtransport-5", .05, "", "WebTransport") })
+}
+
+// playIn plays in a browser, by both ways.
+func playIn(t *testing.T, b browser, name string) {
+	if *all {
+		t.Run("WebTransport", func(t *testing.T) { play(t, b, name+"-webtransport", 0, "", "WebTransport") })
+	}
+	t.Run("WebTransport with 5 % loss", func(t *testing.T) { play(t, b, name+"-webtransport-5", .05, "", "WebTransport") })
 	silent, err := net.ListenPacket("udp", "127.0.0.1:0") // as a network that drops UDP
 	require.NoError(t, err)
 	defer silent.Close()
-	t.Run("WebSocket, with WebTransport blocked", func(t *testing.T) { play(t, b, "websocket", 0, silent.LocalAddr().String(), "WebSocket") })
+	t.Run("WebSocket, with WebTransport blocked", func(t *testing.T) { play(t, b, name+"-websocket", 0, silent.LocalAddr().String(), "WebSocket") })
 	if *all {
-		t.Run("WebSocket with 5 % loss", func(t *testing.T) { play(t, b, "websocket-5", .05, silent.LocalAddr().String(), "WebSocket") })
+		t.Run("WebSocket with 5 % loss", func(t *testing.T) { play(t, b, name+"-websocket-5", .05, silent.LocalAddr().String(), "WebSocket") })
 	}
 }
 
@@ -115,11 +125,11 @@ func TestTabs(t *testing.T) {
 	if !*all {
 		t.Skip("without -all, a page at a time is enough")
 	}
-	b := openBrowser(t)
+	b := openChromium(t)
 	h := start(t, 0, "")
 	var pages []*tab
 	for range *tabs {
-		pages = append(pages, b.open(h.url))
+		pages = append(pages, openTab(t, b, h.url))
 	}
 	for _, page := range pages {
 		until(t, "each plays", func() bool { p := page.panel(); return p != nil && p.Connected && p.Bodies == game.Bodies+*tabs })
@@ -192,6 +202,7 @@ func TestTheClientHasNoServerCode(t *testing.T) {
 func TestTheClientIsSmall(t *testing.T) {
 	wasm, err := built()
 	require.NoError(t, err)
+	require.Contains(t, said.String(), "building the client")
 	t.Logf("client.wasm: %d bytes, compressed", len(wasm))
 	require.Less(t, len(wasm), 2_180_000, "the README has the goal")
 	_, err = os.Stat(filepath.Join(goRoot(), "lib", "wasm", "wasm_exec.js"))

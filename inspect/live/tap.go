@@ -253,6 +253,9 @@ func (s *tapped) Receive(buf []byte) (n int, from transport.Addr, err error) {
 // Waited implements transport.Timed.
 func (s *tapped) Waited() time.Duration { return transport.WaitedOf(s.Socket) }
 
+// Rank implements transport.Ranker.
+func (s *tapped) Rank(session bool) { transport.RankOf(s.Socket, session) }
+
 // Moved implements transport.Mover.
 func (s *tapped) Moved() (m transport.Move, ok bool) {
 	if mover, is := s.Socket.(transport.Mover); is {

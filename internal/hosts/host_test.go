@@ -61,7 +61,7 @@ func TestLoadOfNetworks(t *testing.T) {
 	}
 }
 
-// Counts that were added and taken away again leave no memory.
+// What was added and taken away again leaves no memory.
 func TestCountsEnd(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		counts := Counts{}

@@ -3,7 +3,6 @@ package queued
 import (
 	"errors"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/arche-netcode/netcode/transport"
@@ -23,15 +22,14 @@ type Pipe interface {
 
 // Peer is one connection of a Conn.
 type Peer struct {
-	conn    *Conn
-	addr    transport.Addr
-	pipe    Pipe
-	out     *ring
-	waiting atomic.Int32 // Number of its datagrams that wait for Receive.
-	end     sync.Once
-	idle    *time.Timer
-	done    chan struct{} // Closed when the connection has ended.
-	err     error         // Set before done is closed.
+	conn *Conn
+	addr transport.Addr
+	pipe Pipe
+	out  *ring
+	end  sync.Once
+	idle *time.Timer
+	done chan struct{} // Closed when the connection has ended.
+	err  error         // Set before done is closed.
 }
 
 // Addr returns the address of the peer. The Conn never gives it to another connection.
@@ -55,8 +53,11 @@ func (p *Peer) stop(err error) {
 	p.end.Do(func() {
 		p.conn.remove(p)
 		p.idle.Stop()
-		if err == ErrIdle {
+		switch err {
+		case ErrIdle:
 			p.conn.stats.idle.Add(1)
+		case ErrDisplaced:
+			p.conn.stats.displaced.Add(1)
 		}
 		p.err = err
 		_ = p.pipe.Close()
@@ -103,7 +104,19 @@ func (p *Peer) read() {
 			return
 		case n > 0:
 			p.idle.Reset(p.conn.config.Idle)
-			p.conn.came(p, buf[:n])
+			if !p.conn.came(p, buf[:n]) {
+				p.rest()
+			}
 		}
+	}
+}
+
+// rest pauses the reading of a connection that sends more than its share: what it sends waits at the other end, and costs nothing here.
+func (p *Peer) rest() {
+	timer := time.NewTimer(restTime)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-p.done:
 	}
 }

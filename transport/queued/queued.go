@@ -9,6 +9,14 @@ import (
 
 	"github.com/arche-netcode/netcode/internal/hosts"
 	"github.com/arche-netcode/netcode/transport"
+	"github.com/arche-netcode/netcode/transport/internal/turns"
+)
+
+const (
+	// restTime is the pause of a reader whose datagram was dropped.
+	restTime = 5 * time.Millisecond
+	// mostLooked is the maximum number of connections that are looked at to find one to end.
+	mostLooked = 128
 )
 
 var (
@@ -16,11 +24,13 @@ var (
 	ErrFull = errors.New("queued: too many connections")
 	// ErrIdle ends a connection that received nothing for Config.Idle.
 	ErrIdle = errors.New("queued: nothing came for too long")
+	// ErrDisplaced ends a connection without a session when all places are taken and another one comes.
+	ErrDisplaced = errors.New("queued: another connection took the place")
 )
 
 // Config has the limits of a Conn. Zero fields mean the defaults.
 type Config struct {
-	Queue       int           // Maximum number of datagrams that wait for Receive; default 1024. One peer may use a quarter.
+	Queue       int           // Maximum number of datagrams that wait for Receive; default 1024. Hosts share it; one peer may use a quarter.
 	Ring        int           // Maximum number of datagrams that wait to be written, per connection; default 64.
 	MaxDatagram int           // Maximum size of a datagram in bytes; default 2048.
 	Connections int           // Maximum number of open connections; default 4096.
@@ -60,18 +70,16 @@ type Conn struct {
 	serial uint64
 	closed bool
 
-	queue  chan arrived
-	spare  chan []byte   // Buffers for reuse.
+	start  time.Time // Origin of the times in the queue.
+	queue  *turns.Queue
 	waited time.Duration // How long the datagram of the last Receive had waited.
 }
 
-type arrived struct {
-	from *Peer
-	at   time.Time
-	data []byte
-}
-
-var _ transport.Conn = (*Conn)(nil)
+var (
+	_ transport.Conn   = (*Conn)(nil)
+	_ transport.Timed  = (*Conn)(nil)
+	_ transport.Ranker = (*Conn)(nil)
+)
 
 // New returns a Conn without connections. local is the result of LocalAddr.
 func New(local transport.Addr, config Config) *Conn {
@@ -79,7 +87,7 @@ func New(local transport.Addr, config Config) *Conn {
 	return &Conn{
 		local: local, config: config,
 		peers: map[transport.Addr]*Peer{}, hosts: hosts.Counts{},
-		queue: make(chan arrived, config.Queue), spare: make(chan []byte, config.Queue),
+		start: time.Now(), queue: turns.New(config.Queue, config.MaxDatagram, max(config.Queue/4, 1)),
 	}
 }
 
@@ -87,40 +95,91 @@ func New(local transport.Addr, config Config) *Conn {
 // transport.ErrClosed; Add then closes the pipe.
 func (c *Conn) Add(ip netip.AddrPort, pipe Pipe) (*Peer, error) {
 	p := &Peer{conn: c, addr: transport.AddrOf(ip), pipe: pipe, out: newRing(c.config.Ring), done: make(chan struct{})}
-	if err := c.enter(p); err != nil {
-		_ = pipe.Close()
-		return nil, err
+	for {
+		displaced, err := c.enter(p)
+		if err != nil {
+			_ = pipe.Close()
+			return nil, err
+		}
+		if displaced == nil {
+			break
+		}
+		displaced.stop(ErrDisplaced)
 	}
 	go p.read()
 	go p.write()
 	return p, nil
 }
 
-// enter registers a connection and gives it its address.
-func (c *Conn) enter(p *Peer) error {
+// Full reports whether Add would return an error for an address, and counts it as refused then. A server asks before it accepts a
+// connection.
+func (c *Conn) Full(ip netip.Addr) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	host, limited := hosts.Of(p.addr.IP.Addr())
+	_, err := c.place(ip)
+	if err == ErrFull {
+		c.stats.refused.Add(1)
+	}
+	return err != nil
+}
+
+// place tells whether there is a place for a connection of an address, and the one that it displaces. When all places are taken it
+// is one without a session, if there are others with one: the oldest of the host with the most.
+func (c *Conn) place(ip netip.Addr) (displaced *Peer, err error) {
+	host, limited := hosts.Of(ip)
 	switch {
 	case c.closed:
-		return transport.ErrClosed
-	case len(c.peers) >= c.config.Connections, limited && c.hosts.Load(host) >= c.config.PerIP:
+		return nil, transport.ErrClosed
+	case limited && c.hosts.Load(host) >= c.config.PerIP:
+		return nil, ErrFull
+	case len(c.peers) < c.config.Connections:
+		return nil, nil
+	}
+	most, looked := 0, 0
+	for _, p := range c.peers {
+		if looked++; looked > mostLooked || !c.queue.Ranked() {
+			break
+		}
+		load := 1
+		if h, ok := hosts.Of(p.addr.IP.Addr()); ok {
+			load = c.hosts.Load(h)
+		}
+		if (displaced == nil || load > most || load == most && p.addr.Key < displaced.addr.Key) && !c.queue.Has(p.addr) {
+			displaced, most = p, load
+		}
+	}
+	if displaced == nil {
+		return nil, ErrFull
+	}
+	return displaced, nil
+}
+
+// enter registers a connection and gives it its address, or returns one that must end before.
+func (c *Conn) enter(p *Peer) (displaced *Peer, err error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	displaced, err = c.place(p.addr.IP.Addr())
+	switch {
+	case err == ErrFull:
 		c.stats.refused.Add(1)
-		return ErrFull
+		return nil, err
+	case err != nil || displaced != nil:
+		return displaced, err
 	}
 	c.serial++
 	p.addr.Key = c.serial
 	c.peers[p.addr] = p
-	if limited {
+	if host, limited := hosts.Of(p.addr.IP.Addr()); limited {
 		c.hosts.Add(host, 1)
 	}
 	p.idle = time.AfterFunc(c.config.Idle, func() { p.stop(ErrIdle) })
 	c.running.Add(2)
 	c.stats.opened.Add(1)
-	return nil
+	return nil, nil
 }
 
 func (c *Conn) remove(p *Peer) {
+	c.queue.Forget(p.addr)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	delete(c.peers, p.addr)
@@ -151,30 +210,18 @@ func (c *Conn) Send(to transport.Addr, datagram []byte) error {
 	return nil
 }
 
-// came queues a received datagram for Receive.
-func (c *Conn) came(p *Peer, datagram []byte) {
-	if p.waiting.Load() >= int32(max(c.config.Queue/4, 1)) {
-		c.stats.overflowed.Add(1)
-		return
-	}
-	var data []byte
-	select {
-	case data = <-c.spare:
-	default:
-	}
-	data = append(data[:0], datagram...)
-	p.waiting.Add(1)
-	select {
-	case c.queue <- arrived{p, time.Now(), data}:
+// came queues a received datagram for Receive. It reports false if the connection has more than its share of the queue.
+func (c *Conn) came(p *Peer, datagram []byte) bool {
+	lost, stored := c.queue.Put(p.addr, netip.Addr{}, datagram, time.Since(c.start))
+	c.stats.overflowed.Add(uint64(lost))
+	if stored {
 		c.stats.received.Add(1)
 		c.stats.bytesReceived.Add(uint64(len(datagram)))
-	default:
-		p.waiting.Add(-1)
-		c.stats.overflowed.Add(1)
 	}
+	return stored
 }
 
-// Receive returns the oldest waiting datagram.
+// Receive returns the next datagram: hosts take turns, and of a host its connections.
 func (c *Conn) Receive(buf []byte) (n int, from transport.Addr, err error) {
 	c.mu.Lock()
 	closed := c.closed
@@ -182,25 +229,20 @@ func (c *Conn) Receive(buf []byte) (n int, from transport.Addr, err error) {
 	if closed {
 		return 0, transport.Addr{}, transport.ErrClosed
 	}
-	select {
-	case a := <-c.queue:
-		a.from.waiting.Add(-1)
-		n = copy(buf, a.data)
-		long := len(a.data) > len(buf)
-		select {
-		case c.spare <- a.data:
-		default:
-		}
-		if long {
-			c.stats.tooLarge.Add(1)
-			return 0, transport.Addr{}, transport.ErrTooLarge
-		}
-		c.waited = time.Since(a.at)
-		return n, a.from.addr, nil
-	default:
+	n, from, at := c.queue.Take(buf)
+	switch {
+	case n == 0:
 		return 0, transport.Addr{}, nil
+	case n > len(buf):
+		c.stats.tooLarge.Add(1)
+		return 0, transport.Addr{}, transport.ErrTooLarge
 	}
+	c.waited = time.Since(c.start) - at
+	return n, from, nil
 }
+
+// Rank implements transport.Ranker.
+func (c *Conn) Rank(session bool) { c.queue.Rank(session) }
 
 // Waited implements transport.Timed. It is called from the goroutine of Receive.
 func (c *Conn) Waited() time.Duration { return c.waited }
@@ -229,6 +271,7 @@ type Stats struct {
 	Opened        uint64 // Connections added.
 	Refused       uint64 // Connections refused because of Config.Connections or PerIP.
 	Idle          uint64 // Connections ended because of Config.Idle.
+	Displaced     uint64 // Connections without a session ended because all places were taken and others came.
 	Sent          uint64 // Datagrams written to a connection.
 	BytesSent     uint64 // Bytes of these.
 	Overtaken     uint64 // Datagrams dropped for newer ones because the ring of a blocked connection was full (Config.Ring).
@@ -240,7 +283,7 @@ type Stats struct {
 }
 
 type counters struct {
-	opened, refused, idle                         atomic.Uint64
+	opened, refused, idle, displaced              atomic.Uint64
 	sent, bytesSent, overtaken, unreachable       atomic.Uint64
 	received, bytesReceived, overflowed, tooLarge atomic.Uint64
 }
@@ -249,7 +292,7 @@ type counters struct {
 func (c *Conn) Stats() Stats {
 	s := &c.stats
 	return Stats{
-		Opened: s.opened.Load(), Refused: s.refused.Load(), Idle: s.idle.Load(),
+		Opened: s.opened.Load(), Refused: s.refused.Load(), Idle: s.idle.Load(), Displaced: s.displaced.Load(),
 		Sent: s.sent.Load(), BytesSent: s.bytesSent.Load(), Overtaken: s.overtaken.Load(), Unreachable: s.unreachable.Load(),
 		Received: s.received.Load(), BytesReceived: s.bytesReceived.Load(), Overflowed: s.overflowed.Load(), TooLarge: s.tooLarge.Load(),
 	}

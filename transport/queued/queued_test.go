@@ -197,6 +197,39 @@ func TestConnectionsOfANetworkAreLimited(t *testing.T) {
 	}
 }
 
+// When all places are taken a connection without a session makes room, the oldest of the host with the most, and never one with a session.
+func TestConnectionsWithoutASessionMakeRoom(t *testing.T) {
+	c := queued.New(transport.Addr{}, queued.Config{Connections: 4})
+	defer c.Close()
+	at := func(ip string) (*queued.Peer, *blocked) {
+		pipe := newBlocked()
+		p, err := c.Add(netip.AddrPortFrom(netip.MustParseAddr(ip), 1), pipe)
+		require.NoError(t, err)
+		return p, pipe
+	}
+	player, pipe := at("192.0.2.7")
+	var others []*queued.Peer
+	for range 3 {
+		p, _ := at("203.0.113.9")
+		others = append(others, p)
+	}
+	_, err := c.Add(netip.MustParseAddrPort("198.51.100.1:1"), newBlocked())
+	require.ErrorIs(t, err, queued.ErrFull, "nobody is known to have a session: all are alike")
+	pipe.reads <- []byte{1}
+	waitFor(t, func() bool { return c.Stats().Received == 1 })
+	n, _, err := c.Receive(make([]byte, 10))
+	require.NoError(t, err)
+	require.Equal(t, 1, n)
+	c.Rank(true)
+	for i, p := range others {
+		_, _ = at("198.51.100." + string(rune('1'+i)))
+		<-p.Done()
+		require.ErrorIs(t, p.Err(), queued.ErrDisplaced)
+		require.NoError(t, player.Err())
+	}
+	require.EqualValues(t, 3, c.Stats().Displaced)
+}
+
 func TestASilentConnectionEnds(t *testing.T) {
 	c := queued.New(transport.Addr{}, queued.Config{Idle: time.Millisecond})
 	defer c.Close()

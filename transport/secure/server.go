@@ -192,6 +192,9 @@ func (s *Server) Secure() bool { return true }
 // Waited implements transport.Timed: it asks the inner connection.
 func (s *Server) Waited() time.Duration { return transport.WaitedOf(s.inner) }
 
+// Rank implements transport.Ranker: it tells the inner connection.
+func (s *Server) Rank(session bool) { transport.RankOf(s.inner, session) }
+
 // LocalAddr implements transport.Conn.
 func (s *Server) LocalAddr() transport.Addr { return s.inner.LocalAddr() }
 

@@ -4,15 +4,17 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"net/netip"
 	"sync/atomic"
 	"time"
 
 	"github.com/arche-netcode/netcode/transport"
+	"github.com/arche-netcode/netcode/transport/internal/turns"
 )
 
 // Config has the limits of a connection. Zero fields mean the defaults.
 type Config struct {
-	Queue       int // maximum number of datagrams that wait for Receive, rounded up to a power of two; default 1024
+	Queue       int // maximum number of datagrams that wait for Receive; hosts share it; default 1024
 	MaxDatagram int // maximum size of a datagram in bytes, at most transport.MaxDatagram; default 2048
 	ReadBuffer  int // requested size of the kernel's receive buffer in bytes; it may grant less; default 1 MiB
 	WriteBuffer int // requested size of the kernel's send buffer in bytes; it may grant less; default 1 MiB
@@ -52,7 +54,7 @@ type Conn struct {
 	local   transport.Addr
 	largest int
 	sender  sender
-	queue   queue
+	queue   *turns.Queue
 	stats   counters
 	fault   atomic.Pointer[error] // newest error of the reader that Receive has not returned
 	closed  atomic.Bool
@@ -60,6 +62,7 @@ type Conn struct {
 	ended   chan struct{} // closed when the reader has returned
 
 	coalesced bool // one read may return several datagrams (GRO)
+	told      bool // the kernel tells to which address of this machine a datagram came
 
 	start  time.Time     // origin of the times in the queue
 	waited time.Duration // result of Waited
@@ -69,6 +72,7 @@ var (
 	_ transport.Conn        = (*Conn)(nil)
 	_ transport.BatchSender = (*Conn)(nil)
 	_ transport.Timed       = (*Conn)(nil)
+	_ transport.Ranker      = (*Conn)(nil)
 )
 
 // Resolve returns the address of a server from text such as "192.0.2.7:9000", "[::1]:9000" or "game.example:9000". It blocks
@@ -102,7 +106,7 @@ func Listen(addr string, config Config) (*Conn, error) {
 		socket:  socket,
 		local:   transport.AddrOf(local),
 		largest: config.MaxDatagram,
-		queue:   newQueue(config.Queue, config.MaxDatagram),
+		queue:   turns.New(config.Queue, config.MaxDatagram, config.Queue),
 		closing: make(chan struct{}),
 		ended:   make(chan struct{}),
 		start:   time.Now(),
@@ -113,6 +117,7 @@ func Listen(addr string, config Config) (*Conn, error) {
 	}
 	keepWhole(socket)
 	c.coalesced = !config.single && coalesce(socket)
+	c.told = tellLocal(socket)
 	go c.read()
 	return c, nil
 }
@@ -132,7 +137,8 @@ func (c *Conn) Send(to transport.Addr, datagram []byte) error {
 	case len(datagram) == 0:
 		return nil
 	}
-	full, err := c.sender.send(transport.AddrOf(to.IP).IP, datagram)
+	to = transport.AddrOf(to.IP)
+	full, err := c.sender.send(to.IP, c.localOf(to), datagram)
 	switch {
 	case full:
 		c.stats.sendDropped.Add(1)
@@ -148,6 +154,15 @@ func (c *Conn) Send(to transport.Addr, datagram []byte) error {
 	return err
 }
 
+// localOf returns the address of this machine to which a peer sends: answers leave from it, so that a machine with several addresses can be
+// reached at each. It is zero if the kernel chooses.
+func (c *Conn) localOf(to transport.Addr) netip.Addr {
+	if !c.told {
+		return netip.Addr{}
+	}
+	return c.queue.LocalOf(to)
+}
+
 // reachable reports whether an address is one of UDP: IP and port only.
 func reachable(to transport.Addr) bool { return to.IsValid() && to.Key == 0 && to.Via == 0 }
 
@@ -156,7 +171,8 @@ func reachable(to transport.Addr) bool { return to.IsValid() && to.Key == 0 && t
 func (c *Conn) sendRun(to transport.Addr, datagrams []byte, size int) error {
 	if size > 0 && size < len(datagrams) && size <= c.largest && reachable(to) && !c.closed.Load() {
 		n := uint64((len(datagrams) + size - 1) / size)
-		full, ok, err := c.sender.sendRun(transport.AddrOf(to.IP).IP, datagrams, size)
+		to = transport.AddrOf(to.IP)
+		full, ok, err := c.sender.sendRun(to.IP, c.localOf(to), datagrams, size)
 		switch {
 		case !ok:
 		case full:
@@ -193,13 +209,12 @@ func (c *Conn) SendAll(to []transport.Addr, runs [][]byte, sizes []int) (failed 
 	return failed, err
 }
 
-// Receive returns the oldest datagram in the queue. If the queue is empty it returns an error of the socket, each at most once.
+// Receive returns the next datagram of the queue: hosts take turns. If the queue is empty it returns an error of the socket, each at most once.
 func (c *Conn) Receive(buf []byte) (n int, from transport.Addr, err error) {
 	if c.closed.Load() {
 		return 0, transport.Addr{}, transport.ErrClosed
 	}
-	var at time.Duration
-	n, from.IP, at = c.queue.take(buf)
+	n, from, at := c.queue.Take(buf)
 	switch {
 	case n > len(buf):
 		c.stats.tooLarge.Add(1)
@@ -218,6 +233,9 @@ func (c *Conn) Receive(buf []byte) (n int, from transport.Addr, err error) {
 // Waited implements transport.Timed: it returns the time since the reading goroutine read the datagram. It is called from the
 // goroutine of Receive.
 func (c *Conn) Waited() time.Duration { return c.waited }
+
+// Rank implements transport.Ranker.
+func (c *Conn) Rank(session bool) { c.queue.Rank(session) }
 
 // LocalAddr returns the address to which the socket is bound.
 func (c *Conn) LocalAddr() transport.Addr { return c.local }
@@ -247,7 +265,7 @@ type Stats struct {
 	Received      uint64 // put into the queue
 	BytesReceived uint64 // of these, without headers
 	RunsReceived  uint64 // reads with several datagrams each (GRO)
-	Overflowed    uint64 // dropped because the queue was full
+	Overflowed    uint64 // dropped because the queue was full: the newest of the host with the most
 	TooLarge      uint64 // longer than Config.MaxDatagram, or than the buffer given to Receive
 	Empty         uint64 // without content
 	ReadErrors    uint64 // errors while reading

@@ -15,6 +15,7 @@ import (
 
 	"github.com/arche-netcode/netcode/internal/alloctest"
 	"github.com/arche-netcode/netcode/transport"
+	"github.com/arche-netcode/netcode/transport/internal/turns"
 )
 
 // hang is the longest time that a test waits for an event; it is no limit of speed.
@@ -332,11 +333,12 @@ func BenchmarkRuns(b *testing.B) {
 }
 
 func BenchmarkReceive(b *testing.B) {
-	q := &Conn{queue: newQueue(1024, 2048)}
+	q := &Conn{queue: turns.New(1024, 2048, 1024)}
 	datagram, buf := make([]byte, 1200), make([]byte, 1500)
+	from := transport.MustParseAddr("192.0.2.7:9")
 	b.ReportAllocs()
 	for b.Loop() {
-		q.queue.put(netip.AddrPort{}, datagram, 0)
+		q.queue.Put(from, netip.Addr{}, datagram, 0)
 		_, _, _ = q.Receive(buf)
 	}
 }

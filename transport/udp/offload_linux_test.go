@@ -2,6 +2,7 @@ package udp
 
 import (
 	"encoding/binary"
+	"net/netip"
 	"syscall"
 	"testing"
 
@@ -23,6 +24,10 @@ func said(level, kind, value uint32) []byte {
 }
 
 func TestSegmentSizeOfJoinedDatagrams(t *testing.T) {
+	sizeOf := func(control []byte) int {
+		size, _ := (&Conn{}).readControl(control)
+		return size
+	}
 	other, size := said(syscall.IPPROTO_IP, 8, 77), said(syscall.IPPROTO_UDP, udpGRO, 1171)
 	require.Equal(t, 1171, sizeOf(size))
 	require.Equal(t, 1171, sizeOf(append(append([]byte(nil), other...), size...)))
@@ -34,4 +39,25 @@ func TestSegmentSizeOfJoinedDatagrams(t *testing.T) {
 	}
 	size[0] = 0 // no length
 	require.Zero(t, sizeOf(size))
+}
+
+// What is appended is read again, for each family.
+func TestControlDataOfAWrite(t *testing.T) {
+	for _, ipv6 := range []bool{false, true} {
+		at := netip.MustParseAddr("192.0.2.7")
+		var room [controlSize]byte
+		control := appendLocal(appendSegments(room[:0], 1200), ipv6, at)
+		level, kind, data, rest, ok := nextControl(control)
+		require.True(t, ok)
+		require.Equal(t, []int{syscall.IPPROTO_UDP, udpSegment, 2}, []int{level, kind, len(data)})
+		require.EqualValues(t, 1200, binary.NativeEndian.Uint16(data))
+		level, kind, data, rest, ok = nextControl(rest)
+		require.True(t, ok)
+		require.Equal(t, at, localOf(level, kind, data))
+		require.Empty(t, rest)
+	}
+	require.Zero(t, localOf(syscall.IPPROTO_IP, local4, make([]byte, 12)), "no address")
+	require.Zero(t, localOf(syscall.IPPROTO_IP, local4, make([]byte, 7)), "cut")
+	require.Zero(t, localOf(syscall.IPPROTO_IPV6, local6, make([]byte, 15)), "cut")
+	require.Zero(t, localOf(syscall.IPPROTO_IP, local4, []byte{0, 0, 0, 0, 224, 0, 0, 1, 224, 0, 0, 1}), "a group")
 }

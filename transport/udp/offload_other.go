@@ -7,11 +7,9 @@ import "net"
 // coalesce returns false: only Linux has GRO.
 func coalesce(*net.UDPConn) bool { return false }
 
-func sizeOf([]byte) int { return 0 }
-
-const controlSize = 1
+func sizeOf(level, kind int, data []byte) int { return 0 }
 
 // canSegment returns false: only Linux has GSO.
 func canSegment(int) bool { return false }
 
-func segmentControl(*[controlSize]byte, int) []byte { return nil }
+func appendSegments(control []byte, size int) []byte { return control }

@@ -4,8 +4,9 @@ import (
 	"errors"
 	"net"
 	"net/netip"
-	"sync/atomic"
 	"time"
+
+	"github.com/arche-netcode/netcode/transport"
 )
 
 const (
@@ -22,12 +23,15 @@ func (c *Conn) read() {
 	defer close(c.ended)
 	// One byte more than the maximum: a datagram that fills it was cut.
 	buffer, control := make([]byte, c.largest+1), []byte(nil)
+	if c.coalesced || c.told {
+		control = make([]byte, controlRead)
+	}
 	if c.coalesced {
-		buffer, control = make([]byte, max(largestRead, c.largest+1)), make([]byte, controlRead)
+		buffer = make([]byte, max(largestRead, c.largest+1))
 	}
 	faults := 0 // consecutive
 	for {
-		n, size, from, err := c.readOnce(buffer, control)
+		n, size, from, local, err := c.readOnce(buffer, control)
 		if err != nil {
 			if c.closed.Load() || errors.Is(err, net.ErrClosed) {
 				return
@@ -42,15 +46,14 @@ func (c *Conn) read() {
 		}
 		faults = 0
 		at := time.Since(c.start)
-		from = netip.AddrPortFrom(from.Addr().Unmap(), from.Port())
 		read := buffer[:n]
 		if size > 0 && size < n {
 			c.stats.runsReceived.Add(1)
 		}
 		for ; size > 0 && size < len(read); read = read[size:] {
-			c.came(from, read[:size], at)
+			c.came(from, local, read[:size], at)
 		}
-		c.came(from, read, at)
+		c.came(from, local, read, at)
 	}
 }
 
@@ -58,31 +61,54 @@ const (
 	// largestRead is the maximum size of a read with several datagrams.
 	largestRead = 1 << 16
 	// controlRead is the room for its control data.
-	controlRead = 64
+	controlRead = 128
 )
 
-// readOnce reads one datagram, or several of equal size. size is 0 for a single one.
-func (c *Conn) readOnce(buffer, control []byte) (n, size int, from netip.AddrPort, err error) {
-	if !c.coalesced {
-		n, from, err = c.socket.ReadFromUDPAddrPort(buffer)
-		return n, 0, from, err
+// readOnce reads one datagram, or several of equal size. size is 0 for a single one. local is the address of this machine to which they
+// came, zero if the socket has only one.
+func (c *Conn) readOnce(buffer, control []byte) (n, size int, from transport.Addr, local netip.Addr, err error) {
+	if control == nil {
+		n, at, err := c.socket.ReadFromUDPAddrPort(buffer)
+		return n, 0, transport.AddrOf(at), local, err
 	}
-	n, told, _, from, err := c.socket.ReadMsgUDPAddrPort(buffer, control)
-	return n, sizeOf(control[:told]), from, err
+	n, told, _, at, err := c.socket.ReadMsgUDPAddrPort(buffer, control)
+	if err == nil {
+		size, local = c.readControl(control[:told])
+	}
+	return n, size, transport.AddrOf(at), local, err
+}
+
+// readControl reads the kernel's control data of a read.
+func (c *Conn) readControl(control []byte) (size int, local netip.Addr) {
+	for {
+		level, kind, data, rest, ok := nextControl(control)
+		if !ok {
+			return size, local
+		}
+		control = rest
+		if n := sizeOf(level, kind, data); n > 0 {
+			size = n
+		}
+		if at := localOf(level, kind, data); c.told && at.IsValid() {
+			local = at
+		}
+	}
 }
 
 // came queues a datagram.
-func (c *Conn) came(from netip.AddrPort, datagram []byte, at time.Duration) {
+func (c *Conn) came(from transport.Addr, local netip.Addr, datagram []byte, at time.Duration) {
 	switch n := len(datagram); {
 	case n > c.largest:
 		c.stats.tooLarge.Add(1)
 	case n == 0:
 		c.stats.empty.Add(1)
-	case c.queue.put(from, datagram, at):
-		c.stats.received.Add(1)
-		c.stats.bytesReceived.Add(uint64(n))
 	default:
-		c.stats.overflowed.Add(1)
+		lost, stored := c.queue.Put(from, local, datagram, at)
+		c.stats.overflowed.Add(uint64(lost))
+		if stored {
+			c.stats.received.Add(1)
+			c.stats.bytesReceived.Add(uint64(n))
+		}
 	}
 }
 
@@ -101,60 +127,4 @@ func (c *Conn) rest(pause time.Duration) bool {
 	case <-c.closing:
 		return false
 	}
-}
-
-// queue is a ring of datagrams from the reading goroutine to the one that calls Receive. It has one producer and one consumer and
-// never blocks. A slot's memory fits the longest datagram that it has stored: a client that receives short datagrams needs
-// little.
-type queue struct {
-	slots []slot // a power of two
-	size  int    // maximum bytes of one slot
-	head  atomic.Uint64
-	tail  atomic.Uint64
-}
-
-type slot struct {
-	from netip.AddrPort
-	at   time.Duration // time of arrival
-	data []byte
-}
-
-// slotStep is the unit of a slot's memory in bytes.
-const slotStep = 128
-
-func newQueue(slots, size int) queue {
-	n := 1
-	for n < slots {
-		n *= 2
-	}
-	return queue{slots: make([]slot, n), size: size}
-}
-
-// put stores a copy of a datagram, at most size bytes, and reports whether there was room.
-func (q *queue) put(from netip.AddrPort, datagram []byte, at time.Duration) bool {
-	head := q.head.Load()
-	if head-q.tail.Load() == uint64(len(q.slots)) {
-		return false
-	}
-	s := &q.slots[head&uint64(len(q.slots)-1)]
-	if cap(s.data) < len(datagram) {
-		s.data = make([]byte, 0, min((len(datagram)+slotStep-1)/slotStep*slotStep, max(q.size, len(datagram))))
-	}
-	s.from, s.at, s.data = from, at, append(s.data[:0], datagram...)
-	q.head.Store(head + 1)
-	return true
-}
-
-// take removes the oldest datagram, copies it into buf, and returns its size, sender and time of arrival. The size exceeds
-// len(buf) if it did not fit, and is 0 if none is waiting.
-func (q *queue) take(buf []byte) (int, netip.AddrPort, time.Duration) {
-	tail := q.tail.Load()
-	if tail == q.head.Load() {
-		return 0, netip.AddrPort{}, 0
-	}
-	s := &q.slots[tail&uint64(len(q.slots)-1)]
-	n, from, at := len(s.data), s.from, s.at
-	copy(buf, s.data)
-	q.tail.Store(tail + 1)
-	return n, from, at
 }

@@ -19,12 +19,12 @@ func (s *sender) open(socket *net.UDPConn) error {
 }
 
 // send never reports a full kernel: the library waits for room instead.
-func (s *sender) send(to netip.AddrPort, datagram []byte) (full bool, err error) {
+func (s *sender) send(to netip.AddrPort, _ netip.Addr, datagram []byte) (full bool, err error) {
 	_, err = s.socket.WriteToUDPAddrPort(datagram, to)
 	return false, err
 }
 
 // sendRun returns ok = false: the system has no GSO.
-func (s *sender) sendRun(netip.AddrPort, []byte, int) (full, ok bool, err error) {
+func (s *sender) sendRun(netip.AddrPort, netip.Addr, []byte, int) (full, ok bool, err error) {
 	return false, false, nil
 }

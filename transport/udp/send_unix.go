@@ -30,7 +30,7 @@ type sender struct {
 	inet4    syscall.SockaddrInet4
 	inet6    syscall.SockaddrInet6
 	datagram []byte
-	control  []byte // GSO control message; nil: none
+	control  []byte // control data: size of segments, source address; nil: none
 	room     [controlSize]byte
 	err      error
 }
@@ -55,19 +55,31 @@ func (s *sender) open(socket *net.UDPConn) error {
 	return err
 }
 
-// send sends one datagram. full means that the kernel had no room.
-func (s *sender) send(to netip.AddrPort, datagram []byte) (full bool, err error) {
+// send sends one datagram from an address of this machine, or from one that the kernel chooses if local is zero. full means that the
+// kernel had no room.
+func (s *sender) send(to netip.AddrPort, local netip.Addr, datagram []byte) (full bool, err error) {
 	s.mu.Lock()
-	if err = s.address(to); err == nil {
-		full, err = s.writeAll(datagram, nil)
+	defer s.mu.Unlock()
+	if err = s.address(to); err != nil {
+		return false, err
 	}
-	s.mu.Unlock()
-	return full, err
+	if local.IsValid() {
+		full, err = s.writeAll(datagram, appendLocal(s.room[:0], s.ipv6, local))
+		if err == nil || !isGone(err) {
+			return full, err
+		}
+	}
+	return s.writeAll(datagram, nil)
+}
+
+// isGone reports whether the kernel cannot send from an address, such as one that the machine no longer has.
+func isGone(err error) bool {
+	return err == syscall.EINVAL || err == syscall.EADDRNOTAVAIL || err == syscall.ENETUNREACH || err == syscall.ENODEV
 }
 
 // sendRun sends datagrams of size bytes each; the last may be shorter. ok is false if the kernel cannot send them in one call;
 // then nothing was sent.
-func (s *sender) sendRun(to netip.AddrPort, datagrams []byte, size int) (full, ok bool, err error) {
+func (s *sender) sendRun(to netip.AddrPort, local netip.Addr, datagrams []byte, size int) (full, ok bool, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if !s.segments {
@@ -76,7 +88,11 @@ func (s *sender) sendRun(to netip.AddrPort, datagrams []byte, size int) (full, o
 	if err := s.address(to); err != nil {
 		return false, true, err
 	}
-	full, err = s.writeAll(datagrams, segmentControl(&s.room, size))
+	control := appendSegments(s.room[:0], size)
+	if local.IsValid() {
+		control = appendLocal(control, s.ipv6, local)
+	}
+	full, err = s.writeAll(datagrams, control)
 	switch {
 	case err == nil:
 		return full, true, nil

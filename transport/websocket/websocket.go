@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/http"
 	"net/netip"
+	"sync"
 	"time"
 
 	"github.com/coder/websocket"
@@ -37,7 +38,9 @@ type Config struct {
 // Server is a transport.Conn over the WebSockets that its handler accepts.
 type Server struct {
 	*queued.Conn
-	config Config
+	config  Config
+	pending *queued.Pending
+	guarded sync.Map // The guard's connections: names -> *guarded.
 }
 
 // NewServer returns a server without connections. local is the result of LocalAddr. Use the Server as handler of an http.Server
@@ -46,7 +49,7 @@ func NewServer(local transport.Addr, config Config) *Server {
 	if config.IP == nil {
 		config.IP = remoteIP
 	}
-	return &Server{Conn: queued.New(local, config.Config), config: config}
+	return &Server{Conn: queued.New(local, config.Config), config: config, pending: queued.NewPending(config.Config)}
 }
 
 func remoteIP(r *http.Request) netip.AddrPort {
@@ -54,13 +57,22 @@ func remoteIP(r *http.Request) netip.AddrPort {
 	return ip
 }
 
-// ServeHTTP accepts a WebSocket and returns when it has ended.
+// ServeHTTP accepts a WebSocket, if there is a place for it, and returns when it has ended.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	from := s.config.IP(r)
+	if s.Full(from.Addr()) {
+		http.Error(w, "too many connections", http.StatusServiceUnavailable)
+		return
+	}
 	socket, err := websocket.Accept(w, r, &websocket.AcceptOptions{OriginPatterns: s.config.Origins, CompressionMode: websocket.CompressionDisabled})
 	if err != nil {
 		return // Accept has answered.
 	}
-	peer, err := s.Add(s.config.IP(r), newPipe(socket))
+	if g := s.guardOf(r); g != nil {
+		g.claim.Begin()
+		defer g.claim.End()
+	}
+	peer, err := s.Add(from, newPipe(socket))
 	if err != nil {
 		return // Add has closed it.
 	}
@@ -69,7 +81,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 // ShortBuffer is for http.Server.ConnContext. It shortens the socket's send buffer, so that the data in it is never old.
 func ShortBuffer(ctx context.Context, c net.Conn) context.Context {
-	if wrapped, ok := c.(interface{ NetConn() net.Conn }); ok { // of TLS
+	for wrapped, ok := c.(interface{ NetConn() net.Conn }); ok; wrapped, ok = c.(interface{ NetConn() net.Conn }) { // of TLS, of Guard
 		c = wrapped.NetConn()
 	}
 	if tcp, ok := c.(*net.TCPConn); ok {

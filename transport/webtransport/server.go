@@ -11,7 +11,6 @@ import (
 	"net/url"
 	"path"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/quic-go/quic-go"
@@ -27,8 +26,13 @@ const (
 	mostStreams = 4
 	// idleTimeout ends a QUIC connection that receives nothing.
 	idleTimeout = 30 * time.Second
-	// defaultConnections is the default of queued.Config.Connections.
-	defaultConnections = 4096
+	// streamWindow and connectionWindow are the bytes that streams may hold: they carry headers only, since datagrams are in none.
+	streamWindow, connectionWindow = 16 << 10, 64 << 10
+	// mostHeader is the maximum number of bytes of a request's header.
+	mostHeader = 8 << 10
+	// announced is the value of WT_INITIAL_MAX_STREAMS_UNI, _BIDI and WT_INITIAL_MAX_DATA: Safari 26.4 and newer refuses a server
+	// without them before it sends CONNECT (webtransport-go issue 355). It limits nothing: the limits are those of QUIC, above.
+	announced = 1 << 60
 )
 
 // Config configures a Server. TLS is required, other zero fields mean the defaults.
@@ -50,10 +54,12 @@ type Server struct {
 	socket  net.PacketConn
 	quic    *quic.Transport
 	wt      *webtransport.Server
-	open    atomic.Int64 // Number of QUIC connections.
-	conns   sync.Map     // netip.AddrPort -> *quic.Conn.
-	refused atomic.Uint64
+	pending *queued.Pending
+	conns   sync.Map // netip.AddrPort -> *quic.Conn.
 }
+
+// claimKey is the key of the *queued.Claim in the context of a QUIC connection.
+type claimKey struct{}
 
 // Secure implements transport.Secured: QUIC encrypts.
 func (s *Server) Secure() bool { return true }
@@ -79,17 +85,17 @@ func serve(socket net.PacketConn, config Config) (*Server, error) {
 	if config.Path == "" {
 		config.Path = "/netcode"
 	}
-	if config.Connections <= 0 {
-		config.Connections = defaultConnections
-	}
 	local := transport.AddrOf(socket.LocalAddr().(*net.UDPAddr).AddrPort())
-	s := &Server{Conn: queued.New(local, config.Config), config: config, socket: socket}
-	// Every client proves its address by a Retry (RFC 9000, section 8.1.2) before the handshake costs more than a hash.
-	s.quic = &quic.Transport{Conn: socket, VerifySourceAddress: func(net.Addr) bool { return true }}
+	s := &Server{Conn: queued.New(local, config.Config), config: config, socket: socket, pending: queued.NewPending(config.Config)}
+	// Every client proves its address by a Retry (RFC 9000, section 8.1.2) before the handshake costs more than a hash. Then it is
+	// counted, before anything is kept.
+	s.quic = &quic.Transport{Conn: socket, VerifySourceAddress: func(net.Addr) bool { return true }, ConnContext: s.claim}
 	tlsConfig := http3.ConfigureTLSConfig(config.TLS)
 	listener, err := s.quic.ListenEarly(tlsConfig, &quic.Config{
 		EnableDatagrams: true, EnableStreamResetPartialDelivery: true, MaxIdleTimeout: idleTimeout,
 		MaxIncomingStreams: mostStreams, MaxIncomingUniStreams: mostStreams,
+		InitialStreamReceiveWindow: streamWindow, MaxStreamReceiveWindow: streamWindow,
+		InitialConnectionReceiveWindow: connectionWindow, MaxConnectionReceiveWindow: connectionWindow,
 	})
 	if err != nil {
 		_ = socket.Close()
@@ -97,11 +103,31 @@ func serve(socket net.PacketConn, config Config) (*Server, error) {
 	}
 	mux := http.NewServeMux()
 	mux.HandleFunc(config.Path, s.upgrade)
-	h3 := &http3.Server{Handler: mux, EnableDatagrams: true, TLSConfig: tlsConfig}
-	s.wt = &webtransport.Server{H3: h3, CheckOrigin: s.mayConnect}
+	h3 := &http3.Server{Handler: mux, EnableDatagrams: true, TLSConfig: tlsConfig, MaxHeaderBytes: mostHeader}
+	s.wt = &webtransport.Server{H3: h3, CheckOrigin: s.mayConnect, Config: &webtransport.Config{
+		MaxIncomingStreams: announced, MaxIncomingUniStreams: announced, MaxIncomingData: announced,
+	}}
 	webtransport.ConfigureHTTP3Server(h3)
 	go s.accept(listener)
 	return s, nil
+}
+
+// claim counts a QUIC connection whose address is proved, until it has ended.
+func (s *Server) claim(ctx context.Context, client *quic.ClientInfo) (context.Context, error) {
+	claim, err := s.pending.Enter(ipOf(client.RemoteAddr).Addr())
+	if err != nil {
+		return nil, err
+	}
+	context.AfterFunc(ctx, claim.Leave)
+	return context.WithValue(ctx, claimKey{}, claim), nil
+}
+
+// ipOf returns the IP address and port of a UDP address, zero for another one.
+func ipOf(addr net.Addr) netip.AddrPort {
+	if udp, ok := addr.(*net.UDPAddr); ok {
+		return transport.AddrOf(udp.AddrPort()).IP
+	}
+	return netip.AddrPort{}
 }
 
 // accept accepts QUIC connections until the listener is closed.
@@ -111,39 +137,38 @@ func (s *Server) accept(listener *quic.EarlyListener) {
 		if err != nil {
 			return
 		}
-		if s.open.Add(1) > int64(s.config.Connections) {
-			s.open.Add(-1)
-			s.refused.Add(1)
-			_ = conn.CloseWithError(quic.ApplicationErrorCode(http3.ErrCodeExcessiveLoad), "too many connections")
-			continue
-		}
-		from, isUDP := conn.RemoteAddr().(*net.UDPAddr)
-		if isUDP {
-			s.conns.Store(transport.AddrOf(from.AddrPort()).IP, conn)
-		}
+		from := ipOf(conn.RemoteAddr())
+		s.conns.Store(from, conn)
+		claimOf(conn.Context()).Ready(func() {
+			_ = conn.CloseWithError(quic.ApplicationErrorCode(http3.ErrCodeExcessiveLoad), "no session")
+		})
 		go func() {
-			defer s.open.Add(-1)
-			if isUDP {
-				defer s.conns.CompareAndDelete(transport.AddrOf(from.AddrPort()).IP, conn)
-			}
+			defer s.conns.CompareAndDelete(from, conn)
 			_ = s.wt.ServeQUICConn(conn) // It returns when the connection has ended.
 		}()
 	}
 }
 
-// upgrade turns a request into a session.
+// claimOf returns the claim of a QUIC connection.
+func claimOf(ctx context.Context) *queued.Claim { return ctx.Value(claimKey{}).(*queued.Claim) }
+
+// upgrade turns a request into a session, if there is a place for it.
 func (s *Server) upgrade(w http.ResponseWriter, r *http.Request) {
+	from, _ := r.Context().Value(http3.RemoteAddrContextKey).(net.Addr)
+	ip := ipOf(from)
+	if s.Full(ip.Addr()) {
+		w.WriteHeader(http.StatusServiceUnavailable)
+		return
+	}
 	accepted, err := s.wt.Upgrade(w, r)
 	if err != nil {
 		w.WriteHeader(http.StatusBadRequest)
 		return
 	}
-	ip, _ := accepted.RemoteAddr().(*net.UDPAddr)
-	from := netip.AddrPort{}
-	if ip != nil {
-		from = ip.AddrPort()
-	}
-	peer, err := s.Add(from, session{accepted})
+	claim := claimOf(r.Context())
+	claim.Begin()
+	defer claim.End()
+	peer, err := s.Add(ip, session{accepted})
 	if err != nil {
 		return // Add has closed it.
 	}
@@ -183,8 +208,12 @@ func (s *Server) Rate(of transport.Addr) (bytesPerSecond int, ok bool) {
 	return int(float64(stats.CongestionWindow) / round.Seconds()), true
 }
 
-// Refused returns the number of QUIC connections refused because of Config.Connections.
-func (s *Server) Refused() uint64 { return s.refused.Load() }
+// Refused returns the number of QUIC connections and sessions that were refused, because of Config.Connections, Config.PerIP or too many
+// handshakes.
+func (s *Server) Refused() uint64 { return s.Stats().Refused + s.pending.Stats().Refused }
+
+// Pending returns the counters of QUIC connections without a session.
+func (s *Server) Pending() queued.PendingStats { return s.pending.Stats() }
 
 // Close ends all sessions and closes the socket.
 func (s *Server) Close() error {

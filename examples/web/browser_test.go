@@ -1,0 +1,171 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/coder/websocket"
+	"github.com/stretchr/testify/require"
+)
+
+// browser is a headless browser, driven through a WebSocket: Chromium by the DevTools protocol, Firefox by WebDriver BiDi.
+type browser interface {
+	// openPage opens a page in a window of its own, which therefore counts as visible, and returns its name.
+	openPage(url string) (page string)
+	closePage(page string)
+	// evaluate evaluates an expression whose value is a text.
+	evaluate(page, expression string) (text string)
+	// screenshot returns a picture as PNG in base64.
+	screenshot(page string) (data string)
+}
+
+// browsers are those in which the game is played.
+func browsers() map[string]func(t *testing.T) browser {
+	return map[string]func(t *testing.T) browser{"Chromium": openChromium, "Firefox": openFirefox}
+}
+
+// find returns the path of a browser. Where it is missing the test is skipped, but not in CI on Linux: there it fails.
+func find(t *testing.T, install string, names ...string) string {
+	for _, name := range names {
+		if found, err := exec.LookPath(name); err == nil {
+			return found
+		}
+	}
+	if os.Getenv("CI") == "true" && runtime.GOOS == "linux" {
+		t.Fatalf("CI plays in a browser: apt-get install %s", install)
+	}
+	t.Skipf("no browser here: apt-get install %s, and run: cd examples/web && go test .", install)
+	return ""
+}
+
+// driver is the WebSocket of a browser.
+type driver struct {
+	t      *testing.T
+	socket *websocket.Conn
+	serial int
+}
+
+// startDriver starts a browser and connects to the address that it prints behind a text.
+func startDriver(t *testing.T, says, path string, command ...string) *driver {
+	// A shell ends the browser when its own input ends: at the end of the test, however this process ends.
+	run := exec.Command("sh", append([]string{"-c", `"$@" & p=$!; read _; kill $p; for i in 1 2 3 4 5 6 7 8 9 10; do kill -0 $p || exit 0; sleep .3; done; kill -9 $p`, "sh"}, command...)...)
+	run.Env = append(os.Environ(), "HOME="+t.TempDir())
+	stderr, err := run.StderrPipe()
+	require.NoError(t, err)
+	input, err := run.StdinPipe()
+	require.NoError(t, err)
+	require.NoError(t, run.Start())
+	d := &driver{t: t}
+	t.Cleanup(func() {
+		if d.socket != nil {
+			_ = d.socket.CloseNow()
+		}
+		_ = input.Close()
+		_ = run.Wait()
+	})
+	url := make(chan string, 1)
+	go func() {
+		for lines := bufio.NewScanner(stderr); lines.Scan(); {
+			if _, at, ok := strings.Cut(lines.Text(), says); ok {
+				url <- at
+			} else if *loud {
+				fmt.Fprintln(os.Stderr, lines.Text())
+			}
+		}
+		close(url)
+	}()
+	at, ok := <-url
+	require.True(t, ok, "the browser did not start")
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	d.socket, _, err = websocket.Dial(ctx, at+path, nil)
+	require.NoError(t, err)
+	d.socket.SetReadLimit(64 << 20)
+	return d
+}
+
+// call calls a method of the protocol and waits for its result. more are fields beside the parameters.
+func (d *driver) call(method string, params map[string]any, result any, more map[string]any) {
+	d.serial++
+	request := map[string]any{"id": d.serial, "method": method, "params": params}
+	for field, value := range more {
+		request[field] = value
+	}
+	text, err := json.Marshal(request)
+	require.NoError(d.t, err)
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	require.NoError(d.t, d.socket.Write(ctx, websocket.MessageText, text))
+	for {
+		_, text, err = d.socket.Read(ctx)
+		require.NoError(d.t, err, method)
+		var answer struct {
+			ID     int
+			Error  json.RawMessage
+			Result json.RawMessage
+		}
+		require.NoError(d.t, json.Unmarshal(text, &answer))
+		if answer.ID != d.serial {
+			continue // an event
+		}
+		require.Empty(d.t, string(answer.Error), method+": "+string(text))
+		if result != nil {
+			require.NoError(d.t, json.Unmarshal(answer.Result, result))
+		}
+		return
+	}
+}
+
+// tab is one page of a browser.
+type tab struct {
+	browser
+	t    *testing.T
+	page string
+}
+
+// openTab opens a page.
+func openTab(t *testing.T, b browser, url string) *tab { return &tab{b, t, b.openPage(url)} }
+
+// close closes the page.
+func (p *tab) close() { p.closePage(p.page) }
+
+// panel is netcodePanel of the page.
+type panel struct {
+	By, Hash, Text             string
+	Connected                  bool
+	Tick                       int64
+	Entities, Bodies, Replayed int
+	OwnX, OwnY                 float32
+	Failure                    string
+}
+
+// panel reads the page's figures; nil before the game draws.
+func (p *tab) panel() (now *panel) {
+	text := p.evaluate(p.page, "JSON.stringify(globalThis.netcodeError ? {failure: netcodeError} : globalThis.netcodePanel ?? null)")
+	require.NoError(p.t, json.Unmarshal([]byte(text), &now))
+	if now != nil {
+		require.Empty(p.t, now.Failure)
+	}
+	return now
+}
+
+// key presses or releases a key, on the canvas of the game: that of the page, or that of Ebitengine behind it.
+func (p *tab) key(event, key string) {
+	p.evaluate(p.page, fmt.Sprintf("[...document.querySelectorAll('canvas')].at(-1).dispatchEvent(new KeyboardEvent(%q, {key: %q, code: %q, bubbles: true})), ''", event, key, key))
+}
+
+// shoot writes a picture of the page to a file.
+func (p *tab) shoot(file string) {
+	picture, err := base64.StdEncoding.DecodeString(p.screenshot(p.page))
+	require.NoError(p.t, err)
+	require.NoError(p.t, os.WriteFile(file, picture, 0o644))
+}

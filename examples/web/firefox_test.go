@@ -1,0 +1,56 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// firefox is a Firefox, driven by WebDriver BiDi, which it speaks itself.
+type firefox struct{ *driver }
+
+// firefoxPreferences make a page in the background play on, and Firefox ask nobody but the page's server.
+const firefoxPreferences = `
+user_pref("dom.min_background_timeout_value", 4);
+user_pref("dom.timeout.enable_budget_timer_throttling", false);
+user_pref("app.update.enabled", false);
+user_pref("datareporting.policy.dataSubmissionEnabled", false);
+user_pref("toolkit.telemetry.reportingpolicy.firstRun", false);
+user_pref("browser.shell.checkDefaultBrowser", false);
+user_pref("browser.aboutwelcome.enabled", false);
+`
+
+// openFirefox starts Firefox.
+func openFirefox(t *testing.T) browser {
+	path := find(t, "firefox-esr", "firefox-esr", "firefox")
+	profile := t.TempDir()
+	require.NoError(t, os.WriteFile(filepath.Join(profile, "user.js"), []byte(firefoxPreferences), 0o600))
+	d := startDriver(t, "WebDriver BiDi listening on ", "/session", path, "--headless", "--no-remote", "--profile", profile, "--remote-debugging-port=0", "about:blank")
+	d.call("session.new", map[string]any{"capabilities": map[string]any{}}, nil, nil)
+	return &firefox{d}
+}
+
+func (f *firefox) openPage(url string) string {
+	var made struct{ Context string }
+	f.call("browsingContext.create", map[string]any{"type": "window"}, &made, nil)
+	f.call("browsingContext.navigate", map[string]any{"context": made.Context, "url": url, "wait": "none"}, nil, nil)
+	return made.Context
+}
+
+func (f *firefox) closePage(page string) {
+	f.call("browsingContext.close", map[string]any{"context": page}, nil, nil)
+}
+
+func (f *firefox) evaluate(page, expression string) string {
+	var value struct{ Result struct{ Value string } }
+	f.call("script.evaluate", map[string]any{"expression": expression, "target": map[string]any{"context": page}, "awaitPromise": false}, &value, nil)
+	return value.Result.Value
+}
+
+func (f *firefox) screenshot(page string) string {
+	var shot struct{ Data string }
+	f.call("browsingContext.captureScreenshot", map[string]any{"context": page}, &shot, nil)
+	return shot.Data
+}
