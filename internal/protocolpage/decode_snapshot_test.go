@@ -16,8 +16,8 @@ type state struct {
 	rows       map[int][]uint32
 }
 
-// observed is the client side of section 7 for a client that gets every packet, and forgets the past only when it asks for a
-// resync.
+// observed is the client side of section 7 for a client that gets every packet. It loses its past when it asks for a resync,
+// and else forgets what rule 4 allows to forget.
 type observed struct {
 	components []shape
 	differs    []*differ // nil for rows that travel whole or have no fields
@@ -27,7 +27,9 @@ type observed struct {
 	window     int64
 	asked      uint16
 	past       map[uint64]map[int64]state // index, tick of the record
-	lists      map[int64][]uint64         // by tick: the indexes of its records, ascending, each once
+	kept       map[uint64]map[uint64]kept // index, generation: what is left of older records
+	recall     recallFunc
+	lists      map[int64][]uint64 // by tick: the indexes of its records, ascending, each once
 	present    map[uint64]state
 	applied    map[uint64]int64
 	seen       map[string]int // what there was of everything that may be there
@@ -37,7 +39,8 @@ type observed struct {
 func newObserved(components []shape, set tables, tick, window int64) *observed {
 	o := &observed{
 		components: components, newest: tick, window: window,
-		past: map[uint64]map[int64]state{}, lists: map[int64][]uint64{}, present: map[uint64]state{}, applied: map[uint64]int64{},
+		past: map[uint64]map[int64]state{}, kept: map[uint64]map[uint64]kept{}, lists: map[int64][]uint64{},
+		present: map[uint64]state{}, applied: map[uint64]int64{}, recall: recallRows,
 		fours: set.find("list.four", "list.four", 17, 3), gap: set.find("list.gap", "list.gap", 67, 2),
 	}
 	for n := 1; n <= 4; n++ {
@@ -67,7 +70,7 @@ func held(holds bool) {
 // resync is a client's wish.
 func (o *observed) resync(epoch uint16) {
 	if o.asked != epoch {
-		o.asked, o.past, o.lists = epoch, map[uint64]map[int64]state{}, map[int64][]uint64{}
+		o.asked, o.past, o.lists, o.kept = epoch, map[uint64]map[int64]state{}, map[int64][]uint64{}, map[uint64]map[uint64]kept{}
 	}
 }
 
@@ -127,7 +130,10 @@ func (o *observed) snapshot(payload []byte) (text string) {
 	for s.at < 8*len(s.b) {
 		must(!s.bit(), "padding")
 	}
-	o.newest = max(o.newest, tick)
+	if tick > o.newest {
+		o.newest = tick
+		o.forget()
+	}
 	o.seen["despawned"] += len(despawned)
 	o.lists[tick] = append(o.lists[tick], d.order...)
 	slices.Sort(o.lists[tick])
@@ -365,25 +371,24 @@ func (d *decoding) against(index uint64, odd bool) state {
 	case d.listed > 0:
 		t = d.listed
 	default:
-		for at := range d.past[index] {
-			if at <= d.upTo {
-				t = max(t, at)
-			}
-		}
+		t = d.newestUpTo(index, d.upTo)
 		d.seen["newest"]++
 	}
 	base, has := d.past[index][t]
-	held(has)
-	d.baseline++
-	e := state{generation: base.generation, base: t, rows: map[int][]uint32{}}
 	var rows []int
 	if !odd || d.s.bit() {
 		must(!odd || !guessed, "odd, but as usual")
+		held(has)
 		rows = slices.Sorted(maps.Keys(base.rows))
 	} else {
 		rows = d.present1()
 		d.seen["rows told"]++
 	}
+	if !has {
+		base = d.gone(index, t, rows)
+	}
+	d.baseline++
+	e := state{generation: base.generation, base: t, rows: map[int][]uint32{}}
 	d.body(index, &e, base, rows)
 	return e
 }
