@@ -3,6 +3,7 @@ package protocolpage_test
 // The fourth part of the reader written from PROTOCOL.md: snapshots. (7)
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -29,6 +30,7 @@ type observed struct {
 	past       map[uint64]map[int64]state // index, tick of the record
 	kept       map[uint64]map[uint64]kept // index, generation: what is left of older records
 	recall     recallFunc
+	parts      *[]part            // nil: nothing is noted
 	lists      map[int64][]uint64 // by tick: the indexes of its records, ascending, each once
 	present    map[uint64]state
 	applied    map[uint64]int64
@@ -100,12 +102,13 @@ func (o *observed) snapshot(payload []byte) (text string) {
 			panic(why)
 		}
 	}()
-	s := &stream{b: payload}
+	s := &stream{b: payload, parts: o.parts}
 	tick := o.newest + int64(uint16(s.bits(16))-uint16(o.newest))
 	if tick-o.newest > 1<<15 {
 		tick -= 1 << 16
 	}
 	must(tick >= 1 && tick > o.newest-o.window, "tick %d", tick)
+	s.part("tick: S = %d", tick)
 	d := &decoding{observed: o, s: s, tick: tick, upTo: tick, records: map[uint64]state{}}
 	resynced := uint64(0)
 	if s.bit() {
@@ -113,6 +116,7 @@ func (o *observed) snapshot(payload []byte) (text string) {
 		o.seen["resync"]++
 		must(resynced != 0 && int16(uint16(resynced)-o.asked) <= 0, "resync %d", resynced)
 	}
+	s.part("resynced: %d", resynced)
 	despawned := map[uint64]uint64{}
 	for at := uint64(0); s.bit(); {
 		skipped := s.number()
@@ -121,15 +125,18 @@ func (o *observed) snapshot(payload []byte) (text string) {
 		must(index < 1<<20, "index %d", index)
 		despawned[index], at = generation(s), index+1
 	}
+	s.part("no more despawns")
 	context := 0
 	if s.bit() {
 		d.lists()
 		context = 1
 	}
+	s.part("no more lists")
 	d.others(context)
 	for s.at < 8*len(s.b) {
 		must(!s.bit(), "padding")
 	}
+	s.part("padding")
 	if tick > o.newest {
 		o.newest = tick
 		o.forget()
@@ -154,6 +161,7 @@ func (d *decoding) lists() {
 	age := d.s.number()
 	must(age+1 < uint64(d.tick), "age %d", age)
 	d.upTo = d.tick - int64(age) - 1
+	d.s.part("lists, U = %d", d.upTo)
 	for page := uint64(0); d.s.bit(); {
 		back, near, skip := uint64(0), uint64(1), uint64(0)
 		if !d.s.bit() {
@@ -176,13 +184,16 @@ func (d *decoding) lists() {
 		page += skip
 		list = list[len(list)-len(behind(list, page)):]
 		must(len(list) > 0 && list[0]/64 == page, "page %d", page)
+		d.s.part("a list: R = %d, N = %s, from page %d on", d.listed, cmp.Or(strings.TrimPrefix(fmt.Sprint(d.near), "0"), "none"), page)
 		for first := true; ; first = false {
 			all := d.s.bit()
 			some := !all && d.s.bit()
 			if !all && !some && !d.s.bit() {
 				must(!first, "a list without a page")
+				d.s.part("the list ends")
 				break
 			}
+			d.s.part("page %d: %s", page, map[[2]bool]string{{true, false}: "all", {false, true}: "some", {}: "none"}[[2]bool{all, some}])
 			must(len(list) > 0 && (!first || all || some), "no such page")
 			rest := behind(list, list[0]/64+1)
 			of := list[:len(list)-len(rest)]
@@ -215,6 +226,7 @@ func (d *decoding) fourByFour(list []uint64) {
 	context, empty, records := 2, false, 0
 	for at := 0; at < len(list); at += 4 {
 		symbol := d.fours.read(d.s, context)
+		d.s.part("list.four: symbol %d", symbol)
 		if symbol == 16 {
 			break
 		}
@@ -242,6 +254,7 @@ func (d *decoding) others(context int) {
 	for next := uint64(0); ; {
 		symbol := d.gap.read(d.s, context)
 		if symbol == 0 {
+			d.s.part("list.gap: symbol 0: no more")
 			return
 		}
 		k := (symbol - 1) / 2
@@ -252,6 +265,7 @@ func (d *decoding) others(context int) {
 		index := (next + skipped) % (1 << 32)
 		must(index < 1<<20, "index %d", index)
 		next = index + 1
+		d.s.part("list.gap: symbol %d: gap %d, index %d, %s", symbol, skipped, index, [2]string{"explicit", "implicit"}[symbol%2])
 		e := d.record(index, symbol%2 == 0)
 		if e.base == 0 && d.floats(e) {
 			next += d.run(index, e)
@@ -303,9 +317,13 @@ func (d *decoding) record(index uint64, odd bool) state {
 	d.order = append(d.order, index)
 	var e state
 	if odd && !d.s.bit() {
+		d.s.part("against no baseline")
 		e = state{generation: generation(d.s), rows: map[int][]uint32{}}
+		d.s.part("generation: %d", e.generation)
 		d.absolute++
-		for _, row := range d.present1() {
+		rows := d.present1()
+		d.s.part("rows: %s", d.names(rows))
+		for _, row := range rows {
 			d.whole(&e, row)
 		}
 	} else {
@@ -313,6 +331,15 @@ func (d *decoding) record(index uint64, odd bool) state {
 	}
 	d.keep(index, e)
 	return e
+}
+
+// names returns the names of rows.
+func (o *observed) names(rows []int) string {
+	var names []string
+	for _, row := range rows {
+		names = append(names, o.components[row].name)
+	}
+	return strings.Join(names, ", ")
 }
 
 // keep enters a record among those of the payload.
@@ -384,6 +411,9 @@ func (d *decoding) against(index uint64, odd bool) state {
 		rows = d.present1()
 		d.seen["rows told"]++
 	}
+	if odd {
+		d.s.part("against T = %d", t)
+	}
 	if !has {
 		base = d.gone(index, t, rows)
 	}
@@ -442,7 +472,9 @@ func (d *decoding) four(e *state, base, before state, rows []int, v leant) (whol
 			moved |= 1 << i
 		}
 	}
-	changed := d.which[len(rows)].read(d.s, which(len(rows), moved, v.span > 0, v.age))
+	context := which(len(rows), moved, v.span > 0, v.age)
+	changed := d.which[len(rows)].read(d.s, context)
+	d.s.part("rows.%d, context %d: symbol %d of %s", len(rows), context, changed, d.names(rows))
 	for i, row := range rows {
 		switch {
 		case changed>>i&1 == 0:
