@@ -22,7 +22,7 @@ type keptRow struct {
 
 // forget removes the records that are 2W or more ticks behind the newest tick. The newest of each entity is kept.
 func (o *observed) forget() {
-	horizon := o.newest - 2*o.window
+	horizon := o.newest - 2*o.window - o.longer
 	maps.DeleteFunc(o.lists, func(tick int64, _ []uint64) bool { return tick <= horizon })
 	for index, records := range o.past {
 		for _, tick := range slices.Sorted(maps.Keys(records)) {
@@ -80,24 +80,29 @@ func (o *observed) gone(index uint64, t int64, rows []int) state {
 					o.seen["row that came since T"]++
 				}
 			}
-			return state{generation: generation, rows: values}
+			e := state{generation: generation, rows: values, lacks: map[int]bool{}}
+			for _, row := range rows {
+				if _, has := values[row]; !has {
+					e.lacks[row] = len(o.components[row].fields) > 0
+					e.rows[row] = nil
+				}
+			}
+			return e
 		}
 	}
 	panic(lacking{})
 }
 
-// recallFunc returns rows as at T from a kept record, or that the reader lacks them.
+// recallFunc returns rows as at T from a kept record, those that it has. It returns false if the reader lacks the whole record.
 type recallFunc func(k kept, t int64, rows []int) (map[int][]uint32, bool)
 
 // recallRows is rule 4.
 func recallRows(k kept, t int64, rows []int) (map[int][]uint32, bool) {
 	values := map[int][]uint32{}
 	for _, row := range rows {
-		of, has := k.rows[row]
-		if !has || of.since > t {
-			return nil, false
+		if of, has := k.rows[row]; has && of.since <= t {
+			values[row] = of.numbers
 		}
-		values[row] = of.numbers
 	}
 	return values, true
 }
@@ -125,6 +130,10 @@ func TestReaderThatGetsHistoryWrongFails(t *testing.T) {
 				return nil, false
 			}
 			return recallRows(k, t, rows)
+		},
+		"a row that is lacking is wanted though it comes whole": func(k kept, t int64, rows []int) (map[int][]uint32, bool) {
+			values, _ := recallRows(k, t, rows)
+			return values, len(values) == len(rows)
 		},
 		"zeros are as good": func(k kept, t int64, rows []int) (map[int][]uint32, bool) {
 			values, has := recallRows(k, t, rows)

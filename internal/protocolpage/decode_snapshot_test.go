@@ -15,6 +15,7 @@ type state struct {
 	generation uint64
 	base       int64 // the tick of the record that this one leant on, 0 for none
 	rows       map[int][]uint32
+	lacks      map[int]bool // rows whose value is not known, where the record of T is gone
 }
 
 // observed is the client side of section 7 for a client that gets every packet. It loses its past when it asks for a resync,
@@ -26,12 +27,14 @@ type observed struct {
 	fours, gap *table
 	newest     int64
 	window     int64
+	longer     int64 // ticks for which records are kept beyond 2W
 	asked      uint16
 	past       map[uint64]map[int64]state // index, tick of the record
 	kept       map[uint64]map[uint64]kept // index, generation: what is left of older records
 	recall     recallFunc
-	parts      *[]part            // nil: nothing is noted
-	lists      map[int64][]uint64 // by tick: the indexes of its records, ascending, each once
+	parts      *[]part                           // nil: nothing is noted
+	tried      func(o *observed, payload []byte) // called before a payload is decoded; may be nil
+	lists      map[int64][]uint64                // by tick: the indexes of its records, ascending, each once
 	present    map[uint64]state
 	applied    map[uint64]int64
 	seen       map[string]int // what there was of everything that may be there
@@ -79,13 +82,15 @@ func (o *observed) resync(epoch uint16) {
 // decoding is one payload that is being read.
 type decoding struct {
 	*observed
-	s       *stream
-	tick    int64
-	upTo    int64 // U, or S without lists
-	listed  int64 // R, while a list is read; else 0
-	near    int64 // N then; 0: none
-	order   []uint64
-	records map[uint64]state
+	s         *stream
+	tick      int64
+	upTo      int64 // U, or S without lists
+	listed    int64 // R, while a list is read; else 0
+	near      int64 // N then; 0: none
+	order     []uint64
+	records   map[uint64]state
+	resynced  uint64
+	despawned map[uint64]uint64
 	// what there was
 	absolute, baseline, rows, deltas, same int
 }
@@ -102,6 +107,25 @@ func (o *observed) snapshot(payload []byte) (text string) {
 			panic(why)
 		}
 	}()
+	if o.tried != nil {
+		o.tried(o, payload)
+	}
+	d := o.decode(payload)
+	if d.tick > o.newest {
+		o.newest = d.tick
+		o.forget()
+	}
+	o.seen["despawned"] += len(d.despawned)
+	o.lists[d.tick] = append(o.lists[d.tick], d.order...)
+	slices.Sort(o.lists[d.tick])
+	o.lists[d.tick] = slices.Compact(o.lists[d.tick])
+	return fmt.Sprintf("Snapshot tick=%d resynced=%d despawns=%d absolute=%d baseline=%d rows=%d deltas=%d same=%d: %s", d.tick,
+		d.resynced, len(d.despawned), d.absolute, d.baseline, d.rows, d.deltas, d.same,
+		strings.Join(o.apply(d.tick, d.despawned, d.records), "; "))
+}
+
+// decode reads a payload without any effect. It panics with illegal or lacking.
+func (o *observed) decode(payload []byte) *decoding {
 	s := &stream{b: payload, parts: o.parts}
 	tick := o.newest + int64(uint16(s.bits(16))-uint16(o.newest))
 	if tick-o.newest > 1<<15 {
@@ -109,21 +133,19 @@ func (o *observed) snapshot(payload []byte) (text string) {
 	}
 	must(tick >= 1 && tick > o.newest-o.window, "tick %d", tick)
 	s.part("tick: S = %d", tick)
-	d := &decoding{observed: o, s: s, tick: tick, upTo: tick, records: map[uint64]state{}}
-	resynced := uint64(0)
+	d := &decoding{observed: o, s: s, tick: tick, upTo: tick, records: map[uint64]state{}, despawned: map[uint64]uint64{}}
 	if s.bit() {
-		resynced = s.bits(16)
+		d.resynced = s.bits(16)
 		o.seen["resync"]++
-		must(resynced != 0 && int16(uint16(resynced)-o.asked) <= 0, "resync %d", resynced)
+		must(d.resynced != 0 && int16(uint16(d.resynced)-o.asked) <= 0, "resync %d", d.resynced)
 	}
-	s.part("resynced: %d", resynced)
-	despawned := map[uint64]uint64{}
+	s.part("resynced: %d", d.resynced)
 	for at := uint64(0); s.bit(); {
 		skipped := s.number()
 		must(skipped < 1<<32, "gap")
 		index := (at + skipped) % (1 << 32)
 		must(index < 1<<20, "index %d", index)
-		despawned[index], at = generation(s), index+1
+		d.despawned[index], at = generation(s), index+1
 	}
 	s.part("no more despawns")
 	context := 0
@@ -137,17 +159,7 @@ func (o *observed) snapshot(payload []byte) (text string) {
 		must(!s.bit(), "padding")
 	}
 	s.part("padding")
-	if tick > o.newest {
-		o.newest = tick
-		o.forget()
-	}
-	o.seen["despawned"] += len(despawned)
-	o.lists[tick] = append(o.lists[tick], d.order...)
-	slices.Sort(o.lists[tick])
-	o.lists[tick] = slices.Compact(o.lists[tick])
-	return fmt.Sprintf("Snapshot tick=%d resynced=%d despawns=%d absolute=%d baseline=%d rows=%d deltas=%d same=%d: %s", tick,
-		resynced, len(despawned), d.absolute, d.baseline, d.rows, d.deltas, d.same,
-		strings.Join(o.apply(tick, despawned, d.records), "; "))
+	return d
 }
 
 func generation(s *stream) uint64 {
@@ -468,6 +480,7 @@ func (d *decoding) body(index uint64, e *state, base state, rows []int) {
 func (d *decoding) four(e *state, base, before state, rows []int, v leant) (whole []int) {
 	moved := 0
 	for i, row := range rows {
+		held(d.differs[row] == nil || !base.lacks[row])
 		if v.span > 0 && d.differs[row] != nil && !slices.Equal(base.rows[row], before.rows[row]) {
 			moved |= 1 << i
 		}
@@ -478,6 +491,7 @@ func (d *decoding) four(e *state, base, before state, rows []int, v leant) (whol
 	for i, row := range rows {
 		switch {
 		case changed>>i&1 == 0:
+			held(!base.lacks[row])
 			e.rows[row] = base.rows[row]
 			d.same++
 		case d.differs[row] == nil:

@@ -48,6 +48,7 @@ type reader struct {
 	seen       map[string]int // what there was of everything that may be there
 	roles      []string       // by type - 16: what stands behind the fields of a message's entry
 	recall     recallFunc
+	tried      func(o *observed, payload []byte)
 	pieces     map[string][][]byte // by direction, channel and number of the first
 }
 
@@ -227,7 +228,7 @@ func (r *reader) welcome(b []byte) string {
 	if client != r.client {
 		r.client, r.number = client, 0
 		r.world = newObserved(r.components, r.tables, tick, r.window)
-		r.world.seen, r.world.recall = r.seen, r.recall
+		r.world.seen, r.world.recall, r.world.tried = r.seen, r.recall, r.tried
 		r.theirs = newObserved(r.components, r.tables, tick, r.window)
 		r.theirs.seen, r.theirs.writable = map[string]int{}, r.writable
 	}

@@ -10,12 +10,15 @@ import (
 )
 
 // rest is rule 4: records against a tick T whose record has left the history of a client, which may be 2W ticks after T. One
-// entity has no record after T. Another has later ones, with a row that it had not at T; the client's acknowledgements of
-// these are lost.
+// entity has no record after T. Another has later ones, with a row that it had not at T and with another reference; the
+// client's acknowledgements of these are lost.
 func (g *goldenRig) rest() {
 	var still, changed, moves wire.NetworkID
 	gear := func(s *snapshot.Store, lean float64) {
 		s.Set(changed, rowGear, goldenLanes(s.Schema().Plan(rowGear), goldenGear{Grip: 2, Lean: lean}))
+	}
+	leash := func(s *snapshot.Store, to wire.NetworkID) {
+		s.Set(changed, rowLeash, []uint32{to.Index, to.Generation, 1})
 	}
 	move := func(x float32) func(s *snapshot.Store) {
 		return func(s *snapshot.Store) { g.body(s, moves, goldenBody{X: x, Rot: [4]float32{0, 0, 0, 1}}) }
@@ -26,12 +29,16 @@ func (g *goldenRig) rest() {
 		g.health(s, still, goldenHealth{Points: 7, Wide: 10})
 		g.body(s, changed, goldenBody{X: -4, Y: 5, Rot: [4]float32{0, 0, 0, 1}})
 		gear(s, 1)
+		leash(s, still)
 		move(1)(s)
 	})
 	spawned := g.Server.Tick()
 	g.settled(5)
 	g.mute, g.loseAll = true, true
-	g.Change(func(s *snapshot.Store) { g.health(s, changed, goldenHealth{Points: 9, Wide: 10}) })
+	g.Change(func(s *snapshot.Store) {
+		g.health(s, changed, goldenHealth{Points: 9, Wide: 10})
+		leash(s, moves)
+	})
 	for range 5 { // Long frames, so that few packets are sent meanwhile.
 		g.Now += 900 * time.Millisecond
 		g.Step()

@@ -52,8 +52,10 @@ func TestProtocolPageDrawings(t *testing.T) {
 	}
 	text := string(page)
 	for name, is := range map[string]func(meaning string) bool{
-		"full":  func(meaning string) bool { return strings.Contains(meaning, "absolute=2 baseline=0") },
-		"delta": func(meaning string) bool { return strings.Contains(meaning, "absolute=0 baseline=1 rows=0 deltas=1 same=1") },
+		"full": func(meaning string) bool { return strings.Contains(meaning, "absolute=2 baseline=0") },
+		"delta": func(meaning string) bool {
+			return strings.Contains(meaning, "absolute=0 baseline=1 rows=0 deltas=1 same=1")
+		},
 	} {
 		before, rest, found := strings.Cut(text, "<!-- drawing "+name+" -->\n\n")
 		old, after, ended := strings.Cut(rest, "\n<!-- end -->")
