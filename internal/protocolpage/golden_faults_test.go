@@ -30,7 +30,7 @@ func TestProtocolTextAgreesOnFaults(t *testing.T) {
 		if payload[2]&1 != 0 {
 			first += 16 // the epoch of a resync: each end counts its own
 		}
-		step := 1 + len(payload)/40
+		step := 1 + len(payload)/20
 		for bit := first; bit < 8*len(damaged); bit += step {
 			damaged[bit/8] ^= 1 << (bit % 8)
 			if fault := faultOf(o, damaged); fault != "" {
