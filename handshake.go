@@ -74,7 +74,7 @@ func (a *Approval) Accept(identity string) bool {
 }
 
 // Refuse refuses the client. Its Client.Err has peer.ReasonNotApproved, and text as the detail: one printable line of at most
-// 900 bytes. Refuse returns false without any effect if the approval is decided, or its time is over.
+// 480 bytes. Refuse returns false without any effect if the approval is decided, or its time is over.
 func (a *Approval) Refuse(text string) bool {
 	if !a.Open() {
 		return false

@@ -18,17 +18,21 @@ type Loading struct {
 	known, all int
 	here       bool
 	onHere     []func()
+	level
 }
 
 // joined is the state of a session.
 type joined struct {
 	since netcode.Tick // First tick whose state the client must have.
 	done  bool
+	// Rounds of levels: the newest that the client was told, and the newest that it has loaded.
+	told, loaded uint32
 }
 
 // Register adds the feature to a protocol. Call it on both sides. It panics on a second call and on a frozen protocol.
 func Register(p *netcode.Protocol) {
 	p.Extend(netcode.Extension{Name: "loading", Server: ends{}, Client: ends{}})
+	registerLevels(p)
 	netcode.Handle(p, func(ctx *netcode.Context, m *progress) {
 		if l, ok := netcode.ExtensionOf[*Loading](ctx.End); ok && !l.here {
 			l.known, l.all = max(l.known, int(m.Known)), int(max(m.All, m.Known))
@@ -80,22 +84,29 @@ func (l *Loading) finish(all int) {
 type ends struct{}
 
 // Client implements netcode.ClientSide.
-func (ends) Client(*netcode.Client) netcode.ClientHooks {
+func (ends) Client(c *netcode.Client) netcode.ClientHooks {
 	l := &Loading{}
-	return netcode.ClientHooks{State: l, Opened: func() { l.known, l.all, l.here = 0, 0, false }}
+	return netcode.ClientHooks{
+		State:      l,
+		Opened:     func() { l.known, l.all, l.here = 0, 0, false; l.connect() },
+		BeforeSend: func() { l.tell(c) },
+	}
 }
 
 // Server implements netcode.ServerSide.
 func (ends) Server(s *netcode.Server) netcode.ServerHooks {
-	loading := 0 // Sessions that are not done.
+	loading, l := 0, &levels{server: s} // Sessions that are not done.
 	return netcode.ServerHooks{
-		Opened: func(*netcode.Session) any { loading++; return &joined{since: s.Tick() + 1} },
+		State:      l,
+		Opened:     func(*netcode.Session) any { loading++; l.untold = true; return &joined{since: s.Tick() + 1} },
+		BeginFrame: func() { l.beginFrame() },
 		Closed: func(c *netcode.Session) {
 			if j, ok := netcode.ExtensionOf[*joined](c); ok && !j.done {
 				loading--
 			}
 		},
 		BeforeSend: func() {
+			l.beforeSend()
 			if loading == 0 || !s.TickDue() || s.Store().Tick() == 0 {
 				return
 			}

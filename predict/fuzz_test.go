@@ -13,7 +13,7 @@ import (
 
 // The example of PROTOCOL.md: entities 5, 6 and 300 rest in tick 70000.
 func TestTheBytesOfRestingEntities(t *testing.T) {
-	const golden, settled = "7011030500a502", "7011830500a502"
+	const golden, settled = "7011030500f135", "7011830500f135"
 	room := make([]byte, 64)
 	w := restWriter{room: room, size: restHead}
 	for _, index := range []uint32{5, 6, 300} {
@@ -26,6 +26,7 @@ func TestTheBytesOfRestingEntities(t *testing.T) {
 	require.NoError(t, readRest([]byte{0x70, 0x11, 0x80}, func(uint32) { t.Error("there is none") }))
 	require.Error(t, readRest([]byte{0x70, 0x11, 0}, func(uint32) {}))
 	require.Error(t, readRest([]byte{0x70, 0x11, 0x81}, func(uint32) {}))
+	require.Error(t, readRest([]byte{0x70, 0x11, 1, 250, 0, 0, 9}, func(uint32) {}), "9 in more bytes than it needs")
 	payload, err := hex.DecodeString(golden)
 	require.NoError(t, err)
 	var read []uint32

@@ -7,6 +7,7 @@ import (
 
 	"github.com/arche-netcode/netcode"
 	"github.com/arche-netcode/netcode/tick"
+	"github.com/arche-netcode/netcode/wire"
 )
 
 // A server sends no record of an entity that does not change. A client whose prediction differs must learn that the
@@ -20,7 +21,7 @@ import (
 //
 //	tick   16 bits LE, the low bits of the tick in which they rest
 //	count  7 bits, 0 to 32; the eighth bit is restSpawnsAcked
-//	index  unsigned varint: the first network index, then the gap to the index before, less 1
+//	index  varint (package wire): the first network index, then the gap to the index before, less 1
 
 const (
 	restHead   = 3
@@ -81,7 +82,7 @@ func (s *sessionState) writeResting(c *netcode.Session, at *endState, now netcod
 	from := r.next
 	r.next = 0
 	for _, id := range r.entities {
-		if w.count == restAtMost || len(room) < w.size+binary.MaxVarintLen32 {
+		if w.count == restAtMost || len(room) < w.size+wire.MaxVarint {
 			r.next = id.Index
 			break
 		}
@@ -111,7 +112,7 @@ type restWriter struct {
 
 // add adds an entity. Calls are in ascending order of indexes.
 func (w *restWriter) add(index uint32) {
-	w.size += binary.PutUvarint(w.room[w.size:], uint64(index)-w.next)
+	w.size = len(wire.AppendVarint(w.room[:w.size], uint64(index)-w.next))
 	w.next, w.count = uint64(index)+1, w.count+1
 }
 
@@ -137,8 +138,8 @@ func readRest(payload []byte, each func(index uint32)) error {
 	}
 	rest, next := payload[restHead:], uint64(0)
 	for range payload[2] &^ restSpawnsAcked {
-		gap, n := binary.Uvarint(rest)
-		if n <= 0 || gap > 1<<32-1-next {
+		gap, n, err := wire.ReadVarint(rest)
+		if err != nil || gap > 1<<32-1-next {
 			return errRest
 		}
 		each(uint32(next + gap))

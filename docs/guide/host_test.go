@@ -552,6 +552,25 @@ var withHost = map[string]func(t *testing.T){
 		}))
 		h.until(t, func() bool { return offer == 1 })
 	},
+	"matchProtocol start onReady maybeBegin begin end phase": func(t *testing.T) {
+		var m *matches
+		p, entered := protocol(), 0
+		matchProtocol(p, func(player netcode.ClientID) { m.onReady(player) })
+		h := newHosted(t, p, netcode.Config{}, func(h *hosted) {
+			m = &matches{
+				server: h.server, world: h.world, ready: map[netcode.ClientID]bool{}, build: func(uint32) {},
+				enter: func(netcode.ClientID) { entered++ },
+			}
+			build := generic.NewMap2[Match, components.Replicated](h.world)
+			m.match = build.New()
+			m.start()
+		})
+		require.NoError(t, netcode.Send(h.player, netcode.ToServer(), &Ready{}))
+		h.until(t, func() bool { return m.phase().Phase == isPlaying })
+		require.Equal(t, 1, entered)
+		m.end()
+		require.Equal(t, Match{Phase: inLobby}, *m.phase())
+	},
 	"returning": func(t *testing.T) {
 		var saved []string
 		h := newHosted(t, protocol(), netcode.Config{Keep: time.Minute}, func(h *hosted) {
@@ -596,6 +615,7 @@ var withoutHost = map[string]string{
 	"lag":            "as wholeTicks",
 	"loadingBar":     "a host's player has all at once",
 	"showBar":        "as loadingBar",
+	"loadLevels":     "it takes the Runner of a program: a host's player loads as others do",
 	"transfers":      "a host's player has the server's memory",
 	"receiveLevels":  "as transfers",
 	"sendMap":        "as transfers",

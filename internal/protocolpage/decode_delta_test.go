@@ -143,7 +143,9 @@ func (d *differ) row(s *stream, v leant) []uint32 {
 					moved |= 1 << i
 				}
 			}
-			changed = d.which[first/4].read(s, which(n, moved, v.before != nil, v.age))
+			context := which(n, moved, v.before != nil, v.age)
+			changed = d.which[first/4].read(s, context)
+			s.part("%s.which%d, context %d: symbol %d", d.shape.name, first/4, context, changed)
 		}
 		any = any || changed != 0
 		for i := range n {
@@ -172,8 +174,10 @@ func (d *differ) lane(s *stream, i int, row []uint32, v leant) uint32 {
 	case "implied":
 		return v.base[i] ^ 1
 	case "raw":
+		defer s.part("lane %d, raw", i)
 		return uint32(s.bits(l.bits))
 	case "largest":
+		defer s.part("lane %d, largest", i)
 		return uint32(l.table.read(s, turning(line, i, int64(1)<<d.lanes[i+1].bits-1).largest()))
 	case "rotation":
 		extrapolated, movement = turning(line, l.first, most).part(int(row[l.first]), i-l.first)
@@ -193,7 +197,8 @@ func (d *differ) lane(s *stream, i int, row []uint32, v leant) uint32 {
 	case "number":
 		wrap = true
 	}
-	distance := l.table.token(s, l.context(movement, v, *v.miss))
+	context := l.context(movement, v, *v.miss)
+	distance := l.table.token(s, context)
 	switch far := size(distance); {
 	case far < 2:
 		*v.miss = 0
@@ -205,6 +210,7 @@ func (d *differ) lane(s *stream, i int, row []uint32, v leant) uint32 {
 	if movement < 0 {
 		distance = -distance
 	}
+	defer s.part("lane %d, %s, context %d: token %+d", i, l.model, context, distance)
 	if l.model == "float" {
 		return fromPlace(extrapolated, distance)
 	}

@@ -13,8 +13,24 @@ import (
 
 // stream is a bit stream. (9)
 type stream struct {
-	b  []byte
-	at int
+	b     []byte
+	at    int
+	parts *[]part // nil: nothing is noted
+	noted int
+}
+
+// part is some bits of a stream, and their meaning.
+type part struct {
+	from, to int
+	meaning  string
+}
+
+// part notes the meaning of the bits since the part before.
+func (s *stream) part(format string, values ...any) {
+	if s.parts != nil && s.at > s.noted {
+		*s.parts = append(*s.parts, part{s.noted, s.at, fmt.Sprintf(format, values...)})
+		s.noted = s.at
+	}
 }
 
 func (s *stream) bits(n int) (v uint64) {
@@ -165,9 +181,13 @@ func (s *shape) row(from *stream) []uint32 {
 			row = append(row, index, generation)
 			continue
 		}
-		for _, width := range s.fields[i].widths {
+		for j, width := range s.fields[i].widths {
 			row = append(row, uint32(from.bits(width)))
+			if rest := len(s.fields[i].widths) - 1 - j; rest > 0 {
+				from.part("%s.%s: %d", s.name, s.fields[i].path, row[len(row)-1])
+			}
 		}
+		from.part("%s.%s: %d = %s", s.name, s.fields[i].path, row[len(row)-1], s.fields[i].text(row))
 	}
 	s.legal(row)
 	return s.wholeTail(from, row)

@@ -3,6 +3,7 @@ package protocolpage_test
 // The fourth part of the reader written from PROTOCOL.md: snapshots. (7)
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -14,10 +15,11 @@ type state struct {
 	generation uint64
 	base       int64 // the tick of the record that this one leant on, 0 for none
 	rows       map[int][]uint32
+	lacks      map[int]bool // rows whose value is not known, where the record of T is gone
 }
 
-// observed is the client side of section 7 for a client that gets every packet, and forgets the past only when it asks for a
-// resync.
+// observed is the client side of section 7 for a client that gets every packet. It loses its past when it asks for a resync,
+// and else forgets what rule 4 allows to forget.
 type observed struct {
 	components []shape
 	differs    []*differ // nil for rows that travel whole or have no fields
@@ -25,9 +27,14 @@ type observed struct {
 	fours, gap *table
 	newest     int64
 	window     int64
+	longer     int64 // ticks for which records are kept beyond 2W
 	asked      uint16
 	past       map[uint64]map[int64]state // index, tick of the record
-	lists      map[int64][]uint64         // by tick: the indexes of its records, ascending, each once
+	kept       map[uint64]map[uint64]kept // index, generation: what is left of older records
+	recall     recallFunc
+	parts      *[]part                           // nil: nothing is noted
+	tried      func(o *observed, payload []byte) // called before a payload is decoded; may be nil
+	lists      map[int64][]uint64                // by tick: the indexes of its records, ascending, each once
 	present    map[uint64]state
 	applied    map[uint64]int64
 	seen       map[string]int // what there was of everything that may be there
@@ -37,7 +44,8 @@ type observed struct {
 func newObserved(components []shape, set tables, tick, window int64) *observed {
 	o := &observed{
 		components: components, newest: tick, window: window,
-		past: map[uint64]map[int64]state{}, lists: map[int64][]uint64{}, present: map[uint64]state{}, applied: map[uint64]int64{},
+		past: map[uint64]map[int64]state{}, kept: map[uint64]map[uint64]kept{}, lists: map[int64][]uint64{},
+		present: map[uint64]state{}, applied: map[uint64]int64{}, recall: recallRows,
 		fours: set.find("list.four", "list.four", 17, 3), gap: set.find("list.gap", "list.gap", 67, 2),
 	}
 	for n := 1; n <= 4; n++ {
@@ -67,20 +75,22 @@ func held(holds bool) {
 // resync is a client's wish.
 func (o *observed) resync(epoch uint16) {
 	if o.asked != epoch {
-		o.asked, o.past, o.lists = epoch, map[uint64]map[int64]state{}, map[int64][]uint64{}
+		o.asked, o.past, o.lists, o.kept = epoch, map[uint64]map[int64]state{}, map[int64][]uint64{}, map[uint64]map[uint64]kept{}
 	}
 }
 
 // decoding is one payload that is being read.
 type decoding struct {
 	*observed
-	s       *stream
-	tick    int64
-	upTo    int64 // U, or S without lists
-	listed  int64 // R, while a list is read; else 0
-	near    int64 // N then; 0: none
-	order   []uint64
-	records map[uint64]state
+	s         *stream
+	tick      int64
+	upTo      int64 // U, or S without lists
+	listed    int64 // R, while a list is read; else 0
+	near      int64 // N then; 0: none
+	order     []uint64
+	records   map[uint64]state
+	resynced  uint64
+	despawned map[uint64]uint64
 	// what there was
 	absolute, baseline, rows, deltas, same int
 }
@@ -97,44 +107,59 @@ func (o *observed) snapshot(payload []byte) (text string) {
 			panic(why)
 		}
 	}()
-	s := &stream{b: payload}
+	if o.tried != nil {
+		o.tried(o, payload)
+	}
+	d := o.decode(payload)
+	if d.tick > o.newest {
+		o.newest = d.tick
+		o.forget()
+	}
+	o.seen["despawned"] += len(d.despawned)
+	o.lists[d.tick] = append(o.lists[d.tick], d.order...)
+	slices.Sort(o.lists[d.tick])
+	o.lists[d.tick] = slices.Compact(o.lists[d.tick])
+	return fmt.Sprintf("Snapshot tick=%d resynced=%d despawns=%d absolute=%d baseline=%d rows=%d deltas=%d same=%d: %s", d.tick,
+		d.resynced, len(d.despawned), d.absolute, d.baseline, d.rows, d.deltas, d.same,
+		strings.Join(o.apply(d.tick, d.despawned, d.records), "; "))
+}
+
+// decode reads a payload without any effect. It panics with illegal or lacking.
+func (o *observed) decode(payload []byte) *decoding {
+	s := &stream{b: payload, parts: o.parts}
 	tick := o.newest + int64(uint16(s.bits(16))-uint16(o.newest))
 	if tick-o.newest > 1<<15 {
 		tick -= 1 << 16
 	}
 	must(tick >= 1 && tick > o.newest-o.window, "tick %d", tick)
-	d := &decoding{observed: o, s: s, tick: tick, upTo: tick, records: map[uint64]state{}}
-	resynced := uint64(0)
+	s.part("tick: S = %d", tick)
+	d := &decoding{observed: o, s: s, tick: tick, upTo: tick, records: map[uint64]state{}, despawned: map[uint64]uint64{}}
 	if s.bit() {
-		resynced = s.bits(16)
+		d.resynced = s.bits(16)
 		o.seen["resync"]++
-		must(resynced != 0 && int16(uint16(resynced)-o.asked) <= 0, "resync %d", resynced)
+		must(d.resynced != 0 && int16(uint16(d.resynced)-o.asked) <= 0, "resync %d", d.resynced)
 	}
-	despawned := map[uint64]uint64{}
+	s.part("resynced: %d", d.resynced)
 	for at := uint64(0); s.bit(); {
 		skipped := s.number()
 		must(skipped < 1<<32, "gap")
 		index := (at + skipped) % (1 << 32)
 		must(index < 1<<20, "index %d", index)
-		despawned[index], at = generation(s), index+1
+		d.despawned[index], at = generation(s), index+1
 	}
+	s.part("no more despawns")
 	context := 0
 	if s.bit() {
 		d.lists()
 		context = 1
 	}
+	s.part("no more lists")
 	d.others(context)
 	for s.at < 8*len(s.b) {
 		must(!s.bit(), "padding")
 	}
-	o.newest = max(o.newest, tick)
-	o.seen["despawned"] += len(despawned)
-	o.lists[tick] = append(o.lists[tick], d.order...)
-	slices.Sort(o.lists[tick])
-	o.lists[tick] = slices.Compact(o.lists[tick])
-	return fmt.Sprintf("Snapshot tick=%d resynced=%d despawns=%d absolute=%d baseline=%d rows=%d deltas=%d same=%d: %s", tick,
-		resynced, len(despawned), d.absolute, d.baseline, d.rows, d.deltas, d.same,
-		strings.Join(o.apply(tick, despawned, d.records), "; "))
+	s.part("padding")
+	return d
 }
 
 func generation(s *stream) uint64 {
@@ -148,6 +173,7 @@ func (d *decoding) lists() {
 	age := d.s.number()
 	must(age+1 < uint64(d.tick), "age %d", age)
 	d.upTo = d.tick - int64(age) - 1
+	d.s.part("lists, U = %d", d.upTo)
 	for page := uint64(0); d.s.bit(); {
 		back, near, skip := uint64(0), uint64(1), uint64(0)
 		if !d.s.bit() {
@@ -170,13 +196,16 @@ func (d *decoding) lists() {
 		page += skip
 		list = list[len(list)-len(behind(list, page)):]
 		must(len(list) > 0 && list[0]/64 == page, "page %d", page)
+		d.s.part("a list: R = %d, N = %s, from page %d on", d.listed, cmp.Or(strings.TrimPrefix(fmt.Sprint(d.near), "0"), "none"), page)
 		for first := true; ; first = false {
 			all := d.s.bit()
 			some := !all && d.s.bit()
 			if !all && !some && !d.s.bit() {
 				must(!first, "a list without a page")
+				d.s.part("the list ends")
 				break
 			}
+			d.s.part("page %d: %s", page, map[[2]bool]string{{true, false}: "all", {false, true}: "some", {}: "none"}[[2]bool{all, some}])
 			must(len(list) > 0 && (!first || all || some), "no such page")
 			rest := behind(list, list[0]/64+1)
 			of := list[:len(list)-len(rest)]
@@ -209,6 +238,7 @@ func (d *decoding) fourByFour(list []uint64) {
 	context, empty, records := 2, false, 0
 	for at := 0; at < len(list); at += 4 {
 		symbol := d.fours.read(d.s, context)
+		d.s.part("list.four: symbol %d", symbol)
 		if symbol == 16 {
 			break
 		}
@@ -236,6 +266,7 @@ func (d *decoding) others(context int) {
 	for next := uint64(0); ; {
 		symbol := d.gap.read(d.s, context)
 		if symbol == 0 {
+			d.s.part("list.gap: symbol 0: no more")
 			return
 		}
 		k := (symbol - 1) / 2
@@ -246,6 +277,7 @@ func (d *decoding) others(context int) {
 		index := (next + skipped) % (1 << 32)
 		must(index < 1<<20, "index %d", index)
 		next = index + 1
+		d.s.part("list.gap: symbol %d: gap %d, index %d, %s", symbol, skipped, index, [2]string{"explicit", "implicit"}[symbol%2])
 		e := d.record(index, symbol%2 == 0)
 		if e.base == 0 && d.floats(e) {
 			next += d.run(index, e)
@@ -297,9 +329,13 @@ func (d *decoding) record(index uint64, odd bool) state {
 	d.order = append(d.order, index)
 	var e state
 	if odd && !d.s.bit() {
+		d.s.part("against no baseline")
 		e = state{generation: generation(d.s), rows: map[int][]uint32{}}
+		d.s.part("generation: %d", e.generation)
 		d.absolute++
-		for _, row := range d.present1() {
+		rows := d.present1()
+		d.s.part("rows: %s", d.names(rows))
+		for _, row := range rows {
 			d.whole(&e, row)
 		}
 	} else {
@@ -307,6 +343,15 @@ func (d *decoding) record(index uint64, odd bool) state {
 	}
 	d.keep(index, e)
 	return e
+}
+
+// names returns the names of rows.
+func (o *observed) names(rows []int) string {
+	var names []string
+	for _, row := range rows {
+		names = append(names, o.components[row].name)
+	}
+	return strings.Join(names, ", ")
 }
 
 // keep enters a record among those of the payload.
@@ -365,25 +410,27 @@ func (d *decoding) against(index uint64, odd bool) state {
 	case d.listed > 0:
 		t = d.listed
 	default:
-		for at := range d.past[index] {
-			if at <= d.upTo {
-				t = max(t, at)
-			}
-		}
+		t = d.newestUpTo(index, d.upTo)
 		d.seen["newest"]++
 	}
 	base, has := d.past[index][t]
-	held(has)
-	d.baseline++
-	e := state{generation: base.generation, base: t, rows: map[int][]uint32{}}
 	var rows []int
 	if !odd || d.s.bit() {
 		must(!odd || !guessed, "odd, but as usual")
+		held(has)
 		rows = slices.Sorted(maps.Keys(base.rows))
 	} else {
 		rows = d.present1()
 		d.seen["rows told"]++
 	}
+	if odd {
+		d.s.part("against T = %d", t)
+	}
+	if !has {
+		base = d.gone(index, t, rows)
+	}
+	d.baseline++
+	e := state{generation: base.generation, base: t, rows: map[int][]uint32{}}
 	d.body(index, &e, base, rows)
 	return e
 }
@@ -433,14 +480,18 @@ func (d *decoding) body(index uint64, e *state, base state, rows []int) {
 func (d *decoding) four(e *state, base, before state, rows []int, v leant) (whole []int) {
 	moved := 0
 	for i, row := range rows {
+		held(d.differs[row] == nil || !base.lacks[row])
 		if v.span > 0 && d.differs[row] != nil && !slices.Equal(base.rows[row], before.rows[row]) {
 			moved |= 1 << i
 		}
 	}
-	changed := d.which[len(rows)].read(d.s, which(len(rows), moved, v.span > 0, v.age))
+	context := which(len(rows), moved, v.span > 0, v.age)
+	changed := d.which[len(rows)].read(d.s, context)
+	d.s.part("rows.%d, context %d: symbol %d of %s", len(rows), context, changed, d.names(rows))
 	for i, row := range rows {
 		switch {
 		case changed>>i&1 == 0:
+			held(!base.lacks[row])
 			e.rows[row] = base.rows[row]
 			d.same++
 		case d.differs[row] == nil:

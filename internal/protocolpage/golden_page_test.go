@@ -13,7 +13,10 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/arche-netcode/netcode"
+	"github.com/arche-netcode/netcode/internal/rig"
 	"github.com/arche-netcode/netcode/peer"
+	"github.com/arche-netcode/netcode/transport"
 	"github.com/arche-netcode/netcode/wire"
 )
 
@@ -81,6 +84,39 @@ func TestProtocolPageReasons(t *testing.T) {
 		exists := peer.Reason(n).String() != "reason "+strconv.Itoa(n)
 		require.Equal(t, exists, told[peer.Reason(n)], "reason %d", n)
 	}
+}
+
+// TestProtocolPageDetail refuses a client whose protocol lacks a long entry: the detail is cut at a character.
+func TestProtocolPageDetail(t *testing.T) {
+	require.Contains(t, pageSection(t, "## 12. Protocol hash"), "cut at a character, to 480 bytes at most")
+	require.Contains(t, pageSection(t, "## 3. Handshake datagrams"), "0..480 B  detail")
+	p := netcode.NewProtocol()
+	netcode.Replicate[[100]float32](p, netcode.Named("Long"))
+	g := rig.New(t, p, netcode.Config{})
+	longest := 0
+	g.Tamper = func(_, _ transport.Addr, datagram []byte) []byte {
+		if peer.KindOf(datagram) == peer.KindRefuse {
+			longest = max(longest, len(datagram))
+		}
+		return datagram
+	}
+	c := g.Join(rig.Protocol(), netcode.Config{})
+	g.Until(func() bool { return c.State() == netcode.Disconnected })
+	require.Equal(t, 494, longest)
+	short := peer.AppendRefuse(nil, peer.Refuse{Reason: peer.ReasonFull, Detail: strings.Repeat("x", 479) + "ü"})
+	require.Len(t, short, 493)
+}
+
+// TestProtocolPageCode reads the example of a prefix code.
+func TestProtocolPageCode(t *testing.T) {
+	m := regexp.MustCompile(`Example: lengths 2 3 2 3 2 are 00 110 01 111 10; .* are the bytes .([0-9a-f ]+).\.`).
+		FindStringSubmatch(pageSection(t, "## 10. Prefix codes and tables"))
+	require.NotNil(t, m)
+	c, s := newCode([]int{2, 3, 2, 3, 2}), &stream{b: unhex(strings.ReplaceAll(m[1], " ", ""))}
+	for symbol := range 5 {
+		require.Equal(t, symbol, c.read(s))
+	}
+	s.end()
 }
 
 // TestProtocolPagePackets reads the packets with messages that testdata/README.md prints.

@@ -224,7 +224,7 @@ func goldenRow(schema *snapshot.Schema, row int, lanes []uint32) string {
 // names. A change of the file is a change of the protocol.
 func TestProtocolGoldenSession(t *testing.T) {
 	p := goldenProtocol()
-	g := &goldenRig{Rig: rig.New(t, p, netcode.Config{SendBudget: -1}), protocol: p}
+	g := &goldenRig{Rig: rig.New(t, p, netcode.Config{SendBudget: -1, CatchUp: 32}), protocol: p}
 	g.Tamper, g.Waited = g.carry, 3*time.Millisecond
 	g.Server.SetInterest(&g.interest)
 	g.watch("client")
@@ -236,6 +236,7 @@ func TestProtocolGoldenSession(t *testing.T) {
 	g.drift()
 	g.far()
 	g.fly()
+	g.rest()
 
 	g.watch("stranger")
 	other := netcode.NewProtocol()
