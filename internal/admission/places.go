@@ -37,9 +37,17 @@ func NewPlaces(secret [16]byte, limits Limits) *Places {
 
 // Work subtracts handshake work from the budgets of a host and its networks. It returns the exhausted one, or None.
 func (p *Places) Work(ip netip.Addr, work hosts.Work, now time.Duration) Scope {
-	return judge(ip, p.limits.HandshakesPerAddress, p.limits.HandshakesPerNetwork, func(of netip.Prefix, rate int) bool {
-		return p.limiter.Take(of, work, rate, now)
-	}).Scope
+	host, limited := hosts.Of(ip)
+	if !limited {
+		return None
+	}
+	switch hostFull, networkFull := p.limiter.TakeIn(host, work, p.limits.HandshakesPerAddress, p.limits.HandshakesPerNetwork, now); {
+	case hostFull:
+		return Address
+	case networkFull:
+		return Network
+	}
+	return None
 }
 
 // Crowded returns the limit of places that an address has reached. Its Scope is None if the address may have another place.
@@ -54,21 +62,15 @@ type Limit struct {
 
 // reached returns the limit of places that an address has reached with these counts.
 func (l *Limits) reached(ip netip.Addr, taken hosts.Counts) Limit {
-	return judge(ip, l.ClientsPerAddress, l.ClientsPerNetwork, func(of netip.Prefix, most int) bool { return taken[of] < most })
-}
-
-// judge asks whether the host behind an address and each network around it are within a limit. A wider network has twice the limit
-// of the network in it.
-func judge(ip netip.Addr, address, network int, within func(of netip.Prefix, most int) bool) Limit {
 	host, limited := hosts.Of(ip)
 	if !limited {
 		return Limit{}
 	}
-	if address > 0 && !within(host.Prefix, address) {
-		return Limit{Address, host.Prefix, address}
+	if most := l.ClientsPerAddress; most > 0 && taken[host.Prefix] >= most {
+		return Limit{Address, host.Prefix, most}
 	}
-	for i, around := range host.Around {
-		if most := network << i; network > 0 && around.IsValid() && !within(around, most) {
+	for i, around := range host.Around { // The wider network may have twice as many.
+		if most := l.ClientsPerNetwork << i; most > 0 && around.IsValid() && taken[around] >= most {
 			return Limit{Network, around, most}
 		}
 	}

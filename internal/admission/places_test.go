@@ -75,6 +75,37 @@ func TestWorkOfAnAddressAndItsNetwork(t *testing.T) {
 	}
 }
 
+// Hosts that use up what their network has lock out no neighbour, neither of a /24 nor of a /56 and a /48.
+func TestBusyNeighboursLockNobodyOut(t *testing.T) {
+	for name, row := range map[string]struct {
+		busy func(i int) netip.Addr
+		calm string
+	}{
+		"IPv4":          {func(i int) netip.Addr { return netip.AddrFrom4([4]byte{198, 51, 100, byte(i)}) }, "198.51.100.77"},
+		"a /56":         {func(i int) netip.Addr { return netip.AddrFrom16([16]byte{0x20, 1, 7: byte(i)}) }, "2001:0:0:77::1"},
+		"a /48 of /56s": {func(i int) netip.Addr { return netip.AddrFrom16([16]byte{0x20, 1, 6: byte(i)}) }, "2001:0:0:7700::1"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := NewPlaces([16]byte{1}, Limits{HandshakesPerAddress: 256, HandshakesPerNetwork: 1024})
+			busy, answered, calm := 0, 0, netip.MustParseAddr(row.calm)
+			for now := time.Duration(0); now < 4*time.Second; now += time.Millisecond {
+				for i := range 16 { // 1000 a second each.
+					if p.Work(row.busy(i), hosts.Proven, now) == None {
+						busy++
+					}
+				}
+				if now%(100*time.Millisecond) == 50*time.Millisecond && p.Work(calm, hosts.Proven, now) == None {
+					answered++
+				}
+			}
+			require.Equal(t, 40, answered, "ten a second")
+			require.LessOrEqual(t, busy, 5*2*1024)
+			require.Greater(t, busy, 3*1024/2)
+			t.Log(busy)
+		})
+	}
+}
+
 // Places count as a list of addresses does.
 func TestPlacesCount(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {

@@ -49,8 +49,8 @@ type Limiter struct {
 type limitedPrefix struct {
 	id    uint64 // 0: none.
 	full  [numWorks]time.Duration
-	spent uint64        // Work of Share, in spentUnit, at the time since.
-	since time.Duration // In whole spentHalf.
+	spent [numWorks]uint64        // What it took of shared budgets, in spentUnit, at the time since.
+	since [numWorks]time.Duration // In whole spentHalf.
 }
 
 // oddBits and evenBits are two constants of wyhash: numbers with as many bits set as clear. They change secrets that have few bits
@@ -74,6 +74,39 @@ func (l *Limiter) Take(prefix netip.Prefix, work Work, rate int, now time.Durati
 	return takeFrom(&l.find(l.hash(prefix), now).full[work], rate, now)
 }
 
+// TakeIn takes one piece of work for a host out of its budget, and out of those of the networks around it: network pieces per second,
+// twice as many for the wider one. The less a network has left, the less its host may have spent recently to get more, so that one host
+// locks out no neighbours. A rate below 1 is no limit. TakeIn reports what had no piece left.
+func (l *Limiter) TakeIn(h Host, work Work, host, network int, now time.Duration) (hostFull, networkFull bool) {
+	if host > 0 && !l.Take(h.Prefix, work, host, now) {
+		return true, false
+	}
+	if network <= 0 || !h.Around[0].IsValid() {
+		return false, false
+	}
+	left := uint64(leftUnit)
+	for i, p := range h.Around {
+		if p.IsValid() {
+			budget := time.Second - max(l.find(l.hash(p), now).full[work]-now, 0)
+			if budget < time.Second/time.Duration(network<<i) {
+				return false, true
+			}
+			left = min(left, uint64(budget*leftUnit/time.Second))
+		}
+	}
+	most := max(host, network/2) * 2 // A host that spends its rate has spent that much.
+	if l.find(l.hash(h.Prefix), now).spentAt(work, now) > uint64(most)*spentUnit*left/leftUnit {
+		return false, true
+	}
+	for i, p := range h.Around {
+		if p.IsValid() {
+			l.Take(p, work, network<<i, now)
+		}
+	}
+	l.find(l.hash(h.Prefix), now).spend(work, now)
+	return false, false
+}
+
 // Share takes one piece of proven work out of a budget of all pieces a second that every host shares. The less of it is left, the
 // less a network may have spent recently to get more, and the same holds for a host within its network. Who spent nothing is refused
 // only if nothing is left. So a host that asks without end gets as much as each other one, and takes nothing from a host that seldom
@@ -95,7 +128,7 @@ func (l *Limiter) Share(h Host, limited bool, all int, now time.Duration) bool {
 		if !p.IsValid() {
 			continue
 		}
-		spent := l.find(l.hash(p), now).spentAt(now)
+		spent := l.find(l.hash(p), now).spentAt(Proven, now)
 		most := uint64(max(all/shareOfAll, leastShare)) << i * spentUnit * left / leftUnit
 		if spent > most {
 			return false
@@ -104,10 +137,7 @@ func (l *Limiter) Share(h Host, limited bool, all int, now time.Duration) bool {
 	}
 	takeFrom(&l.full, all, now)
 	if limited {
-		h.levels(func(p netip.Prefix, _ int) {
-			e := l.find(l.hash(p), now)
-			e.spent, e.since = e.spentAt(now)+spentUnit, now-now%spentHalf
-		})
+		h.levels(func(p netip.Prefix, _ int) { l.find(l.hash(p), now).spend(Proven, now) })
 	}
 	return true
 }
@@ -144,15 +174,22 @@ func (p *limitedPrefix) isIdler(other *limitedPrefix, now time.Duration) bool {
 	if p.id == 0 || other.id == 0 {
 		return other.id != 0
 	}
-	if one, two := p.spentAt(now), other.spentAt(now); one != two {
+	one := p.spentAt(Unproven, now) + p.spentAt(Proven, now)
+	two := other.spentAt(Unproven, now) + other.spentAt(Proven, now)
+	if one != two {
 		return one < two
 	}
 	return max(p.full[Unproven], p.full[Proven]) < max(other.full[Unproven], other.full[Proven])
 }
 
 // spentAt returns what a prefix has spent and not forgotten yet.
-func (p *limitedPrefix) spentAt(now time.Duration) uint64 {
-	return p.spent >> uint((now-p.since)/spentHalf)
+func (p *limitedPrefix) spentAt(work Work, now time.Duration) uint64 {
+	return p.spent[work] >> uint((now-p.since[work])/spentHalf)
+}
+
+// spend notes that a prefix took one piece of work out of a shared budget.
+func (p *limitedPrefix) spend(work Work, now time.Duration) {
+	p.spent[work], p.since[work] = p.spentAt(work, now)+spentUnit, now-now%spentHalf
 }
 
 // hash returns a keyed hash of a prefix, never 0. Each half of the address is mixed by one round of wyhash's folded multiplication.

@@ -42,6 +42,7 @@ func TestLimiterForgetsAndRefusesNobodyForOthers(t *testing.T) {
 	h, _ := Of(netip.MustParseAddr("2001:db8::1"))
 	alloctest.Zero(t, 100, func() {
 		l.Take(netip.Prefix{}, Proven, 1, time.Second)
+		l.TakeIn(h, Proven, 1000, 1000, time.Second)
 		l.Share(h, true, 1000, time.Second)
 	})
 }
