@@ -10,8 +10,8 @@ import (
 // none is the index of no slot.
 const none = int32(-1)
 
-// line is what waits of one peer, or of the lines that take turns in it: the peers of a host, the hosts of a network, the networks of a
-// class.
+// line has the datagrams that wait of one peer, or of all lines that take turns in it: the peers of a host, the hosts of a network, the
+// networks of a class.
 type line struct {
 	up          *line // The line that this one takes turns in; nil for a class.
 	left, right *line // Neighbours in that line, while something waits.

@@ -167,7 +167,7 @@ func (q *Queue) Has(from transport.Addr) bool {
 	return p != nil && p.session
 }
 
-// LocalOf returns the address of this machine to which a peer sends, zero if it is not known.
+// LocalOf returns the address of this machine that a peer sends to, zero if it is not known.
 func (q *Queue) LocalOf(from transport.Addr) netip.Addr {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -234,7 +234,7 @@ func (q *Queue) groupOf(name group, up *line) *line {
 	return l
 }
 
-// sweep forgets peers of which nothing waits, without a session or silent, and the groups of none.
+// sweep forgets peers that have nothing waiting, without a session or silent, and the groups of none.
 func (q *Queue) sweep(now time.Duration) {
 	used := map[*line]bool{}
 	for from, p := range q.peers {
