@@ -159,6 +159,18 @@ func (q *Queue) move(p *line, session bool) {
 	}
 }
 
+// Crowded reports whether a peer has no session, much waits of such peers, and its network has its share of that: then reading more of it can
+// wait.
+func (q *Queue) Crowded(from transport.Addr) bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	p, l := q.peers[from], &q.others
+	if p == nil || p.session || l.n < max(len(q.slots)/8, 16) {
+		return false
+	}
+	return p.below(l).n*l.children >= l.n
+}
+
 // Has reports whether a peer has a session.
 func (q *Queue) Has(from transport.Addr) bool {
 	q.mu.Lock()
