@@ -93,7 +93,7 @@ func (p *Peer) write() {
 // read is the reading goroutine.
 func (p *Peer) read() {
 	defer p.conn.running.Done()
-	buf := make([]byte, p.conn.config.MaxDatagram)
+	buf, pause := make([]byte, p.conn.config.MaxDatagram), restTime
 	for {
 		n, err := p.pipe.Read(buf)
 		switch {
@@ -104,16 +104,19 @@ func (p *Peer) read() {
 			return
 		case n > 0:
 			p.idle.Reset(p.conn.config.Idle)
-			if !p.conn.came(p, buf[:n]) {
-				p.rest()
+			if p.conn.came(p, buf[:n]) {
+				pause = restTime
+				continue
 			}
+			p.rest(pause)
+			pause = min(2*pause, longRest)
 		}
 	}
 }
 
 // rest pauses the reading of a connection that sends more than its share: what it sends waits at the other end, and costs nothing here.
-func (p *Peer) rest() {
-	timer := time.NewTimer(restTime)
+func (p *Peer) rest(pause time.Duration) {
+	timer := time.NewTimer(pause)
 	defer timer.Stop()
 	select {
 	case <-timer.C:

@@ -13,8 +13,9 @@ import (
 )
 
 const (
-	// restTime is the pause of a reader whose datagram was dropped.
+	// restTime is the first pause of a reader whose connection has its share of the queue. It doubles up to longRest while that is so.
 	restTime = 5 * time.Millisecond
+	longRest = 20 * time.Millisecond
 	// mostLooked is the maximum number of connections that are looked at to find one to end.
 	mostLooked = 128
 )
@@ -210,7 +211,7 @@ func (c *Conn) Send(to transport.Addr, datagram []byte) error {
 	return nil
 }
 
-// came queues a received datagram for Receive. It reports false if the connection has more than its share of the queue.
+// came queues a received datagram for Receive. It reports false if the connection has its share of the queue: then reading waits.
 func (c *Conn) came(p *Peer, datagram []byte) bool {
 	lost, stored := c.queue.Put(p.addr, netip.Addr{}, datagram, time.Since(c.start))
 	c.stats.overflowed.Add(uint64(lost))
@@ -218,7 +219,7 @@ func (c *Conn) came(p *Peer, datagram []byte) bool {
 		c.stats.received.Add(1)
 		c.stats.bytesReceived.Add(uint64(len(datagram)))
 	}
-	return stored
+	return stored && !c.queue.Crowded(p.addr)
 }
 
 // Receive returns the next datagram: hosts take turns, and of a host its connections.

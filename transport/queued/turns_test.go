@@ -50,7 +50,7 @@ const (
 
 // goodput plays a server of 60 ticks a second beside connections, and returns the share of the datagrams of a kind that it received in time.
 func goodput(t *testing.T, c *queued.Conn, kind byte, pause time.Duration) float64 {
-	const seconds = 2
+	const seconds = 1
 	buf, got, took := make([]byte, 10), 0, 0
 	for range 60 * seconds {
 		time.Sleep(time.Second / 60)

@@ -62,7 +62,7 @@ type Conn struct {
 	ended   chan struct{} // closed when the reader has returned
 
 	coalesced bool // one read may return several datagrams (GRO)
-	told      bool // the kernel tells to which address of this machine a datagram came
+	told      bool // the kernel tells which address of this machine a datagram came to
 
 	start  time.Time     // origin of the times in the queue
 	waited time.Duration // result of Waited

@@ -7,4 +7,5 @@
 // # Files
 //
 //   - websocket.go: Server, an http.Handler and a Conn; Dial for clients
+//   - guard.go: Guard, a listener that bounds TCP connections without a WebSocket
 package websocket

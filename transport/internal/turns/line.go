@@ -10,12 +10,13 @@ import (
 // none is the index of no slot.
 const none = int32(-1)
 
-// line is what waits of one peer, or of the lines that take turns in it: the peers of a host, the hosts of a network, the networks of a
-// class.
+// line has the datagrams that wait of one peer, or of all lines that take turns in it: the peers of a host, the hosts of a network, the
+// networks of a class.
 type line struct {
 	up          *line // The line that this one takes turns in; nil for a class.
 	left, right *line // Neighbours in that line, while something waits.
 	turn        *line // The child whose turn is next; nil if nothing waits.
+	children    int   // Number of children that take turns.
 	n           int   // Number of datagrams that wait in it.
 
 	// Of a peer only.
@@ -86,6 +87,7 @@ func (l *line) count() {
 
 // enter gives the line the last turn of the line above.
 func (l *line) enter() {
+	l.up.children++
 	next := l.up.turn
 	if next == nil {
 		l.left, l.right, l.up.turn = l, l, l
@@ -97,6 +99,7 @@ func (l *line) enter() {
 
 // leave takes the line out of the turns of the line above.
 func (l *line) leave() {
+	l.up.children--
 	switch {
 	case l.right == l:
 		l.up.turn = nil
@@ -127,11 +130,19 @@ func (p *line) below(l *line) *line {
 	return nil
 }
 
-// longest returns the child with the most waiting, where one datagram more would wait in mine. It returns mine if no other has more.
+// longest returns the child with the most waiting, where one datagram more would wait in mine. It returns mine if mine then had its share
+// or more: so a flood costs no search.
 func (l *line) longest(mine *line) *line {
 	best, most := l.turn, 0
 	if mine != nil {
 		best, most = mine, mine.n+1
+		children := l.children
+		if mine.n == 0 {
+			children++
+		}
+		if most*children > l.n {
+			return mine
+		}
 	}
 	for child := l.turn; child != nil; {
 		if child.n > most {

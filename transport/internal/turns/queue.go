@@ -159,6 +159,18 @@ func (q *Queue) move(p *line, session bool) {
 	}
 }
 
+// Crowded reports whether a peer has no session, much waits of such peers, and its network has its share of that: then reading more of it can
+// wait.
+func (q *Queue) Crowded(from transport.Addr) bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	p, l := q.peers[from], &q.others
+	if p == nil || p.session || l.n < max(len(q.slots)/8, 16) {
+		return false
+	}
+	return p.below(l).n*l.children >= l.n
+}
+
 // Has reports whether a peer has a session.
 func (q *Queue) Has(from transport.Addr) bool {
 	q.mu.Lock()
@@ -167,7 +179,7 @@ func (q *Queue) Has(from transport.Addr) bool {
 	return p != nil && p.session
 }
 
-// LocalOf returns the address of this machine to which a peer sends, zero if it is not known.
+// LocalOf returns the address of this machine that a peer sends to, zero if it is not known.
 func (q *Queue) LocalOf(from transport.Addr) netip.Addr {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -234,7 +246,7 @@ func (q *Queue) groupOf(name group, up *line) *line {
 	return l
 }
 
-// sweep forgets peers of which nothing waits, without a session or silent, and the groups of none.
+// sweep forgets peers that have nothing waiting, without a session or silent, and the groups of none.
 func (q *Queue) sweep(now time.Duration) {
 	used := map[*line]bool{}
 	for from, p := range q.peers {
