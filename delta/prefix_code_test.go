@@ -97,16 +97,16 @@ func TestCodeRoundTripAndSlowTwin(t *testing.T) {
 			w.Write(^uint64(0), raw)
 		}
 		n := w.Finish()
-		fast, twin, slow := wire.NewBitReader(buf[:n]), wire.NewBitReader(buf[:n]), newSlowCode(lengths)
+		fast, plain, slow := wire.NewBitReader(buf[:n]), wire.NewBitReader(buf[:n]), newSlowCode(lengths)
 		require.Len(t, slow, len(lengths))
 		for _, symbol := range symbols {
 			require.Equal(t, symbol, c.Read(&fast))
-			got, ok := slow.read(&twin)
+			got, ok := slow.read(&plain)
 			require.True(t, ok)
 			require.Equal(t, symbol, got)
 			require.Equal(t, low(^uint64(0), raw), fast.Read(raw))
-			twin.Read(raw)
-			require.Equal(t, twin.Remaining(), fast.Remaining())
+			plain.Read(raw)
+			require.Equal(t, plain.Remaining(), fast.Remaining())
 		}
 		require.True(t, fast.Done())
 	})
@@ -127,9 +127,9 @@ func TestCodeReadsAnyBitsAsTheSlowTwin(t *testing.T) {
 }
 
 func compareWithSlow(t require.TestingT, c *Code, slow slowCode, b []byte) {
-	fast, twin := wire.NewBitReader(b), wire.NewBitReader(b)
+	fast, plain := wire.NewBitReader(b), wire.NewBitReader(b)
 	for {
-		want, ok := slow.read(&twin)
+		want, ok := slow.read(&plain)
 		got := c.Read(&fast)
 		require.Equal(t, want, got)
 		require.Equal(t, !ok, fast.Failed())
@@ -138,7 +138,7 @@ func compareWithSlow(t require.TestingT, c *Code, slow slowCode, b []byte) {
 			require.Zero(t, c.Read(&fast), "after a failure")
 			return
 		}
-		require.Equal(t, twin.Remaining(), fast.Remaining())
+		require.Equal(t, plain.Remaining(), fast.Remaining())
 	}
 }
 

@@ -207,7 +207,7 @@ func TestDequantiseRowsIsDequantise(t *testing.T) {
 	}
 }
 
-// overlaid is the plain twin of Overlay: row by row, up to a row that differs between the copies or has its new value
+// overlaid is the plain form of Overlay: row by row, up to a row that differs between the copies or has its new value
 // already.
 func overlaid(live, kept []byte, lanes []uint32, stride, words, n int) (done int) {
 	for k := range n {

@@ -142,7 +142,7 @@ func TestPlainRefusesOtherTypes(t *testing.T) {
 	}
 }
 
-// The bytes for a world's hash are the same from all implementations: whole spans, field by field, and the plain twin.
+// The bytes for a world's hash are the same from all implementations: whole spans, field by field, and plain code.
 func TestAppendFieldsBothWays(t *testing.T) {
 	testAppendFields[wholeBody](t)
 	testAppendFields[wholeMixed](t)
@@ -160,11 +160,11 @@ func testAppendFields[T any](t *testing.T) {
 		var v T
 		src := make([]byte, 4096)
 		randomBytes(random, src, 100)
-		_, ok := twinGet(src, reflect.ValueOf(&v).Elem())
+		_, ok := plainGet(src, reflect.ValueOf(&v).Elem())
 		require.True(t, ok)
 		want := p.appendEachField([]byte{7}, unsafe.Pointer(&v))
 		require.Equal(t, want, p.AppendFields([]byte{7}, unsafe.Pointer(&v)))
-		require.Equal(t, want[1:], twinPut(nil, reflect.ValueOf(v)))
+		require.Equal(t, want[1:], plainPut(nil, reflect.ValueOf(v)))
 	}
 }
 
@@ -210,19 +210,19 @@ type wholeSmall struct {
 	Tail  [100]uint16 `net:"-"`
 }
 
-// twinPut is the plain twin: reflection, field by field, with encoding/binary.
-func twinPut(dst []byte, v reflect.Value) []byte {
+// plainPut is plain code: reflection, field by field, with encoding/binary.
+func plainPut(dst []byte, v reflect.Value) []byte {
 	switch v.Kind() {
 	case reflect.Struct:
 		for i := 0; i < v.NumField(); i++ {
 			if f := v.Type().Field(i); f.Name != "_" && f.Tag.Get("net") != "-" {
-				dst = twinPut(dst, v.Field(i))
+				dst = plainPut(dst, v.Field(i))
 			}
 		}
 		return dst
 	case reflect.Array:
 		for i := 0; i < v.Len(); i++ {
-			dst = twinPut(dst, v.Index(i))
+			dst = plainPut(dst, v.Index(i))
 		}
 		return dst
 	}
@@ -233,20 +233,20 @@ func twinPut(dst []byte, v reflect.Value) []byte {
 	return dst
 }
 
-// twinGet is the inverse of twinPut; v must be settable. It returns the rest, and false for an illegal boolean.
-func twinGet(src []byte, v reflect.Value) ([]byte, bool) {
+// plainGet is the inverse of plainPut; v must be settable. It returns the rest, and false for an illegal boolean.
+func plainGet(src []byte, v reflect.Value) ([]byte, bool) {
 	ok := true
 	switch v.Kind() {
 	case reflect.Struct:
 		for i := 0; i < v.NumField() && ok; i++ {
 			if f := v.Type().Field(i); f.Name != "_" && f.Tag.Get("net") != "-" {
-				src, ok = twinGet(src, v.Field(i))
+				src, ok = plainGet(src, v.Field(i))
 			}
 		}
 		return src, ok
 	case reflect.Array:
 		for i := 0; i < v.Len() && ok; i++ {
-			src, ok = twinGet(src, v.Index(i))
+			src, ok = plainGet(src, v.Index(i))
 		}
 		return src, ok
 	case reflect.Bool:

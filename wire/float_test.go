@@ -9,7 +9,7 @@ import (
 	"github.com/arche-netcode/netcode/internal/alloctest"
 )
 
-// halfValue returns the value of a finite half by the standard's definition: the plain twin of Float16.Float32.
+// halfValue returns the value of a finite half by the standard's definition: the plain form of Float16.Float32.
 func halfValue(h uint16) float64 {
 	sign, exponent, fraction := 1-2*float64(h>>15), int(h>>10&31), float64(h&1023)
 	if exponent == 0 {

@@ -15,16 +15,16 @@ import (
 // PROTOCOL.md finds them malformed or lacking, this implementation does so too.
 func TestProtocolTextAgreesOnFaults(t *testing.T) {
 	schema := goldenProtocol().Schema()
-	twins, asked, faults := map[*observed]*replica.Replica{}, map[*observed]uint16{}, map[string]int{}
+	replicas, asked, faults := map[*observed]*replica.Replica{}, map[*observed]uint16{}, map[string]int{}
 	tried := func(o *observed, payload []byte) {
-		twin := twins[o]
-		if twin == nil {
-			twin = replica.New(schema, snapshot.Config{Window: tick.Tick(o.window)}, tick.Tick(o.newest))
-			twins[o], o.longer = twin, 4 // as this implementation does
+		ours := replicas[o]
+		if ours == nil {
+			ours = replica.New(schema, snapshot.Config{Window: tick.Tick(o.window)}, tick.Tick(o.newest))
+			replicas[o], o.longer = ours, 4 // as this implementation does
 		}
 		if asked[o] != o.asked {
 			asked[o] = o.asked
-			twin.Lose()
+			ours.Lose()
 		}
 		first, damaged := 17, append([]byte{}, payload...)
 		if payload[2]&1 != 0 {
@@ -34,7 +34,7 @@ func TestProtocolTextAgreesOnFaults(t *testing.T) {
 		for bit := first; bit < 8*len(damaged); bit += step {
 			damaged[bit/8] ^= 1 << (bit % 8)
 			if fault := faultOf(o, damaged); fault != "" {
-				err := twin.Read(damaged)
+				err := ours.Read(damaged)
 				if errors.Is(err, replica.ErrTooMany) {
 					fault = "too many"
 				}
@@ -44,7 +44,7 @@ func TestProtocolTextAgreesOnFaults(t *testing.T) {
 			}
 			damaged[bit/8] ^= 1 << (bit % 8)
 		}
-		err := twin.Read(payload)
+		err := ours.Read(payload)
 		require.Equal(t, faultOf(o, payload) == "lacking", errors.Is(err, replica.ErrBaseline))
 	}
 	_, _ = decodeSession(t, recallRows, func(r *reader, datagram []byte, fromServer bool) (string, error) {
