@@ -106,8 +106,7 @@ func (c *client) update() {
 	}
 	c.replay(target)
 	c.dropUnconfirmed()
-	c.show(at, c.now >= target)
-	c.showLeaving(at)
+	c.show(at, target)
 }
 
 // forgetConnection forgets a connection. It removes its own spawns; Apply removes the server's entities.
@@ -128,7 +127,7 @@ func (c *client) forgetConnection() {
 	c.ahead, c.comparison.awaitsState, c.despawns, c.comparison.counts = tick.None, false, 0, [Window]comparedCount{}
 	clear(c.choices.wanted)
 	c.choices.unsent = c.choices.unsent[:0]
-	c.smoothing.leaving = c.smoothing.leaving[:0]
+	c.smoothing = smoothing{shows: c.smoothing.shows, leaving: c.smoothing.leaving[:0]}
 }
 
 // begin starts the history at a tick, with the world as it is.

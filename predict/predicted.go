@@ -23,7 +23,7 @@ type slot struct {
 	spawnedIn uint32       // The value of spawns.rollbacks when a step spawned it last.
 	added     ecs.Mask     // Components that this step added, beside predicted and local ones.
 	asked     netcode.Tick // The tick at which its local components were last requested.
-	show      correction
+	show      showing
 }
 
 // progress tells how far an entity is compared. It is separate from slot and small, since each arriving record reads
@@ -152,7 +152,6 @@ func (c *client) given(id netcode.NetworkID) bool {
 // known state. An entity that was spawned here keeps its own state.
 func (c *client) start(n int) {
 	s, m := &c.slots[n], &c.progress[n]
-	s.show = correction{}
 	c.checked[n] = tick.None
 	c.setKnown(n, c.knownOf(s))
 	c.comparison.spansVersion = 0
@@ -160,6 +159,7 @@ func (c *client) start(n int) {
 		c.comparison.overwritten = true // Apply has written the server's state into the world.
 		return
 	}
+	s.show = showing{enters: true}
 	c.comparison.awaitsState = true
 	c.setKnown(n, max(m.known, c.history.oldest))
 	if m.known <= c.now {
