@@ -14,7 +14,7 @@ import (
 )
 
 // carryPart is the part of a second for which the screen continues the old prediction while a replay is postponed.
-const carryPart = 10
+const carryPart = 4
 
 // shown is the state of a predicted component that components.Smooth shows.
 type shown struct {
