@@ -41,17 +41,16 @@ func drive(s *predict.Step) {
 // street is a scene with one car. The test changes the car at the server, and sees the screen of the first client.
 type street struct {
 	*nettest.Net
-	rate   int
 	car    ecs.Entity
 	world  *ecs.World // The server's.
 	sim    *predict.Simulation
 	screen *ecs.World
 	spots  generic.Map1[spot]
 	owners generic.Map1[components.Owner]
-	hosted bool
 }
 
-func newStreet(t *testing.T, rate int, rtt time.Duration, hosted bool, settings predict.Config) *street {
+// newStreet makes a scene with a number of frames and of network ticks a second.
+func newStreet(t *testing.T, frames, rate int, rtt time.Duration, hosted bool, settings predict.Config) *street {
 	p := netcode.NewProtocol()
 	netcode.Replicate[spot](p)
 	netcode.Replicate[components.Owner](p)
@@ -59,9 +58,9 @@ func newStreet(t *testing.T, rate int, rtt time.Duration, hosted bool, settings 
 	interpolate.Register[spot](p, interpolate.Ahead(time.Second)) // Losses in a row stop nothing.
 	predict.Register[spot](p)
 	input.Register[shove](p)
-	g := &street{rate: rate}
+	g := &street{}
 	config := nettest.Config{
-		Protocol: p, Clients: 1, Seed: uint64(rate), Rate: rate, Link: transport.Link{Delay: rtt / 2, Loss: .2},
+		Protocol: p, Clients: 1, Seed: uint64(rate), Rate: frames, Link: transport.Link{Delay: rtt / 2, Loss: .2},
 		Server: netcode.Config{TickRate: rate},
 		Setup: func(s *systems.ServerSystems, w *ecs.World) {
 			predict.Simulate(s, settings, predict.Func(drive))
@@ -120,7 +119,7 @@ func (g *street) watch(t *testing.T, frames int, each func(frame int)) (low, hig
 func TestACorrectionStopsNothing(t *testing.T) {
 	for _, rate := range []int{30, 60, 128} {
 		t.Run(fmt.Sprint(rate), func(t *testing.T) {
-			g := newStreet(t, rate, 300*time.Millisecond, false, predict.Config{})
+			g := newStreet(t, rate, rate, 300*time.Millisecond, false, predict.Config{})
 			g.owners.Get(g.car).Client = g.client()
 			g.Run(6 * time.Second)
 			require.True(t, g.sim.Predicts(g.id()))
@@ -166,7 +165,7 @@ func TestAChangeOfPredictionIsNoLeap(t *testing.T) {
 		for _, hosted := range []bool{false, true} {
 			t.Run(fmt.Sprintf("%s, host %v", name, hosted), func(t *testing.T) {
 				const rate, length = 60, time.Second
-				g := newStreet(t, rate, 300*time.Millisecond, hosted, predict.Config{SwitchTime: length})
+				g := newStreet(t, rate, rate, 300*time.Millisecond, hosted, predict.Config{SwitchTime: length})
 				g.Run(4 * time.Second)
 				way := float32(carSpeed) / rate
 				for _, on := range []bool{true, false, true, false} {
@@ -199,22 +198,23 @@ func TestRandomScreensMoveEvenly(t *testing.T) {
 			random := rand.New(rand.NewPCG(seed, 37))
 			rate := []int{20, 30, 60, 128}[random.IntN(4)]
 			settings := predict.Config{MaxReplay: 4 + random.IntN(40), InputDelay: random.IntN(4), SwitchTime: 2 * time.Second}
-			g := newStreet(t, rate, time.Duration(random.IntN(350))*time.Millisecond, false, settings)
+			frames := rate * (1 + random.IntN(3))
+			g := newStreet(t, frames, rate, time.Duration(random.IntN(350))*time.Millisecond, false, settings)
 			g.Run(4 * time.Second)
-			way, nudge := float32(carSpeed)/float32(rate), float32(.02)
-			low, high := g.watch(t, 20*rate, func(frame int) {
+			way, nudge := float32(carSpeed)/float32(frames), float32(.02)
+			low, high := g.watch(t, 20*frames, func(frame int) {
 				if random.IntN(10) == 0 {
 					g.spots.Get(g.car).Y += nudge * random.Float32()
 				}
-				if random.IntN(3*rate) == 0 {
+				if random.IntN(3*frames) == 0 {
 					g.owners.Get(g.car).Client = g.client() * netcode.ClientID(random.IntN(2))
 				}
-				if random.IntN(6*rate) == 0 {
+				if random.IntN(6*frames) == 0 {
 					g.sim.Predict(g.id(), random.IntN(2) == 0)
 				}
 			})
 			stats := g.sim.Stats()
-			t.Logf("%d ticks/s: %.4f m a frame: %.4f to %.4f; %+v", rate, way, low.X, high.X, stats)
+			t.Logf("%d frames/s, %d ticks/s: %.4f m a frame: %.4f to %.4f; %+v", frames, rate, way, low.X, high.X, stats)
 			require.Greater(t, low.X, .4*way)
 			require.Less(t, high.X, 1.75*way)
 			require.Less(t, high.Y, 5*nudge)

@@ -42,6 +42,7 @@ type client struct {
 	spawns     spawns
 	locals     locals
 	smoothing  smoothing
+	claimed    claims // Scratch.
 }
 
 func newClient(s *Simulation, g *systems.ClientSystems) *client {
@@ -106,6 +107,7 @@ func (c *client) update() {
 	}
 	c.replay(target)
 	c.dropUnconfirmed()
+	c.sendClaims()
 	c.show(at, target)
 }
 
@@ -124,6 +126,7 @@ func (c *client) forgetConnection() {
 	c.slots, c.progress, c.checked = c.slots[:0], c.progress[:0], c.checked[:0]
 	clear(c.byIndex)
 	c.locals = locals{}
+	c.sim.effects.forget()
 	c.ahead, c.comparison.awaitsState, c.despawns, c.comparison.counts = tick.None, false, 0, [Window]comparedCount{}
 	clear(c.choices.wanted)
 	c.choices.unsent = c.choices.unsent[:0]

@@ -86,15 +86,17 @@ func (c *client) takeFirstStates() (back netcode.Tick) {
 	c.comparison.awaitsState = false
 	for i := range c.slots {
 		s, m := &c.slots[i], &c.progress[i]
-		switch {
-		case !s.used || s.id.IsZero() || m.begun:
-		case m.known <= c.now:
-			m.begun, c.checked[i], c.comparison.spansVersion = true, m.known, 0
-			c.correct(i, m.known)
-			back = earliest(back, m.known)
-		default:
-			c.comparison.awaitsState = true // advance takes the state when the simulation reaches its tick.
+		if !s.used || s.id.IsZero() || m.begun {
+			continue
 		}
+		t, there := c.firstTick(i)
+		if !there {
+			c.comparison.awaitsState = true // advance takes the state when the simulation reaches its tick.
+			continue
+		}
+		m.begun, c.checked[i], c.comparison.spansVersion = true, t, 0
+		c.correct(i, t)
+		back = earliest(back, t)
 	}
 	return back
 }

@@ -18,12 +18,14 @@ type sessionState struct {
 	resting resting
 	chosen  chosenEntities
 	spawns  unackedSpawns
+	claims  waitingClaims
 }
 
 // endState is the state of an end.
 type endState struct {
 	simulation    *Simulation // Nil without a simulation.
 	anyChosen     bool        // At a server: a client chose an entity.
+	anyClaims     bool        // At a server: effects of a client wait.
 	listedClients uint64      // At a server: a bit for each client with a list, by its id modulo 64.
 
 	learn  func(s *server, w *ecs.World) // At a server: server.learn and server.update. As fields, the linker omits them from clients,

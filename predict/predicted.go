@@ -162,14 +162,23 @@ func (c *client) start(n int) {
 	s.show = showing{enters: true}
 	c.comparison.awaitsState = true
 	c.setKnown(n, max(m.known, c.history.oldest))
-	if m.known <= c.now {
-		return
-	}
-	if _, there := c.replica.AsOf(s.id, c.now); there { // Only with an input delay: the simulation is behind the known state.
-		m.known = c.now
-	} else {
+	if _, there := c.firstTick(n); !there {
 		c.strip(s.entity) // The entity does not exist at tick now. advance adds it at tick known.
 	}
+}
+
+// firstTick returns the tick of the first state of a newly predicted entity: the newest known one that is not after tick
+// now. ok is false if there is none: with an input delay, the simulation may be behind the known state.
+func (c *client) firstTick(n int) (t netcode.Tick, ok bool) {
+	s, m := &c.slots[n], &c.progress[n]
+	if m.known <= c.now {
+		return m.known, true
+	}
+	from, there := c.replica.AsOf(s.id, c.now)
+	if t = from.Tick; c.isKnown(s, c.now) {
+		t = c.now
+	}
+	return max(t, c.history.oldest), there
 }
 
 // setKnown sets the newest tick with a known server state of an entity.

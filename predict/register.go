@@ -83,6 +83,7 @@ func of(p *netcode.Protocol) *predictions {
 		})
 		input.TellUsed(p)
 		handleChosen(p)
+		handleClaims(p)
 	}
 	return all
 }
