@@ -43,6 +43,8 @@ type client struct {
 	locals     locals
 	smoothing  smoothing
 	claimed    claims // Scratch.
+
+	determinism determinism
 }
 
 func newClient(s *Simulation, g *systems.ClientSystems) *client {
@@ -105,6 +107,7 @@ func (c *client) update() {
 		c.rememberShown()
 		c.rollBack(t)
 	}
+	c.judge()
 	c.replay(target)
 	c.dropUnconfirmed()
 	c.sendClaims()
@@ -125,7 +128,7 @@ func (c *client) forgetConnection() {
 	}
 	c.slots, c.progress, c.checked = c.slots[:0], c.progress[:0], c.checked[:0]
 	clear(c.byIndex)
-	c.locals = locals{}
+	c.locals, c.determinism = locals{}, determinism{}
 	c.sim.effects.forget()
 	c.ahead, c.comparison.awaitsState, c.despawns, c.comparison.counts = tick.None, false, 0, [Window]comparedCount{}
 	clear(c.choices.wanted)

@@ -223,6 +223,7 @@ func (c *client) markAlike(e *replica.EntityRange, n, slot int, serverMask uint6
 // compareColumns compares count entities with consecutive slots with their records, component by component. It returns
 // the tick of the records if one is a misprediction.
 func (c *client) compareColumns(e *replica.EntityRange, n, slot, count int) netcode.Tick {
+	c.determinism.compared = true
 	c.ahead = max(c.ahead, e.Tick) // A replay from an earlier tick returns the compared states.
 	c.comparison.differing = append(c.comparison.differing[:0], make([]uint64, (count+63)/64)...)
 	for i := range c.history.components {
@@ -276,7 +277,7 @@ func (c *client) compareEntity(n int, t netcode.Tick) netcode.Tick {
 		return tick.None
 	}
 	before := c.checked[n]
-	c.checked[n] = t
+	c.checked[n], c.determinism.compared = t, true
 	if !c.mispredicts(n, t, before, false) {
 		return tick.None
 	}
@@ -296,6 +297,7 @@ func (c *client) mispredicts(n int, t, before netcode.Tick, known bool) bool {
 	}
 	if c.comparison.otherInputs == tick.None || t <= c.comparison.otherInputs { // For later ticks the inputs differ, so that a difference is expected.
 		c.sim.stats.Mispredictions++
+		c.noteWrong(n)
 		if c.slots[n].asked+Window < c.now {
 			c.wantLocals(n)
 		}

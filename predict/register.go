@@ -84,6 +84,7 @@ func of(p *netcode.Protocol) *predictions {
 		input.TellUsed(p)
 		handleChosen(p)
 		handleClaims(p)
+		handleSystems(p)
 	}
 	return all
 }

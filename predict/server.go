@@ -99,6 +99,7 @@ func (s *server) update() {
 		s.noteMade()
 	}
 	s.judgeClaims()
+	s.tellSystems()
 }
 
 // listPredicted lists, for each client, the predicted entities that may rest. It reads no session of a client without
