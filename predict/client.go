@@ -45,11 +45,12 @@ type client struct {
 	claimed    claims // Scratch.
 
 	determinism determinism
+	names       []string // Of the systems.
 }
 
 func newClient(s *Simulation, g *systems.ClientSystems) *client {
 	received, _ := netcode.ExtensionOf[*clientState](g.Client)
-	c := &client{sim: s, received: received, end: g.Client, group: g, choices: choices{wanted: map[netcode.NetworkID]bool{}}}
+	c := &client{sim: s, received: received, end: g.Client, group: g, choices: choices{wanted: map[netcode.NetworkID]bool{}}, names: namesOf(s.systems)}
 	g.Apply.Adopt = c.adopt
 	return c
 }

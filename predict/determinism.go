@@ -49,7 +49,7 @@ func handleSystems(p *netcode.Protocol) {
 				r.serverSystems = slices.Clone(m.Names)
 			}
 		}
-	}, netcode.Named("netcode.predict.systems"), netcode.Over(netcode.ReliableOrdered), netcode.OnChannel(wire.MaxChannels-1))
+	}, netcode.Named("netcode.predict.systems"), netcode.Over(netcode.ReliableOrdered), netcode.OnChannel(wire.MaxChannels-1), netcode.FromServer())
 }
 
 // namesOf returns the names of systems. Function literals have one name, since their numbers differ between programs.
@@ -99,11 +99,11 @@ func (c *client) judge() {
 	if d.told || d.count < wrongInARow {
 		return
 	}
-	theirs, ours := c.received.serverSystems, namesOf(c.sim.systems)
+	theirs := c.received.serverSystems
 	switch {
-	case theirs != nil && !slices.Equal(theirs, ours):
+	case theirs != nil && !slices.Equal(theirs, c.names):
 		c.end.Report(fmt.Errorf("%w: the server's predict.Simulate has the systems [%s], this client's [%s]: give both the same, in the same order",
-			ErrMispredicts, strings.Join(theirs, ", "), strings.Join(ours, ", ")))
+			ErrMispredicts, strings.Join(theirs, ", "), strings.Join(c.names, ", ")))
 	case d.inARow >= wrongWeight*wrongInARow:
 		c.end.Report(fmt.Errorf("%w: a system differs from the server's or comes in another order, reads a clock, keeps state of its own, "+
 			"or uses entities that are not predicted; predict.Explain(protocol) and Simulation.OnExplanation name it", ErrMispredicts))
