@@ -264,7 +264,8 @@ type Interpolation struct {
 	Teleport int                    // row that changes when the entity teleports; -1: none
 	Twin     reflect.Type           // component type of the shown value
 	Ahead    time.Duration          // longest extrapolation beyond the newest version
-	Blend    func() *quantize.Blend // returns a new blend; each goroutine needs its own
+	Blend    func() *quantize.Blend // returns a new blend; each goroutine needs its own; nil for a relation
+	Relation bool                   // the target of a relation is shown late; the component has no twin
 }
 
 // Way sets way to a row's motion at a moment, between the versions of a sample from Around. It returns false if the
