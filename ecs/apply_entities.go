@@ -23,6 +23,9 @@ type fillMode struct {
 // update applies the changes of the replica. Entities and components come first. Values are written when every entity
 // exists.
 func (a *Apply) update() {
+	if a.replica != nil && len(a.targets.waiting) > 0 {
+		a.targets.queueLate()
+	}
 	if a.replica == nil || len(a.again) == 0 && len(a.replica.ChangedRanges()) == 0 && (!a.all || a.replica.Len() == 0) {
 		return
 	}

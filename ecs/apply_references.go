@@ -1,6 +1,8 @@
 package netecs
 
 import (
+	"slices"
+
 	"github.com/mlange-42/arche/ecs"
 
 	"github.com/arche-netcode/netcode/snapshot"
@@ -217,11 +219,49 @@ type relationTargets struct {
 	places   []int32       // by index: 1 + index in before, 0: not in it
 	marks    []uint64      // by index: number of the last walk that reached it
 	walk     uint64
+
+	late    snapshot.Mask // rows of relations that are shown at moment at
+	at      tick.Time
+	waiting []lateTarget
+}
+
+// lateTarget is an entity whose relation has a newer target than the one shown.
+type lateTarget struct {
+	index uint32
+	shown wire.NetworkID
+}
+
+// Present sets the moment that a Smooth will present in this frame. Call it before Run: relations that the Smooth shows
+// late change their targets in Run.
+func (a *Apply) Present(at tick.Time) { a.targets.at = at }
+
+// queueLate queues the entities whose shown target changes at the presented moment.
+func (s *relationTargets) queueLate() {
+	kept := s.waiting[:0]
+	for _, w := range s.waiting {
+		row, ok := s.relation(s.apply.replica.Entity(w.index).Mask)
+		switch {
+		case !ok:
+		case s.goal(w.index, row) != w.shown:
+			s.apply.again = append(s.apply.again, w.index)
+		default:
+			kept = append(kept, w)
+		}
+	}
+	s.waiting = kept
+}
+
+// noteLate notes a target that is shown although a newer one is known.
+func (s *relationTargets) noteLate(index uint32, row int, shown wire.NetworkID) {
+	s.waiting = slices.DeleteFunc(s.waiting, func(w lateTarget) bool { return w.index == index })
+	if s.newestGoal(index, row) != shown {
+		s.waiting = append(s.waiting, lateTarget{index, shown})
+	}
 }
 
 // forgetTargets drops all state. The memory stays.
 func (s *relationTargets) forgetTargets() {
-	s.list, s.inCycles, s.cycles = s.list[:0], s.inCycles[:0], s.cycles[:0]
+	s.list, s.inCycles, s.cycles, s.waiting = s.list[:0], s.inCycles[:0], s.cycles[:0], s.waiting[:0]
 	clear(s.marks)
 }
 
@@ -289,10 +329,26 @@ func (s *relationTargets) parent(index uint32) (uint32, bool) {
 	return id.Index, up.Alive && up.ID == id && uint(id.Index) < uint(len(s.apply.entities))
 }
 
-// goal returns the received target of a relation.
+// goal returns the received target of a relation: the newest one, or the one of the presented moment.
 func (s *relationTargets) goal(index uint32, row int) wire.NetworkID {
+	if s.late.Has(row) {
+		if sample, ok := s.apply.replica.Around(s.apply.replica.Entity(index).ID, s.at); ok {
+			if lanes := sample.From.Row(row); lanes != nil {
+				return s.goalIn(row, lanes)
+			}
+		}
+	}
+	return s.newestGoal(index, row)
+}
+
+// newestGoal returns the newest target of a relation.
+func (s *relationTargets) newestGoal(index uint32, row int) wire.NetworkID {
+	return s.goalIn(row, s.apply.replica.Row(index, row))
+}
+
+// goalIn returns the target in the lanes of a relation.
+func (s *relationTargets) goalIn(row int, lanes []uint32) wire.NetworkID {
 	lane, _ := s.tracker.schema.Plan(row).Target()
-	lanes := s.apply.replica.Row(index, row)
 	return wire.NetworkID{Index: lanes[lane], Generation: lanes[lane+1]}
 }
 
@@ -318,6 +374,11 @@ func (s *relationTargets) setTarget(index uint32) {
 	id := s.goal(index, row)
 	s.apply.refs.refer(index, row, lane, id)
 	target := s.apply.refs.local(id)
+	if s.late.Has(row) {
+		if s.noteLate(index, row, id); target.IsZero() {
+			target = s.apply.delayed.find(id)
+		}
+	}
 	if state.circle {
 		target = ecs.Entity{}
 	}

@@ -55,6 +55,9 @@ func NewHostView(c *Capture, list []replica.Interpolation, hooks Hooks) *HostVie
 		kind: c.tracker.schema.RowOf(reflect.TypeFor[components.Kind]()),
 	}
 	for _, in := range list {
+		if in.Relation {
+			continue // The world is the server's.
+		}
 		h.rows = append(h.rows, smoothRow{in, ecs.TypeID(h.world, in.Twin), in.Blend()})
 	}
 	return h

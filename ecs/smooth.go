@@ -62,11 +62,15 @@ type smoothState struct {
 }
 
 // NewSmooth prepares to show what an apply receives, for at most 64 components. The apply then delays despawns until
-// they are presented. NewSmooth registers the twins with the world, which must not be locked. rate is in ticks per
+// they are presented, and shows relations of the list late: see Apply.Present. NewSmooth registers the twins with the world, which must not be locked. rate is in ticks per
 // second.
 func NewSmooth(a *Apply, list []replica.Interpolation, rate int) *Smooth {
 	s := &Smooth{apply: a, rate: rate, blendInputs: make([]quantize.BlendInput, len(list))}
 	for _, in := range list {
+		if in.Relation {
+			a.targets.late = a.targets.late.With(in.Row)
+			continue
+		}
 		s.rows = append(s.rows, smoothRow{in, ecs.TypeID(a.tracker.world, in.Twin), in.Blend()})
 	}
 	s.add, s.rem = make([]ecs.ID, 0, len(list)), make([]ecs.ID, 0, len(list))
@@ -228,6 +232,16 @@ func (l *delayedDespawns) delay(id wire.NetworkID, e ecs.Entity) bool {
 	l.list = append(l.list, delayedDespawn{id: id, entity: e, ends: ends, state: smoothState{entity: e}})
 	l.apply.slotsStale = true
 	return true
+}
+
+// find returns the delayed entity that had a network id.
+func (l *delayedDespawns) find(id wire.NetworkID) (e ecs.Entity) {
+	for i := range l.list {
+		if l.list[i].id == id && l.apply.alive(l.list[i].entity) {
+			return l.list[i].entity
+		}
+	}
+	return e
 }
 
 // gone returns the Replicated of delayed entities.

@@ -84,6 +84,10 @@ func Ahead(d time.Duration) Option {
 // writes it to components.Smooth[T]. T must be registered with netcode.Replicate, before or after. The wire format does
 // not change, so that only clients need the call.
 //
+// A relation has no Smooth. With Register its target in the client's world changes when the presented moment reaches the
+// change, with all that is interpolated: a rider steps on a platform together with its place on it. Its fields keep the
+// newest values. A field of type ecs.Entity cannot be shown late, but a netcode.NetworkID can.
+//
 // Register panics on more than one kind of interpolation, on a second call for T and on a frozen protocol. The freeze
 // panics, with the names of the type and the field, if T or V is not replicated or cannot be interpolated.
 func Register[T any](p *netcode.Protocol, options ...Option) {
@@ -135,6 +139,12 @@ func (i registered) in(schema *snapshot.Schema) replica.Interpolation {
 	plan := schema.Plan(in.Row)
 	if plan.Lanes() == 0 {
 		panic(fmt.Sprintf("netcode: interpolate.Register[%s]: nothing of the component travels", i.of))
+	}
+	if _, in.Relation = plan.Target(); in.Relation && len(plan.Handles()) == 0 {
+		if i.chosen > 0 {
+			panic(fmt.Sprintf("netcode: interpolate.Register[%s]: the target of a relation changes in a step: give no way of interpolation", i.of))
+		}
+		return in
 	}
 	blend := func() (*quantize.Blend, error) { return quantize.NewBlend(plan, i.mode) }
 	switch {
@@ -239,7 +249,7 @@ func shownRowOf(c *netcode.Client, t reflect.Type) *shownRow {
 	}
 	row := &shownRow{of: t, held: reflect.New(t).Interface()}
 	row.Row, row.Speed, row.Teleport = n, -1, -1
-	if in, ok := netcode.SettingOf[replica.Interpolation](c.Protocol(), n); ok {
+	if in, ok := netcode.SettingOf[replica.Interpolation](c.Protocol(), n); ok && !in.Relation {
 		row.Interpolation = in
 		row.blend = row.Blend()
 	} else if b, err := quantize.NewBlend(schema.Plan(n), quantize.BlendStep); err == nil && schema.Plan(n).Lanes() > 0 {

@@ -42,11 +42,15 @@ type client struct {
 	spawns     spawns
 	locals     locals
 	smoothing  smoothing
+	claimed    claims // Scratch.
+
+	determinism determinism
+	names       []string // Of the systems.
 }
 
 func newClient(s *Simulation, g *systems.ClientSystems) *client {
 	received, _ := netcode.ExtensionOf[*clientState](g.Client)
-	c := &client{sim: s, received: received, end: g.Client, group: g, choices: choices{wanted: map[netcode.NetworkID]bool{}}}
+	c := &client{sim: s, received: received, end: g.Client, group: g, choices: choices{wanted: map[netcode.NetworkID]bool{}}, names: namesOf(s.systems)}
 	g.Apply.Adopt = c.adopt
 	return c
 }
@@ -104,10 +108,11 @@ func (c *client) update() {
 		c.rememberShown()
 		c.rollBack(t)
 	}
+	c.judge()
 	c.replay(target)
 	c.dropUnconfirmed()
-	c.show(at, c.now >= target)
-	c.showLeaving(at)
+	c.sendClaims()
+	c.show(at, target)
 }
 
 // forgetConnection forgets a connection. It removes its own spawns; Apply removes the server's entities.
@@ -124,11 +129,12 @@ func (c *client) forgetConnection() {
 	}
 	c.slots, c.progress, c.checked = c.slots[:0], c.progress[:0], c.checked[:0]
 	clear(c.byIndex)
-	c.locals = locals{}
+	c.locals, c.determinism = locals{}, determinism{}
+	c.sim.effects.forget()
 	c.ahead, c.comparison.awaitsState, c.despawns, c.comparison.counts = tick.None, false, 0, [Window]comparedCount{}
 	clear(c.choices.wanted)
 	c.choices.unsent = c.choices.unsent[:0]
-	c.smoothing.leaving = c.smoothing.leaving[:0]
+	c.smoothing = smoothing{shows: c.smoothing.shows, leaving: c.smoothing.leaving[:0]}
 }
 
 // begin starts the history at a tick, with the world as it is.

@@ -86,15 +86,17 @@ func (c *client) takeFirstStates() (back netcode.Tick) {
 	c.comparison.awaitsState = false
 	for i := range c.slots {
 		s, m := &c.slots[i], &c.progress[i]
-		switch {
-		case !s.used || s.id.IsZero() || m.begun:
-		case m.known <= c.now:
-			m.begun, c.checked[i], c.comparison.spansVersion = true, m.known, 0
-			c.correct(i, m.known)
-			back = earliest(back, m.known)
-		default:
-			c.comparison.awaitsState = true // advance takes the state when the simulation reaches its tick.
+		if !s.used || s.id.IsZero() || m.begun {
+			continue
 		}
+		t, there := c.firstTick(i)
+		if !there {
+			c.comparison.awaitsState = true // advance takes the state when the simulation reaches its tick.
+			continue
+		}
+		m.begun, c.checked[i], c.comparison.spansVersion = true, t, 0
+		c.correct(i, t)
+		back = earliest(back, t)
 	}
 	return back
 }
@@ -221,6 +223,7 @@ func (c *client) markAlike(e *replica.EntityRange, n, slot int, serverMask uint6
 // compareColumns compares count entities with consecutive slots with their records, component by component. It returns
 // the tick of the records if one is a misprediction.
 func (c *client) compareColumns(e *replica.EntityRange, n, slot, count int) netcode.Tick {
+	c.determinism.compared = true
 	c.ahead = max(c.ahead, e.Tick) // A replay from an earlier tick returns the compared states.
 	c.comparison.differing = append(c.comparison.differing[:0], make([]uint64, (count+63)/64)...)
 	for i := range c.history.components {
@@ -274,7 +277,7 @@ func (c *client) compareEntity(n int, t netcode.Tick) netcode.Tick {
 		return tick.None
 	}
 	before := c.checked[n]
-	c.checked[n] = t
+	c.checked[n], c.determinism.compared = t, true
 	if !c.mispredicts(n, t, before, false) {
 		return tick.None
 	}
@@ -294,6 +297,7 @@ func (c *client) mispredicts(n int, t, before netcode.Tick, known bool) bool {
 	}
 	if c.comparison.otherInputs == tick.None || t <= c.comparison.otherInputs { // For later ticks the inputs differ, so that a difference is expected.
 		c.sim.stats.Mispredictions++
+		c.noteWrong(n)
 		if c.slots[n].asked+Window < c.now {
 			c.wantLocals(n)
 		}

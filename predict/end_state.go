@@ -18,13 +18,16 @@ type sessionState struct {
 	resting resting
 	chosen  chosenEntities
 	spawns  unackedSpawns
+	claims  waitingClaims
 }
 
 // endState is the state of an end.
 type endState struct {
-	simulation    *Simulation // Nil without a simulation.
-	anyChosen     bool        // At a server: a client chose an entity.
-	listedClients uint64      // At a server: a bit for each client with a list, by its id modulo 64.
+	simulation    *Simulation        // Nil without a simulation.
+	anyChosen     bool               // At a server: a client chose an entity.
+	anyClaims     bool               // At a server: effects of a client wait.
+	joined        []netcode.ClientID // At a server: clients that do not know its systems yet.
+	listedClients uint64             // At a server: a bit for each client with a list, by its id modulo 64.
 
 	learn  func(s *server, w *ecs.World) // At a server: server.learn and server.update. As fields, the linker omits them from clients,
 	update func(s *server)               // whose programs never call ends.Server.
@@ -37,6 +40,7 @@ type clientState struct {
 	newlyResting  []uint32       // Indexes that the server reported since the last comparison.
 	readTicks     []netcode.Tick // Ticks whose records were read since the last comparison.
 	spawnsArrived netcode.Tick   // All own spawns up to this tick have arrived.
+	serverSystems []string       // Nil: not known yet.
 }
 
 // ends makes the hooks of both ends.
@@ -55,8 +59,13 @@ func (ends) Server(s *netcode.Server) netcode.ServerHooks {
 		return nil
 	}
 	return netcode.ServerHooks{
-		State:  sim,
-		Opened: func(*netcode.Session) any { return &sessionState{} },
+		State: sim,
+		Opened: func(c *netcode.Session) any {
+			if sim.simulation != nil {
+				sim.joined = append(sim.joined, c.ID())
+			}
+			return &sessionState{}
+		},
 		BeginFrame: func() {
 			if sim.simulation != nil || input.StatsOf(s).Taken == 0 {
 				return
@@ -91,7 +100,7 @@ func (ends) Client(c *netcode.Client) netcode.ClientHooks {
 		State: r,
 		Opened: func() {
 			clear(r.restTicks)
-			r.spawnsArrived = tick.None
+			r.spawnsArrived, r.serverSystems = tick.None, nil
 			r.newlyResting, r.readTicks = r.newlyResting[:0], r.readTicks[:0]
 		},
 		Read: func() {

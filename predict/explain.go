@@ -243,16 +243,16 @@ func (c *client) firstSystem(from netcode.Tick, mine [][]uint32, a *traceAnswer)
 			case system == 0:
 				return from + netcode.Tick(i), Outside
 			default:
-				return from + netcode.Tick(i), fmt.Sprintf("system %d, %s", system-1, nameOf(c.sim.systems[system-1]))
+				return from + netcode.Tick(i), fmt.Sprintf("system %d, %s", system-1, systemName(c.sim.systems[system-1]))
 			}
 		}
 	}
 	return 0, ""
 }
 
-// nameOf returns the type of a system, or the function of a Func, with the package. A function literal has the name of
+// systemName returns the type of a system, or the function of a Func, with the package. A function literal has the name of
 // the enclosing function and a number.
-func nameOf(system System) string {
+func systemName(system System) string {
 	if f, ok := system.(Func); ok {
 		if known := runtime.FuncForPC(reflect.ValueOf(f).Pointer()); known != nil {
 			return strings.TrimSuffix(path.Base(known.Name()), "-fm") // -fm ends the name of a method value.

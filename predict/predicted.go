@@ -23,7 +23,7 @@ type slot struct {
 	spawnedIn uint32       // The value of spawns.rollbacks when a step spawned it last.
 	added     ecs.Mask     // Components that this step added, beside predicted and local ones.
 	asked     netcode.Tick // The tick at which its local components were last requested.
-	show      correction
+	show      showing
 }
 
 // progress tells how far an entity is compared. It is separate from slot and small, since each arriving record reads
@@ -152,7 +152,6 @@ func (c *client) given(id netcode.NetworkID) bool {
 // known state. An entity that was spawned here keeps its own state.
 func (c *client) start(n int) {
 	s, m := &c.slots[n], &c.progress[n]
-	s.show = correction{}
 	c.checked[n] = tick.None
 	c.setKnown(n, c.knownOf(s))
 	c.comparison.spansVersion = 0
@@ -160,16 +159,26 @@ func (c *client) start(n int) {
 		c.comparison.overwritten = true // Apply has written the server's state into the world.
 		return
 	}
+	s.show = showing{enters: true}
 	c.comparison.awaitsState = true
 	c.setKnown(n, max(m.known, c.history.oldest))
-	if m.known <= c.now {
-		return
-	}
-	if _, there := c.replica.AsOf(s.id, c.now); there { // Only with an input delay: the simulation is behind the known state.
-		m.known = c.now
-	} else {
+	if _, there := c.firstTick(n); !there {
 		c.strip(s.entity) // The entity does not exist at tick now. advance adds it at tick known.
 	}
+}
+
+// firstTick returns the tick of the first state of a newly predicted entity: the newest known one that is not after tick
+// now. ok is false if there is none: with an input delay, the simulation may be behind the known state.
+func (c *client) firstTick(n int) (t netcode.Tick, ok bool) {
+	s, m := &c.slots[n], &c.progress[n]
+	if m.known <= c.now {
+		return m.known, true
+	}
+	from, there := c.replica.AsOf(s.id, c.now)
+	if t = from.Tick; c.isKnown(s, c.now) {
+		t = c.now
+	}
+	return max(t, c.history.oldest), there
 }
 
 // setKnown sets the newest tick with a known server state of an entity.

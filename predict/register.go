@@ -83,6 +83,8 @@ func of(p *netcode.Protocol) *predictions {
 		})
 		input.TellUsed(p)
 		handleChosen(p)
+		handleClaims(p)
+		handleSystems(p)
 	}
 	return all
 }

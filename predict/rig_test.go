@@ -1,6 +1,7 @@
 package predict_test
 
 import (
+	"errors"
 	"math/rand/v2"
 	"testing"
 	"time"
@@ -221,6 +222,7 @@ type player struct {
 	wrong  []predict.Misprediction
 	played map[predict.Effect]int
 	cancel int
+	told   []error // Errors of the client.
 }
 
 func (g *game) clock() time.Duration { return g.now }
@@ -312,7 +314,11 @@ func (g *game) joinWith(p *netcode.Protocol, config predict.Config, list ...pred
 	one.sim.OnMisprediction(func(m predict.Misprediction) { one.wrong = append(one.wrong, m) })
 	one.sim.OnEffect(func(e predict.Effect) { one.played[predict.Effect{Kind: e.Kind, Entity: e.Entity, Tick: e.Tick}]++ })
 	one.sim.OnCancel(func(e predict.Effect) { one.cancel++ })
-	client.OnError(func(err error) { g.t.Errorf("client %d: %v", client.ID(), err) })
+	client.OnError(func(err error) {
+		if one.told = append(one.told, err); !errors.Is(err, predict.ErrMispredicts) {
+			g.t.Errorf("client %d: %v", client.ID(), err)
+		}
+	})
 	one.group.Add(netcode.StagePreUpdate, systems.Func(func(*ecs.World) {
 		if one.act != nil && client.State() == netcode.Connected {
 			c := one.act(one)

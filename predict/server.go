@@ -28,6 +28,9 @@ type server struct {
 	changed        bits64     // By network index: the last tick changed the entity, so that it is not listed as resting.
 	listed         []*resting // The states of clients with a list in this tick.
 	lanes          []uint32   // Scratch.
+
+	made    []madeEffect // The effects of the last claimSeconds, the oldest first.
+	refused claims       // Scratch.
 }
 
 // Columns of server.simulated.
@@ -93,7 +96,10 @@ func (s *server) update() {
 			s.listPredicted()
 		}
 		s.sim.run(t, true)
+		s.noteMade()
 	}
+	s.judgeClaims()
+	s.tellSystems()
 }
 
 // listPredicted lists, for each client, the predicted entities that may rest. It reads no session of a client without

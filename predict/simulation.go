@@ -26,6 +26,10 @@ type Config struct {
 	// CorrectionTime is the time over which a correction is blended on the screen, for components with components.Smooth.
 	// 0 means 100 ms. A negative time shows corrections as jumps.
 	CorrectionTime time.Duration
+	// SwitchTime is the time over which an entity is blended on the screen when its prediction begins or ends: it moves
+	// between the interpolated past and the prediction, for components with components.Smooth. Snap does not count for
+	// it; a changed components.Teleport makes it a jump. 0 means 500 ms, a negative time a jump.
+	SwitchTime time.Duration
 	// Seed is the seed of Step.Rand. Both sides must have the same.
 	Seed uint64
 }
@@ -145,6 +149,9 @@ func Simulate(g group, config Config, list ...System) *Simulation {
 	}
 	if config.CorrectionTime == 0 {
 		config.CorrectionTime = 100 * time.Millisecond
+	}
+	if config.SwitchTime == 0 {
+		config.SwitchTime = 500 * time.Millisecond
 	}
 	s := &Simulation{config: config, systems: list}
 	s.step.simulation = s

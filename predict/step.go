@@ -75,19 +75,26 @@ func InputOf[T any](sim *Simulation, m Misprediction) (v T, ok bool) {
 // an entity with neither.
 func (s *Step) Rand(e ecs.Entity) *rand.Rand {
 	sim := s.simulation
-	name := uint64(0)
-	if !e.IsZero() && s.World.Alive(e) {
-		switch {
-		case s.World.Has(e, sim.spawnOfID):
-			o := spawnOfAt(s.World, e, sim.spawnOfID)
-			name = 1<<63 | uint64(o.Client)<<24 | uint64(o.Tick)<<8 | uint64(o.Ordinal)
-		case s.World.Has(e, sim.replicatedID):
-			id := replicatedAt(s.World, e, sim.replicatedID).ID
-			name = uint64(id.Generation)<<32 | uint64(id.Index) + 1
+	sim.pcg.Seed(sim.config.Seed^uint64(s.Tick)*0x9E3779B97F4A7C15, sim.nameOf(e))
+	return sim.random
+}
+
+// nameOf returns the number of an entity that both ends know: of its SpawnOf, else of its network id, else 0.
+func (s *Simulation) nameOf(e ecs.Entity) uint64 {
+	w := s.step.World
+	if e.IsZero() || !w.Alive(e) {
+		return 0
+	}
+	if w.Has(e, s.spawnOfID) {
+		o := spawnOfAt(w, e, s.spawnOfID)
+		return 1<<63 | uint64(o.Client)<<24 | uint64(o.Tick)<<8 | uint64(o.Ordinal)
+	}
+	if w.Has(e, s.replicatedID) {
+		if id := replicatedAt(w, e, s.replicatedID).ID; !id.IsZero() {
+			return uint64(id.Generation)<<32 | uint64(id.Index) + 1
 		}
 	}
-	sim.pcg.Seed(sim.config.Seed^uint64(s.Tick)*0x9E3779B97F4A7C15, name)
-	return sim.random
+	return 0
 }
 
 // Owner returns the owner of an entity by components.Owner, 0 without an owner.

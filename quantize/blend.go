@@ -56,7 +56,8 @@ const (
 // BlendQuats finds floats that are not quaternions.
 func NewBlend(p *Plan, mode BlendMode) (*Blend, error) {
 	if len(p.holds) > 0 || p.aimed {
-		return nil, fmt.Errorf("%s names entities of a world, which cannot be shown late", p.name)
+		return nil, fmt.Errorf("%s names entities of a world, which cannot be shown late: "+
+			"use a netcode.NetworkID and look the entity up when you draw (systems.ClientSystems.Entity), or make the component a relation", p.name)
 	}
 	b := &Blend{plan: p}
 	if mode == BlendStep {

@@ -72,22 +72,9 @@ func (d *Deviation) rotations(a, b [4]float32) (most float64) {
 	return most
 }
 
-// Distance returns the Euclidean distance between the numbers of two rows, without angles and rotations.
-func (b *Blend) Distance(from, to []uint32) float64 {
-	square := 0.0
-	for i := range b.fields {
-		if f := &b.fields[i]; f.kind == blendNumber {
-			d := f.op.float(to) - f.op.float(from)
-			square += d * d
-		}
-	}
-	return math.Sqrt(square)
-}
-
-// turned rotates q by a part of the turn between two rotations.
-func (f *blendField) turned(q [4]float32, from, to []uint32, part float64) [4]float32 {
-	a, b := f.op.rotation(to), f.op.rotation(from) // the turn is b * conj(a), from to back to from
-	turn := product(b, [4]float32{-a[0], -a[1], -a[2], a[3]})
+// turnedBy rotates q by a part of the turn from rotation a to rotation b.
+func turnedBy(q, b, a [4]float32, part float64) [4]float32 {
+	turn := product(b, [4]float32{-a[0], -a[1], -a[2], a[3]}) // b * conj(a)
 	if turn[3] < 0 {
 		for k := range turn {
 			turn[k] = -turn[k]

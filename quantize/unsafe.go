@@ -261,20 +261,21 @@ func (b *Blend) Mix(way *BlendInput, dst unsafe.Pointer) {
 	}
 }
 
-// Shift moves the component at dst by part times the difference of from and to: numbers by their difference, angles the
-// shorter way round, rotations by the turn between the two. Other fields do not change. A part that falls from 1 to 0
-// makes a correction appear gradually.
-func (b *Blend) Shift(dst unsafe.Pointer, from, to []uint32, part float64) {
+// Shift moves the component at dst by part times the difference of the components at from and to: numbers by their
+// difference, angles the shorter way round, rotations by the turn between the two. Other fields do not change. A part that
+// falls from 1 to 0 makes a correction appear gradually. The fields of a user's function move by their kinds.
+func (b *Blend) Shift(dst, from, to unsafe.Pointer, part float64) {
 	for i := range b.fields {
 		f := &b.fields[i]
-		// SAFETY: dst points to a value of the plan's type, and the field's offset is that of a float32, a float64 or four
-		// float32 in it, as its kind and size say.
+		// SAFETY: dst, from and to point to values of the plan's type, and the field's offset is that of a float32, a float64 or
+		// four float32 in it, as its kind and size say.
 		at := unsafe.Add(dst, f.op.offset)
 		if f.kind == blendQuat {
-			*(*[4]float32)(at) = f.turned(*(*[4]float32)(at), from, to, part)
+			old, now := (*[4]float32)(unsafe.Add(from, f.op.offset)), (*[4]float32)(unsafe.Add(to, f.op.offset))
+			*(*[4]float32)(at) = turnedBy(*(*[4]float32)(at), *old, *now, part)
 			continue
 		}
-		by := f.op.float(from) - f.op.float(to)
+		by := f.in(from) - f.in(to)
 		if f.kind == blendAngle {
 			by = angleNear(by)
 		}
@@ -289,6 +290,29 @@ func (b *Blend) Shift(dst unsafe.Pointer, from, to []uint32, part float64) {
 	}
 }
 
+// in returns the number of the field in a component.
+func (f *blendField) in(component unsafe.Pointer) float64 {
+	// SAFETY: component points to a value of the plan's type, and the field is a float32 or a float64 in it, as its size says.
+	at := unsafe.Add(component, f.op.offset)
+	if f.op.size == 4 {
+		return float64(*(*float32)(at))
+	}
+	return *(*float64)(at)
+}
+
+// Distance returns the Euclidean distance between the numbers of the components at from and to, without angles and
+// rotations.
+func (b *Blend) Distance(from, to unsafe.Pointer) float64 {
+	square := 0.0
+	for i := range b.fields {
+		if f := &b.fields[i]; f.kind == blendNumber {
+			d := f.in(to) - f.in(from)
+			square += d * d
+		}
+	}
+	return math.Sqrt(square)
+}
+
 // MixInto is Mix into a value of the Blend's type.
 func MixInto[T any](b *Blend, way *BlendInput, dst *T) {
 	// SAFETY: the caller has made the blend for T, as NewBlendFunc does.
@@ -298,7 +322,7 @@ func MixInto[T any](b *Blend, way *BlendInput, dst *T) {
 // NewBlendFunc returns the Blend of T by a user's function of two values and the position between them; above 1 is
 // beyond the second. The function's result is shown. The error is that of NewBlend.
 func NewBlendFunc[T any](p *Plan, f func(from, to *T, part float32) T) (*Blend, error) {
-	b, err := NewBlend(p, BlendStep)
+	b, err := NewBlend(p, BlendByKind) // Mix calls f, Shift and Distance use the kinds
 	if err != nil {
 		return nil, err
 	}

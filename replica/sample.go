@@ -264,7 +264,8 @@ type Interpolation struct {
 	Teleport int                    // row that changes when the entity teleports; -1: none
 	Twin     reflect.Type           // component type of the shown value
 	Ahead    time.Duration          // longest extrapolation beyond the newest version
-	Blend    func() *quantize.Blend // returns a new blend; each goroutine needs its own
+	Blend    func() *quantize.Blend // returns a new blend; each goroutine needs its own; nil for a relation
+	Relation bool                   // the target of a relation is shown late; the component has no twin
 }
 
 // Way sets way to a row's motion at a moment, between the versions of a sample from Around. It returns false if the
@@ -278,7 +279,7 @@ func (in *Interpolation) Way(s *Sample, at tick.Time, rate int, way *quantize.Bl
 	switch {
 	case s.To.Tick != tick.None:
 		to := s.To.Row(in.Row)
-		if to == nil || in.teleported(&s.From, &s.To) {
+		if to == nil || in.Teleported(&s.From, &s.To) {
 			return true
 		}
 		way.To = to
@@ -289,7 +290,7 @@ func (in *Interpolation) Way(s *Sample, at tick.Time, rate int, way *quantize.Bl
 		}
 	case !s.Still && s.Before.Tick != tick.None:
 		before := s.Before.Row(in.Row)
-		if before == nil || in.Ahead <= 0 || in.teleported(&s.Before, &s.From) {
+		if before == nil || in.Ahead <= 0 || in.Teleported(&s.Before, &s.From) {
 			return true
 		}
 		beyond := min(at.Sub(s.From.Tick.Begin()), tick.SpanOf(in.Ahead, rate))
@@ -308,8 +309,8 @@ func (in *Interpolation) speeds(way *quantize.BlendInput, from, to *Version, sta
 	}
 }
 
-// teleported reports whether an entity teleported from one version to another.
-func (in *Interpolation) teleported(from, to *Version) bool {
+// Teleported reports whether an entity teleported from one version to another.
+func (in *Interpolation) Teleported(from, to *Version) bool {
 	if in.Teleport < 0 {
 		return false
 	}

@@ -215,7 +215,7 @@ func (r *rewinder) row(protocol *netcode.Protocol, t reflect.Type, row int) *ble
 		}
 	}
 	in, ok := netcode.SettingOf[replica.Interpolation](protocol, row)
-	if !ok {
+	if !ok || in.Relation {
 		return nil
 	}
 	b := &blendedRow{of: t, held: reflect.New(t).Interface(), Interpolation: in}

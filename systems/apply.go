@@ -46,6 +46,7 @@ func (a *Apply) Update(w *ecs.World) {
 	a.applied = false
 	if a.apply != nil && !a.Client.Suspended() {
 		before := a.apply.Stats().Applied
+		a.apply.Present(a.Client.Present())
 		a.apply.Run()
 		a.applied = a.apply.Stats().Applied != before
 		a.Client.Applied()

@@ -1,0 +1,144 @@
+package nettest_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"github.com/mlange-42/arche/ecs"
+	"github.com/mlange-42/arche/generic"
+	"github.com/stretchr/testify/require"
+
+	"github.com/arche-netcode/netcode"
+	"github.com/arche-netcode/netcode/components"
+	"github.com/arche-netcode/netcode/input"
+	"github.com/arche-netcode/netcode/nettest"
+	"github.com/arche-netcode/netcode/predict"
+	"github.com/arche-netcode/netcode/systems"
+	"github.com/arche-netcode/netcode/transport"
+)
+
+// pull is the input of a shooter.
+type pull struct{ Pulled bool }
+
+// ammo is what a shot takes.
+type ammo struct{ Shots uint32 }
+
+// shooting is a simulation in which a pulled trigger shoots: with an effect on the shooter, one at no place, and often a
+// shell that has one too. The server refuses some shots, which no client knows.
+type shooting struct {
+	seed   uint64
+	stock  generic.Map1[ammo]
+	shells generic.Map1[spot]
+	filter *generic.Filter2[components.Simulate, ammo]
+	list   []ecs.Entity
+	made   map[shot]int // Effects of this end.
+}
+
+// shot is an effect without its entity.
+type shot struct {
+	by   netcode.ClientID
+	tick netcode.Tick
+	kind uint16
+}
+
+func (g *shooting) Step(s *predict.Step) {
+	if g.filter == nil {
+		g.filter = generic.NewFilter2[components.Simulate, ammo]()
+		g.stock, g.shells = generic.NewMap1[ammo](s.World), generic.NewMap1[spot](s.World)
+	}
+	g.list = g.list[:0]
+	for query := g.filter.Query(s.World); query.Next(); {
+		g.list = append(g.list, query.Entity())
+	}
+	for _, e := range g.list {
+		in, _ := predict.Input[pull](s, s.Owner(e))
+		dice := rand.New(rand.NewPCG(g.seed, uint64(s.Tick)))
+		kind := dice.IntN(4) // 0: the shot takes ammunition, 1: a shell, 2: both, 3: it is heard alone.
+		if !in.Pulled || dice.IntN(3) == 0 || s.OnServer() && dice.IntN(3) == 0 {
+			continue
+		}
+		g.play(s, e, 1, e)
+		if kind == 0 || kind == 2 {
+			g.stock.Get(e).Shots++
+			g.play(s, e, 1, e)
+		}
+		if kind == 3 {
+			g.play(s, e, 2, ecs.Entity{})
+		}
+		if shell, ok := s.Spawn(s.Owner(e)); ok && (kind == 1 || kind == 2) {
+			g.shells.Assign(shell, &spot{X: float32(dice.IntN(100))})
+			g.play(s, e, 3, shell)
+		}
+	}
+}
+
+func (g *shooting) play(s *predict.Step, shooter ecs.Entity, kind uint16, at ecs.Entity) {
+	s.Effect(kind, at, 0)
+	if s.OnServer() {
+		g.made[shot{s.Owner(shooter), s.Tick, kind}]++
+	}
+}
+
+// Each effect that the server did not make is cancelled, once, whatever the server refused and in whatever tick; and each
+// that it made stays. Random games.
+func TestEffectsThatTheServerRefusesAreCancelled(t *testing.T) {
+	for seed := range uint64(2) {
+		t.Run(fmt.Sprint(seed), func(t *testing.T) {
+			p := netcode.NewProtocol()
+			netcode.Replicate[ammo](p)
+			netcode.Replicate[spot](p)
+			netcode.Replicate[components.Owner](p)
+			predict.Register[ammo](p)
+			predict.Register[spot](p)
+			predict.Spawns(p)
+			input.Register[pull](p)
+			random := rand.New(rand.NewPCG(seed, 7))
+			truth, rules := &shooting{seed: seed, made: map[shot]int{}}, [2]*shooting{{seed: seed}, {seed: seed}}
+			var stays [2]map[shot]int
+			var sims [2]*predict.Simulation
+			pulling, late := true, 0
+			n := nettest.New(t, nettest.Config{
+				Protocol: p, Clients: 2, Seed: seed, Link: transport.Link{Delay: 150 * time.Millisecond, Loss: .2},
+				Server: netcode.Config{TickRate: 60},
+				Setup: func(s *systems.ServerSystems, w *ecs.World) {
+					predict.Simulate(s, predict.Config{}, truth)
+					build := generic.NewMap3[components.Replicated, components.Owner, ammo](w)
+					s.Server.OnConnect(func(id netcode.ClientID) {
+						build.NewWith(&components.Replicated{}, &components.Owner{Client: id}, &ammo{})
+					})
+				},
+				SetupClient: func(i int, c *systems.ClientSystems, w *ecs.World) {
+					sims[i], stays[i] = predict.Simulate(c, predict.Config{InputDelay: int(seed % 3)}, rules[i]), map[shot]int{}
+					sims[i].OnEffect(func(e predict.Effect) { stays[i][shot{c.Client.ID(), e.Tick, e.Kind}]++ })
+					sims[i].OnCancel(func(e predict.Effect) {
+						stays[i][shot{c.Client.ID(), e.Tick, e.Kind}]--
+						late = max(late, int(sims[i].Tick()-e.Tick))
+					})
+					c.Add(netcode.StagePreUpdate, systems.Func(func(*ecs.World) {
+						if c.Client.State() == netcode.Connected {
+							_ = input.Set(c.Client, &pull{pulling && random.IntN(3) > 0})
+						}
+					}))
+				},
+			})
+			n.Run(12 * time.Second)
+			pulling = false
+			n.Run(3 * time.Second)
+			for i := range sims {
+				stats, played, ghosts := sims[i].Stats(), 0, 0
+				for e, count := range stays[i] {
+					require.GreaterOrEqual(t, count, 0, "%v is cancelled twice", e)
+					if played += count; count > truth.made[e] {
+						ghosts++
+					}
+				}
+				t.Logf("%d effects stay, %d cancelled, at most %d ticks after; %+v", played, stats.Cancelled, late, stats)
+				require.Greater(t, stats.Cancelled, uint64(50))
+				require.Greater(t, played, 100)
+				require.Zero(t, ghosts, "effects that the server did not make")
+			}
+		})
+	}
+}

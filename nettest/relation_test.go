@@ -1,0 +1,109 @@
+package nettest_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/mlange-42/arche/ecs"
+	"github.com/mlange-42/arche/generic"
+	"github.com/stretchr/testify/require"
+
+	"github.com/arche-netcode/netcode"
+	"github.com/arche-netcode/netcode/components"
+	"github.com/arche-netcode/netcode/interpolate"
+	"github.com/arche-netcode/netcode/nettest"
+	"github.com/arche-netcode/netcode/systems"
+	"github.com/arche-netcode/netcode/transport"
+)
+
+// rides is the platform of a rider.
+type rides struct{ ecs.Relation }
+
+// place is a rider's place on its platform.
+type place struct {
+	X, Y float32 `net:"min=-100,max=100,step=0.01"`
+}
+
+// A rider goes between platforms that are 40 m apart, and steps over where they meet: on the screen it moves evenly, with
+// its relation, its place and its platforms of one moment. Its first platform is removed under way.
+func TestARelationIsShownAsLateAsItsRider(t *testing.T) {
+	p := netcode.NewProtocol()
+	netcode.Replicate[spot](p)
+	netcode.Replicate[place](p)
+	netcode.Replicate[rides](p)
+	netcode.Replicate[components.Teleport](p)
+	interpolate.Register[spot](p, interpolate.Ahead(time.Second))
+	interpolate.Register[place](p, interpolate.Ahead(time.Second))
+	interpolate.Register[rides](p)
+	const speed = 6. / 60 // m a tick
+	var screen *ecs.World
+	var told []error
+	n := nettest.New(t, nettest.Config{
+		Protocol: p, Clients: 1, Seed: 5, Link: transport.Link{Delay: 150 * time.Millisecond, Loss: .2},
+		Server: netcode.Config{TickRate: 60},
+		Setup: func(s *systems.ServerSystems, w *ecs.World) {
+			platforms := generic.NewMap2[components.Replicated, spot](w)
+			riders := generic.NewMap4[components.Replicated, place, rides, components.Teleport](w, generic.T[rides]())
+			var platform [4]ecs.Entity
+			for i := range platform {
+				platform[i] = platforms.NewWith(&components.Replicated{}, &spot{X: float32(40 * i)})
+			}
+			rider := riders.NewWith(&components.Replicated{}, &place{X: -20}, &rides{}, &components.Teleport{}, platform[0])
+			on := 0
+			s.Add(netcode.StageUpdate, systems.Func(func(*ecs.World) {
+				if !s.Server.TickDue() {
+					return
+				}
+				for i := range platform { // All of them go up.
+					if w.Alive(platform[i]) {
+						_, at := platforms.Get(platform[i])
+						at.Y += speed
+					}
+				}
+				_, at, _, jumps := riders.Get(rider)
+				if at.X += speed; at.X > 20 && on < 3 {
+					on++
+					at.X -= 40
+					jumps.Count++
+					w.Relations().Set(rider, ecs.ComponentID[rides](w), platform[on])
+					if on == 2 {
+						w.RemoveEntity(platform[0])
+					}
+				}
+			}))
+		},
+		SetupClient: func(_ int, c *systems.ClientSystems, w *ecs.World) {
+			screen = w
+			c.Client.OnError(func(err error) { told = append(told, err) })
+		},
+	})
+	var drawn *spot
+	seen := map[ecs.Entity]bool{}
+	frames := 0
+	for range 24 * 60 {
+		n.Step()
+		query := generic.NewFilter2[components.Smooth[place], rides]().WithRelation(generic.T[rides]()).Query(screen)
+		for query.Next() {
+			at, _ := query.Get()
+			on := query.Relation()
+			spots := generic.NewMap1[components.Smooth[spot]](screen)
+			if on.IsZero() || !screen.Has(on, ecs.ComponentID[components.Smooth[spot]](screen)) {
+				require.Nil(t, drawn, "the platform is not on the screen")
+				continue
+			}
+			seen[on] = true
+			base := spots.Get(on).Value
+			now := spot{base.X + at.Value.X, base.Y + at.Value.Y}
+			if drawn != nil {
+				require.InDelta(t, speed, now.X-drawn.X, 1.4*speed, // A Teleport stands for a tick.
+					"frame %d, on %v", n.Frame(), on)
+				require.InDelta(t, speed, now.Y-drawn.Y, .6*speed, "frame %d, on %v", n.Frame(), on)
+				frames++
+			}
+			drawn = &now
+		}
+	}
+	require.Len(t, seen, 4)
+	require.Greater(t, frames, 20*60)
+	require.Empty(t, told)
+}
