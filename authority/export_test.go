@@ -12,3 +12,12 @@ func RightsLookedAt(c *netcode.Client) int {
 	w, _ := netcode.ExtensionOf[*client](c)
 	return len(w.list)
 }
+
+// RightsKept is the number of entities for which a server keeps the right of a client.
+func RightsKept(s *netcode.Server, client netcode.ClientID) int {
+	a, _ := netcode.ExtensionOf[*server](s)
+	return len(a.sessionOf(client).list)
+}
+
+// MaxAsks is the number of requests of a client and tick that are looked at.
+const MaxAsks = maxAsks
