@@ -222,9 +222,9 @@ func MayWrite[T any](end netcode.Endpoint, entity netcode.NetworkID) bool {
 // ServerWroteError is reported to OnError of a server whose game wrote a component that a client may write, once for each entity,
 // component and client. The client gets the value, and what it had on its way is refused, as after Correct.
 type ServerWroteError struct {
-	Entity    netcode.NetworkID
-	Component string // Its wire name.
-	Client    netcode.ClientID
+	Entity    netcode.NetworkID // The entity of the component.
+	Component string            // Its wire name.
+	Client    netcode.ClientID  // The client that has the right.
 }
 
 // Error implements error.

@@ -263,3 +263,35 @@ func TestReleaseGivesUpWhatTheClientKnew(t *testing.T) {
 	require.Equal(t, c.author(), authority.Granted(server, c.id), "granted after the right that was released")
 	require.True(t, c.may())
 }
+
+// A correction in each tick makes no more lives than the server told: the client stays, whatever Config.MaxEntities is.
+func TestCorrectionsAreNoEntities(t *testing.T) {
+	p := netcode.NewProtocol()
+	netcode.Replicate[bodyAt](p, authority.WrittenBy(authority.OwnerWrites))
+	n := nettest.New(t, nettest.Config{Protocol: p, Clients: 1, Server: netcode.Config{MaxEntities: 16}})
+	require.True(t, n.RunUntil(5*time.Second, n.Connected))
+	server, client := n.Server.Server, n.Clients[0].Client
+	ids := make([]netcode.NetworkID, 8)
+	for i := range ids {
+		ids[i] = server.Spawn()
+		require.NoError(t, netcode.Put(server, ids[i], &bodyAt{}))
+		require.True(t, server.SetOwner(ids[i], client.ID()))
+	}
+	for i := range 600 {
+		for _, id := range ids {
+			_ = authority.Write(client, id, &bodyAt{X: float32(i)}) // It may have no right yet.
+			authority.Correct(server, id)
+		}
+		n.Step()
+	}
+	require.Equal(t, netcode.Connected, client.State())
+	require.Greater(t, authority.StatsOf(server).Corrections, uint64(1000))
+	n.Run(time.Second)
+	writes := authority.StatsOf(server).Writes
+	for _, id := range ids {
+		require.NoError(t, authority.Write(client, id, &bodyAt{X: 7}))
+	}
+	n.Run(time.Second)
+	require.Equal(t, writes+uint64(len(ids)), authority.StatsOf(server).Writes)
+	require.Zero(t, server.Stats().NotAllowed)
+}
