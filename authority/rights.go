@@ -31,6 +31,7 @@ type heldRight struct {
 	first    uint32        // Numbers of the rights to this entity: the first,
 	number   uint32        // and the newest; 0: none.
 	granted  uint32        // The number with which it was told what the game granted last: Release of who was told less gives up nothing.
+	listed   bool          // The entity is in session.wrote.
 	lostAt   tick.Tick     // The tick in which it lost rows last.
 	wrote    snapshot.Mask // Rows that the server's game wrote, to be reported.
 	reported snapshot.Mask // Rows for which that was reported.

@@ -249,7 +249,9 @@ func (s *server) takeIn(c *session, h *heldRight, e *replica.Entity, read func(n
 			f(c.ID(), h.id, row, lanes)
 		}
 		s.stats.Writes++
-		c.wrote = append(c.wrote, h.id)
+		if !h.listed {
+			c.wrote, h.listed = append(c.wrote, h.id), true
+		}
 	}
 }
 
@@ -318,6 +320,7 @@ func (s *server) beforeObserve(of *netcode.Session, view *snapshot.View) {
 		if h == nil {
 			continue
 		}
+		h.listed = false
 		theirs := s.writers.of(s.rightTo(c, id)).Intersect(h.told).Minus(h.anew)
 		if changed := view.ChangedRows(id); !changed.IsZero() && changed.Within(theirs) {
 			c.own = append(c.own, id)

@@ -7,7 +7,7 @@ func rights() []mutation {
 		return testedIn("nettest", change("rights", off, test, file, old, with))
 	}
 	return []mutation{
-		played("a right that was taken and given back is the same", corrections, server, "r.anew = r.anew.Union(", "_ = (r.anew.Union("),
+		played("a right that was taken and given back is the same", corrections, server, "\t\tr.anew = r.anew.Union(r.told.Intersect(s.writers.of(!h.Named, h.Named)))\n", ""),
 		played("a write under an older number counts", corrections, server, "h.since[s.writers.place[row]] > e.ID.Generation || ", ""),
 		played("Correct corrects nothing", corrections, server, "h.anew = h.told\n", "_ = h\n"),
 		played("what the server writes is the others' alone", corrections, server, "if row := m.Lowest(); !slices.Equal(", "if row := m.Lowest(); false && !slices.Equal("),
