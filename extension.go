@@ -119,8 +119,9 @@ type ClientHooks struct {
 	// that follow the client's state (About, AfterAllState) wait for it.
 	ActsAt func() Tick
 
-	CaptureOwn func()                      // On a network tick, in Send: the client's own state is to be in Upstream after it.
-	Owns       func(entity NetworkID) bool // Messages About the entity follow the client's own state.
+	CaptureOwn func() // On a network tick, in Send: the client's own state is to be in Upstream after it.
+	// Owns returns the id under which Upstream has the state that messages About an entity follow; zero is none.
+	Owns func(entity NetworkID) NetworkID
 
 	Section *ClientSection // The feature's part of packets; Extension.ToServer and ToClient name its types.
 }
@@ -362,7 +363,7 @@ type clientHooks struct {
 	received   []func([]byte)
 	actsAt     []func() Tick
 	captureOwn []func()
-	owns       []func(NetworkID) bool
+	owns       []func(NetworkID) NetworkID
 	hold       func(payload []byte, packet uint64) // May be nil.
 }
 

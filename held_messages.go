@@ -67,7 +67,7 @@ func (c *endpointCore) holdsBack(l *connection, p *held.Envelope, body []byte) b
 		if follows || early || !p.Seers.IsZero() {
 			p.AsOf = c.nextCapture(c.server.store.Tick())
 		}
-	} else if follows && c.client.up.store != nil && (p.After == held.AfterAll || c.client.owns(p.Entity)) {
+	} else if follows && c.client.up.store != nil && (p.After == held.AfterAll || !c.client.owns(p.Entity).IsZero()) {
 		p.AsOf = c.nextCapture(c.client.up.store.Tick())
 	}
 	waits := e.Holds(p.Missing || p.AsOf != tick.None, &p.Post)
@@ -186,9 +186,12 @@ func (c *endpointCore) letGo(l *connection, m *held.Message, full bool) bool {
 	if full && m.Channel.Delivery().Reliable() {
 		return true
 	}
-	p, needs := m.Post, tick.None
+	p, of, needs := m.Post, m.Entity, tick.None
+	if c.client != nil {
+		of = c.client.owns(m.Entity)
+	}
 	if m.After == held.AfterEntity && m.AsOf != tick.None {
-		if needs = c.viewTo(l).Needs(m.Entity, m.AsOf); needs != tick.None {
+		if needs = c.viewTo(l).Needs(of, m.AsOf); needs != tick.None {
 			p.Flags |= wire.FlagState
 			p.State = needs
 		}
@@ -200,7 +203,7 @@ func (c *endpointCore) letGo(l *connection, m *held.Message, full bool) bool {
 		c.record(l.Remote, &p, body)
 		l.held.Leave(m)
 		if needs != tick.None {
-			c.viewTo(l).Urge(m.Entity, needs)
+			c.viewTo(l).Urge(of, needs)
 		}
 		return full
 	case m.Channel.Delivery().Reliable():

@@ -641,7 +641,7 @@ func pry(t *testing.T, whom int) (got prying) {
 		asking.Call = uint16(i)
 		require.NoError(t, out.Push(&chatting, body))
 		require.NoError(t, out.Push(&asking, body))
-		require.NoError(t, out.Push(&wishing, append(wish, byte(i&1))))
+		require.NoError(t, out.Push(&wishing, append(wish, 0, 0, 0, 0, byte(i&1))))
 		b := th.Conn.Begin(make([]byte, 1200))
 		out.Fill(&b, 600)
 		give := func() {

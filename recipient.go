@@ -32,7 +32,7 @@ const (
 // To is one client by its id; 0 is the server. The id of the sending end itself is ToSelf.
 func To(client ClientID) Recipient { return Recipient{kind: toOne, who: uint64(client)} }
 
-// ToMany is each client of a list. The sending end's own id in it is left out, so that a host may use any list as it is. The
+// ToMany is each client of a list, once, even if the list has it twice. The sending end's own id in it is left out, so that a host may use any list as it is. The
 // list is read before Send returns and not kept.
 func ToMany[S ~[]ClientID](clients S) Recipient { return Recipient{kind: toMany, list: clients} }
 

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"slices"
 
 	"github.com/arche-netcode/netcode/internal/held"
 	"github.com/arche-netcode/netcode/internal/registry"
@@ -358,25 +359,39 @@ func (s *Server) sendToMany(to Recipient, of *message.Type, p *held.Envelope, bo
 	if to.kind == toSeers && !p.AboutEntity() && s.store.Reserved(to.entity()) {
 		p.Seers = to.entity() // The clients that see the entity are not known yet.
 	}
+	if to.kind == toMany {
+		return s.sendToList(to.list, of, p, body)
+	}
 	for _, local := range [...]bool{false, true} {
-		if to.kind == toMany {
-			for _, id := range to.list {
-				if id != 0 {
-					if c := s.client(id); c != nil {
-						first = cmp.Or(first, s.sendToOneOf(c, local, of, p, body))
-					} else {
-						first = cmp.Or(first, noClient(id))
-					}
-				}
-			}
-			continue
-		}
 		for _, c := range s.sessions {
 			if c.state != connected || to.kind == toAllBut && c.id == to.client() || to.kind == toSeers && !s.maySee(&c.link, to.entity()) {
 				continue
 			}
 			if err := s.sendToOneOf(c, local, of, p, body); !errors.Is(err, ErrNotVisible) { // ToAll excludes clients that may not see the entity.
 				first = cmp.Or(first, err)
+			}
+		}
+	}
+	return first
+}
+
+// sendToList sends an encoded message to each client of a list once, in the order of sendToMany.
+func (s *Server) sendToList(list []wire.ClientID, of *message.Type, p *held.Envelope, body []byte) (first error) {
+	s.lists++
+	for _, local := range [...]bool{false, true} {
+		for i, id := range list {
+			c := s.client(id)
+			switch {
+			case id == 0:
+			case c == nil:
+				first = cmp.Or(first, noClient(id))
+			case local && slices.Contains(list[:i], id): // Its handler may have sent to other lists.
+			case !local && c.list == s.lists:
+			default:
+				if !local {
+					c.list = s.lists
+				}
+				first = cmp.Or(first, s.sendToOneOf(c, local, of, p, body))
 			}
 		}
 	}

@@ -77,6 +77,7 @@ func TestRecipients(t *testing.T) {
 	}{
 		"one":                {netcode.To(2), []string{"2<0:7"}},
 		"many":               {netcode.ToMany(ids{3, 1}), []string{"1<0:7", "3<0:7"}},
+		"many, some twice":   {netcode.ToMany(ids{3, 1, 3, 1, 3}), []string{"1<0:7", "3<0:7"}},
 		"many, itself among": {netcode.ToMany([]netcode.ClientID{0, 1}), []string{"1<0:7"}},
 		"all":                {netcode.ToAll(), []string{"1<0:7", "2<0:7", "3<0:7"}},
 		"all but one":        {netcode.ToAllBut(1), []string{"2<0:7", "3<0:7"}},

@@ -38,6 +38,7 @@ type Session struct {
 	server       *Server
 	upstream     *replica.Replica // The state that the client sends; nil if clients send none.
 	strikes      int
+	list         uint64      // The newest Server.lists that the client is in.
 	kept         []any       // The states of extensions.
 	reason       *peer.Error // The reason of its end.
 	recorded     bool        // The client is a recorded player: nothing is sent to it.

@@ -66,14 +66,14 @@ func (c *Client) Upstream() *snapshot.Store { return c.up.store }
 // nil where no extension sets Extension.Upstream, and for the player of a host.
 func (c *Session) Upstream() *replica.Replica { return c.upstream }
 
-// owns reports whether messages about an entity follow the client's own state.
-func (c *Client) owns(id wire.NetworkID) bool {
+// owns returns the id under which the client's own state has an entity whose messages follow that state; zero is none.
+func (c *Client) owns(id wire.NetworkID) wire.NetworkID {
 	for _, f := range c.hooks.owns {
-		if f(id) {
-			return true
+		if own := f(id); !own.IsZero() {
+			return own
 		}
 	}
-	return false
+	return wire.NetworkID{}
 }
 
 // planUpstream begins the packets of a tick: it captures the state and plans the rows that the server lacks.

@@ -70,8 +70,8 @@ func (s *Server) ready(from wire.ClientID, entity wire.NetworkID, state tick.Tic
 	if c == nil || c.upstream == nil || !s.store.Alive(entity) {
 		return true
 	}
-	e := c.upstream.Entity(entity.Index)
-	return e.ID.Generation > entity.Generation || e.ID == entity && e.Tick >= state && !c.upstream.HasChanged(entity.Index)
+	e := c.upstream.Entity(entity.Index) // Its generation is the number of a right.
+	return e.Tick >= state && !c.upstream.HasChanged(entity.Index)
 }
 
 // SetOwner sets the client that an entity belongs to; 0 is the server, to which all belong at first. It returns false if there

@@ -35,8 +35,8 @@ const (
 // The writing client assigns to the component in its own world. The value is sent to the server and from there to the other
 // clients, but not back to the writer. The server accepts a value only from the client that may write it at that moment.
 //
-// While a client has the right, values written by the server's game reach the other clients and not the writer. To correct the
-// writer, take the right first, by Grant(server, entity, 0) or a new owner, and give it back later.
+// A value that the server's game writes wins: the writer gets it too, its writes from before are refused, and OnError is told once
+// an entity and component (ServerWroteError). To correct the writer call Correct, which takes effect at once and reports nothing.
 func WrittenBy(w Writer) netcode.Option {
 	if w > NamedWrites {
 		panic(fmt.Sprintf("netcode: WrittenBy(%d): no such writer", w))
@@ -49,6 +49,7 @@ type writers struct {
 	byPlan map[*quantize.Plan]Writer // For lookup only.
 	owner  snapshot.Mask
 	named  snapshot.Mask
+	place  []int // By row that clients write: its place among them.
 }
 
 // note registers the writer of a component.
@@ -102,6 +103,10 @@ func (w *writers) freeze(f *netcode.Freezing) {
 			f.DescribeComponent(row, "[named]")
 		}
 	}
+	w.place = make([]int, f.Schema.Rows())
+	for m, n := w.owner.Union(w.named), 0; !m.IsZero(); m, n = m.Rest(), n+1 {
+		w.place[m.Lowest()] = n
+	}
 	if n := w.owner.Union(w.named).Count(); n > maxWritten {
 		panic(fmt.Sprintf("netcode: WrittenBy: clients write %d component types, at most %d are possible: join some into one", n, maxWritten))
 	}
@@ -138,17 +143,25 @@ func maskOf(word uint64, numbered snapshot.Mask) (rows snapshot.Mask) {
 	return rows
 }
 
-// right tells a client the rows of an entity that it may write from a tick on; Rows 0 means none. The bits of Rows stand for the
-// rows that both ends have, or for those of them that clients write if there are more than 64.
+// right tells a client the rows of an entity that it may write; Rows 0 means none. The bits of Rows and Anew stand for the rows that
+// both ends have, or for those of them that clients write if there are more than 64.
+//
+// Number is the number of the right, 0 without rows: it is higher than that of every right that the session was told before. The
+// client's records of the entity name it in place of the generation. Anew is the rows of Rows that begin with the server's state of
+// Tick or later: they are new, were taken and given back, or were corrected. The server refuses them under an older number.
 type right struct {
 	Entity wire.NetworkID
 	Rows   uint64
+	Anew   uint64
+	Number uint32
 	Tick   uint32
 }
 
-// wish asks the server to name the client for an entity, or to name nobody.
+// wish asks the server to name the client for an entity, or to name nobody. Number is the newest number of a right that the client was
+// told, of any entity; 0 is none.
 type wish struct {
 	Entity wire.NetworkID
+	Number uint32
 	GiveUp bool
 }
 
@@ -206,11 +219,27 @@ func MayWrite[T any](end netcode.Endpoint, entity netcode.NetworkID) bool {
 	return Rights(c, entity).Has(row)
 }
 
+// ServerWroteError is reported to OnError of a server whose game wrote a component that a client may write, once for each entity,
+// component and client. The client gets the value, and what it had on its way is refused, as after Correct.
+type ServerWroteError struct {
+	Entity    netcode.NetworkID // The entity of the component.
+	Component string            // Its wire name.
+	Client    netcode.ClientID  // The client that has the right.
+}
+
+// Error implements error.
+func (e *ServerWroteError) Error() string {
+	return fmt.Sprintf("netcode: the server wrote %s of entity %s, which client %d has the right to write: the server's value wins; "+
+		"call authority.Correct when that is meant, else leave the component to the client", e.Component, e.Entity, e.Client)
+}
+
 // Stats has the counters of one end.
 type Stats struct {
-	Writes     uint64 // Rows accepted from clients. Zero on clients.
-	WritesLate uint64 // Writes rejected because the sender may no longer write them or does not see the entity. Zero on clients.
-	Rights     uint64 // Entities that a client may write now. Zero on servers.
+	Writes      uint64 // Rows accepted from clients. Zero on clients.
+	WritesLate  uint64 // Writes rejected because the sender may no longer write them, was corrected, or does not see the entity. Zero on clients.
+	Corrections uint64 // Rights told anew because the server wrote or called Correct. Zero on clients.
+	AsksDropped uint64 // Requests of Ask beyond the limit of a client and tick. Zero on clients.
+	Rights      uint64 // Entities that a client may write now. Zero on servers.
 }
 
 // StatsOf returns the counters of a server or a client.
@@ -219,7 +248,7 @@ func StatsOf(end netcode.Endpoint) Stats {
 		return s.stats
 	}
 	if c, ok := netcode.ExtensionOf[*client](end); ok {
-		return Stats{Rights: uint64(len(c.rights))}
+		return Stats{Rights: uint64(c.countRights())}
 	}
 	return Stats{}
 }

@@ -71,3 +71,50 @@ func TestClientEndsTheConnectionAtTooManyRights(t *testing.T) {
 	require.ErrorIs(t, c.Err(), peer.ReasonTooManyEntities)
 	require.EqualValues(t, 1, c.Stats().TooManyEntities)
 }
+
+// A client that asks for each entity and gives it up again, 300 times a tick for 720 ticks, costs the server one right for each entity, and
+// the game no more than 256 questions a tick.
+func TestAsksAndReleasesPileUpNowhere(t *testing.T) {
+	const many, ticks = 300, 720
+	p := netcode.NewProtocol()
+	netcode.Replicate[position](p, authority.WrittenBy(authority.NamedWrites))
+	n := nettest.New(t, nettest.Config{
+		Protocol: p, Clients: 1,
+		Server: netcode.Config{ReliableBytes: 1 << 24, SendBudget: -1}, Client: netcode.Config{ReliableBytes: 1 << 24, SendBudget: -1},
+	})
+	c := n.Clients[0].Client
+	asked, most, kept := 0, 0, 0
+	authority.OnAsk(n.Server.Server, func(netcode.ClientID, netcode.NetworkID) bool { asked++; return true })
+	ids := make([]netcode.NetworkID, many)
+	for i := range ids {
+		ids[i] = n.Server.Spawn()
+		require.NoError(t, netcode.Put(n.Server.Server, ids[i], &position{}))
+	}
+	require.True(t, n.RunUntil(time.Second, func() bool { return n.Connected() && c.Replica() != nil && c.Replica().Len() == many }))
+	for now := n.Server.Tick(); n.Server.Tick() < now+ticks; {
+		for _, id := range ids {
+			_ = authority.Ask(c, id) // The queue of the client may be full.
+			_ = authority.Release(c, id)
+		}
+		tick, before := n.Server.Tick(), asked
+		n.Step()
+		if n.Server.Tick() == tick+1 {
+			most = max(most, asked-before)
+		}
+		kept = max(kept, authority.RightsKept(n.Server.Server, c.ID()))
+	}
+	require.Greater(t, asked, 100*ticks)
+	require.LessOrEqual(t, most, authority.MaxAsks)
+	require.Positive(t, authority.StatsOf(n.Server.Server).AsksDropped)
+	require.LessOrEqual(t, kept, many)
+	require.Equal(t, netcode.Connected, c.State())
+	for _, id := range ids {
+		authority.Grant(n.Server.Server, id, 0)
+	}
+	n.Run(20 * time.Second) // As long as late writes are no offence.
+	id := n.Server.Spawn()
+	require.NoError(t, netcode.Put(n.Server.Server, id, &position{}))
+	authority.Grant(n.Server.Server, id, c.ID())
+	require.True(t, n.RunUntil(time.Second, func() bool { return authority.MayWrite[position](c, id) }))
+	require.LessOrEqual(t, authority.RightsKept(n.Server.Server, c.ID()), many, "places are used again")
+}

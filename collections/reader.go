@@ -28,7 +28,8 @@ type link interface {
 // reader sends one client the operations that it lacks. It belongs to the origin's goroutine.
 type reader struct {
 	states map[*content]*sendState // for look-up only
-	queue  []*sendState            // to be sent whole, in order
+	queue  []*sendState            // to be sent whole, in order; nil: sent or dropped
+	first  int                     // the first place of queue that may not be nil
 	naming []*sendState            // elements contain entity fields
 	free   []*sendState
 	sights uint64 // of the link, at the last scan of naming
@@ -51,8 +52,9 @@ type sendState struct {
 	prefix  int       // number of first elements that were sent
 	begun   bool      // opReset was sent: operations in the prefix apply to the new content
 	whole   bool      // opWhole was sent: the prefix is the whole content
-	queued  bool
-	hidden  []uint32 // of each element of the prefix, if they contain entity fields
+	queued  int       // 1 + place in queue; 0: not queued
+	named   int       // place in naming
+	hidden  []uint32  // of each element of the prefix, if they contain entity fields
 }
 
 // Follow sends the journal of a collection. Call it once for each dirty content, before Fill.
@@ -88,7 +90,7 @@ func (r *reader) stateOf(c *content, link link) *sendState {
 	s.content, s.life = c, life
 	r.states[c] = s
 	if len(c.def.plan.Refs()) > 0 {
-		r.naming = append(r.naming, s)
+		s.named, r.naming = len(r.naming), append(r.naming, s)
 	}
 	r.enqueue(s)
 	return s
@@ -112,11 +114,11 @@ func (r *reader) drop(s *sendState) {
 	}
 	delete(r.states, s.content)
 	if len(s.content.def.plan.Refs()) > 0 {
-		r.naming = slices.DeleteFunc(r.naming, func(other *sendState) bool { return other == s })
+		last := len(r.naming) - 1
+		r.naming[s.named], r.naming[last].named = r.naming[last], s.named
+		r.naming = r.naming[:last]
 	}
-	if s.queued {
-		r.queue = slices.DeleteFunc(r.queue, func(other *sendState) bool { return other == s })
-	}
+	r.leaveQueue(s)
 	*s = sendState{hidden: s.hidden[:0]}
 	r.free = append(r.free, s)
 }
@@ -128,10 +130,34 @@ func (r *reader) restart(s *sendState) {
 }
 
 func (r *reader) enqueue(s *sendState) {
-	if !s.queued {
-		s.queued = true
+	if s.queued == 0 {
 		r.queue = append(r.queue, s)
+		s.queued = len(r.queue)
 	}
+}
+
+// leaveQueue removes a collection from the queue. Its place stays empty until those before it are too, so that the time does not grow
+// with the queue.
+func (r *reader) leaveQueue(s *sendState) {
+	if s.queued == 0 {
+		return
+	}
+	r.queue[s.queued-1], s.queued = nil, 0
+	for r.first < len(r.queue) && r.queue[r.first] == nil {
+		r.first++
+	}
+	if 2*r.first < len(r.queue) {
+		return
+	}
+	kept := r.queue[:0]
+	for _, other := range r.queue[r.first:] {
+		if other != nil {
+			kept = append(kept, other)
+			other.queued = len(kept)
+		}
+	}
+	clear(r.queue[len(kept):])
+	r.queue, r.first = kept, 0
 }
 
 // follow sends the operations of the journal that are in the prefix.
@@ -247,8 +273,8 @@ func (r *reader) send(s *sendState, link link) error {
 // Fill sends pieces of the collections that the client does not have whole, as long as the link has room.
 func (r *reader) Fill(link link) {
 	r.sendRevealed(link)
-	for len(r.queue) > 0 && link.Room() {
-		s := r.queue[0]
+	for r.first < len(r.queue) && link.Room() {
+		s := r.queue[r.first]
 		if life, visible := link.Life(s.content.id); !visible || life != s.life {
 			r.drop(s)
 			continue
@@ -259,8 +285,7 @@ func (r *reader) Fill(link link) {
 			return
 		}
 		if s.whole {
-			s.queued = false
-			r.queue = slices.Delete(r.queue, 0, 1)
+			r.leaveQueue(s)
 		}
 	}
 }

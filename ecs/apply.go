@@ -97,6 +97,7 @@ type entityState struct {
 	left           bool          // game code removed the entity, or its Replicated
 	restored       snapshot.Mask // rows for which LocalWriteRestored was reported
 	authored       snapshot.Mask // rows that the client has written since it got the right
+	reverted       snapshot.Mask // rows that Revert is to put back: what the client wrote of them until the next run does not count
 	loaded         bool          // the entity was in this world before the server showed it: see scene
 	setAside       snapshot.Mask // rows that Apply leaves alone: see SetAside
 	takeBackRows   snapshot.Mask // of setAside: rows that Apply writes again from the next run on
@@ -409,10 +410,11 @@ func (a *Apply) owned(id wire.NetworkID) snapshot.Mask {
 	return a.mine(id).Intersect(a.entities[id.Index].authored)
 }
 
-// Revert makes the next Run write all rows of an entity, including the rows that the client has written.
-func (a *Apply) Revert(id wire.NetworkID) {
+// Revert makes the next Run write rows of an entity that the client has written: what it wrote of them until then does not count.
+func (a *Apply) Revert(id wire.NetworkID, rows snapshot.Mask) {
 	if a.tracker.entry(id) != nil && !a.entities[id.Index].left {
-		a.entities[id.Index].authored = snapshot.Mask{}
+		state := &a.entities[id.Index]
+		state.authored, state.reverted = state.authored.Minus(rows), state.reverted.Union(rows)
 		a.again = append(a.again, id.Index)
 	}
 }
@@ -424,7 +426,7 @@ func (a *Apply) Revert(id wire.NetworkID) {
 // still has the value that arrived, since the client has not written it.
 func (a *Apply) Read(id wire.NetworkID, row int, lanes []uint32) bool {
 	e, ok := a.Entity(id)
-	if !ok || !a.alive(e) {
+	if !ok || !a.alive(e) || a.entities[id.Index].reverted.Has(row) {
 		return false
 	}
 	c := column{id: a.tracker.ids[row], plan: a.tracker.schema.Plan(row), size: int(a.tracker.schema.Plan(row).Size())}

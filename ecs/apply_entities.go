@@ -50,6 +50,7 @@ func (a *Apply) update() {
 	for i := 0; i < len(a.again); i++ { // spawns and removals add entries
 		if at := &a.tracker.byIndex[a.again[i]]; at.generation != 0 {
 			a.updateEntity(a.again[i])
+			a.entities[a.again[i]].reverted = snapshot.Mask{}
 		}
 	}
 	a.again = a.again[:0]

@@ -28,6 +28,9 @@ func (l *localChanges) restore(id wire.NetworkID, c *column, row int, shadow *co
 	if c.row < 0 || !state.mask.Has(c.row) || state.setAside.Has(c.row) {
 		return // a component of game code
 	}
+	if state.reverted.Has(c.row) {
+		return // written when the client had the right, and written again in this run
+	}
 	if l.apply.may(id, c.row) {
 		if _, equal := c.plan.Compare(shadow.kept(slot), c.at(row)); !equal {
 			state.authored = state.authored.With(c.row)

@@ -207,7 +207,7 @@ func (c *rangeClient) mischief(id wire.NetworkID, what int) {
 			w.Remove(e, place)
 		}
 	case 11:
-		c.apply.Revert(id)
+		c.apply.Revert(id, snapshot.Mask{}.Not())
 	}
 }
 

@@ -483,6 +483,23 @@ func (c *Capture) Write(id wire.NetworkID, row int, lanes []uint32) bool {
 	}, lanes)
 }
 
+// Read quantises the present value of a component. A field with a fault keeps its value in lanes. Read returns false if the entity does not
+// exist or lacks the component.
+func (c *Capture) Read(id wire.NetworkID, row int, lanes []uint32) bool {
+	e, ok := c.Entity(id)
+	if !ok {
+		return false
+	}
+	plan := c.tracker.schema.Plan(row)
+	col := column{id: c.tracker.ids[row], plan: plan, size: int(plan.Size())}
+	if !c.tracker.world.Has(e, col.id) || !col.bindTo(c.tracker.world, e) {
+		return false
+	}
+	_ = plan.Quantise(col.at(0), lanes)
+	col.unbind()
+	return true
+}
+
 // write writes one component of an entity. It returns false if the entity lacks the component.
 func write(w *ecs.World, e ecs.Entity, c column, lanes []uint32) bool {
 	if !w.Has(e, c.id) || !c.bindTo(w, e) {

@@ -188,34 +188,6 @@ func TestAuthorityIsAskedForGrantedAndReleased(t *testing.T) {
 	require.EqualValues(t, 7, at[carried](t, f, 1, f.crate).Load)
 }
 
-// A client that loses a right and has it again at once writes on until it is told of both. A write that the server takes is no echo to its
-// author, who has put back what the server had.
-func TestWritesBetweenTwoRightsComeBack(t *testing.T) {
-	f := newFleet(t, 2, 13, transport.Link{Delay: 80 * time.Millisecond})
-	server, first, crate := f.net.Server, f.net.Clients[0], f.id(t, f.crate)
-	authority.Grant(server.Server, crate, first.ID())
-	require.True(t, f.net.RunUntil(time.Second, func() bool { return authority.MayWrite[carried](first.Client, crate) }))
-	told, load := 0, int32(0)
-	authority.OnChange(first.Client, func(netcode.NetworkID, bool, netcode.Tick) { told++ })
-	for frame := range 60 {
-		switch frame {
-		case 20:
-			authority.Grant(server.Server, crate, f.net.Clients[1].ID())
-		case 24:
-			authority.Grant(server.Server, crate, first.ID())
-		}
-		if told == 0 {
-			load++
-			at[carried](t, f, 0, f.crate).Load = load
-		}
-		f.net.Step()
-	}
-	require.Equal(t, 2, told)
-	require.GreaterOrEqual(t, onServer[carried](f, f.crate).Load, load-3, "what was on its way came in time for the second right")
-	require.Equal(t, onServer[carried](f, f.crate).Load, at[carried](t, f, 0, f.crate).Load)
-	f.net.AssertConverge()
-}
-
 // A tick in which every client writes what is its own allocates nothing once warm, on any end.
 func TestFramesOfWritesAllocateNothing(t *testing.T) {
 	f := newFleet(t, 3, 21, transport.Link{})

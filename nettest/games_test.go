@@ -54,7 +54,7 @@ func TestGames(t *testing.T) {
 		require.NotZero(t, met[deed.name], "no game met: %s", deed.name)
 	}
 	for _, what := range []string{
-		"spawn hooks", "despawn hooks", "changes", "groups", "own writes", "scribbles", "meddling", "words heard", "fresh", "ticks replayed",
+		"spawn hooks", "despawn hooks", "changes", "groups", "own writes", "corrections", "rights taken for a tick", "scribbles", "meddling", "words heard", "fresh", "ticks replayed",
 		"values as of a tick", "joins", "new connections", "closes", "sleeps", "blackouts", "kills",
 	} {
 		require.NotZero(t, met[what], "no game met: %s", what)
@@ -66,6 +66,7 @@ type match struct {
 	t         *testing.T
 	seed      uint64
 	r         *rand.Rand
+	rights    *rand.Rand // of changeRights: the rest of a game is as without it
 	met       map[string]int
 	net       *nettest.Net
 	protocol  *gameProtocol
@@ -120,7 +121,7 @@ func newMatch(t *testing.T, seed uint64, met map[string]int) *match {
 	pick := func(of ...int) int { return of[r.IntN(len(of))] }
 	one := func(in int) bool { return r.IntN(in) == 0 }
 	g := &match{
-		t: t, seed: seed, r: r, met: met, past: map[netcode.Tick]*gamePast{}, kept: map[netcode.NetworkID]*gameKept{},
+		t: t, seed: seed, r: r, rights: rand.New(rand.NewPCG(seed, 3)), met: met, past: map[netcode.Tick]*gamePast{}, kept: map[netcode.NetworkID]*gameKept{},
 		talks: newGameTalks(), stamps: map[uint32]uint32{}, deeds: gameDeeds(), most: pick(6, 12, 24, 40), rates: one(3), meddling: one(3),
 	}
 	for _, deed := range g.deeds {
@@ -276,6 +277,9 @@ func (g *match) tick() {
 			}
 			break
 		}
+	}
+	if g.protocol.writes {
+		g.changeRights()
 	}
 }
 

@@ -90,7 +90,9 @@ func (s *Simulation) Predict(entity netcode.NetworkID, on bool) {
 
 // sendChoices sends new choices to the server, until one cannot be sent.
 func (c *client) sendChoices() {
-	for len(c.choices.unsent) > 0 && netcode.Send(c.end, netcode.ToServer(), &c.choices.unsent[0]) == nil {
-		c.choices.unsent = slices.Delete(c.choices.unsent, 0, 1)
+	sent := 0
+	for sent < len(c.choices.unsent) && netcode.Send(c.end, netcode.ToServer(), &c.choices.unsent[sent]) == nil {
+		sent++
 	}
+	c.choices.unsent = slices.Delete(c.choices.unsent, 0, sent)
 }

@@ -2,6 +2,9 @@ package record
 
 import (
 	"bytes"
+	"encoding/binary"
+	"errors"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -84,4 +87,52 @@ func TestRowsOfABandAreNotPlayed(t *testing.T) {
 	require.False(t, id.IsZero())
 	require.Equal(t, 1, server.Store().Mask(id).Count())
 	require.Equal(t, tick.Tick(1), p.Tick())
+}
+
+// The head of a chunk claims its sizes before anything is read or unpacked: what no Writer writes is refused there.
+func TestSizesOfChunksAreBounded(t *testing.T) {
+	head := func(stored, raw, ticks uint32) []byte {
+		b := append([]byte(chunkMagic), make([]byte, chunkFixed-4)...)
+		binary.LittleEndian.PutUint32(b[4:], stored)
+		binary.LittleEndian.PutUint32(b[8:], raw)
+		binary.LittleEndian.PutUint64(b[12:], 1)
+		binary.LittleEndian.PutUint32(b[20:], ticks)
+		binary.LittleEndian.PutUint32(b[24:], ticks)
+		return b
+	}
+	for _, c := range []struct {
+		stored, raw, ticks uint32
+		legal              bool
+	}{
+		{maxRaw, maxRaw, maxTicks, true},
+		{maxRaw + maxRaw/8, maxRaw, 1, true},
+		{maxRaw, maxRaw + 1, 1, false},
+		{maxRaw + maxRaw/8 + 1, maxRaw, 1, false},
+		{1<<32 - 1, 1, 1, false},
+		{1000, 1000 * maxShrink, 1, true},
+		{1000, 1000*maxShrink + 1, 1, false},
+		{maxRaw, maxRaw, maxTicks + 1, false},
+	} {
+		_, err := new(Reader).head(head(c.stored, c.raw, c.ticks))
+		require.Equal(t, c.legal, err == nil, "%+v: %v", c, err)
+		read, err := NewReader(bytes.NewReader(append(headerOf(t), head(c.stored, c.raw, c.ticks)...)))
+		require.NoError(t, err)
+		_, err = read.Next()
+		require.Error(t, err)
+		require.Equal(t, c.legal, errors.Is(err, ErrCut) && !strings.Contains(err.Error(), "claims"), "%+v: %v", c, err)
+	}
+}
+
+// headerOf is a recording without a chunk.
+func headerOf(t *testing.T) []byte {
+	data := moving(t, 1).out.Bytes()
+	return append([]byte{}, data[:chunksOf(t, data)[0]]...)
+}
+
+// A Writer writes chunks that its readers take: a new one begins at a quarter of the largest size.
+func TestAWriterBoundsItsChunks(t *testing.T) {
+	w := &Writer{rate: 30, ticks: 1, raw: maxRaw / 4}
+	require.False(t, w.Begins())
+	w.raw++
+	require.True(t, w.Begins())
 }

@@ -110,7 +110,8 @@ func New(schema *format.Schema, cfg format.Config, start tick.Tick) *Replica {
 }
 
 // Guard sets a function that is called for every record before its payload takes effect. If it returns false, the whole
-// payload is refused with [ErrGuarded]. A server uses it to check whether a client may write the rows.
+// payload is refused with [ErrGuarded]. A server uses it to check whether a client may write the rows. The number of lives is
+// then bounded by those that the function admits: a despawn begins none.
 func (r *Replica) Guard(may func(id wire.NetworkID, rows format.Mask) bool) {
 	r.guard = may
 }
@@ -348,6 +349,7 @@ func (r *Replica) admit() error {
 				return ErrGuarded
 			}
 		}
+		return nil // each life is one that the guard knows
 	}
 	used, most := len(r.lives)-len(r.free), mostLivesEach*int(r.most)
 	if used+len(records)+len(p.despawns) <= most {
@@ -393,6 +395,9 @@ func (r *Replica) commit(s tick.Tick) {
 // despawn ends the life of id and of every generation below it.
 func (r *Replica) despawn(id wire.NetworkID, s tick.Tick) {
 	r.stats.Despawns++
+	if r.guard != nil && r.find(id.Index, id.Generation) < 0 {
+		return // it would take memory without a question to the guard
+	}
 	n := r.ensure(id.Index, id.Generation)
 	l := &r.lives[n]
 	if s <= l.applied {

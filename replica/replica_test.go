@@ -387,3 +387,17 @@ func holding(r *Replica) string {
 	}
 	return string(text)
 }
+
+// A despawn of what the guard admitted nothing of begins no life: it would take memory.
+func TestDespawnsUnderAGuardBeginNoLife(t *testing.T) {
+	for _, guarded := range []bool{false, true} {
+		r := New(runSchema(t), format.Config{}, 1)
+		if guarded {
+			r.Guard(func(wire.NetworkID, format.Mask) bool { return true })
+		}
+		for i := range uint32(100) {
+			r.despawn(wire.NetworkID{Index: i, Generation: 3}, 5)
+		}
+		require.Equal(t, guarded, len(r.lives) == 0)
+	}
+}

@@ -77,14 +77,18 @@ func (a *ownWrites) changedAt(index uint32, moved tick.Tick) tick.Tick {
 }
 
 // Again makes the newest state of an entity be sent to the client, with the rows that the client wrote itself. It is for an entity
-// that the client no longer writes. Package authority uses it.
-func (v *View) Again(id wire.NetworkID) {
+// that the client no longer writes, or that it is to write from the server's values on. It returns the tick from which a record has
+// that state; tick.None if there is none. Package authority uses it.
+func (v *View) Again(id wire.NetworkID) tick.Tick {
 	if v.store.open {
 		v.deferred = append(v.deferred, func() { v.Again(id) })
-		return
+		return v.store.tick
 	}
 	v.Observe()
-	if v.Visible(id) {
-		v.touch(id.Index, v.next())
+	if !v.Visible(id) {
+		return tick.None
 	}
+	from := v.next()
+	v.touch(id.Index, from)
+	return from
 }

@@ -8,6 +8,7 @@ import (
 type Handover struct {
 	Entity wire.NetworkID // alive at that time
 	To     wire.ClientID  // the new owner or named client, never 0
+	Named  bool           // by SetNamed
 }
 
 // SetNamed sets the client that may write those components of an entity that a named client writes; 0 means the server alone. It
@@ -19,7 +20,7 @@ func (s *Store) SetNamed(id wire.NetworkID, client wire.ClientID) bool {
 	s.named = grown(s.named, int(id.Index)+1, cap(s.rows.masks))
 	if s.named[id.Index] != client {
 		s.named[id.Index] = client
-		s.noteHandover(id, client)
+		s.noteHandover(id, client, true)
 	}
 	return true
 }
@@ -39,9 +40,9 @@ func (s *Store) Named(id wire.NetworkID) wire.ClientID {
 const maxHandovers = 1 << 16
 
 // noteHandover notes that an entity was given to a client.
-func (s *Store) noteHandover(id wire.NetworkID, to wire.ClientID) {
+func (s *Store) noteHandover(id wire.NetworkID, to wire.ClientID, named bool) {
 	if to != 0 && len(s.handovers) < maxHandovers {
-		s.handovers = append(s.handovers, Handover{id, to})
+		s.handovers = append(s.handovers, Handover{id, to, named})
 	}
 }
 
@@ -77,7 +78,7 @@ func (s *Store) SetOwner(id wire.NetworkID, owner wire.ClientID) bool {
 	}
 	s.owners = grown(s.owners, int(id.Index)+1, cap(s.rows.masks))
 	if s.owners[id.Index] != owner {
-		s.noteHandover(id, owner)
+		s.noteHandover(id, owner, false)
 		s.owners[id.Index] = owner
 	}
 	return true

@@ -155,7 +155,7 @@ func TestHandoversAreTold(t *testing.T) {
 	require.True(t, s.SetOwner(id, 3))
 	require.True(t, s.SetOwner(id, 3))
 	require.True(t, s.SetNamed(id, 4))
-	require.Equal(t, []Handover{{id, 3}, {id, 4}}, s.Handovers())
+	require.Equal(t, []Handover{{id, 3, false}, {id, 4, true}}, s.Handovers())
 	s.ClearHandovers()
 	require.Empty(t, s.Handovers())
 	s.Begin(20)

@@ -170,6 +170,24 @@ func (s *sequence) handOver() {
 	s.appoint(id)
 }
 
+// correct tells authors everything of an entity again, who keep the right: it was taken and given back within the tick, or the server
+// corrected what they wrote. It draws from numbers of its own, so that the rest of a sequence is as without it.
+func (s *sequence) correct() {
+	if s.calm {
+		return
+	}
+	for _, id := range s.alive {
+		a := &s.authors[id.Index]
+		if c := s.clients[a.client]; !a.rows.IsZero() && c.view.Visible(id) && s.rights.IntN(12) == 0 {
+			c.again[c.view.next()-s.start][id.Index] = true
+			s.met.corrections++
+			if from := c.view.Again(id); from < s.now {
+				panic("a correction that no record is due for")
+			}
+		}
+	}
+}
+
 // asGood reports whether a state of tick from, of which an index is at a client, is
 // as good as that of tick to: nothing happened in between that was to be told.
 func (c *seqClient) asGood(got seqState, index uint32, from, to tick.Tick) bool {

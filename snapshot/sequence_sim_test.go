@@ -72,6 +72,7 @@ type sequence struct {
 	split      [sequenceGroups + 1]tick.Tick // by group: when it was last too large to be sent in one piece
 	clients    [2]*seqClient
 	authors    [sequenceIndexes]seqAuthor
+	rights     *rand.Rand            // of correct
 	did        [sequenceIndexes]Mask // what was done to rows in this tick, but for whom a row names
 }
 
@@ -135,7 +136,7 @@ type seqFlight struct {
 }
 
 func newSequence(schema *Schema, seed uint64, met *sequenceLimits) *sequence {
-	s := &sequence{r: rand.New(rand.NewPCG(seed, 0)), schema: schema, met: met}
+	s := &sequence{r: rand.New(rand.NewPCG(seed, 0)), rights: rand.New(rand.NewPCG(seed, 2)), schema: schema, met: met}
 	s.start = []tick.Tick{0, 65500, 1<<31 - 20}[s.r.IntN(3)]
 	s.now = s.start
 	s.ticks = 12 + s.r.IntN(sequenceFaulty-12)
@@ -216,6 +217,7 @@ func (s *sequence) step() error {
 		}
 	}
 	s.handOver()
+	s.correct()
 	for _, c := range s.clients {
 		s.watch(c)
 		if err := s.mean(c, &c.meant[s.now-s.start]); err != nil {

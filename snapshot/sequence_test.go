@@ -55,7 +55,7 @@ type sequenceLimits struct {
 	stale, late, overwritten, resyncs, resent, repeated, spawns, despawns int
 	deltas, unchanged, kept, hiddenRows, grouped, references, bounded     int
 	together, parted, moved, untied                                       int
-	silent, handovers, own, replaced                                      int
+	silent, handovers, corrections, own, replaced                         int
 }
 
 func (l *sequenceLimits) all() map[string]int {
@@ -65,7 +65,7 @@ func (l *sequenceLimits) all() map[string]int {
 		"deltas": l.deltas, "unchanged rows": l.unchanged, "kept entities": l.kept, "hidden components": l.hiddenRows,
 		"records of groups": l.grouped, "references": l.references, "ticks cut short by the budget": l.bounded,
 		"changes of groups": l.together, "despawns of members": l.parted, "members that move on": l.moved,
-		"hidden changes": l.silent, "lost rights": l.handovers, "mirrored deaths and births at once": l.replaced, "own writes that the client is not told": l.own,
+		"hidden changes": l.silent, "lost rights": l.handovers, "corrections": l.corrections, "mirrored deaths and births at once": l.replaced, "own writes that the client is not told": l.own,
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 
 	"github.com/arche-netcode/netcode"
 	"github.com/arche-netcode/netcode/authority"
+	"github.com/arche-netcode/netcode/snapshot"
 )
 
 // Accept writes the components that clients have written to a server's world. These are components with WrittenBy, of
@@ -15,10 +16,11 @@ type Accept struct {
 	Tick   *Tick           // The writer of the world.
 
 	take func(client netcode.ClientID, entity netcode.NetworkID, row int, lanes []uint32) // Method write, bound once.
+	read func(entity netcode.NetworkID, row int, lanes []uint32) bool                     // Method value, bound once.
 }
 
 // Initialize implements System.
-func (a *Accept) Initialize(*ecs.World) { a.take = a.write }
+func (a *Accept) Initialize(*ecs.World) { a.take, a.read = a.write, a.value }
 
 // Update implements System.
 func (a *Accept) Update(w *ecs.World) {
@@ -26,7 +28,7 @@ func (a *Accept) Update(w *ecs.World) {
 		a.Initialize(w)
 	}
 	if a.Tick.capture != nil {
-		authority.Writes(a.Server, a.take)
+		authority.WritesTo(a.Server, a.read, a.take)
 	}
 }
 
@@ -35,6 +37,10 @@ func (a *Accept) Finalize(*ecs.World) {}
 
 func (a *Accept) write(_ netcode.ClientID, entity netcode.NetworkID, row int, lanes []uint32) {
 	a.Tick.capture.Write(entity, row, lanes)
+}
+
+func (a *Accept) value(entity netcode.NetworkID, row int, lanes []uint32) bool {
+	return a.Tick.capture.Read(entity, row, lanes)
 }
 
 // Gather captures the components that a client writes, when a network tick is due. It runs at the end of stage
@@ -53,9 +59,9 @@ func (g *Gather) Initialize(*ecs.World) {
 	if g.state, _ = netcode.ExtensionOf[authority.ClientState](g.Client); g.state == nil {
 		return
 	}
-	g.state.OnChange(func(entity netcode.NetworkID, _ bool, _ netcode.Tick) {
+	g.state.OnReset(func(entity netcode.NetworkID, rows snapshot.Mask) {
 		if g.Apply.apply != nil {
-			g.Apply.apply.Revert(entity)
+			g.Apply.apply.Revert(entity, rows)
 		}
 	})
 }

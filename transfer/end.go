@@ -92,11 +92,11 @@ func (e *end) close(id netcode.ClientID) {
 
 // tell calls the game's functions.
 func (e *end) tell() {
-	for len(e.later) > 0 {
-		f := e.later[0]
-		e.later = slices.Delete(e.later, 0, 1)
-		f()
+	for i := 0; i < len(e.later); i++ { // They may add more.
+		e.later[i]()
 	}
+	clear(e.later)
+	e.later = e.later[:0]
 }
 
 // limit returns the maximum size of a transfer that this end sends or receives.
@@ -145,9 +145,11 @@ func answer[T any](e *end, p *peerState, m T) {
 
 // sendAnswers sends the answers that found no room before.
 func (p *peerState) sendAnswers() {
-	for len(p.answers) > 0 && !later(p.answers[0]()) {
-		p.answers = slices.Delete(p.answers, 0, 1)
+	sent := 0
+	for sent < len(p.answers) && !later(p.answers[sent]()) {
+		sent++
 	}
+	p.answers = slices.Delete(p.answers, 0, sent)
 }
 
 // waiting returns the number of message bytes in the send queue.

@@ -2,10 +2,13 @@ package transfer
 
 import (
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/arche-netcode/netcode"
+	"github.com/arche-netcode/netcode/nettest"
+	"github.com/arche-netcode/netcode/peer"
 )
 
 // FuzzMessages gives a server messages in any order from a client that answers nothing: what it keeps stays within the bounds, and an
@@ -76,4 +79,66 @@ func TestHostileMessages(t *testing.T) {
 	require.ErrorIs(t, e.begun(from, &begin{ID: 6, Size: 1}), errMessage)
 	require.NoError(t, e.begun(from, &begin{ID: 7, Size: 1001}), "refused, not ended")
 	require.Len(t, from.receiving, 3)
+}
+
+// A receiver that confirms more than was sent, or less than before, gets an error: the sender would send on without a bound, or end with
+// what nobody has.
+func TestHostileConfirmations(t *testing.T) {
+	p := netcode.NewProtocol()
+	Register(p, Config{FromServer: 1000})
+	server, err := netcode.NewServer(p, netcode.Config{})
+	require.NoError(t, err)
+	e, _ := netcode.ExtensionOf[*end](server)
+	to := &peerState{id: 7}
+	s := &Sending{end: e, to: to, id: 1, data: make([]byte, 1000), begun: true, sent: 480}
+	to.sending = []*Sending{s}
+	require.NoError(t, e.confirmed(to, &got{ID: 1, Bytes: 400}))
+	for _, bytes := range []uint32{481, 1000, 1 << 31, 399} {
+		require.ErrorIs(t, e.confirmed(to, &got{ID: 1, Bytes: bytes}), errMessage, "%d", bytes)
+		require.False(t, s.Over())
+		require.Equal(t, 400, s.confirmed)
+	}
+	require.NoError(t, e.confirmed(to, &got{ID: 1, Bytes: 480}))
+	require.NoError(t, e.confirmed(to, &got{ID: 2, Bytes: 5000}), "it may have been cancelled meanwhile")
+	s.begun = false
+	require.ErrorIs(t, e.confirmed(to, &got{ID: 1, Bytes: 480}), errMessage)
+}
+
+// Answers that find no room wait, 256 of them. One more ends the connection of a client that begins transfers and takes no message.
+func TestAnswersThatDoNotLeaveEndTheConnection(t *testing.T) {
+	type filler struct{ Byte uint8 }
+	p := netcode.NewProtocol()
+	Register(p, Config{FromClient: 1000, AtOnce: 1})
+	netcode.Handle[filler](p, nil, netcode.Over(netcode.Reliable))
+	n := nettest.New(t, nettest.Config{Protocol: p, Clients: 1})
+	require.True(t, n.RunUntil(time.Second, n.Connected))
+	server, client := n.Server.Server, n.Clients[0].Client
+	e, _ := netcode.ExtensionOf[*end](server)
+	from := e.peers[client.ID()]
+	for netcode.Send(server, netcode.To(client.ID()), &filler{}) == nil {
+	}
+	for id := range uint32(mostAnswers) {
+		require.NoError(t, e.begun(from, &begin{ID: id + 1, Size: 1}), "nobody takes transfers: a refusal")
+		require.Len(t, from.answers, int(id)+1)
+	}
+	require.True(t, server.Session(client.ID()).Connected())
+	require.NoError(t, e.begun(from, &begin{ID: mostAnswers + 1, Size: 1}))
+	require.Len(t, from.answers, mostAnswers)
+	n.Run(time.Second)
+	require.ErrorIs(t, client.Err(), peer.ReasonQueueOverflow)
+}
+
+// What a peer causes in a frame costs time by its number: the game's functions are called in their order, also those that others add.
+func TestCallsOfAFrameAreInOrder(t *testing.T) {
+	e, said := &end{}, []int{}
+	for i := range 5 {
+		e.later = append(e.later, func() {
+			if said = append(said, i); i == 1 {
+				e.later = append(e.later, func() { said = append(said, 9) })
+			}
+		})
+	}
+	e.tell()
+	require.Equal(t, []int{0, 1, 2, 3, 4, 9}, said)
+	require.Empty(t, e.later)
 }

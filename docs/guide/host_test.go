@@ -600,6 +600,7 @@ var withoutHost = map[string]string{
 	"approve":        "OnApprove of a host's server is asked about the other players alone",
 	"approveLater":   "as approve",
 	"steer":          "a host's player writes in the server's world, where game code does",
+	"respawn":        "the player of a host has no writes on their way: it shares the world that the server corrects",
 	"join":           "a host gives its HostSystems to predict.Simulate, as the walk of predicted does",
 	"admit":          "as join",
 	"place":          "a host's grid reads the same store as that of any server",

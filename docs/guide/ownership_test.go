@@ -42,6 +42,17 @@ func steer(group *systems.ClientSystems, world *ecs.World, x float32) { // on th
 // end guide
 
 // begin guide
+func respawn(group *systems.ServerSystems, world *ecs.World, body ecs.Entity) { // on the server
+	steering := generic.NewMap1[Steering](world)
+	*steering.Get(body) = Steering{X: 0, Y: 0}
+	if id, ok := group.ID(body); ok {
+		authority.Correct(group.Server, id) // the client goes on from there
+	}
+}
+
+// end guide
+
+// begin guide
 func lend(server *netcode.Server) { // on the server: whoever asks first has it
 	authority.OnAsk(server, func(client netcode.ClientID, entity netcode.NetworkID) bool {
 		return authority.Granted(server, entity) == 0
@@ -77,6 +88,10 @@ func TestGuideOwnership(t *testing.T) {
 		steer(c.Systems, &c.World, float32(i+1))
 	}
 	require.True(t, n.RunUntil(time.Second, func() bool { return steering.Get(own).X == 1 }), "its owner's, and nobody else's")
+
+	respawn(n.Server.Systems, w, own)
+	n.Run(time.Second)
+	require.Zero(t, steering.Get(own).X, "and the client has it too, or it would write 1 again")
 
 	box, ok := n.Server.Systems.ID(own)
 	require.True(t, ok)

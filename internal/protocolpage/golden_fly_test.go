@@ -63,20 +63,23 @@ func (l goldenLook) String() string {
 type goldenRight struct {
 	Entity wire.NetworkID
 	Rows   uint64
+	Anew   uint64
+	Number uint32
 	Tick   uint32
 }
 
 func (r goldenRight) String() string {
-	return fmt.Sprintf("netcode.right{Entity.Index:%d;Entity.Generation:%d;Rows:%d;Tick:%d}", r.Entity.Index, r.Entity.Generation, r.Rows, r.Tick)
+	return fmt.Sprintf("netcode.right{Entity.Index:%d;Entity.Generation:%d;Rows:%d;Anew:%d;Number:%d;Tick:%d}", r.Entity.Index, r.Entity.Generation, r.Rows, r.Anew, r.Number, r.Tick)
 }
 
 type goldenWish struct {
 	Entity wire.NetworkID
+	Number uint32
 	GiveUp bool
 }
 
 func (w goldenWish) String() string {
-	return fmt.Sprintf("netcode.wish{Entity.Index:%d;Entity.Generation:%d;GiveUp:%t}", w.Entity.Index, w.Entity.Generation, w.GiveUp)
+	return fmt.Sprintf("netcode.wish{Entity.Index:%d;Entity.Generation:%d;Number:%d;GiveUp:%t}", w.Entity.Index, w.Entity.Generation, w.Number, w.GiveUp)
 }
 
 // goldenInputs are the inputs of the golden protocol, by wire name.
@@ -177,11 +180,15 @@ func (g *goldenRig) paint(pilot *rig.ClientEnd) {
 	g.Until(func() bool { return authority.MayWrite[goldenTint](pilot.Client, id) })
 	require.NoError(g.T, authority.Write(pilot.Client, id, &goldenTint{Level: 1 << 20}))
 	g.Run(time.Second / 10)
-	require.True(g.T, g.Server.SetOwner(id, 0))
+	require.True(g.T, authority.Correct(g.Server.Server, id))
+	g.Run(time.Second / 10)
+	require.NoError(g.T, authority.Write(pilot.Client, id, &goldenTint{Level: 1<<20 + 1}))
 	require.NoError(g.T, authority.Release(pilot.Client, id))
+	g.Run(time.Second / 10)
+	require.True(g.T, g.Server.SetOwner(id, 0))
 	g.Until(func() bool { return authority.Rights(pilot.Client, id).IsZero() })
 	g.Run(time.Second / 5)
-	require.Equal(g.T, "Tint{Level:1048576}", goldenRow(g.Server.Store().Schema(), rowTint, g.Server.Store().Row(id, rowTint)))
+	require.Equal(g.T, "Tint{Level:1048577}", goldenRow(g.Server.Store().Schema(), rowTint, g.Server.Store().Row(id, rowTint)))
 	require.Equal(g.T, "Paint{Hue:0.3742913;Coat:300}", goldenRow(g.Server.Store().Schema(), rowPaint, g.Server.Store().Row(id, rowPaint)))
 	g.Server.Game = nil
 	g.Change(func(s *snapshot.Store) { s.Despawn(id) })

@@ -22,6 +22,8 @@ func wholeTicks() []mutation {
 			"consistent/client.go", "c.end.Suspend(true)\n", ""),
 		change("consistent", "claims before what was given away are shown", "TestOverflow",
 			"consistent/client.go", "w.tick >= c.floor && ", ""),
+		change("consistent", "any number of ticks is held back", "TestNoMoreTicksAreHeldThanTheirNumbersTell",
+			"consistent/client.go", " || len(c.held) > 0 && t-c.held[0].tick > maxTicks {", " {"),
 	}
 }
 
@@ -32,6 +34,12 @@ func transfers() []mutation {
 			"transfer/receiving.go", "if len(m.Data) > r.size-len(r.data) {", "if false {"),
 		change("transfer", "a sender may have any number under way", "TestHostileMessages",
 			"transfer/receiving.go", "case len(from.receiving) >= e.feature.config.AtOnce:", "case false:"),
+		change("transfer", "a receiver confirms more than was sent", "TestHostileConfirmations",
+			"transfer/sending.go", "int(m.Bytes) > s.sent || ", ""),
+		change("transfer", "a receiver takes back what it confirmed", "TestHostileConfirmations",
+			"transfer/sending.go", "int(m.Bytes) < s.confirmed || ", ""),
+		change("transfer", "answers wait without end", "TestAnswersThatDoNotLeaveEndTheConnection",
+			"transfer/end.go", "if len(p.answers) == mostAnswers {", "if false {"),
 		change("transfer", "all pieces wait in the queue at once", "TestStateGoesOn",
 			"transfer/end.go", "p.ahead = max(p.ahead/2, leastAhead)", "p.ahead = mostAhead"),
 		testedIn("transfer", change("transfer", "messages take what is saved for whole ticks", "TestWholeTicksBesideATransfer",

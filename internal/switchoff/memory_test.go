@@ -28,10 +28,11 @@ func memory() []mutation {
 			"replica/replica.go", "if used > most {", "if false {"),
 		change("memory", "a message has any number of pieces", "TestCase11HostilePieces", "peer/receive_queue.go", "count > MaxFragments || ", ""),
 		change("memory", "a client keeps any number of rights", "TestClientEndsTheConnectionAtTooManyRights",
-			"authority/client.go", "case !has && len(w.rights) >= most:", "case !has && len(w.rights) < 0:"),
+			"authority/client.go", "!rows.IsZero() && len(w.rights) >= most {", "!rows.IsZero() && len(w.rights) < 0*most {"),
 		{rule: "memory", off: "rights to unknown entities are looked at each tick", test: "TestRightsToUnknownEntitiesCostNothing", edits: []edit{
 			{"authority/client.go", "if known && !h.listed {", "if !h.listed {"},
-			{"authority/client.go", "\t\treturn false\n\t}\n\trows = rows.Intersect(w.", "\t\treturn !rows.IsZero()\n\t}\n\trows = rows.Intersect(w."},
+			{"authority/client.go", "if !w.knows(id) {\n\t\treturn false", "if !w.knows(id) {\n\t\treturn true"},
+			{"authority/client.go", "if h.rows.IsZero() || !w.knows(id) {", "if h.rows.IsZero() {"},
 		}},
 		within(".", "a server has any number of entities", "TestServerSpawnsNoMoreThanMaxEntities",
 			"snapshot/store.go", "if len(s.gens) >= s.cfg.MaxEntities {", "if len(s.gens) >= MaxEntities {"),

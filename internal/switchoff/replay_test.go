@@ -7,6 +7,11 @@ func replays() []mutation {
 		return change("replay", off, test, "record/player.go", old, new)
 	}
 	return []mutation{
+		change("recording", "a chunk unpacks to any size", "TestSizesOfChunksAreBounded", "record/reader.go", "case h.raw > maxRaw || ", "case "),
+		change("recording", "a chunk is of any size", "TestSizesOfChunksAreBounded", "record/reader.go", "h.stored > maxRaw+maxRaw/8 || ", ""),
+		change("recording", "a chunk unpacks to more than its bytes can", "TestSizesOfChunksAreBounded", "record/reader.go", " || uint64(h.raw) > uint64(h.stored)*maxShrink:", ":"),
+		change("recording", "a chunk has any number of ticks", "TestSizesOfChunksAreBounded", "record/reader.go", "ticks == 0 || ticks > maxTicks || ", "ticks == 0 || "),
+		change("recording", "a writer's chunk grows beyond what readers take", "TestAWriterBoundsItsChunks", "record/writer.go", "w.ticks == w.rate || w.raw > maxRaw/4", "w.ticks == w.rate"),
 		play("a seek does not go back", seeks, " || p.reader.now > p.heard {", " {"),
 		play("names are those of the recording", seeks, "lanes = p.named(lanes, p.rows[row])", "_ = lanes"),
 		play("components that went stay", seeks, "for gone := e.mask.Minus(mask); !gone.IsZero();", "for gone := e.mask.Minus(mask); false;"),

@@ -22,7 +22,7 @@ var (
 const tree = "../.."
 
 func lists() []mutation {
-	return slices.Concat(snapshotRules(), groupsAndSight(), hiddenComponents(), leaks(), ties(), late(), marks(), budgets(), messages(), memory(),
+	return slices.Concat(snapshotRules(), groupsAndSight(), hiddenComponents(), leaks(), ties(), late(), marks(), budgets(), messages(), memory(), rights(),
 		handshake(), games(), presses(), promises(), pages(), mistakes(), fast(), kernels(), tails(), predictions(), wholeTicks(), secures(), people(), looking(),
 		transfers(), congestionRules(), soaks(), distanceBands(), schemas(), replays(), loadings())
 }

@@ -17,8 +17,10 @@ type Entities struct {
 	lanes    []uint32
 	spawned  []uint32 // By index: generation of the living entity of Spawn, 0 for none.
 	late     []latePut
-	at       map[lateKey]int // Index in late; for lookup only.
-	before   tick.Tick       // Tick of the last Publish.
+	at       map[lateKey]int  // Index in late; for lookup only.
+	sets     int              // Number of commandSet.
+	puts     map[lateKey]bool // In Publish, where sets is not 0: the components that the game put. For lookup only.
+	before   tick.Tick        // Tick of the last Publish.
 }
 
 // New returns the entities of a store.
@@ -79,8 +81,10 @@ func (e *Entities) Despawn(id wire.NetworkID) bool {
 	return true
 }
 
-// Set sets a component of an entity to a copy of lanes, regardless of its rate.
+// Set sets a component of an entity to a copy of lanes, regardless of its rate. If the game puts it too until the next Publish,
+// before or after, that counts.
 func (e *Entities) Set(id wire.NetworkID, row int, lanes []uint32) {
+	e.sets++
 	e.commands = append(e.commands, command{kind: commandSet, row: row, id: id, from: len(e.lanes)})
 	e.lanes = append(e.lanes, lanes...)
 }
@@ -122,7 +126,11 @@ func (e *Entities) Publish() {
 		e.putLate()
 	}
 	schema := e.store.Schema()
+	e.findPuts()
 	for _, c := range e.commands {
+		if c.kind == commandSet && e.puts[lateKey{c.id, c.row}] {
+			continue
+		}
 		switch c.kind {
 		case commandPut:
 			e.putNow(c.id, c.row, e.lanes[c.from:c.from+schema.Plan(c.row).Lanes()])
@@ -136,7 +144,22 @@ func (e *Entities) Publish() {
 			e.store.Despawn(c.id)
 		}
 	}
-	e.commands, e.lanes, e.before = e.commands[:0], e.lanes[:0], e.store.Tick()
+	e.commands, e.lanes, e.before, e.sets = e.commands[:0], e.lanes[:0], e.store.Tick(), 0
+}
+
+// findPuts fills in puts.
+func (e *Entities) findPuts() {
+	if clear(e.puts); e.sets == 0 {
+		return
+	}
+	for _, c := range e.commands {
+		if c.kind == commandPut {
+			if e.puts == nil {
+				e.puts = map[lateKey]bool{}
+			}
+			e.puts[lateKey{c.id, c.row}] = true
+		}
+	}
 }
 
 // latePut is a component that waits until it is due. Put obeys Once, Every and components.Rate, as a capture does for written
