@@ -286,12 +286,18 @@ func (s *server) noteWrites() {
 			}
 			theirs := h.told.Minus(h.anew).Intersect(s.writers.of(s.rightTo(c, h.id)))
 			for m := s.Store().ChangedRows(h.id).Intersect(theirs); !m.IsZero(); m = m.Rest() {
-				if row := m.Lowest(); !slices.Equal(s.Store().Row(h.id, row), h.accepted[s.writers.place[row]]) {
+				if row := m.Lowest(); !slices.Equal(s.Store().Row(h.id, row), h.accepted[s.writers.place[row]]) && !s.isNewest(c, h, row) {
 					h.anew, h.wrote = h.anew.With(row), h.wrote.With(row)
 				}
 			}
 		}
 	}
+}
+
+// isNewest reports whether the store has a row as the client wrote it last: code without a world stores it as it came.
+func (s *server) isNewest(c *session, h *heldRight, row int) bool {
+	e := c.Upstream().Entity(h.id.Index)
+	return e.Alive && e.ID.Generation >= h.since[s.writers.place[row]] && slices.Equal(s.Store().Row(h.id, row), c.Upstream().Row(h.id.Index, row))
 }
 
 // stored returns the lanes that the server's capture makes of a value that came.
@@ -354,7 +360,7 @@ func (s *server) tellRightsTo(c *session) {
 			continue
 		}
 		rows := s.rights(c, h.id)
-		if rows != h.told || !h.anew.Intersect(rows).IsZero() {
+		if rows != h.told || !h.anew.Intersect(rows).IsZero() && !c.Local() {
 			s.tellRight(c, h, rows)
 		}
 		h.anew = h.anew.Intersect(h.told)
