@@ -313,3 +313,35 @@ func TestStateIsSentWithUpstreamOnly(t *testing.T) {
 		_, _ = netcode.NewClient(p, netcode.Config{})
 	})
 }
+
+// Without a world too a release follows what was written in its frame, and a correction reaches who writes.
+func TestReleaseAndCorrectionsWithoutAWorld(t *testing.T) {
+	p := netcode.NewProtocol()
+	netcode.Replicate[rig.Position](p, authority.WrittenBy(authority.NamedWrites))
+	netcode.Replicate[rig.Health](p)
+	r := rig.New(t, p, netcode.Config{})
+	c, other := r.Joined(p, netcode.Config{}), r.Joined(p, netcode.Config{})
+	id := r.Server.Spawn()
+	require.NoError(t, netcode.Put(r.Server.Server, id, &rig.Position{X: 1}))
+	r.Server.Game = func(*snapshot.Store) { authority.Writes(r.Server.Server, nil); r.Server.Publish() }
+	for round := range 24 {
+		x := float32(100 * (round + 1))
+		authority.Grant(r.Server.Server, id, c.ID())
+		r.Until(func() bool { return authority.MayWrite[rig.Position](c.Client, id) })
+		for i := range 10 {
+			require.NoError(t, authority.Write(c.Client, id, &rig.Position{X: x + float32(i)}))
+			if i == 5 {
+				require.NoError(t, netcode.Put(r.Server.Server, id, &rig.Position{X: x + 50}))
+				authority.Correct(r.Server.Server, id)
+			}
+			r.Step()
+		}
+		r.Run(time.Duration(round) * time.Millisecond * 5)
+		require.NoError(t, authority.Write(c.Client, id, &rig.Position{X: x + 77}))
+		require.NoError(t, authority.Release(c.Client, id))
+		r.Until(func() bool { return authority.Granted(r.Server.Server, id) == 0 })
+		r.Sees(other, id, x+77)
+		r.Sees(c, id, x+77)
+	}
+	require.Zero(t, r.Server.Stats().NotAllowed)
+}

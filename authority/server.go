@@ -1,6 +1,7 @@
 package authority
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/arche-netcode/netcode"
@@ -31,6 +32,7 @@ type session struct {
 	heldRights
 	wrote []wire.NetworkID // Entities that it changed since the last capture.
 	own   []wire.NetworkID // Scratch of beforeObserve.
+	due   []int32          // Scratch of tellRightsTo.
 
 	asks   int       // The number of requests in
 	asksAt tick.Tick // this tick.
@@ -286,12 +288,18 @@ func (s *server) noteWrites() {
 			}
 			theirs := h.told.Minus(h.anew).Intersect(s.writers.of(s.rightTo(c, h.id)))
 			for m := s.Store().ChangedRows(h.id).Intersect(theirs); !m.IsZero(); m = m.Rest() {
-				if row := m.Lowest(); !slices.Equal(s.Store().Row(h.id, row), h.accepted[s.writers.place[row]]) {
+				if row := m.Lowest(); !slices.Equal(s.Store().Row(h.id, row), h.accepted[s.writers.place[row]]) && !s.isNewest(c, h, row) {
 					h.anew, h.wrote = h.anew.With(row), h.wrote.With(row)
 				}
 			}
 		}
 	}
+}
+
+// isNewest reports whether the store has a row as the client wrote it last: code without a world stores it as it came.
+func (s *server) isNewest(c *session, h *heldRight, row int) bool {
+	e := c.Upstream().Entity(h.id.Index)
+	return e.Alive && e.ID.Generation >= h.since[s.writers.place[row]] && slices.Equal(s.Store().Row(h.id, row), c.Upstream().Row(h.id.Index, row))
 }
 
 // stored returns the lanes that the server's capture makes of a value that came.
@@ -345,25 +353,40 @@ func (s *server) tellRights() {
 	}
 }
 
-// tellRightsTo tells one client the changes of its rights.
+// tellRightsTo tells one client the changes of its rights, in the order of the ids: places in the list depend on hidden entities too.
 func (s *server) tellRightsTo(c *session) {
-	grace := s.grace()
+	c.due = c.due[:0]
 	for i := range c.list {
 		h := &c.list[i]
 		if h.id.Generation == 0 {
 			continue
 		}
-		rows := s.rights(c, h.id)
-		if rows != h.told || !h.anew.Intersect(rows).IsZero() {
-			s.tellRight(c, h, rows)
+		if rows := s.rights(c, h.id); rows != h.told || !h.anew.Intersect(rows).IsZero() && !c.Local() {
+			c.due = append(c.due, int32(i))
+		} else {
+			h.anew = snapshot.Mask{}
+			s.dropRight(c, int32(i))
 		}
+	}
+	slices.SortFunc(c.due, func(a, b int32) int {
+		x, y := c.list[a].id, c.list[b].id
+		return cmp.Or(cmp.Compare(x.Index, y.Index), cmp.Compare(x.Generation, y.Generation))
+	})
+	for _, i := range c.due {
+		h := &c.list[i]
+		s.tellRight(c, h, s.rights(c, h.id))
 		h.anew = h.anew.Intersect(h.told)
-		if !h.told.IsZero() || s.Tick()-h.lostAt <= grace && h.number != 0 {
-			continue
-		}
-		if owns, named := s.rightTo(c, h.id); !s.Store().Alive(h.id) || !owns && !named {
-			c.drop(int32(i))
-		}
+	}
+}
+
+// dropRight forgets the right at a place if the client has lost it long enough ago, or never had it.
+func (s *server) dropRight(c *session, i int32) {
+	h := &c.list[i]
+	if !h.told.IsZero() || h.number != 0 && s.Tick()-h.lostAt <= s.grace() {
+		return
+	}
+	if owns, named := s.rightTo(c, h.id); !s.Store().Alive(h.id) || !owns && !named {
+		c.drop(i)
 	}
 }
 

@@ -25,6 +25,8 @@ func rights() []mutation {
 		change("rights", "a client writes under numbers that it was not told", "TestCase44WriteEverything", "authority/rights.go", "h.first <= id.Generation && id.Generation <= h.number", "h.first <= id.Generation"),
 		played("corrections count as entities that the client made", "TestCorrectionsAreNoEntities", "replica/replica.go", "\t\treturn nil // each life is one that the guard knows\n", ""),
 		change("rights", "a despawn of what the client does not write takes memory", "TestDespawnsUnderAGuardBeginNoLife", "replica/replica.go", "if r.guard != nil && r.find(id.Index, id.Generation) < 0 {", "if false {"),
+		played("the order of rights tells of hidden entities", "TestNothingHiddenChangesADatagram", server,
+			"return cmp.Or(cmp.Compare(x.Index, y.Index), cmp.Compare(x.Generation, y.Generation))", "return 0 * cmp.Or(cmp.Compare(x.Index, y.Index), 1)"),
 		change("lists", "a collection that leaves sight stays in the queue", "TestAQueueOfCollectionsKeepsItsOrder", "collections/reader.go", "r.queue[s.queued-1], s.queued = nil, 0", "s.queued = 0"),
 		change("lists", "a client that is twice in a list gets a message twice", "TestRecipients", "send.go", "case !local && c.list == s.lists:", "case false:"),
 	}
