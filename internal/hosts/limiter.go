@@ -49,7 +49,7 @@ type Limiter struct {
 type limitedPrefix struct {
 	id    uint64 // 0: none.
 	full  [numWorks]time.Duration
-	spent [numWorks]uint64        // What it took of shared budgets, in spentUnit, at the time since.
+	spent [numWorks]uint64        // Work taken out of shared budgets, in spentUnit, at the time since.
 	since [numWorks]time.Duration // In whole spentHalf.
 }
 

@@ -56,7 +56,7 @@ func TestGarbageBehindCookiesLocksNobodyOut(t *testing.T) {
 		"16 neighbours in an IPv4/24": {func(i int) netip.Addr { return netip.AddrFrom4([4]byte{203, 0, 113, 100 + byte(i)}) }, 16, "203.0.113.%d:1"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			const step, clients, seconds = 5 * time.Millisecond, 4, 3
+			const step, clients = 5 * time.Millisecond, 4
 			r := newRig(t, func(c *Config) { c.Admit = Open() })
 			var flood []*flooder
 			for i := range row.hosts {
@@ -68,13 +68,16 @@ func TestGarbageBehindCookiesLocksNobodyOut(t *testing.T) {
 				began, took time.Duration
 			}
 			var all []*joiner
-			for r.now < 2800*time.Millisecond {
+			in := 0
+			for r.now < 1200*time.Millisecond || in < clients && r.now < 2800*time.Millisecond {
 				if r.now%(200*time.Millisecond) == 0 && len(all) < clients {
 					socket := must(r.network.Listen(transport.MustParseAddr(fmt.Sprintf(row.honest, len(all)+1))))
 					all = append(all, &joiner{Client: r.dialOver(socket, ClientConfig{ServerKey: r.key.Public()}), began: r.now})
 				}
-				for _, f := range flood { // 200 a second each.
-					f.send(r)
+				for i, f := range flood { // 200 a second each, out of step: a limit by host lets some of them through at any time.
+					if r.now >= time.Duration(i%8)*2*step {
+						f.send(r)
+					}
 				}
 				must(r.drain(r.server))
 				for _, f := range flood {
@@ -84,8 +87,11 @@ func TestGarbageBehindCookiesLocksNobodyOut(t *testing.T) {
 					require.NoError(t, c.Send(r.at, []byte("hello")))
 					must(r.drain(r.server))
 					must(r.drain(c))
+					must(r.drain(r.server)) // Its Initiate comes after the garbage of the moment.
+					must(r.drain(c))
 					if c.took == 0 && c.Open() {
 						c.took = r.now - c.began + 1
+						in++
 					}
 				}
 				r.now += step
@@ -95,8 +101,9 @@ func TestGarbageBehindCookiesLocksNobodyOut(t *testing.T) {
 				require.LessOrEqual(t, c.took, 2*time.Second, "client %d", i)
 			}
 			require.Len(t, all, clients)
-			require.LessOrEqual(t, r.server.Stats().Handshakes, uint64((seconds+1)*1000), "the budget of a second, and of the time that passed")
-			require.Greater(t, r.server.Stats().Busy, uint64(200*row.hosts))
+			handshakes := r.server.Stats().Handshakes
+			require.LessOrEqual(t, handshakes, uint64(1001+r.now/time.Millisecond), "the budget of a second, and of the time that passed")
+			require.Greater(t, r.server.Stats().Busy, handshakes, "it was a flood")
 		})
 	}
 }
