@@ -199,12 +199,8 @@ func (s *sent) nextLost(now, timeout time.Duration) (uint64, cause) {
 	return 0, notLost
 }
 
-const (
-	// lossMemory is the largest number of outcomes in the loss estimate.
-	lossMemory = 256
-	// lossOutcomes is the smallest one.
-	lossOutcomes = 16
-)
+// lossMemory is the largest number of outcomes in the loss estimate.
+const lossMemory = 256
 
 // lossRate estimates the share of eliciting packets that are lost, over about the last lossMemory of them. At that
 // number both counts are halved. So the weight of old outcomes falls without a list of them.
@@ -229,10 +225,12 @@ func (l *lossRate) withdraw() {
 	l.lost = max(l.lost-1, 0)
 }
 
-// rate returns a value from 0 to 1, and 0 if there is no outcome. The first packet of a connection that is lost is no loss of 100 %: the
-// outcomes that are missing count as packets that arrived.
+// rate returns a value from 0 to 1, and 0 if there is no outcome.
 func (l *lossRate) rate() float64 {
-	return float64(l.lost) / float64(max(l.settled, lossOutcomes))
+	if l.settled == 0 {
+		return 0
+	}
+	return float64(l.lost) / float64(l.settled)
 }
 
 const (

@@ -137,8 +137,9 @@ func (p *Player) measure() {
 		return
 	}
 	rtt, _ := p.client.RTT()
-	p.panel.RTT, p.panel.Loss = float64(rtt)/float64(time.Millisecond), p.client.Loss()
-	received := p.client.Stats().Packets.BytesReceived
+	packets := p.client.Stats().Packets
+	p.panel.RTT, p.panel.Loss = float64(rtt)/float64(time.Millisecond), shownLoss(p.client.Loss(), packets.Acked+packets.Lost)
+	received := packets.BytesReceived
 	p.panel.Rate = float64(received-p.received) / (p.now() - p.measured).Seconds() / 1000
 	p.received, p.measured = received, p.now()
 	p.panel.Replayed = p.sim.Stats().Replayed
@@ -146,5 +147,13 @@ func (p *Player) measure() {
 		p.panel.State = State{int64(replica.Tick()), hashText(netecs.Digest(&p.world, p.client.Protocol().Schema())), replica.Len()}
 	}
 }
+
+// shownLoss is the loss on the panel: the first packet that is lost is no loss of 100 %, so missing outcomes count as packets that arrived.
+func shownLoss(loss float64, outcomes uint64) float64 {
+	return loss * float64(min(outcomes, lossOutcomes)) / lossOutcomes
+}
+
+// lossOutcomes is the number of packets from which a loss counts fully.
+const lossOutcomes = 32
 
 func hashText(hash uint64) string { return fmt.Sprintf("%016x", hash) }

@@ -18,6 +18,7 @@ type line struct {
 	turn        *line // The child whose turn is next; nil if nothing waits.
 	children    int   // Number of children that take turns.
 	n           int   // Number of datagrams that wait in it.
+	used        bool  // Some peer is in it: scratch of Queue.sweep.
 
 	// Of a peer only.
 	from          transport.Addr

@@ -248,18 +248,20 @@ func (q *Queue) groupOf(name group, up *line) *line {
 
 // sweep forgets peers that have nothing waiting, without a session or silent, and the groups of none.
 func (q *Queue) sweep(now time.Duration) {
-	used := map[*line]bool{}
+	for _, l := range q.groups {
+		l.used = false
+	}
 	for from, p := range q.peers {
 		if p.n == 0 && (!p.session || now-p.heard > silence) {
 			delete(q.peers, from)
 		} else {
 			for l := p.up; l != nil; l = l.up {
-				used[l] = true
+				l.used = true
 			}
 		}
 	}
 	for name, l := range q.groups {
-		if !used[l] {
+		if !l.used {
 			delete(q.groups, name)
 		}
 	}
