@@ -34,7 +34,7 @@ type levelGame struct {
 	level  uint32
 }
 
-const bricks = 1500
+const bricks = 900
 
 func newLevelGame(t *testing.T, clients int, link transport.Link) *levelGame {
 	p := netcode.NewProtocol()
