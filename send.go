@@ -137,14 +137,19 @@ func post[T any](c *endpointCore, to Recipient, m *T, how []How, call callOf) er
 	buffer := c.borrow(bound) // A Serialize method, and a handler in this process, may send further messages.
 	defer c.giveBack(buffer)
 	n, err := codec.Encode(c.inbound.Scratch(), buffer[:bound], m)
+	if err != nil {
+		return c.unencoded(err, of)
+	}
+	return c.sendEncoded(to, l, of, &p, buffer[:n])
+}
+
+// unencoded returns the error of a message that was not encoded, for Send.
+func (c *endpointCore) unencoded(err error, of *message.Type) error {
 	if long := new(message.BoundError); errors.As(err, &long) && long.Bound == largest {
 		c.stats.TooLarge++
 		return &TooLargeError{Name: of.Name, Size: largest + 1, Max: largest}
 	}
-	if err != nil {
-		return err
-	}
-	return c.sendEncoded(to, l, of, &p, buffer[:n])
+	return err
 }
 
 // roomFor returns the size of the buffer for a message. One to several clients gets all room at once: its Serialize method

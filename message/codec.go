@@ -110,7 +110,7 @@ func (c *CodecOf[T]) GoType() reflect.Type { return reflect.TypeFor[T]() }
 // Plan returns the fields that are sent; nil for a type with a Serialize method.
 func (c *CodecOf[T]) Plan() *quantize.Plan { return c.plan }
 
-// Size returns the length of every payload in bytes, or the maximum if there are entity fields; -1 for a type with a
+// Size returns the length of every payload in bytes, or the maximum if the length varies; -1 for a type with a
 // Serialize method.
 func (c *CodecOf[T]) Size() int { return c.size }
 
@@ -208,9 +208,9 @@ func (c *CodecOf[T]) legalCopy(payload []byte) bool {
 	return len(payload) == c.size && c.exact.finite(payload)
 }
 
-// fits reports whether the fields can have a payload of this length. Entity fields make the length variable.
+// fits reports whether the fields can have a payload of this length.
 func (c *CodecOf[T]) fits(payload []byte) bool {
-	return len(payload) == c.size || len(payload) < c.size && len(c.plan.Refs()) > 0
+	return len(payload) == c.size || len(payload) < c.size && c.plan.Varies()
 }
 
 // encodePlan packs the fields into bits. For a value that cannot be sent it returns a *FieldError that names the field.
@@ -546,7 +546,7 @@ func (c *CodecOf[T]) AppendValues(dst, payload []byte) []byte {
 	if c.encoding != bySerialize {
 		lanes := make([]uint32, c.plan.Lanes())
 		r := wire.NewBitReader(payload)
-		if len(payload) == c.size && c.plan.ReadRow(&r, lanes) && r.Done() {
+		if c.fits(payload) && c.plan.ReadRow(&r, lanes) && r.Done() {
 			return c.plan.AppendValues(dst, lanes)
 		}
 	} else {

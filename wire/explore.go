@@ -157,7 +157,7 @@ func (w *layoutWriter) write(choices map[int]int64, calls []probed, from, to, de
 	}
 }
 
-// arm is what follows a call if its value is another.
+// arm is a run in which a call has other values.
 type arm struct {
 	values []int64
 	calls  []probed // of the whole run

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"math/bits"
+	"reflect"
 	"strconv"
 	"strings"
 	"testing"
@@ -16,10 +17,11 @@ import (
 
 	"github.com/arche-netcode/netcode"
 	"github.com/arche-netcode/netcode/components"
+	"github.com/arche-netcode/netcode/quantize"
 	"github.com/arche-netcode/netcode/wire"
 )
 
-// layout is what braces enclose: values in order.
+// layout has the values that braces enclose, in order.
 type layout struct {
 	values []value
 	around *layout // nil for the message
@@ -335,6 +337,32 @@ func (m *spoken) Serialize(s *wire.Serializer) {
 		s.Nested(&m.Few[i])
 	}
 	s.PackedUint64(&m.Big)
+}
+
+// The numbers of clients in Owner and SpawnOf take few bits.
+func TestShortNumbersAreReadByThePage(t *testing.T) {
+	for _, c := range []struct {
+		of   reflect.Type
+		text string
+		row  []uint32
+		bits int
+	}{
+		{reflect.TypeFor[components.Owner](), "Owner{Client:u32short}", []uint32{3}, 3},
+		{reflect.TypeFor[components.Owner](), "Owner{Client:u32short}", []uint32{59}, 9},
+		{reflect.TypeFor[components.Owner](), "Owner{Client:u32short}", []uint32{math.MaxUint32}, 63},
+		{reflect.TypeFor[components.SpawnOf](), "SpawnOf{Client:u32short;Tick:u16;Ordinal:u8short}", []uint32{2, 65535, 1}, 22},
+		{reflect.TypeFor[components.Predicted](), "Predicted{Client:u32short;Mask:u64}", []uint32{4, 1, 2}, 69},
+	} {
+		plan, err := quantize.Compile(c.of, c.of.Name())
+		require.NoError(t, err)
+		require.Equal(t, c.text, string(plan.Describe(nil)))
+		buf := make([]byte, 32)
+		w := wire.NewBitWriter(buf)
+		plan.WriteRow(&w, c.row)
+		require.Equal(t, c.bits, w.Bits(), c.text)
+		s, from := parseShape(c.text), &stream{b: buf[:w.Finish()]}
+		require.Equal(t, c.row, s.row(from), c.text)
+	}
 }
 
 // A reader that is made from the entry takes each body to its last byte.
