@@ -29,4 +29,5 @@
 //   - tap.go: reads datagrams: accounts, and the packets of one client
 //   - entities.go: answers questions about entities
 //   - handler.go, page.html: the page
+//   - client.go: ClientPage: the page of a client
 package live

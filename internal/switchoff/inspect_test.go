@@ -8,7 +8,7 @@ func looking() []mutation {
 		change("inspector", "a page of another site takes its places", "TestAnotherSiteIsRefused",
 			"inspect/live/handler.go", "case r.URL.Path != \"/\" && i.fromElsewhere(r):", "case false:"),
 		change("inspector", "it listens for others", "TestTheHandlerIsReadOnlyAndLocal",
-			"inspect/live/handler.go", "|| !i.public && !at.Addr().Unmap().IsLoopback()", "|| !at.IsValid()"),
+			"inspect/live/handler.go", "|| !public && !at.Addr().Unmap().IsLoopback()", "|| !at.IsValid()"),
 		change("inspector", "datagrams are not read for lack of time", "TestEachByteToManyClientsIsRead",
 			"inspect/live/tap.go", "always = alwaysRead", "always = 0"),
 		change("inspector", "a filter takes other entities", "TestTapFilters",
