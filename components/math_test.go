@@ -198,3 +198,21 @@ func TestVectorsThatCannotTravel(t *testing.T) {
 	require.Panics(t, func() { new(components.Vector2).SerializeQuantised(&s, 1, 0, 0.1) })
 	require.Panics(t, func() { new(components.Vector2).SerializePacked(&s, 0) })
 }
+
+// Bytes that are read as vectors are those that the vectors are written as, within a step.
+func FuzzVectors(f *testing.F) {
+	f.Add(make([]byte, 21))
+	f.Fuzz(func(t *testing.T, b []byte) {
+		var s wire.Serializer
+		var m, again shapes
+		if s.Read(b, &m) != nil {
+			return
+		}
+		require.InDelta(t, 0, m.Three.X, 100)
+		buf := make([]byte, 64)
+		n, err := s.Write(buf, &m)
+		require.NoError(t, err)
+		require.NoError(t, s.Read(buf[:n], &again))
+		require.InDelta(t, m.Three.Y, again.Three.Y, 0.011)
+	})
+}

@@ -68,3 +68,22 @@ func TestShortNumbersTakeFewBits(t *testing.T) {
 	}](), "s")
 	require.ErrorContains(t, err, "goes with uint8, uint16 and uint32")
 }
+
+// What is read as a row of short numbers is written as the same bits.
+func FuzzShortNumbers(f *testing.F) {
+	plan, err := quantize.Compile(reflect.TypeFor[shorts](), "s")
+	require.NoError(f, err)
+	f.Add([]byte{0x0f, 0xff, 0x12})
+	f.Fuzz(func(t *testing.T, b []byte) {
+		lanes, again := make([]uint32, plan.Lanes()), make([]uint32, plan.Lanes())
+		if r := wire.NewBitReader(b); !plan.ReadRow(&r, lanes) {
+			return
+		}
+		of := make([]byte, 64)
+		w := wire.NewBitWriter(of)
+		plan.WriteRow(&w, lanes)
+		r := wire.NewBitReader(of[:w.Finish()])
+		require.True(t, plan.ReadRow(&r, again))
+		require.Equal(t, lanes, again)
+	})
+}
