@@ -69,7 +69,7 @@ func TestShortNumbersTakeFewBits(t *testing.T) {
 	require.ErrorContains(t, err, "goes with uint8, uint16 and uint32")
 }
 
-// What is read as a row of short numbers is written as the same bits.
+// A row of short numbers that is read is written as the same numbers.
 func FuzzShortNumbers(f *testing.F) {
 	plan, err := quantize.Compile(reflect.TypeFor[shorts](), "s")
 	require.NoError(f, err)

@@ -67,9 +67,11 @@ func run(args []string, out, progress io.Writer) error {
 		return err
 	}
 	if ofGame && asksHelp(args) {
-		if _, err := io.WriteString(out, helpOf(args[0])); err != nil || !hasGame(args) {
-			return err // without a game there are no flags of a game
+		if !hasGame(args) { // then there are no flags of a game
+			_, err := io.WriteString(out, helpOf(args[0]))
+			return err
 		}
+		_, _ = io.WriteString(progress, helpOf(args[0])) // the game's own help follows
 	}
 	switch args[0] {
 	case "train":
