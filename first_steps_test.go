@@ -9,7 +9,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/arche-netcode/netcode"
-	"github.com/arche-netcode/netcode/wire"
 	"github.com/arche-netcode/netcode/authority"
 	"github.com/arche-netcode/netcode/components"
 	"github.com/arche-netcode/netcode/input"
@@ -17,6 +16,7 @@ import (
 	"github.com/arche-netcode/netcode/peer"
 	"github.com/arche-netcode/netcode/predict"
 	"github.com/arche-netcode/netcode/tick"
+	"github.com/arche-netcode/netcode/wire"
 )
 
 type (

@@ -34,7 +34,7 @@ func TestValuesPrintInWords(t *testing.T) {
 		`session of client 1 at \S+`:       s.Session(1),
 		`no session`:                       s.Session(9),
 		`protocol of \d+ components and \d+ messages, [0-9a-f]{16}`: p,
-		`a client at .* with a payload of 2 bytes, user "ann"`:    &netcode.Approval{Address: transport.Addr{}, Payload: []byte("hi"), User: "ann"},
+		`a client at .* with a payload of 2 bytes, user "ann"`:      &netcode.Approval{Address: transport.Addr{}, Payload: []byte("hi"), User: "ann"},
 	} {
 		require.Regexp(t, "^"+want+"$", fmt.Sprint(value))
 		require.Regexp(t, "^"+want+"$", fmt.Sprintf("%v", value))
