@@ -56,7 +56,7 @@ func (s State) String() string {
 //     [Client.RTT], [Client.Ping], [Client.Loss], [Client.Line], [Client.PacketSize], [Client.SetPacketSize]; [Host] and [Client.Hosted]
 //   - Time: [Client.Present], [Client.PresentDelay], [Client.SetPresentDelay], [Client.ServerTime], [Client.Time], [Client.Steps], [Client.Pace], [Client.Lead], [Client.Tick], [Client.TickDue], [Client.TickRate], [Client.Interval]
 //   - State: [Client.Replica]
-//   - Looking closely: [Client.Stats], [Client.ReceivedIn], [Client.SentIn], [Client.Redeliver], [Client.Protocol], [Client.Config], [Client.Report]
+//   - Looking closely: [Client.Stats], [Client.ReceivedIn], [Client.SentIn], [Client.Redeliver], [Client.Protocol], [Client.Config], [Client.String], [Client.Report]
 //
 // # Methods for the systems
 //
@@ -463,4 +463,9 @@ func (c *Client) due() Tick {
 		return max(c.frame.Clock.Tick(), c.ServerTime().Tick)
 	}
 	return c.Tick()
+}
+
+// String tells the id, the state and the tick.
+func (c *Client) String() string {
+	return fmt.Sprintf("client %d, %v, at tick %d", c.id, c.state, c.Tick())
 }

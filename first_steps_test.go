@@ -16,6 +16,7 @@ import (
 	"github.com/arche-netcode/netcode/peer"
 	"github.com/arche-netcode/netcode/predict"
 	"github.com/arche-netcode/netcode/tick"
+	"github.com/arche-netcode/netcode/wire"
 )
 
 type (
@@ -26,6 +27,27 @@ type (
 	}
 	stroll struct{ X int8 }
 )
+
+// letter is a message whose method uses a field that is nil before it is read.
+type letter struct{ To *chat }
+
+func (m *letter) Serialize(s *wire.Serializer) { s.Uint32(&m.To.Number) }
+
+// turned reads its fields in another order.
+type turned struct {
+	A uint8
+	B uint16
+}
+
+func (m *turned) Serialize(s *wire.Serializer) {
+	if s.IsReading() {
+		s.Uint16(&m.B)
+		s.Uint8(&m.A)
+		return
+	}
+	s.Uint8(&m.A)
+	s.Uint16(&m.B)
+}
 
 // panics returns the value that a function panics with, as text.
 func panics(t *testing.T, f func()) (text string) {
@@ -48,6 +70,10 @@ func TestFirstMistakesNameTheirRemedy(t *testing.T) {
 			[]string{"spoken.Text", "string", "func (m *spoken) Serialize(s *wire.Serializer)"}},
 		"many fields": {func(p *netcode.Protocol) { netcode.Handle[terrain](p, nil) },
 			[]string{"terrain.Height[2048]", "2048 words", "func (m *terrain) Serialize(s *wire.Serializer)"}},
+		"nil field": {func(p *netcode.Protocol) { netcode.Handle[letter](p, nil) },
+			[]string{"(*letter).Serialize panics on a zero value", "nil pointer", "m.Field = new(T)", "wire.SerializeOptional"}},
+		"reads another order than it writes": {func(p *netcode.Protocol) { netcode.Handle[turned](p, nil) },
+			[]string{"(*turned).Serialize writes A:u8 where it reads B:u16", "the same calls in the same order"}},
 		"unknown word": {func(p *netcode.Protocol) { netcode.Handle[mistagged](p, nil) },
 			[]string{"mistagged.X", `"steps=0.1"`, "min=, max=, step=, bits=, extrapolate=, angle, quat, half, axis, entity"}},
 		"no protocol": {func(*netcode.Protocol) { netcode.Handle[chat](nil, nil) },

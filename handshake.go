@@ -403,3 +403,12 @@ func (c *Client) takeReset(reset *peer.Reset) {
 		}
 	}
 }
+
+// String tells the address and the user, and the size of the payload.
+func (a *Approval) String() string {
+	text := fmt.Sprintf("a client at %v with a payload of %d bytes", a.Address, len(a.Payload))
+	if a.User != "" {
+		text += fmt.Sprintf(", user %q", a.User)
+	}
+	return text
+}

@@ -234,6 +234,40 @@ func TestMessagesThatSerializeThemselves(t *testing.T) {
 	require.Equal(t, netcode.Connected, c.State())
 }
 
+// counted counts the runs of its Serialize method.
+type counted struct {
+	Text string
+	runs *int
+}
+
+func (m *counted) Serialize(s *wire.Serializer) {
+	s.String(&m.Text, 200_000)
+	if m.runs != nil {
+		*m.runs++
+	}
+}
+
+// A message to several runs its Serialize method once, however many they are and however long it is.
+func TestAMessageToManyIsSerializedOnce(t *testing.T) {
+	p := protocol()
+	got := 0
+	netcode.Handle(p, func(*netcode.Context, *counted) { got++ }, netcode.Over(netcode.Reliable))
+	r := rig.New(t, p, netcode.Config{SendBudget: -1})
+	for range 3 {
+		r.Joined(p, netcode.Config{SendBudget: -1})
+	}
+	s := r.Server.Server
+	for _, text := range []string{"short", strings.Repeat("long ", 6000)} {
+		for _, to := range []netcode.Recipient{netcode.ToAll(), netcode.ToAllBut(1), netcode.ToMany([]netcode.ClientID{2, 3})} {
+			runs := 0
+			require.NoError(t, netcode.Send(s, to, &counted{text, &runs}))
+			require.Equal(t, 1, runs)
+		}
+	}
+	require.ErrorAs(t, netcode.Send(s, netcode.ToAll(), &counted{Text: strings.Repeat("x", 150_000)}), new(*netcode.TooLargeError))
+	r.Until(func() bool { return got == 2*(3+2+2) })
+}
+
 // eager sends messages of its own while it is written.
 type eager struct {
 	Number uint32

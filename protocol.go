@@ -334,3 +334,6 @@ const (
 	Reliable            = wire.Reliable            // Exactly once while the connection lasts, in any order.
 	ReliableOrdered     = wire.ReliableOrdered     // Exactly once, in the order of the channel.
 )
+
+// String tells the number of components and messages. It does not freeze the protocol.
+func (p *Protocol) String() string { return p.types.String() }

@@ -1,6 +1,7 @@
 package netcode
 
 import (
+	"fmt"
 	"time"
 
 	"github.com/arche-netcode/netcode/internal/held"
@@ -143,3 +144,32 @@ func AfterAllState() How { return How{what: howAfter, after: held.AfterAll} }
 
 // Within gives a Call a deadline in the time of the end that asks; the default is 5 s.
 func Within(d time.Duration) How { return How{what: howWithin, within: d} }
+
+// String returns the recipient in words, such as "client 3" or "all but client 3".
+func (r Recipient) String() string {
+	switch r.kind {
+	case toOne:
+		return endName(r.client())
+	case toMany:
+		return fmt.Sprintf("clients %v", r.list)
+	case toAll:
+		return "all"
+	case toAllBut:
+		return "all but " + endName(r.client())
+	case toOwner:
+		return "the owner of " + r.entity().String()
+	case toSeers:
+		return "the seers of " + r.entity().String()
+	case toSelf:
+		return "itself"
+	}
+	return "nobody"
+}
+
+// endName names an end by its id.
+func endName(id ClientID) string {
+	if id == 0 {
+		return "the server"
+	}
+	return fmt.Sprintf("client %d", id)
+}

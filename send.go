@@ -127,7 +127,7 @@ func post[T any](c *endpointCore, to Recipient, m *T, how []How, call callOf) er
 	case to.kind != toSelf && !of.Direction.Allows(c.server != nil):
 		return c.wrongWay(of)
 	}
-	bound, err := codec.SizeBound(c.inbound.Scratch(), m)
+	bound, err := roomFor(c, codec, to, m)
 	switch {
 	case err != nil:
 		return err
@@ -139,9 +139,27 @@ func post[T any](c *endpointCore, to Recipient, m *T, how []How, call callOf) er
 	defer c.giveBack(buffer)
 	n, err := codec.Encode(c.inbound.Scratch(), buffer[:bound], m)
 	if err != nil {
-		return err
+		return c.unencoded(err, of)
 	}
 	return c.sendEncoded(to, l, of, &p, buffer[:n])
+}
+
+// unencoded returns the error of a message that was not encoded, for Send.
+func (c *endpointCore) unencoded(err error, of *message.Type) error {
+	if long := new(message.BoundError); errors.As(err, &long) && long.Bound == largest {
+		c.stats.TooLarge++
+		return &TooLargeError{Name: of.Name, Size: largest + 1, Max: largest}
+	}
+	return err
+}
+
+// roomFor returns the size of the buffer for a message. One to several clients gets all room at once: its Serialize method
+// then runs a single time, without being measured first.
+func roomFor[T any](c *endpointCore, codec *message.CodecOf[T], to Recipient, m *T) (int, error) {
+	if codec.Plan() == nil && to.kind != toOne && to.kind != toSelf {
+		return largest, nil
+	}
+	return codec.SizeBound(c.inbound.Scratch(), m)
 }
 
 // resolve replaces ToOwner, and To of this end itself, by To and ToSelf. It returns the connection of To.

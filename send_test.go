@@ -330,7 +330,9 @@ func TestSendInAProcessChecksAndCopies(t *testing.T) {
 		require.Equal(t, 1, handled, name)
 		require.Equal(t, position{X: 1}, m, name)
 		require.ErrorAs(t, netcode.Send(way.end, way.to, &position{Y: float32(math.NaN())}), new(*netcode.FieldError), name)
-		require.ErrorAs(t, netcode.Send(way.end, way.to, &line{Text: "x", more: true}), new(*message.BoundError), name)
+		if name != "all" { // which asks for no bound
+			require.ErrorAs(t, netcode.Send(way.end, way.to, &line{Text: "x", more: true}), new(*message.BoundError), name)
+		}
 		require.ErrorAs(t, netcode.Send(way.end, way.to, &line{Text: strings.Repeat("x", 40001)}), new(*message.SerializeError), name)
 		require.Equal(t, 1, handled, name)
 	}

@@ -32,7 +32,7 @@ import (
 //   - Entities that are in no world: [Server.Spawn], [Server.Has], [Put], [Remove], [Server.Despawn]
 //   - Ticks: [Server.Tick], [Server.TickDue], [Server.Steps], [Server.Interval], [Server.TickRate]
 //   - The past: [ValueAt], [Server.Store], [Server.ReceivedIn], [Server.SentIn], [Server.Redeliver]
-//   - Itself: [Server.ID], [Server.Protocol], [Server.Config], [Server.Stats], [Server.Report], [Server.ReportUnreplicated], [Server.Close], [Server.Closed], [Server.SetOpen], [Server.Alone], [Server.MayListen]
+//   - Itself: [Server.ID], [Server.Protocol], [Server.Config], [Server.Stats], [Server.String], [Server.Report], [Server.ReportUnreplicated], [Server.Close], [Server.Closed], [Server.SetOpen], [Server.Alone], [Server.MayListen]
 //
 // # Methods for the systems
 //
@@ -580,4 +580,9 @@ func (s *Server) Alone() bool {
 		}
 	}
 	return true
+}
+
+// String tells the number of clients and the tick.
+func (s *Server) String() string {
+	return fmt.Sprintf("server of %d clients at tick %d", s.counts[connected], s.Tick())
 }

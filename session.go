@@ -1,6 +1,7 @@
 package netcode
 
 import (
+	"fmt"
 	"time"
 
 	"github.com/arche-netcode/netcode/internal/handshake"
@@ -184,4 +185,17 @@ func isOrderly(reason *peer.Error) bool {
 		return true
 	}
 	return !reason.Reason.Ours()
+}
+
+// String names the client, its address and whether it is connected.
+func (c *Session) String() string {
+	switch {
+	case c == nil:
+		return "no session"
+	case c.link.loopback != nil:
+		return fmt.Sprintf("session of client %d in this process", c.id)
+	case c.state != connected:
+		return fmt.Sprintf("session of client %d at %v, over", c.id, c.link.Address)
+	}
+	return fmt.Sprintf("session of client %d at %v", c.id, c.link.Address)
 }

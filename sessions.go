@@ -54,7 +54,9 @@ func (s *Server) move(c *Session, to sessionState) {
 
 // connect makes the client of a session known to the game.
 func (s *Server) connect(c *Session) {
-	c.view = snapshot.NewView(s.store, c.link.older.State(s.config.snapshot()))
+	config := c.link.older.State(s.config.snapshot())
+	config.Client = c.id
+	c.view = snapshot.NewView(s.store, config)
 	s.openStates(c)
 	s.stats.Connected++
 	s.events.Add(events.Event{Client: c.id})

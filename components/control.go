@@ -10,7 +10,7 @@ import "github.com/arche-netcode/netcode/wire"
 // owner may write components registered with authority.WrittenBy(authority.OwnerWrites). A new owner takes effect with the
 // capture that notices it.
 type Owner struct {
-	Client wire.ClientID // 0: the server
+	Client wire.ClientID `net:"short"` // 0: the server
 }
 
 // Group makes entities arrive together. One packet contains all unacknowledged changes of the entities with one group ID, so that

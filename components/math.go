@@ -1,6 +1,10 @@
 package components
 
-import "github.com/arche-netcode/netcode/wire"
+import (
+	"math"
+
+	"github.com/arche-netcode/netcode/wire"
+)
 
 // The types in this file are data without arithmetic: convert the vectors of a game's library to them, or use them directly. They
 // have no padding and no pointers. Each can be a replicated component, a field of one with its own net tag, or part of a message.
@@ -45,6 +49,26 @@ func (v *Vector2) Serialize(s *wire.Serializer) {
 	s.FiniteFloat32(&v.Y)
 }
 
+// SerializeQuantised is Serialize with each number within low and high in steps of at most step: see
+// wire.Serializer.Quantised.
+func (v *Vector2) SerializeQuantised(s *wire.Serializer, low, high, step float64) {
+	s.Quantised(&v.X, low, high, step)
+	s.Quantised(&v.Y, low, high, step)
+}
+
+// SerializePacked is Serialize with each number as a packed integer of steps, small for small numbers: see
+// wire.Serializer.PackedFloat.
+func (v *Vector2) SerializePacked(s *wire.Serializer, step float64) {
+	s.PackedFloat(&v.X, step)
+	s.PackedFloat(&v.Y, step)
+}
+
+// SerializeHalf is Serialize with each number as a half of 2 bytes, up to wire.MaxFloat16.
+func (v *Vector2) SerializeHalf(s *wire.Serializer) {
+	s.Half(&v.X)
+	s.Half(&v.Y)
+}
+
 // Vector3 is a point or direction in space, in the game's unit. 12 bytes in a message.
 type Vector3 struct {
 	X, Y, Z float32 // finite, in the game's unit
@@ -55,6 +79,29 @@ func (v *Vector3) Serialize(s *wire.Serializer) {
 	s.FiniteFloat32(&v.X)
 	s.FiniteFloat32(&v.Y)
 	s.FiniteFloat32(&v.Z)
+}
+
+// SerializeQuantised is Serialize with each number within low and high in steps of at most step: see
+// wire.Serializer.Quantised.
+func (v *Vector3) SerializeQuantised(s *wire.Serializer, low, high, step float64) {
+	s.Quantised(&v.X, low, high, step)
+	s.Quantised(&v.Y, low, high, step)
+	s.Quantised(&v.Z, low, high, step)
+}
+
+// SerializePacked is Serialize with each number as a packed integer of steps, small for small numbers: see
+// wire.Serializer.PackedFloat.
+func (v *Vector3) SerializePacked(s *wire.Serializer, step float64) {
+	s.PackedFloat(&v.X, step)
+	s.PackedFloat(&v.Y, step)
+	s.PackedFloat(&v.Z, step)
+}
+
+// SerializeHalf is Serialize with each number as a half of 2 bytes, up to wire.MaxFloat16.
+func (v *Vector3) SerializeHalf(s *wire.Serializer) {
+	s.Half(&v.X)
+	s.Half(&v.Y)
+	s.Half(&v.Z)
 }
 
 // Vector4 is four related numbers. 16 bytes in a message.
@@ -70,6 +117,32 @@ func (v *Vector4) Serialize(s *wire.Serializer) {
 	s.FiniteFloat32(&v.W)
 }
 
+// SerializeQuantised is Serialize with each number within low and high in steps of at most step: see
+// wire.Serializer.Quantised.
+func (v *Vector4) SerializeQuantised(s *wire.Serializer, low, high, step float64) {
+	s.Quantised(&v.X, low, high, step)
+	s.Quantised(&v.Y, low, high, step)
+	s.Quantised(&v.Z, low, high, step)
+	s.Quantised(&v.W, low, high, step)
+}
+
+// SerializePacked is Serialize with each number as a packed integer of steps, small for small numbers: see
+// wire.Serializer.PackedFloat.
+func (v *Vector4) SerializePacked(s *wire.Serializer, step float64) {
+	s.PackedFloat(&v.X, step)
+	s.PackedFloat(&v.Y, step)
+	s.PackedFloat(&v.Z, step)
+	s.PackedFloat(&v.W, step)
+}
+
+// SerializeHalf is Serialize with each number as a half of 2 bytes, up to wire.MaxFloat16.
+func (v *Vector4) SerializeHalf(s *wire.Serializer) {
+	s.Half(&v.X)
+	s.Half(&v.Y)
+	s.Half(&v.Z)
+	s.Half(&v.W)
+}
+
 // Quaternion is a rotation, of length 1. The zero value is invalid. 16 bytes in a message; a component's field with
 // net:"quat,bits=9" takes 29 bits.
 type Quaternion struct {
@@ -82,6 +155,51 @@ func (q *Quaternion) Serialize(s *wire.Serializer) {
 	s.FiniteFloat32(&q.Y)
 	s.FiniteFloat32(&q.Z)
 	s.FiniteFloat32(&q.W)
+}
+
+// SerializeQuantised is Serialize for a rotation that needs no more than this step: a byte tells which number has the largest
+// magnitude, and the three others follow in steps of at most step, 4 bytes in all from a step of 0.0056 on, 7 from 0.0000216 on.
+// The rotation is normalised; one of length 0 is wire.ErrNotFinite, and three numbers that no rotation has are
+// wire.ErrMalformed. It comes back as q or as -q, which is the same rotation.
+func (q *Quaternion) SerializeQuantised(s *wire.Serializer, step float64) {
+	const edge = math.Sqrt2 / 2
+	all := [4]*float32{&q.X, &q.Y, &q.Z, &q.W}
+	unit, largest, square := [4]float32{}, uint8(0), 0.0
+	if !s.IsReading() {
+		for i, n := range all {
+			square += float64(*n) * float64(*n)
+			if math.Abs(float64(*n)) > math.Abs(float64(*all[largest])) {
+				largest = uint8(i)
+			}
+		}
+		if square == 0 || square-square != 0 {
+			s.Fail(wire.ErrNotFinite)
+		}
+		length := math.Copysign(math.Sqrt(square), float64(*all[largest]))
+		for i, n := range all {
+			unit[i] = float32(float64(*n) / length)
+		}
+	}
+	wire.SerializeEnumWithin(s, &largest, 0, 3)
+	rest := 1.0
+	for i := range all {
+		if i == int(largest) {
+			continue
+		}
+		n := all[i]
+		if !s.IsReading() {
+			n = &unit[i]
+		}
+		s.Quantised(n, -edge, edge, step)
+		rest -= float64(*n) * float64(*n)
+	}
+	if !s.IsReading() {
+		return
+	}
+	if rest < -4*step {
+		s.Fail(wire.ErrMalformed)
+	}
+	*all[largest] = float32(math.Sqrt(max(rest, 0)))
 }
 
 // Ray is a half line in space, with a direction of length 1. 24 bytes in a message.

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
 
 	"github.com/arche-netcode/netcode/components"
 	"github.com/arche-netcode/netcode/internal/alloctest"
@@ -126,5 +127,92 @@ func TestMathTypesAllocateNothing(t *testing.T) {
 		if err != nil || n != 24 || s.Read(buf, ray) != nil {
 			t.Fatal("does not travel")
 		}
+	})
+}
+
+// shapes is a message with vectors in each form.
+type shapes struct {
+	Two   components.Vector2
+	Three components.Vector3
+	Four  components.Vector4
+	Turn  components.Quaternion
+}
+
+func (m *shapes) Serialize(s *wire.Serializer) {
+	m.Two.SerializeHalf(s)
+	m.Three.SerializeQuantised(s, -100, 100, 0.01)
+	m.Four.SerializePacked(s, 0.5)
+	m.Turn.SerializeQuantised(s, 0.0001)
+}
+
+func TestVectorsTravelQuantisedAndPacked(t *testing.T) {
+	text, err := wire.Layout(func() wire.Serializable { return &shapes{Turn: components.Quaternion{W: 1}} }, false)
+	require.NoError(t, err)
+	require.Contains(t, text, "Two.X:f32half;Two.Y:f32half;Three.X:f32[-100,100,0.01];Three.Y:f32[-100,100,0.01];Three.Z:f32[-100,100,0.01];Four.X:f32packed[0.5];")
+	rapid.Check(t, func(t *rapid.T) {
+		float := func(most float64) float32 { return float32(rapid.Float64Range(-most, most).Draw(t, "")) }
+		m := shapes{Two: components.Vector2{X: float(1), Y: float(9)}, Three: components.Vector3{X: float(100), Y: float(100), Z: float(100)},
+			Four: components.Vector4{X: float(50), Y: float(50), Z: float(50), W: float(50)}, Turn: components.Quaternion{X: float(1), Y: float(1), Z: float(1), W: 0.1 + float(0.05)}}
+		var s wire.Serializer
+		buf := make([]byte, 64)
+		n, err := s.Write(buf, &m)
+		require.NoError(t, err)
+		size, err := s.Measure(&m)
+		require.NoError(t, err)
+		require.Equal(t, n, size)
+		require.Equal(t, 2*2+3*2+4+7, n, "a half has 2 bytes, 20000 steps 2, a packed number of 120 steps 1, a rotation 1 and three times 2")
+		var back shapes
+		require.NoError(t, s.Read(buf[:n], &back))
+		require.InDelta(t, m.Two.Y, back.Two.Y, 0.005)
+		require.InDelta(t, m.Three.X, back.Three.X, 0.00501)
+		require.InDelta(t, m.Four.W, back.Four.W, 0.25001)
+		dot := m.Turn.X*back.Turn.X + m.Turn.Y*back.Turn.Y + m.Turn.Z*back.Turn.Z + m.Turn.W*back.Turn.W
+		length := math.Sqrt(float64(m.Turn.X*m.Turn.X + m.Turn.Y*m.Turn.Y + m.Turn.Z*m.Turn.Z + m.Turn.W*m.Turn.W))
+		require.InDelta(t, 1, math.Abs(float64(dot))/length, 1e-6)
+	})
+}
+
+func TestVectorsThatCannotTravel(t *testing.T) {
+	var s wire.Serializer
+	buf := make([]byte, 64)
+	_, err := s.Write(buf, &shapes{})
+	require.ErrorIs(t, err, wire.ErrNotFinite, "a rotation of length 0")
+	nan := shapes{Turn: components.Quaternion{W: 1}}
+	nan.Three.Y = float32(math.NaN())
+	_, err = s.Write(buf, &nan)
+	require.ErrorIs(t, err, wire.ErrNotFinite)
+	far := shapes{Turn: components.Quaternion{W: 1}, Three: components.Vector3{X: 101}}
+	n, err := s.Write(buf, &far)
+	require.NoError(t, err)
+	var back shapes
+	require.NoError(t, s.Read(buf[:n], &back))
+	require.Equal(t, float32(100), back.Three.X, "clamped")
+	bad := append([]byte(nil), buf[:n]...)
+	bad[4], bad[5] = 0xFF, 0xFF
+	require.ErrorIs(t, s.Read(bad, &back), wire.ErrMalformed, "65535 of 20000 steps")
+	bad = append([]byte(nil), buf[:n]...)
+	for i := n - 6; i < n; i += 2 {
+		bad[i], bad[i+1] = 0, 0
+	}
+	require.ErrorIs(t, s.Read(bad, &back), wire.ErrMalformed, "three numbers of a rotation at the edge")
+	require.Panics(t, func() { new(components.Vector2).SerializeQuantised(&s, 1, 0, 0.1) })
+	require.Panics(t, func() { new(components.Vector2).SerializePacked(&s, 0) })
+}
+
+// Bytes that are read as vectors are those that the vectors are written as, within a step.
+func FuzzVectors(f *testing.F) {
+	f.Add(make([]byte, 21))
+	f.Fuzz(func(t *testing.T, b []byte) {
+		var s wire.Serializer
+		var m, again shapes
+		if s.Read(b, &m) != nil {
+			return
+		}
+		require.InDelta(t, 0, m.Three.X, 100)
+		buf := make([]byte, 64)
+		n, err := s.Write(buf, &m)
+		require.NoError(t, err)
+		require.NoError(t, s.Read(buf[:n], &again))
+		require.InDelta(t, m.Three.Y, again.Three.Y, 0.011)
 	})
 }

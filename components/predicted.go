@@ -10,7 +10,7 @@ type Simulate struct{}
 // Predicted makes clients predict an entity that they do not own, for example one that their own entities push. Game code on the
 // server writes it. Register it with netcode.Replicate.
 type Predicted struct {
-	Client wire.ClientID // Client that predicts it, in addition to the owner. Client 0 and Mask 0: all clients.
+	Client wire.ClientID `net:"short"` // Client that predicts it, in addition to the owner. Client 0 and Mask 0: all clients.
 	Mask   uint64        // Bits of further clients: see With. Clients whose numbers differ by 64 share a bit.
 }
 
@@ -27,8 +27,9 @@ func (p Predicted) By(client wire.ClientID) bool {
 
 // SpawnOf identifies the simulation step that spawned an entity. With it the owner's client finds the entity that it spawned
 // itself in that step. predict.Step.Spawn writes it, and predict.Spawns registers it. Tick and Ordinal wrap around.
+// It goes to the owner alone, and to each client that sees an entity with Predicted.
 type SpawnOf struct {
-	Client  wire.ClientID // Owner of the entity.
+	Client  wire.ClientID `net:"short"` // Owner of the entity.
 	Tick    uint16        // Low bits of the simulated tick.
-	Ordinal uint8         // Number of the spawn for this client in the step.
+	Ordinal uint8         `net:"short"` // Number of the spawn for this client in the step.
 }

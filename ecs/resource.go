@@ -44,6 +44,17 @@ func (r *Resource[T]) Create(value T) {
 	entities.NewWith(&value, &components.Replicated{})
 }
 
+// Entity returns the singleton's entity. ok is false if there is none.
+func (r *Resource[T]) Entity() (e ecs.Entity, ok bool) {
+	query := r.filter.Query(r.world)
+	if !query.Next() {
+		return ecs.Entity{}, false
+	}
+	e = query.Entity()
+	query.Close()
+	return e, true
+}
+
 // Get returns the value, or nil if there is none: a client has none before it arrived. The pointer is valid until the
 // world's entities change. The server may write through it.
 func (r *Resource[T]) Get() *T {

@@ -42,6 +42,12 @@ func New(p *netcode.Protocol) *Attribution {
 	return a
 }
 
+// CountEntities makes the account count the bits of each entity too, in State.Entities.
+func (a *Attribution) CountEntities() *Attribution {
+	a.State.Entities = map[uint32]uint64{}
+	return a
+}
+
 // Total returns the sum of all parts, in bits.
 func (a *Attribution) Total() uint64 {
 	sum := a.Handshakes + a.Headers + a.Batches + a.Messages + a.Checksums + a.Others + a.Unreadable

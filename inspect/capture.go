@@ -53,6 +53,8 @@ type capture struct {
 	link     int
 	flows    map[flow]*replica.Replica
 	keys     Keys
+	filter   Filter
+	clients  map[netip.AddrPort]wire.ClientID // by their Welcomes
 }
 
 // Keys opens the datagrams of an encrypting transport; secure.KeyLog implements it. If a datagram contains none of netcode, plain
@@ -69,11 +71,15 @@ const mostPlain = 1472
 // of its packet. Frames without a UDP datagram are skipped; of a partly captured datagram only the sizes are written. Frames with
 // several datagrams (GSO, GRO) are split if the packet numbers are consecutive.
 //
-// keys opens the datagrams of sessions over transport/secure; it is nil for unencrypted sessions. p is the game's protocol. The
-// errors are ErrCapture and those of in and out. A file that ends within a frame is no error.
-func Tap(out io.Writer, p *netcode.Protocol, in io.Reader, keys Keys) error {
+// keys opens the datagrams of sessions over transport/secure; it is nil for unencrypted sessions. p is the game's protocol. A
+// Filter selects clients, entities and components. The errors are ErrCapture and those of in and out. A file that ends within
+// a frame is no error.
+func Tap(out io.Writer, p *netcode.Protocol, in io.Reader, keys Keys, filter ...Filter) error {
 	input, text := bufio.NewReader(in), bufio.NewWriter(out)
-	c := capture{protocol: p, flows: map[flow]*replica.Replica{}, keys: keys}
+	c := capture{protocol: p, flows: map[flow]*replica.Replica{}, keys: keys, clients: map[netip.AddrPort]wire.ClientID{}}
+	if len(filter) > 0 {
+		c.filter = filter[0]
+	}
 	if err := c.begin(input); err != nil {
 		return err
 	}
@@ -109,7 +115,11 @@ func (c *capture) appendAll(line []byte, f flow, datagram []byte, size int) []by
 	}
 	head, dst := string(line), line[:0]
 	for n := c.split(datagram); len(datagram) > 0; datagram = datagram[min(n, len(datagram)):] {
+		at := len(dst)
 		dst = c.appendOpened(append(dst, head...), f, datagram[:min(n, len(datagram))])
+		if dst = c.filter.cut(dst, at); !c.filter.takesFlow(f, c.clients) {
+			dst = dst[:at]
+		}
 	}
 	return dst
 }
@@ -233,6 +243,9 @@ func (c *capture) datagram(frame []byte) (f flow, datagram []byte, size int, ok 
 
 // append appends the text of a datagram and decodes its state.
 func (c *capture) append(dst []byte, f flow, datagram []byte) []byte {
+	if client, _, ok := parseWelcome(datagram); ok && len(c.clients) < maxFlows {
+		c.clients[f.to] = client
+	}
 	if peer.KindOf(datagram) != peer.KindPacket {
 		delete(c.flows, f) // A session begins or ends.
 	}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/binary"
 	"errors"
+	"fmt"
 	"regexp"
 	"strings"
 	"testing"
@@ -132,6 +133,72 @@ func TestTapReadsCaptures(t *testing.T) {
 			require.NotContains(t, out.String(), "not known", "each baseline is in the capture")
 			require.Regexp(t, `(?m)^1\.\d{6} `, out.String())
 		})
+	}
+}
+
+// A filter leaves one client, one entity or one component.
+func TestTapFilters(t *testing.T) {
+	p := netcode.NewProtocol()
+	netcode.Replicate[place](p)
+	netcode.Replicate[health](p)
+	file := newPcap(binary.LittleEndian, 0xA1B2C3D4, 101)
+	tapped(t, p, 4, func(now time.Duration, from, to transport.Addr, datagram []byte) {
+		file.frame(1, 0, ip4(from, to, len(datagram)), datagram)
+	})
+	capture := file.Bytes()
+	text := func(client, entity, component string) string {
+		filter, err := inspect.NewFilter(client, entity, component)
+		require.NoError(t, err)
+		var out strings.Builder
+		require.NoError(t, inspect.Tap(&out, p, bytes.NewReader(capture), nil, filter))
+		return out.String()
+	}
+	count := func(text, of string) int { return len(regexp.MustCompile("(?m)"+of).FindAllString(text, -1)) }
+	all := text("", "", "")
+	second := count(all, `^.*127\.0\.0\.1:49154.*(packet|handshake datagram) of`)
+	require.NotZero(t, second)
+	one := text("127.0.0.1:49154", "", "")
+	require.Equal(t, second, count(one, `(packet|handshake datagram) of`))
+	require.Equal(t, second, count(one, `127\.0\.0\.1:49154`))
+	welcome := regexp.MustCompile(`> 127\.0\.0\.1:49154: handshake datagram of kind 6, Welcome, 33 bytes: client (\d), tick \d+`).FindStringSubmatch(one)
+	require.NotNil(t, welcome)
+	numbered := text(welcome[1], "", "")
+	require.Equal(t, count(one, `: packet of`), count(numbered, `: packet of`))
+	require.NotContains(t, numbered, "49153")
+
+	entity := text("", "1v1", "")
+	require.Equal(t, count(all, `^   entity (1v1|at 1),`), count(entity, `^   entity `))
+	require.NotZero(t, count(entity, "^    place "))
+	require.Less(t, count(entity, ": packet of"), count(all, ": packet of"), "packets without it are left out")
+	places := text("", "", "PLA")
+	require.Equal(t, count(all, `^    place `), count(places, `^    `))
+	require.Zero(t, count(places, "health"))
+	both := text(welcome[1], "2", "health")
+	require.Equal(t, count(both, `^    health`), count(both, `^   entity (2v1|at 2)`))
+	require.NotZero(t, count(both, `^    health Points=`))
+	for _, wrong := range [][3]string{{"0"}, {"x"}, {"", "v3"}, {"", "12v"}, {"", "one"}, {"-1"}} {
+		_, err := inspect.NewFilter(wrong[0], wrong[1], wrong[2])
+		require.ErrorIs(t, err, inspect.ErrFilter, wrong)
+	}
+}
+
+// A handshake is read line by line.
+func TestAHandshakeIsReadInLines(t *testing.T) {
+	p := netcode.NewProtocol()
+	netcode.Replicate[place](p)
+	netcode.Replicate[health](p)
+	var lines []string
+	tapped(t, p, 4, func(_ time.Duration, _, _ transport.Addr, datagram []byte) {
+		if text := string(inspect.AppendDump(nil, p, datagram)); strings.HasPrefix(text, "handshake") {
+			require.Equal(t, 1, strings.Count(text, "\n"), text)
+			lines = append(lines, text)
+		}
+	})
+	all := strings.Join(lines, "")
+	require.Contains(t, all, "kind 1, Hello, 512 bytes: version 1, nonce ")
+	require.Contains(t, all, fmt.Sprintf("protocol %016x of 3 entries, no cookie\n", p.Hash()))
+	for _, want := range []string{"Challenge, 29 bytes: nonce ", ", 30 ticks a second, window 64, packets of 1200 bytes\n", "payload of 0 bytes", "Welcome, 33 bytes: client 1, tick "} {
+		require.Contains(t, all, want)
 	}
 }
 

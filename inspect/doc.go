@@ -7,6 +7,7 @@
 // # Files
 //
 //   - dump.go: a packet as text
-//   - capture.go: a pcap file as text
+//   - capture.go, filter.go: a pcap file as text, whole or of one client, entity or component
+//   - handshake.go: a handshake datagram in a line
 //   - attribution.go: Attribution: counts bits
 package inspect

@@ -39,6 +39,9 @@ const resyncSize = 2
 
 // dump appends a datagram as text. state appends the payload of a snapshot.
 func dump(dst []byte, p *netcode.Protocol, datagram []byte, state func(dst, payload []byte) []byte) []byte {
+	if line, ok := appendHandshake(dst, datagram); ok {
+		return line
+	}
 	d := wire.Dump{
 		Name: func(t wire.MessageType) string {
 			if m, ok := p.Messages().Lookup(t); ok {

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
-	"strconv"
 
 	"github.com/arche-netcode/netcode/quantize"
 	"github.com/arche-netcode/netcode/wire"
@@ -29,7 +28,7 @@ type Codec interface {
 	Check(s *Scratch, payload []byte) bool
 	// Handle decodes a payload and calls the handler. It returns false, without a call, if the payload is not legal.
 	Handle(ctx *Context, payload []byte) bool
-	// Describe appends the name and the fields; for a type with a Serialize method the name and the bound.
+	// Describe appends the name and the fields; for a type with a Serialize method the name and its layout.
 	Describe(dst []byte) []byte
 	// AppendValues appends the values of a payload as text; for an illegal payload its bytes and the error.
 	AppendValues(dst, payload []byte) []byte
@@ -65,7 +64,7 @@ type CodecOf[T any] struct {
 	size     int            // of every payload, in bytes; -1 if bySerialize
 	plan     *quantize.Plan // nil if bySerialize
 	exact    exact          // set if byCopy
-	bound    int            // set if bySerialize: size of the zero value, in bytes
+	layout   string         // set if bySerialize
 	bounded  bool           // set if bySerialize: *T is Bounded
 	debug    bool
 	number   wire.MessageType // set by Freeze
@@ -111,7 +110,7 @@ func (c *CodecOf[T]) GoType() reflect.Type { return reflect.TypeFor[T]() }
 // Plan returns the fields that are sent; nil for a type with a Serialize method.
 func (c *CodecOf[T]) Plan() *quantize.Plan { return c.plan }
 
-// Size returns the length of every payload in bytes, or the maximum if there are entity fields; -1 for a type with a
+// Size returns the length of every payload in bytes, or the maximum if the length varies; -1 for a type with a
 // Serialize method.
 func (c *CodecOf[T]) Size() int { return c.size }
 
@@ -134,15 +133,15 @@ func (c *CodecOf[T]) setNumber(id wire.MessageType) { c.number = id }
 func (c *CodecOf[T]) Debug() {
 	c.debug = true
 	if c.encoding == bySerialize {
-		c.measureZero()
+		_ = c.findLayout() // it was found before: only the forms of integers differ
 		return
 	}
 	c.plan.Debug()
 	c.encoding, c.size = byPlan, planSize(c.plan)
 }
 
-// Describe appends the name and the fields; for a type with a Serialize method the name and the bound of its zero
-// value.
+// Describe appends the name and the fields; for a type with a Serialize method the name and its layout,
+// see wire.Layout.
 func (c *CodecOf[T]) Describe(dst []byte) []byte {
 	if c.encoding == bySerialize {
 		return c.describeSerialize(dst)
@@ -209,9 +208,9 @@ func (c *CodecOf[T]) legalCopy(payload []byte) bool {
 	return len(payload) == c.size && c.exact.finite(payload)
 }
 
-// fits reports whether the fields can have a payload of this length. Entity fields make the length variable.
+// fits reports whether the fields can have a payload of this length.
 func (c *CodecOf[T]) fits(payload []byte) bool {
-	return len(payload) == c.size || len(payload) < c.size && len(c.plan.Refs()) > 0
+	return len(payload) == c.size || len(payload) < c.size && c.plan.Varies()
 }
 
 // encodePlan packs the fields into bits. For a value that cannot be sent it returns a *FieldError that names the field.
@@ -447,29 +446,29 @@ func (c *CodecOf[T]) load(m *T, payload []byte) {
 	}
 }
 
-// compileSerialize sets up the codec of a type with a Serialize method.
+// compileSerialize sets up the codec of a type with a Serialize method. It runs the method on zero values.
 func (c *CodecOf[T]) compileSerialize() error {
 	if _, err := quantize.Compile(reflect.TypeFor[struct{}](), c.name); err != nil {
 		return err // the canonical text cannot contain the name
 	}
 	c.encoding, c.size = bySerialize, -1
 	_, c.bounded = any((*T)(nil)).(Bounded)
-	c.measureZero()
-	return nil
+	return c.findLayout()
 }
 
-// measureZero measures the zero value. Its size tells most layouts apart in the protocol hash. If measuring fails the
-// size is 0.
-func (c *CodecOf[T]) measureZero() {
-	var s Scratch
-	var zero T
-	c.bound, _ = c.serializeBound(&s, &zero)
+// findLayout finds the layout of the method.
+func (c *CodecOf[T]) findLayout() (err error) {
+	c.layout, err = wire.Layout(func() wire.Serializable { return any(new(T)).(wire.Serializable) }, c.debug)
+	return err
 }
 
-// describeSerialize appends the known parts of the layout, for the protocol hash.
+// describeSerialize appends the layout, for the protocol hash.
 func (c *CodecOf[T]) describeSerialize(dst []byte) []byte {
-	dst = append(append(append(dst, c.name...), "{serialized:"...), reflect.TypeFor[T]().Name()...)
-	return append(strconv.AppendInt(append(dst, ";bound:"...), int64(c.bound), 10), '}')
+	dst = append(append(dst, c.name...), "{serialized"...)
+	if c.layout != "" {
+		dst = append(append(dst, ';'), c.layout...)
+	}
+	return append(dst, '}')
 }
 
 // serializeBound calls SizeUpperBound if T is Bounded, else measures the value.
@@ -547,7 +546,7 @@ func (c *CodecOf[T]) AppendValues(dst, payload []byte) []byte {
 	if c.encoding != bySerialize {
 		lanes := make([]uint32, c.plan.Lanes())
 		r := wire.NewBitReader(payload)
-		if len(payload) == c.size && c.plan.ReadRow(&r, lanes) && r.Done() {
+		if c.fits(payload) && c.plan.ReadRow(&r, lanes) && r.Done() {
 			return c.plan.AppendValues(dst, lanes)
 		}
 	} else {

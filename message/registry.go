@@ -33,7 +33,7 @@ func (t *Type) ID() wire.MessageType { return t.id }
 // Describe appends the canonical text of the type, which tells everything that two ends must agree on:
 //
 //	Chat{From:u32;Heat:f32[0,1,0.01]}[both ways;Unreliable 0]
-//	Buy{serialized:Buy;bound:9}[from client;ReliableOrdered 3;owner only]
+//	Buy{serialized;Item:u16;Note:string40}[from client;ReliableOrdered 3;owner only]
 func (t *Type) Describe(dst []byte) []byte {
 	dst = t.Codec.Describe(dst)
 	dst = append(append(append(dst, '['), t.Direction.String()...), ';')

@@ -137,9 +137,9 @@ func TestDescribeSaysEverything(t *testing.T) {
 	tests := map[string]Type{
 		"m{From:u32;Heat:f32[0,1,0.01]}[from client;ReliableOrdered 3;owner only]": {
 			Codec: base.Codec, Channel: wire.NewChannel(wire.ReliableOrdered, 3), Direction: FromClient, OwnerOnly: true},
-		"m{X:f32;Y:f32}[from server;Unreliable 0]":             {Codec: codec[shot](t, "m", nil), Direction: FromServer},
-		"m{serialized:note;bound:2}[both ways;Unreliable 0]":   {Codec: codec[note](t, "m", nil)},
-		"m{serialized:measured;bound:1}[both ways;Reliable 0]": {Codec: codec[measured](t, "m", nil), Channel: wire.NewChannel(wire.Reliable, 0)},
+		"m{X:f32;Y:f32}[from server;Unreliable 0]":                           {Codec: codec[shot](t, "m", nil), Direction: FromServer},
+		"m{serialized;Text:string64;Bits:[..16]u32}[both ways;Unreliable 0]": {Codec: codec[note](t, "m", nil)},
+		"m{serialized;Text:string40}[both ways;Reliable 0]":                  {Codec: codec[measured](t, "m", nil), Channel: wire.NewChannel(wire.Reliable, 0)},
 		"m{unpacked;From:u32;Heat:f32[0,1,0.01]}[both ways;Unreliable 0]": {Codec: func() Codec {
 			c := codec[chat](t, "m", nil)
 			c.Debug()

@@ -162,10 +162,16 @@ func TestAReplicatedResource(t *testing.T) {
 		},
 	})
 	require.Nil(t, netecs.NewResource[score](&n.Clients[0].World).Get())
+	_, there := netecs.NewResource[score](&n.Clients[0].World).Entity()
+	require.False(t, there)
 	n.Run(4 * time.Second)
 	n.AssertConverge()
 	for _, c := range n.Clients {
 		require.Equal(t, score{1, 200}, *netecs.NewResource[score](&c.World).Get())
+		e, there := netecs.NewResource[score](&c.World).Entity()
+		require.True(t, there)
+		id, named := c.Systems.ID(e)
+		require.True(t, named && n.Server.Server.Has(id))
 	}
 }
 

@@ -34,8 +34,12 @@ func handleChosen(p *netcode.Protocol) {
 		if server == nil {
 			return
 		}
-		if state, ok := netcode.ExtensionOf[*sessionState](server.Session(ctx.Sender)); ok {
+		session := server.Session(ctx.Sender)
+		if state, ok := netcode.ExtensionOf[*sessionState](session); ok {
 			state.chosen.choose(m.Entity, m.On)
+			if v := session.View(); m.On && v != nil {
+				v.ShowOwned(m.Entity) // Step.Rand needs its SpawnOf.
+			}
 		}
 		if at, ok := netcode.ExtensionOf[*endState](server); ok {
 			at.anyChosen = true

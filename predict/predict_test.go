@@ -355,3 +355,34 @@ func TestManyRestingEntitiesAreAllTold(t *testing.T) {
 	g.run(2 * rate)
 	g.heal()
 }
+
+// The step of a spawn goes to the owner alone: others have no use for it.
+func TestTheStepOfASpawnGoesToItsOwnerAlone(t *testing.T) {
+	g := newGame(t, transport.Link{Delay: 50 * time.Millisecond, Loss: .1}, 6, 3, predict.Config{})
+	for _, p := range g.players {
+		p.act = wander
+	}
+	origins := generic.NewFilter1[components.SpawnOf]()
+	own, named, foreign := 0, 0, 0
+	for range 6 * rate {
+		g.frame()
+		for _, p := range g.players {
+			for query := origins.Query(p.world); query.Next(); {
+				require.Equal(t, p.client.ID(), query.Get().Client)
+				if _, ok := p.group.ID(query.Entity()); ok {
+					named++
+				}
+				own++
+			}
+			for query := generic.NewFilter2[components.Owner, position]().Without(generic.T[components.SpawnOf]()).Query(p.world); query.Next(); {
+				if owner, _ := query.Get(); owner.Client != p.client.ID() {
+					foreign++
+				}
+			}
+		}
+	}
+	require.NotZero(t, own)
+	require.NotZero(t, named, "the server's spawns have the owner's step")
+	require.NotZero(t, foreign, "the others see them without it")
+	g.heal()
+}

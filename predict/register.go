@@ -202,6 +202,12 @@ func (a *predictions) freeze(f *netcode.Freezing) {
 		f.Describe(name, fmt.Sprintf("local %s{%d:%s}", name, i, a.local[i].text))
 	}
 	a.owner, a.predicted, a.spawnOf = row(reflect.TypeFor[components.Owner]()), row(reflect.TypeFor[components.Predicted]()), row(reflect.TypeFor[components.SpawnOf]())
+	if a.spawnOf >= 0 { // Others have no use for it.
+		f.Schema.Owned = f.Schema.Owned.With(a.spawnOf)
+		if a.predicted >= 0 {
+			f.Schema.Shared = f.Schema.Shared.With(a.predicted)
+		}
+	}
 	if a.owner < 0 && a.predicted < 0 {
 		panic("netcode: predict: no client learns which entities it predicts: call netcode.Replicate[components.Owner](protocol), or that of components.Predicted")
 	}

@@ -360,7 +360,7 @@ func (g *game) heal() {
 	g.run(8 * rate)
 	for i, p := range g.players {
 		require.Equal(g.t, netcode.Connected, p.client.State())
-		d, differs := netecs.FirstDifference(g.server.Store(), nil, p.world, g.server.Protocol().Schema())
+		d, differs := netecs.FirstDifferenceOf(g.server.Store(), netecs.VisibleTo(g.server, p.client.ID()), p.world, g.server.Protocol().Schema())
 		require.False(g.t, differs, "client %d: %v", i, d)
 	}
 }

@@ -277,3 +277,12 @@ func (s *Simulation) run(t netcode.Tick, first bool) {
 		s.stats.Replayed++
 	}
 }
+
+// String tells the end and the newest step.
+func (s *Simulation) String() string {
+	end := "simulation of a client"
+	if s.server != nil {
+		end = "simulation of a server"
+	}
+	return fmt.Sprintf("%s at tick %d, %d steps", end, s.step.Tick, s.stats.Steps)
+}

@@ -1,6 +1,7 @@
 package predict
 
 import (
+	"fmt"
 	"math/rand/v2"
 
 	"github.com/mlange-42/arche/ecs"
@@ -103,4 +104,13 @@ func (s *Step) Owner(e ecs.Entity) netcode.ClientID {
 		return 0
 	}
 	return ownerAt(s.World, e, s.simulation.ownerID).Client
+}
+
+// String tells the tick and whether it is a replay.
+func (s *Step) String() string {
+	text := fmt.Sprintf("step of tick %d", s.Tick)
+	if s.Replaying() {
+		text += ", a replay"
+	}
+	return text
 }

@@ -31,6 +31,8 @@ const maxName = 255
 //	net:"quat,bits=9"                   four float32 x, y, z, w: a rotation, smallest three
 //	net:"half"                          float in 16 bits, IEEE 754 binary16, up to +-65504
 //	net:"axis"                          float within [-1, 1] in 8 bits, steps of 1/127
+//	net:"short"                         unsigned integer of at most 32 bits that is mostly small: where it is sent whole,
+//	                                    0 to 3 take 3 bits, to 11 5, to 27 7, the largest 63
 //	net:"entity"                        two uint32, an entity of this world or a NetworkID: see Plan.Refs
 //	net:"...,extrapolate=previous"      how both ends extrapolate the field from earlier versions: none (sent
 //	                                    whole), previous (unchanged) or linear; the default depends on its kind
@@ -231,9 +233,16 @@ func (c *compiler) finish() {
 		p.widths = append(p.widths, l.bits)
 		p.floats = p.floats && l.check == checkFloat32
 	}
+	p.varies = p.refs != nil
 	for _, ref := range p.refs {
 		if ref < p.fixed {
 			p.bits += maxRefBits - 64
+		}
+	}
+	for _, l := range p.lanes[:p.fixed] {
+		if l.short {
+			p.varies = true
+			p.bits += wire.VarBits(l.max) - int(l.bits)
 		}
 	}
 	for i := range p.ops {
@@ -300,6 +309,11 @@ func (c *compiler) scalar(t reflect.Type, path string, offset uintptr, tag tag, 
 			if err = o.compileRange(tag); err == nil {
 				return c.add(o, numberLanes(o.count)...)
 			}
+		case tagShort:
+			if !o.signed && o.size <= 4 {
+				return c.integer(o)
+			}
+			err = fmt.Errorf("the tag net:%q goes with uint8, uint16 and uint32, not with %s", tagText, t)
 		}
 	}
 	if err == nil {
@@ -327,7 +341,12 @@ func (c *compiler) integer(o op) error {
 		o.flip = 1 << (width - 1)
 	}
 	o.kind = opInt8 + opKind(bits.TrailingZeros8(o.size))
-	return c.add(o, numberLanes(o.count)...)
+	lanes := numberLanes(o.count)
+	if c.tag.mode == tagShort {
+		o.text += "short"
+		lanes[0].short = true
+	}
+	return c.add(o, lanes...)
 }
 
 // numberLanes returns the lanes of a number from 0 to count.

@@ -146,11 +146,24 @@ func readRef(r *wire.BitReader) (index, generation uint32) {
 	return index, uint32(g) + 1
 }
 
-// writeRefs is WriteRow for a plan with entity fields, texts or lists.
+// readShort reads a short lane.
+func readShort(r *wire.BitReader, l *lane) uint32 {
+	v := r.Var()
+	if v > l.max {
+		r.Fail()
+	}
+	return uint32(v)
+}
+
+// writeRefs is WriteRow for a plan whose rows vary in length.
 func (p *Plan) writeRefs(w *wire.BitWriter, row []uint32) {
 	lanes := row[:p.fixed]
 	for i := 0; i < len(lanes); i++ {
-		if l := &p.lanes[i]; !p.isRef(l) {
+		switch l := &p.lanes[i]; {
+		case l.short:
+			w.Var(uint64(lanes[i]))
+			continue
+		case !p.isRef(l):
 			w.Write(uint64(lanes[i]), uint(l.bits))
 			continue
 		}
@@ -160,7 +173,7 @@ func (p *Plan) writeRefs(w *wire.BitWriter, row []uint32) {
 	p.writeTails(w, row)
 }
 
-// readRefs is ReadRow for a plan with entity fields, texts or lists.
+// readRefs is ReadRow for a plan whose rows vary in length.
 func (p *Plan) readRefs(r *wire.BitReader, row []uint32) bool {
 	lanes := row[:p.fixed]
 	for i := 0; i < len(lanes); i++ {
@@ -168,6 +181,10 @@ func (p *Plan) readRefs(r *wire.BitReader, row []uint32) bool {
 		if p.isRef(l) {
 			lanes[i], lanes[i+1] = readRef(r)
 			i++
+			continue
+		}
+		if l.short {
+			lanes[i] = readShort(r, l)
 			continue
 		}
 		lanes[i] = uint32(r.Read(uint(l.bits)))
@@ -181,7 +198,7 @@ func (p *Plan) readRefs(r *wire.BitReader, row []uint32) bool {
 	return !r.Failed() && p.readTails(r, row)
 }
 
-// writePackedRefs is WritePacked for a plan with entity fields: packed has each lane in its full width.
+// writePackedRefs is WritePacked for a plan with entity or short fields: packed has each lane in its full width.
 func (p *Plan) writePackedRefs(w *wire.BitWriter, packed []uint64) {
 	at := uint(0)
 	next := func(width uint) uint64 {
@@ -193,7 +210,11 @@ func (p *Plan) writePackedRefs(w *wire.BitWriter, packed []uint64) {
 		return v & (1<<width - 1)
 	}
 	for i := 0; i < len(p.lanes); i++ {
-		if l := &p.lanes[i]; !p.isRef(l) {
+		switch l := &p.lanes[i]; {
+		case l.short:
+			w.Var(next(uint(l.bits)))
+			continue
+		case !p.isRef(l):
 			w.Write(next(uint(l.bits)), uint(l.bits))
 			continue
 		}

@@ -22,6 +22,7 @@ const (
 	tagHalf
 	tagAxis
 	tagEntity
+	tagShort
 )
 
 // tag is a parsed net tag. Bounds remain text: their meaning depends on the field's type.
@@ -63,6 +64,8 @@ func tagModeOf(word string) tagMode {
 		return tagAxis
 	case "entity":
 		return tagEntity
+	case "short":
+		return tagShort
 	}
 	return tagNone
 }
@@ -90,7 +93,7 @@ func splitTag(text string) (tagWords, error) {
 			}
 			w.kind = word
 		default:
-			return w, fmt.Errorf("net:%q: unknown or repeated word %q: there are min=, max=, step=, bits=, extrapolate=, angle, quat, half, axis, entity, event, event=count, and - alone", text, word)
+			return w, fmt.Errorf("net:%q: unknown or repeated word %q: there are min=, max=, step=, bits=, extrapolate=, angle, quat, half, axis, entity, short, event, event=count, and - alone", text, word)
 		}
 	}
 	return w, nil
@@ -385,7 +388,8 @@ func numberType(kind string) (t reflect.Type, detail string) {
 	return nil, ""
 }
 
-// detail parses the text after a type: "[min,max]", "[min,max,step]", "angle10", "half", "axis" or "".
+// detail parses the text after a type: "[min,max]", "[min,max,step]", "angle10", "half", "axis",
+// "short" or "".
 func (t *tag) detail(text string) error {
 	width, angle := strings.CutPrefix(text, "angle")
 	switch {
@@ -396,6 +400,9 @@ func (t *tag) detail(text string) error {
 		return nil
 	case text == "axis":
 		t.mode = tagAxis
+		return nil
+	case text == "short":
+		t.mode = tagShort
 		return nil
 	case angle:
 		if n, err := strconv.ParseUint(width, 10, 8); err == nil {

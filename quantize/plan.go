@@ -24,6 +24,7 @@ type Plan struct {
 	fixed    int     // number of lanes before those of texts and lists
 	fixedOps int     // number of fields before texts and lists
 	refs     []int   // first lanes of the entity fields
+	varies   bool    // there are lanes whose length in an absolute row depends on their number
 	holds    []int   // those of refs that are a handle in memory
 	goal     int     // first lane of the target
 	aimed    bool    // there is a target
@@ -52,10 +53,13 @@ func (p *Plan) Size() uintptr { return p.typ.Size() }
 // Lanes returns the number of lanes of a row; 0 for a component without sent fields.
 func (p *Plan) Lanes() int { return len(p.lanes) }
 
+// Varies reports whether the length of an absolute row depends on its numbers.
+func (p *Plan) Varies() bool { return p.varies || p.fixed < len(p.lanes) }
+
 // Packed reports whether rows are bit-packed: Debug was not called.
 func (p *Plan) Packed() bool { return !p.debug }
 
-// Bits returns the length of an absolute row in bits, its maximum if there are entity fields. With packing off, padding
+// Bits returns the length of an absolute row in bits, its maximum if it varies. With packing off, padding
 // to the next byte precedes the row.
 func (p *Plan) Bits() int { return p.bits }
 
@@ -123,6 +127,8 @@ func (p *Plan) EachField(lanes []uint32, each func(field, bits int)) {
 			w := wire.NewBitWriter(buf[:])
 			writeRef(&w, lanes[o.lane], lanes[o.lane+1])
 			bits = w.Bits()
+		case p.lanes[o.lane].short:
+			bits = wire.VarBits(uint64(lanes[o.lane]))
 		default:
 			for l := o.lane; l < len(p.lanes) && int(p.lanes[l].op) == i; l++ {
 				bits += int(p.lanes[l].bits)

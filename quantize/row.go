@@ -19,6 +19,7 @@ const (
 type lane struct {
 	bits  uint8
 	check laneCheck
+	short bool   // written as Var in an absolute row
 	op    uint16 // its field
 	max   uint64 // largest number; for checkMax64 of both lanes
 }
@@ -40,14 +41,14 @@ func (o *op) bytes() uintptr {
 }
 
 // WriteRow writes an absolute row of Bits bits: each lane in its number of bits, in order; an entity field by presence,
-// index and generation. Lanes come from Quantise or ReadRow. An entity field has a network id; one of generation 0 is
+// index and generation, a short one as Var. Lanes come from Quantise or ReadRow. An entity field has a network id; one of generation 0 is
 // written as nil.
 func (p *Plan) WriteRow(w *wire.BitWriter, lanes []uint32) {
 	switch {
 	case p.debug:
 		p.writeDebug(w, lanes)
 		return
-	case p.refs != nil || p.fixed < len(p.lanes):
+	case p.Varies():
 		p.writeRefs(w, lanes)
 		return
 	}
@@ -60,7 +61,7 @@ func (p *Plan) ReadRow(r *wire.BitReader, lanes []uint32) bool {
 	switch {
 	case p.debug:
 		return p.readDebug(r, lanes)
-	case p.refs != nil || p.fixed < len(p.lanes):
+	case p.Varies():
 		return p.readRefs(r, lanes)
 	}
 	lanes = lanes[:len(p.lanes)]
@@ -113,7 +114,7 @@ func (p *Plan) Pack(lanes []uint32, packed []uint64) {
 	lanes = lanes[:len(list)]
 	var acc uint64
 	n, word := uint(0), 0
-	if p.refs != nil {
+	if p.varies {
 		clear(packed[:(p.bits+63)/64]) // the lanes may have fewer bits than the maximum
 	}
 	for i := range list {
@@ -134,7 +135,7 @@ func (p *Plan) Pack(lanes []uint32, packed []uint64) {
 
 // WritePacked writes a row that Pack packed.
 func (p *Plan) WritePacked(w *wire.BitWriter, packed []uint64) {
-	if p.refs != nil && !p.debug {
+	if p.varies && !p.debug {
 		p.writePackedRefs(w, packed)
 		return
 	}

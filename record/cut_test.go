@@ -2,6 +2,7 @@ package record_test
 
 import (
 	"bytes"
+	"fmt"
 	"io"
 	"testing"
 	"time"
@@ -182,6 +183,7 @@ func TestAMemoryPlaysTheLastSeconds(t *testing.T) {
 		p, err = record.Play(cam, clip)
 		require.NoError(t, err)
 		require.Equal(t, now, p.Last())
+		require.Regexp(t, fmt.Sprintf(`^player at tick \d+ of %d to %d, speed 1$`, p.First(), p.Last()), fmt.Sprint(p))
 		if frame > 4*replayRate {
 			kept := int(p.Last() - p.First() + 1)
 			require.GreaterOrEqual(t, kept, 3*replayRate)

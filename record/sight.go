@@ -2,6 +2,7 @@ package record
 
 import (
 	"bytes"
+	"fmt"
 	"maps"
 	"slices"
 
@@ -340,4 +341,18 @@ func (f *following) Leave(client netcode.ClientID) {
 		f.free.Leave(client)
 	}
 	delete(f.player.follows, client)
+}
+
+// String tells the tick and the range, and whether the player rests.
+func (p *Player) String() string {
+	text := fmt.Sprintf("player at tick %d of %d to %d, speed %.3g", p.Tick(), p.First(), p.Last(), float64(p.step)/ticksUnit)
+	switch {
+	case p.failed:
+		text += ", the file cannot be read"
+	case p.Ended():
+		text += ", ended"
+	case p.paused:
+		text += ", paused"
+	}
+	return text
 }

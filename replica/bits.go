@@ -12,6 +12,8 @@ type Bits struct {
 	Padding    uint64          // padding to a byte
 	Unknown    uint64          // bits after the first place that could not be decoded
 	Components []ComponentBits // one entry for each row
+	// Entities is the part of Heads, Changed and Components of each entity, by index. It is counted if it is not nil.
+	Entities map[uint32]uint64
 }
 
 // ComponentBits is the part of one component.

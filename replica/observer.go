@@ -15,8 +15,9 @@ type observer struct {
 	bits   *Bits
 	prints bool
 	text   []byte
-	left   int // bits that were not read at the last count
-	rows   int // kind of whole rows of the present record: SpawnRows or WholeRows
+	left   int    // bits that were not read at the last count
+	rows   int    // kind of whole rows of the present record: SpawnRows or WholeRows
+	index  uint32 // of the present record
 }
 
 // AppendDump appends a snapshot payload as lines of text: entities, rows and fields by name. Call it directly before or after Read of
@@ -83,6 +84,19 @@ func (o *observer) add(b *wire.BitReader, to *uint64) {
 	o.left = b.Remaining()
 }
 
+// addRecord is add for bits of the present record.
+func (o *observer) addRecord(b *wire.BitReader, to *uint64) {
+	o.addEntity(o.left - b.Remaining())
+	o.add(b, to)
+}
+
+// addEntity counts bits of the entity of the present record.
+func (o *observer) addEntity(bits int) {
+	if o.bits.Entities != nil && bits > 0 {
+		o.bits.Entities[o.index] += uint64(bits)
+	}
+}
+
 // purpose tells what bits are for.
 type purpose uint8
 
@@ -96,6 +110,9 @@ const (
 // count adds the bits that were read since the last call to the counter of a purpose.
 func (o *observer) count(b *wire.BitReader, of purpose) {
 	if o != nil {
+		if of == changedBits {
+			o.addEntity(o.left - b.Remaining())
+		}
 		o.add(b, [...]*uint64{&o.bits.Header, &o.bits.List, &o.bits.Despawns, &o.bits.Changed}[of])
 	}
 }
@@ -126,7 +143,8 @@ func (o *observer) list(b *wire.BitReader, l *readList) {
 func (o *observer) full(b *wire.BitReader, index, generation uint32) {
 	if o != nil {
 		o.printf("   entity %s, whole\n", wire.NetworkID{Index: index, Generation: generation})
-		o.add(b, &o.bits.Heads)
+		o.index = index
+		o.addRecord(b, &o.bits.Heads)
 		o.rows = SpawnRows
 	}
 }
@@ -135,6 +153,7 @@ func (o *observer) full(b *wire.BitReader, index, generation uint32) {
 func (o *observer) inRun(index, generation uint32) {
 	if o != nil {
 		o.printf("   entity %s, whole too\n", wire.NetworkID{Index: index, Generation: generation})
+		o.index = index
 	}
 }
 
@@ -142,7 +161,8 @@ func (o *observer) inRun(index, generation uint32) {
 func (o *observer) against(b *wire.BitReader, index uint32, t tick.Tick) {
 	if o != nil {
 		o.printf("   entity at %d, against tick %d\n", index, t)
-		o.add(b, &o.bits.Heads)
+		o.index = index
+		o.addRecord(b, &o.bits.Heads)
 		o.rows = WholeRows
 	}
 }
@@ -181,6 +201,7 @@ func (o *observer) wholeRow(row int, lanes []uint32, bits int) {
 		c.Whole += uint64(bits)
 	}
 	o.left -= bits
+	o.addEntity(bits)
 	c.Rows[o.rows]++
 	o.schema.Plan(row).EachField(lanes, func(field, bits int) { c.Fields[field].Bits += uint64(bits) })
 	o.printRow(row, lanes)
@@ -193,7 +214,7 @@ func (o *observer) delta(b *wire.BitReader, row int, lanes []uint32, v *quantize
 	}
 	c, before := &o.bits.Components[row], *v
 	before.Miss = miss
-	o.add(b, &c.Delta)
+	o.addRecord(b, &c.Delta)
 	c.Rows[DeltaRows]++
 	o.schema.Codes.Deltas[row].EachField(lanes, &before, func(field, bits int) {
 		if field < 0 {

@@ -223,3 +223,12 @@ func (r *rewinder) row(protocol *netcode.Protocol, t reflect.Type, row int) *ble
 	r.rows = append(r.rows, b)
 	return b
 }
+
+// String tells the moment and whether it was clamped.
+func (v *View) String() string {
+	text := fmt.Sprintf("the world as of %v", v.at)
+	if v.clamped {
+		text += ", clamped"
+	}
+	return text
+}

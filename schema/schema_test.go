@@ -19,6 +19,7 @@ import (
 	"github.com/arche-netcode/netcode/input"
 	"github.com/arche-netcode/netcode/predict"
 	"github.com/arche-netcode/netcode/schema"
+	"github.com/arche-netcode/netcode/wire"
 )
 
 type position struct {
@@ -56,7 +57,20 @@ type (
 	shield  struct{ Left uint8 }
 	emote   struct{ Which uint8 }
 	command struct{ Order uint8 }
+	said    struct{ Text string }
+	said100 struct{ Text string }
+	saidTo  struct {
+		Text string
+		To   uint8
+	}
 )
+
+func (m *said) Serialize(s *wire.Serializer)    { s.String(&m.Text, 200) }
+func (m *said100) Serialize(s *wire.Serializer) { s.String(&m.Text, 100) }
+func (m *saidTo) Serialize(s *wire.Serializer) {
+	s.String(&m.Text, 200)
+	wire.SerializeEnumWithin(s, &m.To, 0, 4)
+}
 
 // build registers the protocol of a test. Each part may differ from the first build.
 type build struct {
@@ -65,6 +79,7 @@ type build struct {
 	chat      func(p *netcode.Protocol)
 	stick     func(p *netcode.Protocol)
 	inventory func(p *netcode.Protocol)
+	said      func(p *netcode.Protocol)
 	more      func(p *netcode.Protocol)
 }
 
@@ -76,13 +91,14 @@ func first() build {
 		chat:      func(p *netcode.Protocol) { netcode.Handle[chat](p, nil, netcode.Over(netcode.ReliableOrdered)) },
 		stick:     func(p *netcode.Protocol) { input.Register[stick](p) },
 		inventory: func(p *netcode.Protocol) { collections.NewList[slot](p, "inventory") },
+		said:      func(p *netcode.Protocol) { netcode.Handle[said](p, nil) },
 		more:      func(*netcode.Protocol) {},
 	}
 }
 
 func (b build) protocol() *netcode.Protocol {
 	p := netcode.NewProtocol()
-	for _, register := range []func(*netcode.Protocol){b.position, b.health, b.chat, b.stick, b.inventory, b.more} {
+	for _, register := range []func(*netcode.Protocol){b.position, b.health, b.chat, b.stick, b.inventory, b.said, b.more} {
 		register(p)
 	}
 	return p
@@ -144,6 +160,12 @@ func changes() []change {
 		{"the size of a list", func(b *build) {
 			b.inventory = func(p *netcode.Protocol) { collections.NewList[slot](p, "inventory", collections.MaxElements(9)) }
 		}, true, []string{"collection inventory: the field most was 1024 and is 9"}},
+		{"the bound of a text that a method writes", func(b *build) {
+			b.said = func(p *netcode.Protocol) { netcode.Handle[said100](p, nil, named("said")) }
+		}, true, []string{"message said: the field Text was string200 and is string100", "leave said as it was, and add another type beside it"}},
+		{"what a method writes", func(b *build) {
+			b.said = func(p *netcode.Protocol) { netcode.Handle[saidTo](p, nil, named("said")) }
+		}, true, []string{"message said: it has the new field To:u8[0,4] at the end"}},
 		{"no packing", func(b *build) { b.more = (*netcode.Protocol).Debug }, true, []string{"limits netcode: it has the new field unpacked at the end", "call Debug in both builds or in none"}},
 	}
 }

@@ -16,11 +16,51 @@ func (v *View) SetRows(id wire.NetworkID, rows Mask) {
 		return
 	}
 	was := v.rowsOf(id.Index)
-	now := v.unfold(id.Index, rows).Minus(v.unknown)
+	now := v.unfold(id.Index, rows).Minus(v.unknown).Minus(v.ownedByOthers(id.Index))
 	if !was.Within(now) {
 		v.noteHidden(id.Index, false)
 	}
 	v.changeRows(id.Index, was, now)
+}
+
+// ownedByOthers returns the rows of an entity that only its owner sees, for a client that is not its owner.
+func (v *View) ownedByOthers(index uint32) Mask {
+	s := v.store
+	if s.schema.Owned.IsZero() || v.client == 0 || v.overrides.shared.has(index) {
+		return Mask{}
+	}
+	has := s.rows.masks[index]
+	if !has.Overlaps(s.schema.Owned) || has.Overlaps(s.schema.Shared) || int(index) < len(s.owners) && s.owners[index] == v.client {
+		return Mask{}
+	}
+	return s.schema.Owned
+}
+
+// hideOwned hides, at the start of a lifetime, the rows that only the owner sees.
+func (v *View) hideOwned(index uint32) {
+	if hidden := v.ownedByOthers(index); !hidden.IsZero() {
+		v.overrides.rows = grown(v.overrides.rows, int(index)+1, len(v.acks))
+		v.overrides.shapedAt = grown(v.overrides.shapedAt, int(index)+1, len(v.acks))
+		v.overrides.shapedAt[index] = v.store.shapedAt[index]
+		v.overrides.hideRows(index, v.overrides.rows[index].Union(hidden))
+		v.overrides.looks++
+	}
+}
+
+// ShowOwned shows the client the rows of a visible entity that only its owner sees, until the lifetime ends.
+func (v *View) ShowOwned(id wire.NetworkID) {
+	if v.store.open {
+		v.deferred = append(v.deferred, func() { v.ShowOwned(id) })
+		return
+	}
+	v.Observe()
+	if !v.Visible(id) || v.ownedByOthers(id.Index).IsZero() {
+		return
+	}
+	v.overrides.shared = v.overrides.shared.grownTo(int(id.Index) + 1)
+	v.overrides.shared.set(id.Index)
+	rows := v.rowsOf(id.Index)
+	v.changeRows(id.Index, rows, rows.Union(v.store.schema.Owned))
 }
 
 // changeRows changes the rows of a visible entity that the client may see, from was to rows.

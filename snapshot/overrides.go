@@ -13,6 +13,7 @@ type clientOverrides struct {
 	banded    bool        // SetBands was called
 	rows      []Mask      // by index: hidden rows
 	masked    bitset      // indexes with hidden rows
+	shared    bitset      // indexes that show Schema.Owned to this client, which is not their owner
 	shapedAt  []tick.Tick // by index in masked: newest tick in which a capture changed the set of rows that the client may see
 	touchedAt []tick.Tick // by index: newest change for this client alone
 	weight    []uint16    // by index: relevance in 1/NormalWeight; 0: never set
@@ -39,6 +40,9 @@ func (o *clientOverrides) reset(index uint32, shape tick.Tick) {
 	if int(index) < len(o.rows) {
 		o.hideRows(index, o.usual)
 		o.shapedAt[index] = shape
+	}
+	if o.shared.has(index) {
+		o.shared.unset(index)
 	}
 	if int(index) < len(o.touchedAt) {
 		o.touchedAt[index] = tick.None

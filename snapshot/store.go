@@ -222,6 +222,14 @@ func (s *Store) Alive(id wire.NetworkID) bool {
 	return s.alive.has(id.Index) && s.gens[id.Index] == id.Generation
 }
 
+// At returns the living entity at an index. ok is false if there is none.
+func (s *Store) At(index uint32) (id wire.NetworkID, ok bool) {
+	if int(index) >= len(s.gens) || !s.alive.has(index) {
+		return id, false
+	}
+	return wire.NetworkID{Index: index, Generation: s.gens[index]}, true
+}
+
 // Mask returns the rows of an entity, without those of distance bands. It is zero if the entity is not alive.
 func (s *Store) Mask(id wire.NetworkID) Mask {
 	if !s.Alive(id) {

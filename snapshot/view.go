@@ -23,11 +23,12 @@ type ackLifetime struct {
 // some bits for each network index. It belongs to the Store's goroutine.
 type View struct {
 	store    *Store
-	number   uint64    // number among the views of the store, from 1
-	payload  int       // most bytes of a snapshot in a packet with nothing else
-	unknown  Mask      // Config.Unknown
-	observed tick.Tick // the newest commit that was observed
-	start    tick.Tick // the tick of the store when the view was made
+	number   uint64        // number among the views of the store, from 1
+	payload  int           // most bytes of a snapshot in a packet with nothing else
+	unknown  Mask          // Config.Unknown
+	client   wire.ClientID // Config.Client
+	observed tick.Tick     // the newest commit that was observed
+	start    tick.Tick     // the tick of the store when the view was made
 	stats    ViewStats
 
 	clientSight
@@ -139,7 +140,7 @@ func NewView(store *Store, cfg Config) *View {
 	cfg = cfg.WithDefaults()
 	v := &View{store: store, observed: store.tick, start: store.tick, payload: cfg.Payload}
 	v.sent, v.spoke = newSentRing(cfg.SentPackets), store.tick
-	v.unknown = cfg.Lacks(store.schema)
+	v.unknown, v.client = cfg.Lacks(store.schema), cfg.Client
 	store.numbered++
 	v.number = store.numbered
 	v.overrides.usual = store.schema.Coarse.Minus(cfg.Older).Union(v.unknown)

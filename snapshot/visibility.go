@@ -155,6 +155,7 @@ func (v *View) enter(id wire.NetworkID, t tick.Tick) {
 	g := &v.pages[id.Index/format.PageEntities]
 	g.rowsChangedAt = max(g.rowsChangedAt, t)
 	v.overrides.reset(id.Index, v.store.shapedAt[id.Index])
+	v.hideOwned(id.Index)
 	v.despawnOwed.unset(id.Index)
 	v.retained.unset(id.Index)
 	v.visible.set(id.Index)

@@ -165,3 +165,16 @@ func (e *end) stopped(from *peerState, m *stop) error {
 	}
 	return nil
 }
+
+// String tells the name, the progress and the sender.
+func (r *Receiving) String() string {
+	return fmt.Sprintf("%q from %s: %d of %d bytes", r.name, peerName(r.from.id), len(r.data), r.size)
+}
+
+// peerName names an end by its id.
+func peerName(id netcode.ClientID) string {
+	if id == 0 {
+		return "the server"
+	}
+	return fmt.Sprintf("client %d", id)
+}

@@ -1,6 +1,7 @@
 package transfer
 
 import (
+	"fmt"
 	"slices"
 
 	"github.com/arche-netcode/netcode"
@@ -109,4 +110,9 @@ func (e *end) confirmed(from *peerState, m *got) error {
 		s.finish(nil)
 	}
 	return nil
+}
+
+// String tells the name, the progress and the receiver.
+func (s *Sending) String() string {
+	return fmt.Sprintf("%q to %s: %d of %d bytes confirmed", s.name, peerName(s.to.id), s.confirmed, len(s.data))
 }

@@ -65,6 +65,13 @@ func (w *Writer) Uint32(v uint32) {
 	}
 }
 
+// little appends the low bytes of v.
+func (w *Writer) little(v uint64, size int) {
+	for i, b := 0, w.take(size); i < len(b); i++ {
+		b[i] = byte(v >> (8 * i))
+	}
+}
+
 // Uint64 appends 8 bytes.
 func (w *Writer) Uint64(v uint64) {
 	if b := w.take(8); b != nil {
@@ -213,6 +220,14 @@ func (r *Reader) Uint32() uint32 {
 		return binary.LittleEndian.Uint32(b)
 	}
 	return 0
+}
+
+// little reads a number of so many bytes.
+func (r *Reader) little(size int) (v uint64) {
+	for i, b := range r.take(size) {
+		v |= uint64(b) << (8 * i)
+	}
+	return v
 }
 
 // Uint64 reads 8 bytes.

@@ -20,12 +20,13 @@
 //
 //   - bytes.go, array.go, varint.go: Writer and Reader of numbers, arrays and strings
 //   - bits.go: BitWriter and BitReader
-//   - float.go: half and snorm8
+//   - float.go: half, snorm8, floats in steps
 //   - header.go: packet, batch and message headers; channels and modes of delivery
 //   - text.go, list.go: texts and lists in components
 //   - ids.go: network ids, client ids, names
 //   - checksum.go: the checksum of a packet
-//   - serializer.go, value.go: one function to read, write and measure; types that are sent as a whole
+//   - serializer.go, serialize.go, value.go: one function to read, write and measure; lists and optional values; types that are sent as a whole
+//   - layout.go, explore.go: the layout of such a function, found by running it
 //   - compress.go: compresses payloads
 //   - dump.go: prints packets as text
 //   - formats.go, errors.go: the encodings of values; errors

@@ -1,6 +1,11 @@
 package wire
 
-import "math"
+import (
+	"fmt"
+	"math"
+	"math/bits"
+	"strconv"
+)
 
 // Float16 is an IEEE 754 binary16 number in its wire form: 1 sign bit, 5 exponent bits, 10 fraction bits. It has steps
 // of 2^-24 up to 2^-14, and above that 11 significant bits up to MaxFloat16.
@@ -97,6 +102,10 @@ func (r *Reader) Half() float32 {
 
 // Half serializes a half, 2 bytes; see Writer.Half for faults and errors.
 func (s *Serializer) Half(v *float32) (reason FaultReason) {
+	if s.probe != nil {
+		probeFloat(s, v, "f32half")
+		return NoFault
+	}
 	switch s.direction {
 	case reading:
 		*v = s.reader.Half()
@@ -167,6 +176,10 @@ func (r *Reader) Axis() float32 {
 
 // Axis serializes a Snorm8, 1 byte; see Writer.Axis for faults and errors.
 func (s *Serializer) Axis(v *float32) (reason FaultReason) {
+	if s.probe != nil {
+		probeFloat(s, v, "f32axis")
+		return NoFault
+	}
 	switch s.direction {
 	case reading:
 		*v = s.reader.Axis()
@@ -178,6 +191,129 @@ func (s *Serializer) Axis(v *float32) (reason FaultReason) {
 	}
 	return reason
 }
+
+// Quantised serializes a float within low and high in equal steps of at most step, in as few bytes as their number needs,
+// 1 to 4. low and high are rounded to float32. A value outside is clamped and reported; one that is not finite is
+// ErrNotFinite. Bounds without 1 to 2^32-1 steps between them panic.
+func (s *Serializer) Quantised(v *float32, low, high, step float64) (reason FaultReason) {
+	q := stepsOf(low, high, step)
+	if s.probe != nil {
+		probeFloat(s, v, q.String())
+		return NoFault
+	}
+	if s.direction == reading {
+		n := s.reader.little(q.size)
+		if n > q.count {
+			s.Fail(ErrMalformed)
+			n = 0
+		}
+		*v = q.value(n)
+		return NoFault
+	}
+	n, reason := q.number(float64(*v))
+	if reason == NotFinite {
+		s.Fail(ErrNotFinite)
+	}
+	if s.size += q.size; s.direction == writing {
+		s.writer.little(n, q.size)
+	}
+	return reason
+}
+
+// steps divides a range of floats into equal steps, as the tags min, max and step of a component do.
+type steps struct {
+	low, high, step float64
+	count           uint64 // steps from low to high
+	size            int    // of a number of steps, in bytes
+}
+
+// stepsOf returns the steps between two bounds. It panics on bounds without steps.
+func stepsOf(low, high, step float64) (q steps) {
+	q.low, q.high = float64(float32(low)), float64(float32(high))
+	count := math.Ceil((q.high-q.low)/step - 1e-6)
+	if !(count >= 1 && count <= math.MaxUint32 && step > 0) {
+		panic(misuse(fmt.Sprintf("wire: from %v to %v in steps of %v are no 1 to 2^32-1 steps", low, high, step)))
+	}
+	q.step, q.count = (q.high-q.low)/count, uint64(count)
+	q.size = (bits.Len64(q.count) + 7) / 8
+	return q
+}
+
+// String returns the kind of such a float, as in a layout.
+func (q steps) String() string {
+	return "f32[" + formatShort(q.low, 32) + "," + formatShort(q.high, 32) + "," + formatShort(q.step, 64) + "]"
+}
+
+// formatShort returns the shortest decimal that reads back as a float of so many bits.
+func formatShort(f float64, size int) string { return strconv.FormatFloat(f, 'g', -1, size) }
+
+// number returns the number of steps nearest to f.
+func (q *steps) number(f float64) (uint64, FaultReason) {
+	switch {
+	case f-f != 0: // NaN, +Inf, -Inf
+		return 0, NotFinite
+	case f < q.low:
+		return 0, OutOfRange
+	case f > q.high:
+		return q.count, OutOfRange
+	}
+	return uint64(float64((f-q.low)*(float64(q.count)/(q.high-q.low))) + 0.5), NoFault
+}
+
+// value returns the float of a number of steps.
+func (q *steps) value(n uint64) float32 {
+	return float32(min(q.low+float64(float64(n)*q.step), q.high))
+}
+
+// PackedFloat serializes a float in steps, as a packed integer: 1 byte up to 120 steps from zero, 2 up to 1143, at most 5.
+// A value farther than 2^31-1 steps is clamped and reported; one that is not finite is ErrNotFinite. If packing is off it
+// takes 4 bytes. A step that is not above zero panics.
+func (s *Serializer) PackedFloat(v *float32, step float64) (reason FaultReason) {
+	if !(step > 0 && step <= math.MaxFloat32/math.MaxInt32) {
+		panic(misuse(fmt.Sprintf("wire: a packed float in steps of %v", step)))
+	}
+	if s.probe != nil && !s.debug {
+		probeFloat(s, v, "f32packed["+formatShort(step, 64)+"]")
+		return NoFault
+	}
+	n, f := int32(0), float32(0)
+	if s.direction != reading {
+		n, reason = packedSteps(float64(*v), step)
+		if f = float32(float64(n) * step); reason == NotFinite {
+			s.Fail(ErrNotFinite)
+		}
+	}
+	if s.debug {
+		s.FiniteFloat32(&f)
+	} else {
+		s.PackedInt32(&n)
+		f = float32(float64(n) * step)
+	}
+	if s.direction == reading {
+		*v = f
+	}
+	return reason
+}
+
+// packedSteps returns the number of steps nearest to f.
+func packedSteps(f, step float64) (int32, FaultReason) {
+	switch n := math.RoundToEven(f / step); {
+	case n-n != 0:
+		return 0, NotFinite
+	case n > math.MaxInt32:
+		return math.MaxInt32, OutOfRange
+	case n < -math.MaxInt32:
+		return -math.MaxInt32, OutOfRange
+	default:
+		return int32(n), NoFault
+	}
+}
+
+// misuse is the panic of a call with arguments that no value fits.
+type misuse string
+
+// Error implements error.
+func (m misuse) Error() string { return string(m) }
 
 // FaultReason tells what was wrong with a field's value.
 type FaultReason uint8

@@ -2,6 +2,7 @@ package wire
 
 import (
 	"math"
+	"strconv"
 	"unicode/utf8"
 )
 
@@ -49,8 +50,9 @@ type Serializer struct {
 	direction direction
 	debug     bool // packing is off
 	depth     int
-	size      int   // measuring: bytes so far
-	err       error // measuring
+	size      int    // measuring: bytes so far
+	err       error  // measuring
+	probe     *probe // stands in for the bytes, see Layout
 }
 
 // NewReadingSerializer returns a serializer that reads b, which must not change while it is read.
@@ -124,6 +126,9 @@ func (s *Serializer) IsMeasuring() bool { return s.direction == measuring }
 
 // Position returns the number of bytes read, written or measured.
 func (s *Serializer) Position() int {
+	if s.probe != nil {
+		return len(s.probe.calls)
+	}
 	switch s.direction {
 	case reading:
 		return s.reader.Position()
@@ -137,7 +142,7 @@ func (s *Serializer) Position() int {
 func (s *Serializer) Remaining() int {
 	switch s.direction {
 	case reading:
-		return s.reader.Remaining()
+		return s.reader.Remaining() // 0 without bytes, see Layout
 	case writing:
 		if s.writer.err != nil {
 			return 0
@@ -180,6 +185,10 @@ func (s *Serializer) Fail(err error) {
 	if err == nil {
 		panic("wire: fail without an error")
 	}
+	if s.probe != nil {
+		s.probe.failed = true // and the run goes on, so that the calls after it show
+		return
+	}
 	at := &s.err
 	switch s.direction {
 	case reading:
@@ -195,6 +204,10 @@ func (s *Serializer) Fail(err error) {
 // Nested serializes v one level deeper. Use it for nested values instead of calling their Serialize: it bounds the
 // depth for untrusted bytes and for cycles of pointers. After an error it does nothing.
 func (s *Serializer) Nested(v Serializable) {
+	if s.probe != nil {
+		probeNested(s, v)
+		return
+	}
 	switch {
 	case s.Err() != nil:
 	case s.depth >= MaxDepth:
@@ -208,7 +221,13 @@ func (s *Serializer) Nested(v Serializable) {
 
 // Count serializes the number of elements that follow. size is the minimum size of an element in bytes; less than 1
 // counts as 1. After reading, *n elements may be allocated: see Reader.Count.
-func (s *Serializer) Count(n *int, limit, size int) { s.count(n, limit, size, addressOf(n)) }
+func (s *Serializer) Count(n *int, limit, size int) {
+	if s.probe != nil {
+		*n = int(takeProbed(s, probed{kind: sliceKind(limit, ""), tries: tryCount}, addressOf(n), int64(*n)))
+		return
+	}
+	s.count(n, limit, size, addressOf(n))
+}
 
 // count is Count for the elements of the value at an address.
 func (s *Serializer) count(n *int, limit, size int, at uintptr) {
@@ -242,6 +261,10 @@ func (s *Serializer) measureCount(n, limit int, at uintptr) {
 
 // Bytes serializes a byte slice of at most limit bytes. Reading copies it, into *v if there is room.
 func (s *Serializer) Bytes(v *[]byte, limit int) {
+	if s.probe != nil {
+		probeSlice(s, v, limit, "u8")
+		return
+	}
 	switch s.direction {
 	case reading:
 		*v = append((*v)[:0], s.reader.Bytes(limit)...)
@@ -256,6 +279,10 @@ func (s *Serializer) Bytes(v *[]byte, limit int) {
 
 // String serializes a string of at most limit bytes. Invalid UTF-8 is ErrMalformed.
 func (s *Serializer) String(v *string, limit int) {
+	if s.probe != nil {
+		probeText(s, v, limit)
+		return
+	}
 	switch s.direction {
 	case reading:
 		*v = s.reader.String(limit)
@@ -278,6 +305,10 @@ func (s *Serializer) measureString(v string, limit int, at uintptr) {
 
 // Bool serializes one byte, 0 or 1; other values are ErrMalformed.
 func (s *Serializer) Bool(v *bool) {
+	if s.probe != nil {
+		probeBool(s, v)
+		return
+	}
 	switch s.direction {
 	case reading:
 		*v = s.reader.Bool()
@@ -290,6 +321,10 @@ func (s *Serializer) Bool(v *bool) {
 
 // Int8 serializes one byte, two's complement.
 func (s *Serializer) Int8(v *int8) {
+	if s.probe != nil {
+		probeInteger(s, v, "i8")
+		return
+	}
 	switch s.direction {
 	case reading:
 		*v = s.reader.Int8()
@@ -302,6 +337,10 @@ func (s *Serializer) Int8(v *int8) {
 
 // Int16 serializes 2 bytes, two's complement.
 func (s *Serializer) Int16(v *int16) {
+	if s.probe != nil {
+		probeInteger(s, v, "i16")
+		return
+	}
 	switch s.direction {
 	case reading:
 		*v = s.reader.Int16()
@@ -314,6 +353,10 @@ func (s *Serializer) Int16(v *int16) {
 
 // Int32 serializes 4 bytes, two's complement.
 func (s *Serializer) Int32(v *int32) {
+	if s.probe != nil {
+		probeInteger(s, v, "i32")
+		return
+	}
 	switch s.direction {
 	case reading:
 		*v = s.reader.Int32()
@@ -326,6 +369,10 @@ func (s *Serializer) Int32(v *int32) {
 
 // Int64 serializes 8 bytes, two's complement.
 func (s *Serializer) Int64(v *int64) {
+	if s.probe != nil {
+		probeInteger(s, v, "i64")
+		return
+	}
 	switch s.direction {
 	case reading:
 		*v = s.reader.Int64()
@@ -338,6 +385,10 @@ func (s *Serializer) Int64(v *int64) {
 
 // Uint8 serializes one byte.
 func (s *Serializer) Uint8(v *uint8) {
+	if s.probe != nil {
+		probeInteger(s, v, "u8")
+		return
+	}
 	switch s.direction {
 	case reading:
 		*v = s.reader.Uint8()
@@ -350,6 +401,10 @@ func (s *Serializer) Uint8(v *uint8) {
 
 // Uint16 serializes 2 bytes.
 func (s *Serializer) Uint16(v *uint16) {
+	if s.probe != nil {
+		probeInteger(s, v, "u16")
+		return
+	}
 	switch s.direction {
 	case reading:
 		*v = s.reader.Uint16()
@@ -362,6 +417,10 @@ func (s *Serializer) Uint16(v *uint16) {
 
 // Uint32 serializes 4 bytes.
 func (s *Serializer) Uint32(v *uint32) {
+	if s.probe != nil {
+		probeInteger(s, v, "u32")
+		return
+	}
 	switch s.direction {
 	case reading:
 		*v = s.reader.Uint32()
@@ -374,6 +433,10 @@ func (s *Serializer) Uint32(v *uint32) {
 
 // Uint64 serializes 8 bytes.
 func (s *Serializer) Uint64(v *uint64) {
+	if s.probe != nil {
+		probeInteger(s, v, "u64")
+		return
+	}
 	switch s.direction {
 	case reading:
 		*v = s.reader.Uint64()
@@ -386,6 +449,10 @@ func (s *Serializer) Uint64(v *uint64) {
 
 // Float32 serializes 4 bytes. Any value is sent, also NaN: the receiver must check it.
 func (s *Serializer) Float32(v *float32) {
+	if s.probe != nil {
+		probeFloat(s, v, "f32any")
+		return
+	}
 	switch s.direction {
 	case reading:
 		*v = s.reader.Float32()
@@ -398,6 +465,10 @@ func (s *Serializer) Float32(v *float32) {
 
 // Float64 serializes 8 bytes. Any value is sent, also NaN: the receiver must check it.
 func (s *Serializer) Float64(v *float64) {
+	if s.probe != nil {
+		probeFloat(s, v, "f64any")
+		return
+	}
 	switch s.direction {
 	case reading:
 		*v = s.reader.Float64()
@@ -411,6 +482,10 @@ func (s *Serializer) Float64(v *float64) {
 // FiniteFloat32 serializes 4 bytes. A NaN or an infinity is ErrNotFinite when written and ErrMalformed when read; a
 // read never returns it.
 func (s *Serializer) FiniteFloat32(v *float32) {
+	if s.probe != nil {
+		probeFloat(s, v, "f32")
+		return
+	}
 	if s.direction != reading && !isFinite(math.Float32bits(*v)) {
 		s.Fail(ErrNotFinite)
 	}
@@ -423,6 +498,10 @@ func (s *Serializer) FiniteFloat32(v *float32) {
 
 // FiniteFloat64 is FiniteFloat32 for 8 bytes.
 func (s *Serializer) FiniteFloat64(v *float64) {
+	if s.probe != nil {
+		probeFloat(s, v, "f64")
+		return
+	}
 	if s.direction != reading && *v-*v != 0 {
 		s.Fail(ErrNotFinite)
 	}
@@ -435,6 +514,10 @@ func (s *Serializer) FiniteFloat64(v *float64) {
 
 // Rune serializes 4 bytes. A number other than a Unicode character, such as half a surrogate pair, is ErrMalformed.
 func (s *Serializer) Rune(v *rune) {
+	if s.probe != nil {
+		probeInteger(s, v, "rune")
+		return
+	}
 	switch s.direction {
 	case reading:
 		*v = s.reader.Rune()
@@ -471,155 +554,12 @@ func (s *Serializer) PackedUint32(v *uint32) { SerializePacked(s, v) }
 // PackedUint64 serializes 1 to 9 bytes, few for small magnitudes; 8 if packing is off.
 func (s *Serializer) PackedUint64(v *uint64) { SerializePacked(s, v) }
 
-// Functions, not methods: methods have no type parameters.
-
-// SerializeEnum serializes an integer of any type, such as an enumeration, in the size of its underlying type. Reading
-// accepts any number of that type; use SerializeEnumWithin to check a range.
-func SerializeEnum[T Integer](s *Serializer, v *T) { SerializeArray(s, only(v)) }
-
-// SerializeEnumWithin is SerializeEnum for values from low to high. Other values are ErrMalformed, and reading them
-// gives low.
-func SerializeEnumWithin[T Integer](s *Serializer, v *T, low, high T) {
-	if s.direction == reading {
-		ReadArray(&s.reader, only(v))
-	}
-	if *v < low || *v > high {
-		s.Fail(ErrMalformed)
-		if s.direction == reading {
-			*v = 0
-		}
-	}
-	if s.direction != reading {
-		SerializeArray(s, only(v))
-	}
-}
-
-// SerializePacked serializes an integer of any type as a varint, 1 to 9 bytes; if packing is off, as SerializeEnum
-// does.
-func SerializePacked[T Packable](s *Serializer, v *T) {
-	if s.debug {
-		SerializeEnum(s, v)
-		return
-	}
-	switch s.direction {
-	case reading:
-		*v = ReadPacked[T](&s.reader)
-	case writing:
-		WritePacked(&s.writer, *v)
-	default:
-		s.size += VarintSize(packed(*v))
-	}
-}
-
-// SerializeArray serializes the elements of v; both ends know their number. Use array[:] for an array.
-func SerializeArray[T Fixed](s *Serializer, v []T) {
-	switch s.direction {
-	case reading:
-		ReadArray(&s.reader, v)
-	case writing:
-		WriteArray(&s.writer, v)
-	default:
-		s.size += len(v) * wireSize[T]()
-	}
-}
-
-// SerializeSlice serializes at most limit elements. Reading reuses *v if there is room, and allocates only after it has
-// checked that the bytes exist.
-func SerializeSlice[T Fixed](s *Serializer, v *[]T, limit int) {
-	switch s.direction {
-	case reading:
-		*v = ReadSlice(&s.reader, *v, limit)
-	case writing:
-		s.checkLength(len(*v), limit, addressOf(v))
-		WriteSlice(&s.writer, *v, limit)
-	default:
-		s.measureCount(len(*v), limit, addressOf(v))
-		s.size += len(*v) * wireSize[T]()
-	}
-}
-
-// SerializePackedSlice serializes at most limit integers, each as a varint; if packing is off, as SerializeSlice does.
-func SerializePackedSlice[T Packable](s *Serializer, v *[]T, limit int) {
-	if s.debug {
-		SerializeSlice(s, v, limit)
-		return
-	}
-	switch s.direction {
-	case reading:
-		*v = ReadPackedSlice(&s.reader, *v, limit)
-	case writing:
-		s.checkLength(len(*v), limit, addressOf(v))
-		WritePackedSlice(&s.writer, *v, limit)
-	default:
-		s.measureCount(len(*v), limit, addressOf(v))
-		for _, one := range *v {
-			s.size += VarintSize(packed(one))
-		}
-	}
-}
-
-// SerializeValue serializes all of *v with its codec.
-func SerializeValue[T any](s *Serializer, c *Value[T], v *T) {
-	switch s.direction {
-	case reading:
-		ReadValue(&s.reader, c, v)
-	case writing:
-		WriteValue(&s.writer, c, v)
-	default:
-		c.check()
-		s.size += c.size
-	}
-}
-
-// Pointer is a *T that is Serializable. It is inferred, never spelled.
-type Pointer[T any] interface {
-	*T
-	Serializable
-}
-
-// SerializeEach serializes at most limit Serializable elements. An element of no bytes is ErrMalformed: its count could
-// not be checked. Reading zeroes each element first, and grows *v with the elements that exist, whatever the count
-// claims.
-func SerializeEach[T any, P Pointer[T]](s *Serializer, v *[]T, limit int) {
-	n := len(*v)
-	s.count(&n, limit, 1, addressOf(v))
-	if s.direction == reading {
-		*v = (*v)[:0]
-	}
-	for i := 0; i < n && s.Err() == nil; i++ {
-		if s.direction == reading {
-			var zero T
-			*v = append(*v, zero)
-		}
-		before := s.Position()
-		s.Nested(P(&(*v)[i]))
-		if s.Err() == nil && s.Position() == before {
-			s.Fail(ErrMalformed)
-		}
-	}
-	if s.direction == reading && s.reader.err != nil {
-		*v = (*v)[:0]
-	}
-}
-
-// SerializeOptional serializes whether *v is nil and, if not, the value it points to. Use it for types that contain
-// themselves. Reading allocates a new value.
-func SerializeOptional[T any, P Pointer[T]](s *Serializer, v *P) {
-	present := *v != nil
-	s.Bool(&present)
-	if s.direction == reading {
-		*v = nil
-		if present {
-			*v = P(new(T))
-		}
-	}
-	if present {
-		s.Nested(*v)
-	}
-}
-
 // Runes serializes at most limit runes.
 func (s *Serializer) Runes(v *[]rune, limit int) {
+	if s.probe != nil {
+		probeSlice(s, v, limit, "rune")
+		return
+	}
 	switch s.direction {
 	case reading:
 		*v = s.reader.Runes(*v, limit)
@@ -636,6 +576,10 @@ func (s *Serializer) Runes(v *[]rune, limit int) {
 
 // Strings serializes at most limit strings of at most each bytes.
 func (s *Serializer) Strings(v *[]string, limit, each int) {
+	if s.probe != nil {
+		probeSlice(s, v, limit, "string"+strconv.Itoa(each))
+		return
+	}
 	switch s.direction {
 	case reading:
 		*v = s.reader.Strings(*v, limit, each)
@@ -656,6 +600,10 @@ func (s *Serializer) Strings(v *[]string, limit, each int) {
 // ByteSlices serializes at most limit byte slices of at most each bytes. Reading copies each, into those of *v if there
 // is room.
 func (s *Serializer) ByteSlices(v *[][]byte, limit, each int) {
+	if s.probe != nil {
+		probeSlice(s, v, limit, sliceKind(each, "u8"))
+		return
+	}
 	n := len(*v)
 	s.count(&n, limit, 1, addressOf(v))
 	if s.direction == reading {

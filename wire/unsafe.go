@@ -48,3 +48,9 @@ func copyShort(dst, src []byte) {
 	}
 	copy(dst, src)
 }
+
+// firstOf returns the address of the first element, as addressOf does.
+func firstOf[T any](v []T) uintptr {
+	// SAFETY: the number is compared and never becomes a pointer again.
+	return uintptr(unsafe.Pointer(unsafe.SliceData(v)))
+}

@@ -40,6 +40,7 @@ const commands = `usage:
   netcode diff A B                            the first tick, entity, component and field in which two recordings differ
   netcode tap [-game PACKAGE] FILE            write the datagrams of a pcap file as text: go run PACKAGE tap FILE
       -keylog FILE                            with the keys that secure.Config.KeyLog wrote, of encrypted sessions
+      -client N, -entity N, -component NAME   of this client, entity or component alone, if the game gives Tap an inspect.Filter
   netcode key FILE                            make a secret key for transport/secure, and print its public key; of a FILE that is there, print it
   netcode schema check OLD NEW                say whether builds with these lock files of package schema play together, and which change breaks
                                               whom; - is the standard input. The status is 1 if a change breaks somebody
@@ -60,9 +61,17 @@ func run(args []string, out, progress io.Writer) error {
 	if len(args) == 0 {
 		return usage.Errorf("no command: train, info, play, verify, cut, diff, tap, key, schema or bots; netcode help says what they do")
 	}
-	if isHelp(args[0]) || !slices.Contains([]string{"train", "bots", "play", "verify", "cut", "tap"}, args[0]) && len(args) > 1 && isHelp(args[1]) {
+	ofGame := slices.Contains([]string{"bots", "play", "verify", "tap"}, args[0])
+	if isHelp(args[0]) || asksHelp(args) && !ofGame && args[0] != "train" && args[0] != "cut" {
 		_, err := io.WriteString(out, commands)
 		return err
+	}
+	if ofGame && asksHelp(args) {
+		if !hasGame(args) { // then there are no flags of a game
+			_, err := io.WriteString(out, helpOf(args[0]))
+			return err
+		}
+		_, _ = io.WriteString(progress, helpOf(args[0])) // the game's own help follows
 	}
 	switch args[0] {
 	case "train":
@@ -83,6 +92,30 @@ func run(args []string, out, progress io.Writer) error {
 		return runGame(ctx, args[0], args[1:], out, progress)
 	}
 	return usage.Errorf("no command %q: there are train, info, play, verify, cut, diff, tap, key, schema and bots; netcode help says what they do", args[0])
+}
+
+// asksHelp reports whether the arguments of a command ask for help.
+func asksHelp(args []string) bool {
+	return len(args) > 1 && (isHelp(args[1]) || slices.ContainsFunc(args[1:], func(arg string) bool { return isHelp(arg) && arg != "help" }))
+}
+
+// helpOf returns the lines of commands about one of them.
+func helpOf(command string) (text string) {
+	within := false
+	for _, line := range strings.SplitAfter(commands, "\n") {
+		if strings.HasPrefix(line, "  netcode ") {
+			within = strings.HasPrefix(line, "  netcode "+command+" ")
+		}
+		if within {
+			text += line
+		}
+	}
+	return text
+}
+
+// hasGame reports whether a game's program can be asked for its flags: it is named, or the default one is in this folder.
+func hasGame(args []string) bool {
+	return slices.ContainsFunc(args, func(arg string) bool { return strings.HasPrefix(strings.TrimLeft(arg, "-"), "game") && arg[0] == '-' }) || isFolder(defaultGame)
 }
 
 // isHelp reports whether an argument asks for help.

@@ -304,7 +304,7 @@ func TestCommandsThatMakeNoSenseAreRefused(t *testing.T) {
 }
 
 func TestHelp(t *testing.T) {
-	for _, args := range [][]string{{"help"}, {"-h"}, {"-help"}, {"--help"}, {"info", "-h"}, {"key", "--help"}} {
+	for _, args := range [][]string{{"help"}, {"-h"}, {"-help"}, {"--help"}, {"info", "-h"}, {"key", "--help"}, {"schema", "-help"}, {"schema", "check", "-help"}, {"diff", "a", "-h"}} {
 		var out bytes.Buffer
 		require.NoError(t, run(args, &out, &out), args)
 		require.Equal(t, commands, out.String())
@@ -313,6 +313,14 @@ func TestHelp(t *testing.T) {
 	require.ErrorIs(t, run([]string{"train", "-h"}, &out, &progress), flag.ErrHelp, "which is no failure to main")
 	require.Contains(t, progress.String(), "-o file")
 	require.Error(t, run([]string{"dance"}, &out, &progress))
+	for _, command := range []string{"tap", "play", "verify", "bots"} { // there is no game in this folder
+		out.Reset()
+		require.NoError(t, run([]string{command, "-help"}, &out, &progress), command)
+		require.True(t, strings.HasPrefix(out.String(), "  netcode "+command+" "), out.String())
+	}
+	out.Reset()
+	require.NoError(t, run([]string{"tap", "-game", "../../examples/arena", "-help"}, &out, &progress))
+	require.Contains(t, out.String()+progress.String(), "-component part")
 }
 
 // The command bots starts a game's program, and returns its error.

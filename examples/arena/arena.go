@@ -98,6 +98,9 @@ func (a *arena) newMotion() ([]System, error) {
 func (a *arena) close() (err error) {
 	for _, c := range a.clients {
 		err = errors.Join(err, c.socket.Close())
+		if c.stopPage != nil {
+			err = errors.Join(err, c.stopPage())
+		}
 	}
 	if a.server != nil {
 		err = errors.Join(err, a.server.recording.close(), a.server.socket.Close())

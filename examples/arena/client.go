@@ -11,6 +11,7 @@ import (
 	"github.com/arche-netcode/netcode"
 	"github.com/arche-netcode/netcode/components"
 	netecs "github.com/arche-netcode/netcode/ecs"
+	"github.com/arche-netcode/netcode/inspect/live"
 	"github.com/arche-netcode/netcode/message"
 	"github.com/arche-netcode/netcode/peer"
 	"github.com/arche-netcode/netcode/systems"
@@ -30,6 +31,8 @@ type arenaClient struct {
 	net    *netcode.Client
 	socket *udp.Conn
 	runner *systems.Runner
+
+	stopPage func() error // nil: no page
 
 	newest   tick.Tick     // newest tick seen
 	fresh    time.Duration // when it came
@@ -78,7 +81,13 @@ func newArenaClient(o *options, table *Table, number int, server string, now fun
 	if err != nil {
 		return nil, errors.Join(err, c.socket.Close())
 	}
-	c.runner = systems.NewRunner(&c.world, systems.NewClient(c.net, link, now), o.hz*framesPerTick)
+	group := systems.NewClient(c.net, link, now)
+	if o.connect != "" && number == 1 { // The page shows the first client of the clients' half.
+		if c.stopPage, err = live.ShowClient(group, nil, o.inspect, table.out); err != nil {
+			return nil, errors.Join(err, c.socket.Close())
+		}
+	}
+	c.runner = systems.NewRunner(&c.world, group, o.hz*framesPerTick)
 	if err := c.net.Connect(address); err != nil {
 		return nil, errors.Join(err, c.socket.Close())
 	}

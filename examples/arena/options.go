@@ -78,7 +78,7 @@ func parseOptions(args []string, out io.Writer) (options, error) {
 	f.BoolVar(&o.bits, "bits", false, "at the end, say where the bits to the first client went, as a table and in -json")
 	f.StringVar(&o.record, "record", "", "write a recording of the server's world to this `file`, to learn tables from: go run ./cmd/netcode train -o TABLES FILE")
 	f.StringVar(&o.tables, "tables", "", "use the tables in this `file`, which netcode train has written, on both halves")
-	f.StringVar(&o.inspect, "inspect", "", "show the server in a browser, at this `address` of this machine, as 127.0.0.1:6060")
+	f.StringVar(&o.inspect, "inspect", "", "show the server, or with -connect the first client, in a browser, at this `address` of this machine, as 127.0.0.1:6060")
 	f.BoolVar(&o.sabotage, "sabotage", false, "change one value in one client's world just before it is compared")
 	f.Usage = func() {
 		_, _ = fmt.Fprint(out, "Usage of arena: exits with 0 if every client's world equals the server's at the end, 1 if not, 2 for a wrong flag.\n"+
@@ -147,8 +147,6 @@ func (o *options) check() error {
 		return errors.New("-listen and -connect are two halves: two processes")
 	case o.connect != "" && (o.trace != "" || o.interest || o.record != ""):
 		return errors.New("-trace, -interest and -record belong to the server's half")
-	case o.connect != "" && o.inspect != "":
-		return errors.New("-inspect shows the server: give it to the server's half")
 	case o.bits && (o.listen != "" || o.connect != ""):
 		return errors.New("-bits needs both halves in one process")
 	case o.sabotage && o.listen != "":

@@ -136,10 +136,15 @@ func runTap(args []string, out, complaints io.Writer) error {
 	flags := flag.NewFlagSet("tap", flag.ContinueOnError)
 	flags.SetOutput(complaints)
 	log := flags.String("keylog", "", "the key log `file` of sessions over transport/secure, as arena -keylog writes it")
-	if err := usage.Parse(flags, args, usage.Takes{"keylog": "a key log", "": "a capture file"}); err != nil {
+	filters := inspect.Flags(flags)
+	if err := usage.Parse(flags, args, usage.Takes{"keylog": "a key log", "client": "a number or an address", "entity": "an index or an id", "component": "a part of a name", "": "a capture file"}); err != nil {
 		return err
 	}
-	if flags.NArg() != 1 {
+	filter, err := filters()
+	switch {
+	case err != nil:
+		return usage.Errorf("%w", err)
+	case flags.NArg() != 1:
 		return usage.Errorf("tap wants a capture file, as in tap session.pcap")
 	}
 	file, err := os.Open(flags.Arg(0))
@@ -148,7 +153,7 @@ func runTap(args []string, out, complaints io.Writer) error {
 	}
 	defer file.Close()
 	if *log == "" {
-		return inspect.Tap(out, newProtocol(nil, nil, nil), file, nil)
+		return inspect.Tap(out, newProtocol(nil, nil, nil), file, nil, filter)
 	}
 	logged, err := os.Open(*log)
 	if err != nil {
@@ -159,5 +164,5 @@ func runTap(args []string, out, complaints io.Writer) error {
 	if err != nil {
 		return fmt.Errorf("%s: %w", *log, err)
 	}
-	return inspect.Tap(out, newProtocol(nil, nil, nil), file, keys)
+	return inspect.Tap(out, newProtocol(nil, nil, nil), file, keys, filter)
 }

@@ -16,8 +16,9 @@
 // # Words
 //
 //   - phase: a part of the frame: receive, apply, game, capture, encode, send, and inspect, the inspector's own time
-//   - account: the bits of datagrams by reason, component and message (package inspect). The inspector spends at most half a
-//     percent of the time between two ticks on reading datagrams. Other datagrams count as "not read", so that sums stay right
+//   - account: the bits of datagrams by reason, component, entity, owner and message (package inspect). For a page it reads 128
+//     datagrams of a frame, and more within half a percent of the time between two ticks. Other datagrams count as "not read", so that
+//     sums stay right
 //   - tap: a wrapper around the server's socket that reads the datagrams
 //
 // # Files
@@ -28,4 +29,5 @@
 //   - tap.go: reads datagrams: accounts, and the packets of one client
 //   - entities.go: answers questions about entities
 //   - handler.go, page.html: the page
+//   - client.go: ClientPage: the page of a client
 package live

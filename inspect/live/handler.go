@@ -29,15 +29,20 @@ const patience = 5 * time.Second
 // who reaches the page sees the whole game, but cannot change it. A public address is therefore an error unless AllowOthers was
 // called; put a proxy with authentication in front of it.
 func (i *Inspector) Listen(address string) (url string, stop func() error, err error) {
+	return listenAt(address, i, i.public)
+}
+
+// listenAt serves a page at an address, which must be of this machine unless it is public.
+func listenAt(address string, page http.Handler, public bool) (url string, stop func() error, err error) {
 	l, err := net.Listen("tcp", address)
 	if err != nil {
 		return "", nil, fmt.Errorf("live: the inspector: %w", err)
 	}
 	at, err := netip.ParseAddrPort(l.Addr().String())
-	if err != nil || !i.public && !at.Addr().Unmap().IsLoopback() {
+	if err != nil || !public && !at.Addr().Unmap().IsLoopback() {
 		return "", nil, errors.Join(fmt.Errorf("live: the inspector would be open to others at %s: give an address such as 127.0.0.1:6060, or call AllowOthers", l.Addr()), l.Close())
 	}
-	s := &http.Server{Handler: i, ReadHeaderTimeout: patience}
+	s := &http.Server{Handler: page, ReadHeaderTimeout: patience}
 	go func() { _ = s.Serve(l) }() // It ends with stop.
 	return "http://" + l.Addr().String() + "/", s.Close, nil
 }

@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"fmt"
 	"io"
 	"math"
 	"net/http"
@@ -275,7 +276,15 @@ func TestSnapshotsAddUpToTheDatagrams(t *testing.T) {
 		s, from, to := &all[n], totalAt(r.totals, all[n-1].At), totalAt(r.totals, all[n].At)
 		require.Equal(t, live.Bandwidth{
 			Out: to.out - from.out, OutPieces: to.outPieces - from.outPieces, In: to.in - from.in, InPieces: to.inPieces - from.inPieces, Parts: s.Bandwidth.Parts, Fields: s.Bandwidth.Fields,
+			Entities: s.Bandwidth.Entities, Owners: s.Bandwidth.Owners,
 		}, s.Bandwidth)
+		for _, by := range []map[string]uint64{s.Bandwidth.Entities, s.Bandwidth.Owners} {
+			of := uint64(0)
+			for _, b := range by {
+				of += b
+			}
+			require.Equal(t, 8*s.Bandwidth.Out, of)
+		}
 		sum, rows, fields := uint64(0), uint64(0), uint64(0)
 		for name, b := range s.Bandwidth.Parts {
 			sum += b
@@ -314,6 +323,39 @@ func TestSnapshotsAddUpToTheDatagrams(t *testing.T) {
 	for p := live.Receive; p < live.NumPhases; p++ {
 		require.Positive(t, last.Ticks[0].Phases[p], p) // The virtual clock goes on with each look at it.
 	}
+}
+
+// Each byte to 14 clients is read, also on a machine on which a look at the clock takes half a tick. The bits of entities are
+// told by entity and by owner, and the players by name.
+func TestEachByteToManyClientsIsRead(t *testing.T) {
+	r := newRig(t, 0)
+	r.server.OnApprove(func(a *netcode.Approval) { a.Accept(string(a.Payload)) })
+	for n := range 14 {
+		r.join(uint16(n+2), fmt.Appendf(nil, "player %d", n))
+	}
+	r.step(30)
+	r.bodies(100)
+	r.step(10)
+	var id netcode.NetworkID
+	for id = range r.server.Store().All {
+		break
+	}
+	require.True(t, r.server.SetOwner(id, 3))
+	r.clock = func() time.Duration { r.now += 8 * time.Millisecond; return r.now }
+	read, owned, one := uint64(0), uint64(0), uint64(0)
+	for _, s := range r.stream("/events", 12) {
+		require.Zero(t, s.Bandwidth.Parts["not read"])
+		read += s.Bandwidth.Out
+		owned += s.Bandwidth.Owners["client 3"]
+		one += s.Bandwidth.Entities[id.String()]
+		require.LessOrEqual(t, len(s.Bandwidth.Entities), 64+2)
+		for _, c := range s.Clients {
+			require.Regexp(t, `^player \d+$`, c.Identity)
+		}
+	}
+	require.NotZero(t, read)
+	require.NotZero(t, owned)
+	require.LessOrEqual(t, one, owned)
 }
 
 func TestEntitiesAreFound(t *testing.T) {

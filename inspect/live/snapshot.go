@@ -47,6 +47,7 @@ type tickTime struct {
 // Client is one row of the table of clients.
 type Client struct {
 	ID       uint32  `json:"id"`       // At the server.
+	Identity string  `json:"identity"` // From Approval.Accept; empty: none.
 	Address  string  `json:"address"`  // Address of the client; "host" for the player in the server's process.
 	RTT      float64 `json:"rtt"`      // Milliseconds.
 	Jitter   float64 `json:"jitter"`   // Milliseconds.
@@ -80,6 +81,8 @@ type Bandwidth struct {
 	InPieces  uint64            `json:"in_pieces"`  // Datagrams received.
 	Parts     map[string]uint64 `json:"parts"`      // Bits of Out by component and coding, by message, and the rest by reason.
 	Fields    map[string]uint64 `json:"fields"`     // The bits of components in Parts, split by field.
+	Entities  map[string]uint64 `json:"entities"`   // Bits of Out by entity, such as 12v3: those with most, and the rest together.
+	Owners    map[string]uint64 `json:"owners"`     // Bits of Out by the owner of the entity: server, or client 3.
 }
 
 // Packet is one datagram of the followed client.
@@ -172,7 +175,7 @@ func (i *Inspector) refresh(until time.Duration) {
 func (i *Inspector) row(id netcode.ClientID) Client {
 	c, _ := i.server.ClientStats(id)
 	row := Client{
-		ID: uint32(id), Address: c.Address.String(), RTT: millis(c.RTT), Jitter: millis(c.Jitter), Loss: c.Loss,
+		ID: uint32(id), Identity: i.server.Identity(id), Address: c.Address.String(), RTT: millis(c.RTT), Jitter: millis(c.Jitter), Loss: c.Loss,
 		Sent: c.Packets.BytesSent, Received: c.Packets.BytesReceived, Waiting: c.Waiting,
 		Rate: c.Line.Rate, Reason: c.Line.Reason.String(), Queue: millis(c.Line.Queue),
 		Known: c.Known, Unacked: c.Unacked, Synced: c.Synced,

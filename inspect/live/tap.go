@@ -1,8 +1,11 @@
 package live
 
 import (
+	"cmp"
 	"fmt"
 	"io"
+	"maps"
+	"slices"
 	"strings"
 	"time"
 
@@ -31,13 +34,17 @@ type tap struct {
 	news      bool // A client came, left or moved: sessions is outdated.
 }
 
+// alwaysRead is the number of datagrams of a frame that are read for a page whatever that costs: 16 clients with eight each. Of
+// more, as many are read as the time allows.
+const alwaysRead = 128
+
 // mostPackets is the maximum number of packets in a snapshot.
 const mostPackets = 512
 
 // beginFrame begins a frame in which datagrams are read.
 func (t *tap) beginFrame() {
 	if t.account == nil {
-		t.account = inspect.New(t.inspector.server.Protocol())
+		t.account = inspect.New(t.inspector.server.Protocol()).CountEntities()
 	}
 	const step = 7
 	if t.first += step; !t.short || t.first >= t.seen {
@@ -69,7 +76,8 @@ func (t *tap) forget() {
 func (t *tap) take() (Bandwidth, []Packet) {
 	t.addAccount(t.account)
 	sum, packets := t.sum, t.packets
-	t.sum, t.packets, t.account = Bandwidth{}, nil, inspect.New(t.inspector.server.Protocol())
+	t.addRest(&sum)
+	t.sum, t.packets, t.account = Bandwidth{}, nil, inspect.New(t.inspector.server.Protocol()).CountEntities()
 	return sum, packets
 }
 
@@ -111,9 +119,53 @@ func (t *tap) addAccount(a *inspect.Attribution) {
 		}
 		addBits(&t.sum.Fields, c.Name+": which fields", rest)
 	}
+	t.addEntities(s.Entities)
 	for _, m := range a.Types {
 		t.addPart("message "+m.Name, 8*m.Bytes)
 	}
+}
+
+// mostEntities is the maximum number of entities in Bandwidth.Entities: those with most bits.
+const mostEntities = 64
+
+// Names of bits in Bandwidth.Entities and Bandwidth.Owners.
+const (
+	otherEntities = "other entities" // beyond mostEntities
+	noEntity      = "no entity"      // headers, messages, which entities, despawns
+	gone          = "despawned"      // the entity is not alive any more
+)
+
+// addEntities adds the bits of entities, by index.
+func (t *tap) addEntities(bits map[uint32]uint64) {
+	s := t.inspector.server.Store()
+	for index, n := range bits {
+		name, owner := gone, gone
+		if id, ok := s.At(index); ok {
+			name, owner = id.String(), "server"
+			if client := s.Owner(id); client != 0 {
+				owner = fmt.Sprintf("client %d", client)
+			}
+		}
+		addBits(&t.sum.Entities, name, n)
+		addBits(&t.sum.Owners, owner, n)
+	}
+}
+
+// addRest adds what is no state of an entity, and joins the entities with few bits.
+func (t *tap) addRest(sum *Bandwidth) {
+	of := uint64(0)
+	for _, n := range sum.Owners {
+		of += n
+	}
+	names := slices.SortedFunc(maps.Keys(sum.Entities), func(a, b string) int {
+		return cmp.Or(cmp.Compare(sum.Entities[b], sum.Entities[a]), cmp.Compare(a, b))
+	})
+	for _, name := range names[min(len(names), mostEntities):] {
+		sum.Entities[otherEntities] += sum.Entities[name]
+		delete(sum.Entities, name)
+	}
+	addBits(&sum.Entities, noEntity, 8*sum.Out-of)
+	addBits(&sum.Owners, noEntity, 8*sum.Out-of)
 }
 
 // sent counts a sent datagram and reads it if there is time.
@@ -132,17 +184,20 @@ func (t *tap) sent(to transport.Addr, datagram []byte) {
 		follow = i.follow.Load()
 	}
 	followed := id != 0 && uint32(id) == follow
-	room := i.server.Interval() / accountShare
+	room, always := i.server.Interval()/accountShare, 0
+	if i.on {
+		always = alwaysRead
+	}
 	if !followed && follow != 0 {
 		room /= 2 // The rest is for the followed client.
 	}
-	one, late := (*inspect.Attribution)(nil), t.spent > room
+	one, late := (*inspect.Attribution)(nil), t.spent > room && t.seen > always
 	switch {
-	case late || !followed && t.seen <= t.first:
+	case late || !followed && t.seen <= t.first && t.seen > always:
 		t.short = t.short || late
 		t.addPart(unread, 8*uint64(len(datagram)))
 	case followed:
-		one = inspect.New(i.server.Protocol())
+		one = inspect.New(i.server.Protocol()).CountEntities()
 		one.AddSent(i.server.Session(id), datagram)
 		t.addAccount(one)
 	default:

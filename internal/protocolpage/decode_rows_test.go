@@ -74,6 +74,7 @@ type field struct {
 	bounded    bool
 	lane       int    // its first number's place in the row
 	widths     []int  // of its numbers
+	short      bool   // Var where a row is whole
 	of         *shape // the elements of a list
 }
 
@@ -144,6 +145,9 @@ func parseField(path, kind string) field {
 	if base == "entity" {
 		return f
 	}
+	if base, f.short = strings.CutSuffix(base, "short"); f.short {
+		f.base = base
+	}
 	f.width, _ = strconv.Atoi(strings.TrimLeft(base, "uif"))
 	part := strings.Split(bounds, ",")
 	switch {
@@ -179,6 +183,12 @@ func (s *shape) row(from *stream) []uint32 {
 		if s.fields[i].base == "entity" {
 			index, generation := entity(from)
 			row = append(row, index, generation)
+			continue
+		}
+		if s.fields[i].short {
+			n := from.number()
+			must(n <= s.fields[i].most, "short number")
+			row = append(row, uint32(n))
 			continue
 		}
 		for j, width := range s.fields[i].widths {

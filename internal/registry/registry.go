@@ -306,3 +306,12 @@ func (r *Registry) setTables() {
 		panic(fmt.Sprintf("netcode: %v", err))
 	}
 }
+
+// String tells the number of components and messages, and the hash of a frozen protocol.
+func (r *Registry) String() string {
+	text := fmt.Sprintf("protocol of %d components and %d messages", len(r.components), len(r.Handled))
+	if r.frozen {
+		return fmt.Sprintf("%s, %016x", text, r.Canon.Hash)
+	}
+	return text + ", open"
+}

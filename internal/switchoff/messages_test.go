@@ -12,6 +12,8 @@ func messages() []mutation {
 			"peer/receive_queue.go", "case !ordered || at.number == channel.came.base:", "case true:"),
 		change("messages", "one about an entity overtakes the entity's state", "TestMessagesWaitForStateUnderLoss",
 			"incoming.go", "e.ID == id && e.Tick >= state", "e.ID == id && e.Tick >= 0*state"),
+		testedIn(".", change("messages", "one to several is measured before it is written", "TestAMessageToManyIsSerializedOnce",
+			"send.go", "return largest, nil\n", "_ = largest\n")),
 		testedIn("systems", change("messages", "one about an entity leaves before the capture of its frame", "TestMessageWaitsForStateOfItsFrame",
 			"held_messages.go", "case m.AsOf > c.frame.Clock.Tick():\n\t\treturn heldStays\n", "")),
 		testedIn("systems", change("messages", "one after all state follows that of nobody", "TestMessageAfterAllState",

@@ -16,6 +16,8 @@ func predictions() []mutation {
 			"predict/effect.go", "f.matched[i] = true\n\t\t\treturn true", "f.matched[i] = true\n\t\t\treturn false"),
 		change("predict", "an effect that the corrected replay has not is not cancelled", effects,
 			"predict/effect.go", "f.callHooks(s, \"OnCancel\", f.cancel, e)", "_, _ = f.cancel, e"),
+		testedIn("predict", change("predict", "the step of a spawn goes to everybody", "TestTheStepOfASpawnGoesToItsOwnerAlone",
+			"snapshot/component_visibility.go", "return s.schema.Owned\n", "return Mask{}\n")),
 		change("predict", "a spawn is matched by its player alone", exact,
 			"predict/spawn.go", "s.used && s.id.IsZero() && s.origin == origin &&", "s.used && s.id.IsZero() && s.origin.Client == origin.Client &&"),
 		change("predict", "a spawn is matched with none", same,

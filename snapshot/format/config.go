@@ -1,6 +1,9 @@
 package format
 
-import "github.com/arche-netcode/netcode/tick"
+import (
+	"github.com/arche-netcode/netcode/tick"
+	"github.com/arche-netcode/netcode/wire"
+)
 
 // Config is the limits that a Store, its Views and their Replicas share.
 type Config struct {
@@ -23,6 +26,8 @@ type Config struct {
 	// Unknown is the rows that the other end does not have. A View sends none of them. On the wire the other rows are numbered by
 	// their place among the rows that the other end has.
 	Unknown Mask
+	// Client is the client of a View, to whom entities that it owns show the rows of Schema.Owned. 0: all entities do.
+	Client wire.ClientID
 	// Older is the rows of Schema.Older that the other end has. The components that they stand for are in Unknown.
 	Older Mask
 }

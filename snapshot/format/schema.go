@@ -22,6 +22,8 @@ type Schema struct {
 	Weighed bool            // some row has an importance of its own
 	Coarse  Mask            // rows that stand for other rows: bands and those of Older
 	Older   Mask            // rows that stand for a component in older builds
+	Owned   Mask            // rows that an entity shows to its owner alone, unless it has one of Shared
+	Shared  Mask            // see Owned
 
 	Codes  Codes              // prefix codes
 	Floats quantize.FloatRows // copies rows of exact floats
