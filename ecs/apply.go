@@ -159,6 +159,10 @@ func (a *Apply) Run() {
 	a.running = false
 }
 
+// Present sets the moment that a Smooth will present in this frame. Call it before Run: relations that the Smooth shows
+// late change their targets in Run.
+func (a *Apply) Present(at tick.Time) { a.targets.at = at }
+
 // unlocked reports whether the world may be changed. A locked world is reported once.
 func (a *Apply) unlocked() bool {
 	locked := a.tracker.noteLocked()

@@ -231,10 +231,6 @@ type lateTarget struct {
 	shown wire.NetworkID
 }
 
-// Present sets the moment that a Smooth will present in this frame. Call it before Run: relations that the Smooth shows
-// late change their targets in Run.
-func (a *Apply) Present(at tick.Time) { a.targets.at = at }
-
 // queueLate queues the entities whose shown target changes at the presented moment.
 func (s *relationTargets) queueLate() {
 	kept := s.waiting[:0]

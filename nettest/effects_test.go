@@ -22,7 +22,7 @@ import (
 // pull is the input of a shooter.
 type pull struct{ Pulled bool }
 
-// ammo is what a shot takes.
+// ammo counts the shots of a body.
 type ammo struct{ Shots uint32 }
 
 // shooting is a simulation in which a pulled trigger shoots: with an effect on the shooter, one at no place, and often a

@@ -42,12 +42,14 @@
 //   - tables.go: finds the columns of components in a world
 //   - spawn.go: entities that steps spawn and despawn, on both sides; the spawns that a client has not acknowledged
 //   - effect.go: sounds and particles, played once each
+//   - claims.go: claims, the effects that a client played; the server refuses those that it did not make
 //   - local.go: local components that a client requests from the server
 //   - bands.go: Exact, entities without distance bands
 //   - chosen.go: Simulation.Predict, the choice of a client and its message
 //   - end_state.go: the state of each end and of each client at a server, the hooks of package netcode
 //   - rest.go: the section of resting entities, for which the server sends no records
-//   - show.go: writes components.Smooth of predicted entities, blends corrections
+//   - show.go: writes components.Smooth of predicted entities, blends corrections and changes of prediction
+//   - determinism.go: reports a client that mispredicts tick by tick, with the systems of both ends
 //   - explain.go: finds the system that made the first difference
 //   - report.go: sends a client's mispredictions to the server
 //   - unsafe.go: the unsafe accesses to component memory

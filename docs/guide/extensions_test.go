@@ -20,6 +20,7 @@ var errFramerate = errors.New("a frame rate is one byte")
 type framerates struct { // the feature on a client
 	newest byte
 	told   bool
+	packet uint64 // the packet that told it
 }
 
 type framerate struct { // and with each session on the server
@@ -38,17 +39,21 @@ type framerateEnds struct{} // a program links only the methods of the ends that
 
 func (framerateEnds) Client(*netcode.Client) netcode.ClientHooks {
 	f := &framerates{}
-	again := func() { f.told = false } // a new server, or a lost packet: say it again
+	again := func() { f.told = false } // to a new server
 	return netcode.ClientHooks{State: f, Opened: again, Section: &netcode.ClientSection{
 		Due: func(bool) bool { return !f.told },
-		Write: func(room []byte, _ uint64) int {
+		Write: func(room []byte, packet uint64) int {
 			if len(room) == 0 || f.told {
 				return 0
 			}
-			room[0], f.told = f.newest, true
+			room[0], f.told, f.packet = f.newest, true, packet
 			return 1
 		},
-		Lost: func(uint64) { again() },
+		Lost: func(packet uint64) { // any packet, also one without the section
+			if packet == f.packet {
+				f.told = false
+			}
+		},
 	}}
 }
 
@@ -100,6 +105,11 @@ func TestGuideExtensions(t *testing.T) {
 		n.Run(2 * time.Second)
 		require.Equal(t, rate, FramerateOf(n.Server.Server, n.Clients[0].ID()), "change %d", i)
 		require.Equal(t, 255, FramerateOf(n.Server.Server, n.Clients[1].ID()))
+	}
+	state, _ := netcode.ExtensionOf[*framerates](n.Clients[0].Client)
+	for range 4 * 60 { // Packets without the section are lost too: nothing is told again.
+		n.Step()
+		require.True(t, state.told)
 	}
 	gone := n.Clients[0].ID()
 	n.Clients[0].Close()

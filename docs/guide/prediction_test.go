@@ -55,9 +55,8 @@ func move(s *predict.Step) { // the game's rules, on both sides
 	tanks := generic.NewFilter4[components.Simulate, components.Owner, Body, Pace]().Without(generic.T1[components.SpawnOf]()...)
 	for query := tanks.Query(s.World); query.Next(); {
 		_, owner, at, pace := query.Get()
-		if stick, ok := predict.Input[Stick](s, owner.Client); ok {
-			pace.X, pace.Y = float32(stick.X*8), float32(stick.Y*8) // m/s
-		}
+		stick, _ := predict.Input[Stick](s, owner.Client)       // none, and so at rest, while its player is away
+		pace.X, pace.Y = float32(stick.X*8), float32(stick.Y*8) // m/s
 		at.X, at.Y = at.X+float32(pace.X*dt), at.Y+float32(pace.Y*dt)
 	}
 }

@@ -189,6 +189,7 @@ func (s *shape) row(from *stream) []uint32 {
 			n := from.number()
 			must(n <= s.fields[i].most, "short number")
 			row = append(row, uint32(n))
+			from.part("%s.%s: %d", s.name, s.fields[i].path, n)
 			continue
 		}
 		for j, width := range s.fields[i].widths {

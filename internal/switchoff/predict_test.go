@@ -15,7 +15,7 @@ func predictions() []mutation {
 		change("predict", "effects play in replays", effects,
 			"predict/effect.go", "f.matched[i] = true\n\t\t\treturn true", "f.matched[i] = true\n\t\t\treturn false"),
 		change("predict", "an effect that the corrected replay has not is not cancelled", effects,
-			"predict/effect.go", "f.callHooks(s, \"OnCancel\", f.cancel, e)", "_, _ = f.cancel, e"),
+			"predict/effect.go", "f.takeBack(s, &f.before[i])", "_ = i"),
 		testedIn("predict", change("predict", "the step of a spawn goes to everybody", "TestTheStepOfASpawnGoesToItsOwnerAlone",
 			"snapshot/component_visibility.go", "return s.schema.Owned\n", "return Mask{}\n")),
 		change("predict", "a spawn is matched by its player alone", exact,
@@ -73,7 +73,7 @@ func predictions() []mutation {
 		change("predict", "what a step despawned is shown", "TestADespawnedEntityIsNotShown",
 			"predict/predicted.go", "c.structure.without(w, e, p.shown.id)", "_ = w"),
 		change("predict", "the end of a prediction is a jump", "TestTheEndOfAPredictionIsNoJump",
-			"predict/show.go", "c.smoothing.leaving = append(c.smoothing.leaving, leaving{", "_ = append(c.smoothing.leaving, leaving{"),
+			"predict/show.go", "c.smoothing.leaving = append(c.smoothing.leaving, l)", "_ = l"),
 		change("predict", "a component that a client writes is predicted", "TestAComponentThatAClientWritesIsNotPredicted",
 			"predict/register.go", "authority.WriterOf(a.protocol, plan) != authority.ServerWrites", "authority.WriterOf(a.protocol, plan) != authority.ServerWrites && false"),
 	)
@@ -81,7 +81,7 @@ func predictions() []mutation {
 	for i := range list {
 		list[i].in = "predict"
 	}
-	return append(list,
+	return append(append(list, screens()...),
 		change("relay", "a press of another player stands in for later ticks", "TestAMissingInputIsGuessed",
 			"input/relay_client.go", "r.in.plans[n].ClearEvents(guess)\n\t\tif f", "if f"),
 		change("relay", "a client keeps the inputs of any number of players", "TestRelayedInputsAreBoundedAtAClient",
@@ -144,7 +144,7 @@ func laterPredictions() []mutation {
 		change("predict", "a tolerance has no effect", "TestADifferenceBelowTheToleranceIsNoMisprediction",
 			"predict/compare.go", "from.Row(p.row), p.tolerance)", "from.Row(p.row), 0)"),
 		change("predict", "a correction beyond Snap is shown bit by bit", "TestACorrectionBeyondSnapIsAJump",
-			"predict/show.go", "!(p.snap > 0 && d >= p.snap)", "d >= 0"),
+			"predict/show.go", "p.snap > 0 && v.blend.Distance", "p.snap < 0 && v.blend.Distance"),
 		change("predict", "random numbers are those of the entity alone", "TestRandIsAFunctionOfTickAndEntity",
 			"predict/step.go", "sim.config.Seed^uint64(s.Tick)*0x9E3779B97F4A7C15", "sim.config.Seed"),
 		change("predict", "a misprediction has the input of another tick", "TestAMispredictionHasTheInput",
@@ -156,4 +156,38 @@ func laterPredictions() []mutation {
 		change("predict", "a step gives a spawn a component that the server replaces", "TestASpawnHasNoReplicatedComponentThatIsNotPredicted",
 			"predict/spawn.go", "\t\t\tc.mustNotTravel(s.added)\n", ""),
 	}
+}
+
+// screens switches off what holds of a player's screen, of effects and of other systems.
+func screens() []mutation {
+	const stops, leaps, effects, others, relation = "TestACorrectionStopsNothing", "TestAChangeOfPredictionIsNoLeap", "TestEffectsThatTheServerRefusesAreCancelled", "TestOtherSystemsAreReported", "TestARelationIsShownAsLateAsItsRider"
+	list := []mutation{
+		change("predict", "a correction is compared with the next frame", stops,
+			"predict/show.go", "if m.tick <= c.now && c.history.holds(m.tick) &&", "if m.tick < 0 && c.history.holds(m.tick) &&"),
+		change("predict", "a postponed replay is shown", stops,
+			"predict/show.go", "carry := !ready && s.show.remembered != 0 &&", "carry := !ready && s.show.remembered == 1<<63 &&"),
+		change("predict", "the begin of a prediction is a jump", leaps,
+			"predict/show.go", "case s.show.enters && !c.jumps(", "case false && s.show.enters && !c.jumps("),
+		change("predict", "the end of a prediction is compared with another frame", leaps,
+			"predict/show.go", "l.measured = c.mixPast(s.id, k, c.smoothing.past, l.to)", "l.measured = c.mixPast(s.id, k, c.smoothing.past.Add(-tick.OneTick), l.to)"),
+		change("predict", "an effect that the server refuses stays", effects,
+			"predict/claims.go", "return count < c.ordinal\n}", "return false && count < c.ordinal\n}"),
+		change("predict", "the second effect of a kind counts as the first", effects,
+			"predict/effect.go", "made.ordinal = m.ordinal + 1", "made.ordinal = m.ordinal"),
+		change("predict", "the server judges effects before their step", effects,
+			"predict/claims.go", "c.Tick > t || c.Tick+claimSeconds", "c.Tick > t+1 || c.Tick+claimSeconds"),
+		change("predict", "other systems are not told", others,
+			"predict/determinism.go", "theirs != nil && !slices.Equal(theirs, c.names)", "theirs == nil && !slices.Equal(theirs, c.names)"),
+		change("predict", "a client is told nothing of mispredictions in a row", others,
+			"predict/determinism.go", "d.inARow+wrongWeight, d.count+1", "d.inARow, d.count+1"),
+		change("interpolate", "a relation is newer than what is shown", relation,
+			"ecs/smooth.go", "a.targets.late = a.targets.late.With(in.Row)", "_ = in"),
+		change("interpolate", "a relation that changes later is forgotten", relation,
+			"ecs/apply_references.go", "s.waiting = append(s.waiting, lateTarget{index, shown})", "_ = lateTarget{index, shown}"),
+	}
+	for i := range list {
+		list[i].in = "nettest"
+	}
+	return append(list, change("predict", "the effects of a client wait without bound", "TestClaimsAreBounded",
+		"predict/claims.go", "len(*l) < claimsAtMost && made", "made").inFolder("predict"))
 }
