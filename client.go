@@ -67,7 +67,7 @@ func (s State) String() string {
 //
 // # Methods for extensions
 //
-//   - [Client.Extend], [Client.AdjustTime], [Client.SendState], [Client.Upstream], [Client.Waiting], [Client.End], [Client.Newest], [Client.ShowState], [Client.ShownUpTo], [Client.CompleteTick], [Client.Suspend], [Client.SharedRows]
+//   - [Client.Extend], [Client.AdjustTime], [Client.TellSlip], [Client.SendState], [Client.Upstream], [Client.Waiting], [Client.End], [Client.Newest], [Client.ShowState], [Client.ShownUpTo], [Client.CompleteTick], [Client.Suspend], [Client.SharedRows]
 type Client struct {
 	protocol *Protocol
 	config   Config // As given, with defaults.

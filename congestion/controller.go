@@ -142,6 +142,7 @@ type Controller struct {
 	answered bool          // An acknowledgement came since the last Tick.
 	stalled  bool          // Acknowledgements are missing.
 	held     int64         // Rate before the stall.
+	slept    bool          // The other end told that it stood still: the stall shows nothing about the line.
 }
 
 // New returns a controller. bound is the maximal rate in bytes a second, interval the time between two ticks.
@@ -324,10 +325,14 @@ func (c *Controller) stall(now time.Duration) {
 	}
 }
 
+// Slept records that the other end told that it stood still: no queue caused the present stall, if there is one.
+func (c *Controller) Slept() { c.slept = c.stalled }
+
 // resume ends a stall. If the newest packet was not late, no queue caused the stall, and the halvings are undone, as RFC 4015
 // undoes a spurious timeout.
 func (c *Controller) resume(now time.Duration) {
-	if c.path.late(c.rate) {
+	slept := c.slept
+	if c.slept = false; c.path.late(c.rate) && !slept {
 		c.begin(now, starting)
 		return
 	}

@@ -134,12 +134,26 @@ func (u *usedInputs) note(q *queue, now tick.Tick, steps int) {
 		if at <= tick.None || silent || q.window.Holds(at) && !q.lateEventsIn(at) {
 			continue
 		}
-		u.ticks[n], u.types[n], u.news = at, 0, u.news|1<<n
-		for number := range q.in.plans {
-			if lanes := q.input(number, at, at); lanes != nil {
-				u.types[n] |= 1 << number
-				copy(u.in.of(u.row(at), number), lanes)
-			}
+		u.keep(q, at)
+	}
+	for _, at := range q.disputes {
+		if n := at % reach; u.ticks[n] == at { // It was told before.
+			u.news |= 1 << n
+		} else if at > now-reach {
+			u.keep(q, at)
+		}
+	}
+	q.disputes = q.disputes[:0]
+}
+
+// keep stores the inputs of a tick that the client must be told.
+func (u *usedInputs) keep(q *queue, at tick.Tick) {
+	n := at % reach
+	u.ticks[n], u.types[n], u.news = at, 0, u.news|1<<n
+	for number := range q.in.plans {
+		if lanes := q.input(number, at, at); lanes != nil {
+			u.types[n] |= 1 << number
+			copy(u.in.of(u.row(at), number), lanes)
 		}
 	}
 }
@@ -325,7 +339,6 @@ func Own[T any](c *netcode.Client, at netcode.Tick) (v T, ok bool) {
 // simulatedRow returns the lanes for Own, nil without a known input.
 func (t *inputBuffer) simulatedRow(c *netcode.Client, n int, at tick.Tick) []uint32 {
 	if t.set != 0 && c.State() == netcode.Connected {
-		t.neverChanges = true
 		t.record(c.Time().Tick, c.Present())
 	}
 	if p, ok := netcode.ExtensionOf[*playerInputs](c); ok && at > tick.None && p.ticks[at%reach] == at {

@@ -100,7 +100,7 @@ func (c *client) update() {
 	if c.sim.all.askLocals != nil {
 		c.sim.all.askLocals(c)
 	}
-	if t := c.rollbackTick(); t > tick.None {
+	if t := earliest(c.rollbackTick(), c.repeatedTick(target)); t > tick.None {
 		c.rememberShown()
 		c.rollBack(t)
 	}
@@ -108,6 +108,14 @@ func (c *client) update() {
 	c.dropUnconfirmed()
 	c.show(at, c.now >= target)
 	c.showLeaving(at)
+}
+
+// repeatedTick returns the tick before target if the clock went back to it, None else: the ticks from target on repeat, with newer inputs.
+func (c *client) repeatedTick(target netcode.Tick) netcode.Tick {
+	if target < c.now && c.history.holds(target-1) {
+		return target - 1
+	}
+	return tick.None
 }
 
 // forgetConnection forgets a connection. It removes its own spawns; Apply removes the server's entities.
