@@ -325,8 +325,12 @@ func (c *Controller) stall(now time.Duration) {
 	}
 }
 
-// Slept records that the other end told that it stood still: no queue caused the present stall, if there is one.
-func (c *Controller) Slept() { c.slept = c.stalled }
+// Slept records that the other end told that it stood still: no queue caused the present stall, or the last one.
+func (c *Controller) Slept() {
+	if c.slept = c.stalled; !c.stalled && c.phase == starting {
+		c.setRate(max(c.rate, c.held))
+	}
+}
 
 // resume ends a stall. If the newest packet was not late, no queue caused the stall, and the halvings are undone, as RFC 4015
 // undoes a spurious timeout.
@@ -341,6 +345,9 @@ func (c *Controller) resume(now time.Duration) {
 
 // begin enters a phase.
 func (c *Controller) begin(now time.Duration, p phase) {
+	if p != starting {
+		c.held = 0
+	}
 	c.phase, c.since, c.round, c.rounds = p, now, now, 0
 	c.velocity, c.above, c.lossy = 1, 0, false
 }

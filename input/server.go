@@ -16,7 +16,7 @@ var errInput = errors.New("inputs that are not legal")
 
 // Stats counts the inputs that arrived at one server.
 type Stats struct {
-	Taken  uint64 `json:"taken"`   // Accepted inputs, each tick once, with the late ones.
+	Taken  uint64 `json:"taken"`   // Accepted inputs, each tick once, with the late ones. Ticks that repeat since a client's clock went back count again.
 	Late   uint64 `json:"late"`    // Inputs that arrived after their tick was simulated.
 	TooOld uint64 `json:"too_old"` // Refused inputs of more than 64 ticks ago.
 	TooFar uint64 `json:"too_far"` // Refused inputs of more than 64 ticks ahead.
@@ -131,7 +131,9 @@ func (a *queues) hooks() netcode.ServerHooks {
 			Check: func(_ *netcode.Session, payload []byte) error { return a.staged.read(a.in, payload) },
 			Take:  func(c *netcode.Session, packet uint64, _ []byte) { ofSession(c).take(&a.staged, packet) },
 			Due:   func(c *netcode.Session, _ bool) bool { return ofSession(c).feedback.due },
-			Write: func(c *netcode.Session, room []byte, packet uint64) int { return ofSession(c).writeFeedback(room, packet) },
+			Write: func(c *netcode.Session, room []byte, packet uint64) int {
+				return ofSession(c).writeFeedback(room, packet)
+			},
 			Acked: func(c *netcode.Session, packet uint64) { ofSession(c).slips.acked(packet) },
 		},
 	}

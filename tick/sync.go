@@ -75,6 +75,7 @@ type Sync struct {
 	batch               int // Steps of the newest frame with any.
 
 	rtt, jitter time.Duration
+	shortest    time.Duration // The shortest round trip.
 	measured    bool // A round trip is known.
 	lead        Span // The lead of the input clock over the seen server time, before the last restart.
 	hasLead     bool
@@ -85,10 +86,8 @@ type Sync struct {
 	tick        Tick
 	jumps       uint64
 
-	slip    Tick          // The first tick of the server after its newest slip; None: none is known.
-	slipped Span          // The length of that slip.
-	told    bool          // The clock has not moved since the server told of it.
-	quiet   time.Duration // No input is noted until then: a report could be about an earlier input of its tick.
+	told  bool          // The server told of a slip, and the clock has not moved since.
+	quiet time.Duration // No input is noted until then: a report could be about an earlier input of its tick.
 }
 
 // made is a sent input, with the position of the input clock at that time.
@@ -146,6 +145,9 @@ func (s *Sync) Sample(server Tick, now time.Duration) {
 // 0 to 5 s: a part comes from the other end, which may lie.
 func (s *Sync) RTT(rtt, jitter time.Duration) {
 	s.rtt, s.jitter = min(max(rtt, 0), maxRTT), min(max(jitter, 0), maxRTT)
+	if !s.measured || s.rtt < s.shortest {
+		s.shortest = s.rtt
+	}
 	s.measured = true
 }
 
@@ -167,9 +169,6 @@ func (s *Sync) Feedback(input Tick, early Span) {
 	sent.input = None
 	early = min(max(early, -maxEarly*OneTick), maxEarly*OneTick)
 	needed := sent.time.Add(-early)
-	if s.slip != None && !s.slip.Begin().Before(input.Begin().Add(-early)) { // It arrived before the slip.
-		needed = needed.Add(-s.slipped)
-	}
 	s.input.add(point{sent.at, needed})
 	s.findInput()
 }
@@ -180,10 +179,14 @@ func (s *Sync) Slip(since Tick, n Span) {
 	if n <= 0 {
 		return
 	}
+	if s.running && s.seen.filled > 0 && !s.hasLead { // The round trip has the stall in it from now on.
+		s.lead, s.hasLead = s.position.Sub(s.seenBest.when(s.moved, s.pace)), true
+	}
 	s.seen.slip(since, n)
 	s.drift.slip(since, n)
 	s.input.slip(math.MaxInt64, n)
-	s.slip, s.slipped, s.told = since, n, true
+	clear(s.sent) // Inputs that waited for the server in its stall predict nothing.
+	s.told = true
 	if s.seen.filled > 0 {
 		s.seenBest = s.seen.extreme(s.now, s.pace, 1, 0, s.jump)
 	}
@@ -220,7 +223,7 @@ func (s *Sync) restart() {
 	s.input.clear()
 	s.drift.clear()
 	clear(s.sent)
-	s.slip, s.quiet = None, s.now
+	s.quiet = s.now
 }
 
 // target returns the moment at which the input clock should be now. ok is false before the first Sample and RTT.
@@ -305,7 +308,7 @@ func (s *Sync) move(target Time, known bool, gone time.Duration) {
 		if off > s.jump || off < least {
 			if off < 0 { // These ticks repeat: ignore reports about their first inputs.
 				clear(s.sent)
-				s.quiet = s.now + s.rtt + 4*s.jitter
+				s.quiet = s.now + 2*s.shortest + 50*time.Millisecond // The newest round trip has the stall in it.
 			}
 			s.position = target
 			s.jumps++
