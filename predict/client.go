@@ -42,6 +42,7 @@ type client struct {
 	spawns     spawns
 	locals     locals
 	smoothing  smoothing
+	stood      int // Frames of the connection in which the prediction stood.
 }
 
 func newClient(s *Simulation, g *systems.ClientSystems) *client {
@@ -86,7 +87,7 @@ func (c *client) update() {
 	}
 	c.sendChoices()
 	at := c.end.Time()
-	target := min(at.Tick-netcode.Tick(c.sim.config.InputDelay), c.replica.NewestKnown()+Window-1)
+	target := c.target(at)
 	if target <= tick.None {
 		return
 	}
@@ -108,6 +109,22 @@ func (c *client) update() {
 	c.dropUnconfirmed()
 	c.show(at, c.now >= target)
 	c.showLeaving(at)
+}
+
+// stoodFrames is the number of frames of a connection in which the prediction stands before that is reported.
+const stoodFrames = 8
+
+// target returns the tick up to which the client predicts. Window bounds the distance from the newest tick that it knows of the server.
+func (c *client) target(at tick.Time) netcode.Tick {
+	target, most := at.Tick-netcode.Tick(c.sim.config.InputDelay), c.replica.NewestKnown()+Window-1
+	if target <= most {
+		return target
+	}
+	c.sim.stats.Stood++
+	if c.stood++; c.stood == stoodFrames {
+		c.end.Report(&StoodError{Ahead: int(target - most + Window - 1), TickRate: c.end.TickRate()})
+	}
+	return most
 }
 
 // repeatedTick returns the tick before target if the clock went back to it, None else: the ticks from target on repeat, with newer inputs.
@@ -132,7 +149,7 @@ func (c *client) forgetConnection() {
 	}
 	c.slots, c.progress, c.checked = c.slots[:0], c.progress[:0], c.checked[:0]
 	clear(c.byIndex)
-	c.locals = locals{}
+	c.locals, c.stood = locals{}, 0
 	c.ahead, c.comparison.awaitsState, c.despawns, c.comparison.counts = tick.None, false, 0, [Window]comparedCount{}
 	clear(c.choices.wanted)
 	c.choices.unsent = c.choices.unsent[:0]

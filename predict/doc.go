@@ -49,6 +49,7 @@
 //   - rest.go: the section of resting entities, for which the server sends no records
 //   - show.go: writes components.Smooth of predicted entities, blends corrections
 //   - explain.go: finds the system that made the first difference
+//   - errors.go: StoodError
 //   - report.go: sends a client's mispredictions to the server
 //   - unsafe.go: the unsafe accesses to component memory
 //

@@ -76,8 +76,8 @@ type Sync struct {
 
 	rtt, jitter time.Duration
 	shortest    time.Duration // The shortest round trip.
-	measured    bool // A round trip is known.
-	lead        Span // The lead of the input clock over the seen server time, before the last restart.
+	measured    bool          // A round trip is known.
+	lead        Span          // The lead of the input clock over the seen server time, before the last restart.
 	hasLead     bool
 	position    Time // The input clock.
 	moved       time.Duration
