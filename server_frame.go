@@ -425,10 +425,10 @@ func (s *Server) pulse(c *Session) {
 	}
 }
 
-// pulsePart is the part of Config.Pulse after which a packet that is sent anyway has the server's tick: 50 ms of 250 ms. A client that
+// pulsePart is the part of Config.Pulse after which a packet that is sent anyway has the server's tick: 125 ms of 250 ms. A client that
 // simulates ahead sends inputs and gets a packet in each tick, and predicts no farther ahead of the newest tick that it knows than its
 // history reaches.
-const pulsePart = 5
+const pulsePart = 2
 
 // addPulse adds the server's tick to a packet without state, if the client lacks none and was not told a tick lately.
 func (s *Server) addPulse(c *Session, b *peer.Builder) {
