@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/arche-netcode/netcode/congestion"
+	"github.com/arche-netcode/netcode/internal/admission"
 	"github.com/arche-netcode/netcode/internal/events"
 	"github.com/arche-netcode/netcode/internal/handshake"
 	"github.com/arche-netcode/netcode/internal/link"
@@ -67,7 +68,7 @@ func (s State) String() string {
 //
 // # Methods for extensions
 //
-//   - [Client.Extend], [Client.AdjustTime], [Client.SendState], [Client.Upstream], [Client.Waiting], [Client.End], [Client.Newest], [Client.ShowState], [Client.ShownUpTo], [Client.CompleteTick], [Client.Suspend], [Client.SharedRows]
+//   - [Client.Extend], [Client.AdjustTime], [Client.TellSlip], [Client.SendState], [Client.Upstream], [Client.Waiting], [Client.End], [Client.Newest], [Client.ShowState], [Client.ShownUpTo], [Client.CompleteTick], [Client.Suspend], [Client.SharedRows]
 type Client struct {
 	protocol *Protocol
 	config   Config // As given, with defaults.
@@ -84,6 +85,7 @@ type Client struct {
 	back     heldState
 	hooks    clientHooks
 	host     *Server // The server of a host's player, in the same process; nil for a client with a connection.
+	hosting  hosting // The attempt to become that player; no server without one.
 	up       upstream
 	sender   stateSender  // Nil: the client sends no state.
 	building peer.Builder // The packet that state or sections are written to. As a field it needs no allocation.
@@ -376,6 +378,9 @@ func (c *Client) over(reason *peer.Error) {
 
 // drop forgets the connection.
 func (c *Client) drop() {
+	if d := c.hosting.decision; d != nil {
+		d.State, c.hosting = admission.Over, hosting{}
+	}
 	c.time.Stop()
 	c.link.dropHeld()
 	c.leaving = false

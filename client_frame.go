@@ -245,7 +245,7 @@ func (c *Client) sendToServer() {
 	if size := c.link.Conn.ProbeDue(c.frame.Now); size > 0 {
 		c.link.Probe(size, nil)
 	}
-	c.link.EndTick(c.link.MessagesWait() || c.up.view != nil && c.up.view.Pending())
+	c.link.EndTick(c.link.MessagesWait() || c.up.view != nil && c.up.view.Pending() || c.sections.due(nil, false))
 	c.link.KeepAlive(c.maxSilence(), nil)
 	switch {
 	case c.link.Conn.AckDue():

@@ -2,6 +2,7 @@ package netcode
 
 import (
 	"cmp"
+	"errors"
 	"crypto/rand"
 	"fmt"
 	"io"
@@ -107,6 +108,9 @@ type Config struct {
 	// Keep is for how long a player whose connection was lost may come back, with the identity that OnApprove gave it, and gets its client
 	// id back; default 0: it is a new player then. See Server.OnLeave. Server only.
 	Keep time.Duration
+	// KeepClosed keeps the place of a player that closed in order, as by Ctrl-C, for Keep too. Default: such a player has left for good. Server
+	// only.
+	KeepClosed bool
 	// RefuseSecond refuses a client whose player, by its identity, is connected already: peer.ReasonAlreadyConnected. Default: the new
 	// connection takes over, and the old one ends with peer.ReasonTakenOver. With it, a player whose line broke cannot come back before the
 	// old connection's SilenceTimeout. Server only.
@@ -240,6 +244,9 @@ func (c Config) check() error {
 	if c.FirstTick < 1 || c.FirstTick > maxFirstTick {
 		return fmt.Errorf("netcode: Config.FirstTick is %d: it must be 1 to %d", c.FirstTick, maxFirstTick)
 	}
+	if c.KeepClosed && c.Keep == 0 {
+		return errors.New("netcode: Config.KeepClosed keeps nobody without Keep, the time for which a player may come back")
+	}
 	if c.KeepAlive > c.SilenceTimeout/2 {
 		return fmt.Errorf("netcode: Config.KeepAlive is %v: it must be at most half of SilenceTimeout, which is %v, "+
 			"or a quiet connection would end", c.KeepAlive, c.SilenceTimeout)
@@ -292,7 +299,7 @@ func (c Config) door(p *Protocol) handshake.Config {
 			HandshakesPerAddress: c.HandshakesPerAddress, HandshakesPerNetwork: c.HandshakesPerNetwork,
 		},
 		Accept:  peer.Accept{Rate: uint16(c.TickRate), Window: uint16(c.Window), PacketSize: uint16(c.PacketSize)},
-		Clients: c.Clients, Timeout: c.HandshakeTimeout, Keep: c.Keep, RefuseSecond: c.RefuseSecond, ResetKey: c.ResetKey, Random: c.Random,
+		Clients: c.Clients, Timeout: c.HandshakeTimeout, Keep: c.Keep, KeepClosed: c.KeepClosed, RefuseSecond: c.RefuseSecond, ResetKey: c.ResetKey, Random: c.Random,
 		Known: p.types.Speaks(), Canon: &p.types.Canon,
 	}
 }

@@ -36,6 +36,7 @@ const (
 type Approval struct {
 	Address transport.Addr // Where the client is.
 	Payload []byte         // From Client.ConnectWith, at most MaxPayload bytes; hostile. It is a copy.
+	Host    bool           // The player of a host, see HostWith: it has no address, and Payload is that of the own process.
 	// User and Data are proved by the transport, as by a connect token of package transport/secure. Both are empty where it proves nothing.
 	User string
 	Data []byte // Not to be changed.
@@ -47,8 +48,8 @@ type Approval struct {
 // OnApprove sets the function that decides who gets a place: Unity calls this connection approval. It is called once for each
 // attempt of a client, in the server's frame. The client has proved its address then, and has no place yet. Call Approval.Accept or
 // Approval.Refuse in it, or later for a decision that needs a backend. Without a function, and with nil, every client that finds a
-// place is accepted, without an identity. If the function panics, the client is refused with peer.ReasonHandlerPanic. It is not
-// called for the player of a host, whose Identity is empty.
+// place is accepted, without an identity. If the function panics, the client is refused with peer.ReasonHandlerPanic. It is also
+// called for the player of a host: Approval.Host is true.
 func (s *Server) OnApprove(f func(a *Approval)) { s.onApprove = f }
 
 // SetProver makes the server's socket the source of Approval.User and Approval.Data. NewServer of package systems calls it with its
@@ -113,6 +114,18 @@ func (s *doorSessions) At(address transport.Addr) handshake.Session {
 // Of returns the session of a client.
 func (s *doorSessions) Of(client wire.ClientID) handshake.Session { return s.byID[client].forDoor() }
 
+// Local returns the phase of the session of a client in this process.
+func (s *doorSessions) Local(client wire.ClientID) handshake.Phase {
+	c := s.byID[client]
+	switch {
+	case c == nil || c.link.loopback == nil:
+		return handshake.Nobody
+	case c.state == leaving:
+		return handshake.Leaving
+	}
+	return handshake.Connected
+}
+
 // Taken returns the number of places in use.
 func (s *doorSessions) Taken() int { return (*Server)(s).taken() }
 
@@ -143,7 +156,9 @@ func (s *doorSessions) Asks() bool { return s.onApprove != nil }
 // Ask calls the function of OnApprove.
 func (s *doorSessions) Ask(d *admission.Decision, payload []byte) {
 	a := &Approval{Address: d.Address, Payload: bytes.Clone(payload), server: (*Server)(s), decision: d}
-	a.User, a.Data = (*Server)(s).provedAt(d.Address)
+	if a.Host = !d.Address.IsValid(); !a.Host {
+		a.User, a.Data = (*Server)(s).provedAt(d.Address)
+	}
 	defer func() {
 		if value := recover(); value != nil {
 			s.stats.HandlerPanics++
@@ -227,7 +242,7 @@ func (s *doorSessions) Refused(from transport.Addr, difference string) {
 // OnLeave adds a function that is called once for each client that has left for good. For a client without an identity, or
 // without Config.Keep, that is right after OnDisconnect. A player with an identity whose connection was lost is away for
 // Config.Keep first. Meanwhile it keeps its client id, and so its entities, its rights to write and its place in interest policies. It has
-// left for good when it did not come back in that time, or closed in order. A kick and a server that closes end the time at once. For a
+// left for good when it did not come back in that time, or closed in order without Config.KeepClosed. A kick and a server that closes end the time at once. For a
 // player that comes back OnConnect is called with the same id, and Returned is true. No other player ever has that id. OnLeave panics on nil.
 func (s *Server) OnLeave(f func(client ClientID)) {
 	mustBeGiven(f != nil, "Server.OnLeave")
@@ -235,7 +250,7 @@ func (s *Server) OnLeave(f func(client ClientID)) {
 }
 
 // Identity returns the identity that Approval.Accept gave a client. It is there while the client is connected or away, in OnDisconnect
-// and in OnLeave. It is empty for any other client, and for the player of a host.
+// and in OnLeave. It is empty for any other client.
 func (s *Server) Identity(client ClientID) string {
 	if p := s.door.Players.Of(client); p != nil {
 		return p.Identity
@@ -365,6 +380,10 @@ func (c *Client) outbox() handshake.Outbox {
 
 // ask sends the Hello or Join that is due. It ends the attempt when its time is over.
 func (c *Client) ask() {
+	if c.hosting.server != nil {
+		c.hostOnceDecided()
+		return
+	}
 	if over := c.attempt.Send(c.outbox(), c.frame.Now, c.config.HandshakeTimeout); over != nil {
 		c.end(over)
 	}

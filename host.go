@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/arche-netcode/netcode/internal/admission"
 	"github.com/arche-netcode/netcode/internal/events"
 	"github.com/arche-netcode/netcode/internal/registry"
 	"github.com/arche-netcode/netcode/message"
@@ -43,15 +44,64 @@ func CanHost(s *Server, c *Client) error {
 // Both ends must be made with the same *Protocol value, which has the handlers of both sides: an equal one is refused. Call it instead of
 // Connect. The client's Close, or Kick, takes the player out of the game; Server.Close too. After Close the server handles the reliable
 // messages that the player had sent, as those of any client. Messages that wait for the player are dropped.
-func Host(s *Server, c *Client) error {
+func Host(s *Server, c *Client) error { return HostWith(s, c, nil) }
+
+// HostWith is Host with a payload for the server's OnApprove, as Client.ConnectWith: the player of a host is asked about like any other, and
+// has an identity. If the function refuses, the error wraps ErrHost and has the reason. If it decides in a later frame, State is Connecting
+// until then, and a refusal is told as to a client that connects: OnDisconnect, and Err. A player with an identity that a client of the
+// server has replaces that client; no client replaces the player of a host.
+func HostWith(s *Server, c *Client, payload []byte) error {
 	if err := CanHost(s, c); err != nil {
 		return err
 	}
+	if len(payload) > MaxPayload {
+		return fmt.Errorf("%w: the payload has %d bytes, at most %d", ErrHost, len(payload), MaxPayload)
+	}
+	c.err = nil
+	c.hosting = hosting{s, s.door.AskLocal(payload)}
+	if c.hosting.decision.State == admission.Open {
+		c.state = Connecting
+		return nil
+	}
+	if err := c.hostDecided(); err != nil {
+		return fmt.Errorf("%w: %w", ErrHost, err)
+	}
+	return nil
+}
+
+// hosting is the attempt of a client to become the player of a host.
+type hosting struct {
+	server   *Server
+	decision *admission.Decision
+}
+
+// hostOnceDecided ends the attempt of a host's player if the game has decided.
+func (c *Client) hostOnceDecided() {
+	if c.hosting.decision.State == admission.Open {
+		return
+	}
+	if err := c.hostDecided(); err != nil {
+		reason, ok := err.(*peer.Error)
+		if !ok {
+			reason = &peer.Error{Reason: peer.ReasonNotApproved, Detail: err.Error()}
+		}
+		c.end(reason)
+	}
+}
+
+// hostDecided makes the client the player at its server, as the game decided.
+func (c *Client) hostDecided() error {
+	s, decision := c.hosting.server, c.hosting.decision
+	c.hosting = hosting{}
 	seed, err := peer.NewSkipSeed(s.config.Random)
 	if err != nil {
 		return err
 	}
-	l := s.openLoopback(&Session{id: s.door.LastID + 1}, &c.endpointCore, seed)
+	joined, refused := s.door.AdmitLocal(decision)
+	if refused != nil {
+		return refused
+	}
+	l := s.openLoopback(&Session{id: joined.Client, joined: joined}, &c.endpointCore, seed)
 	c.host, c.agreed, c.state, c.id = s, s.config, Connected, l.id
 	c.replica, c.back = nil, heldState{}
 	c.link.start(l.link.Address, peer.NewConn(s.config.conn(0, 0)), 0, c.pool, seed)

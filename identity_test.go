@@ -45,6 +45,133 @@ func away(s *netcode.Server) (ids []netcode.ClientID) {
 	return ids
 }
 
+// A player that closed in order comes back under its id where the game keeps it, also while the server still handles its last messages. A
+// kicked one has left for good.
+func TestAPlayerThatClosedReturnsWithKeepClosed(t *testing.T) {
+	for _, refuse := range []bool{false, true} {
+		p := protocol()
+		netcode.Handle(p, func(*netcode.Context, *chat) {}, netcode.Over(netcode.Reliable))
+		r := keeper(t, p, netcode.Config{Keep: time.Minute, KeepClosed: true, RefuseSecond: refuse})
+		anna := enter(r, p, "anna")
+		id := r.Spawn(1)
+		r.Server.SetOwner(id, anna.ID())
+		anna.Close()
+		r.Run(time.Second)
+		require.Equal(t, []string{"connect 1", "disconnect 1: closed"}, r.Server.Log)
+		require.Equal(t, []netcode.ClientID{1}, away(r.Server.Server))
+		anna = enter(r, p, "anna")
+		require.EqualValues(t, 1, anna.ID())
+		require.True(t, r.Server.Returned(1))
+		require.EqualValues(t, 1, r.Server.Owner(id))
+		require.NoError(t, netcode.Send(anna, netcode.ToServer(), &chat{}, netcode.NotBefore(r.Server.Tick()+60)))
+		anna.Close()
+		r.Run(200 * time.Millisecond)
+		require.EqualValues(t, 1, enter(r, p, "anna").ID(), "its last message still waits")
+		require.True(t, r.Server.Kick(1, "enough"))
+		r.Run(time.Second)
+		require.Equal(t, "leave 1", r.Server.Log[len(r.Server.Log)-1])
+		bert := enter(r, p, "bert")
+		bert.Close()
+		r.Run(59 * time.Second)
+		require.Equal(t, []netcode.ClientID{bert.ID()}, away(r.Server.Server))
+		r.Run(3 * time.Second)
+		require.Empty(t, away(r.Server.Server), "Keep is over")
+	}
+	_, err := netcode.NewServer(protocol(), netcode.Config{KeepClosed: true})
+	require.ErrorContains(t, err, "KeepClosed keeps nobody without Keep")
+}
+
+// hostRig is a keeper with a client that plays at the server, and its frames.
+func hostRig(t *testing.T, config netcode.Config) (r *rig.Rig, host *netcode.Client, frames func(d time.Duration)) {
+	p := protocol()
+	r = keeper(t, p, config)
+	host, err := netcode.NewClient(p, netcode.Config{})
+	require.NoError(t, err)
+	return r, host, func(d time.Duration) {
+		for end := r.Now + d; r.Now < end; {
+			r.Step()
+			host.BeginFrame(r.Now)
+			host.Send()
+		}
+	}
+}
+
+// The player of a host is asked about and has an identity, like the others. It comes back under its id, and no other client takes its place.
+func TestTheHostIsAPlayerLikeTheOthers(t *testing.T) {
+	r, host, frames := hostRig(t, netcode.Config{Keep: time.Minute, KeepClosed: true})
+	var asked []*netcode.Approval
+	r.Server.OnApprove(func(a *netcode.Approval) {
+		asked = append(asked, a)
+		byPayload(a)
+	})
+	payload := []byte("anna")
+	require.NoError(t, netcode.HostWith(r.Server.Server, host, payload))
+	require.Len(t, asked, 1)
+	require.True(t, asked[0].Host)
+	require.False(t, asked[0].Address.IsValid())
+	require.Equal(t, payload, asked[0].Payload)
+	require.Equal(t, "anna", r.Server.Identity(host.ID()))
+	frames(time.Second)
+	other := joinWith(r, protocol(), netcode.Config{}, "anna")
+	frames(time.Second)
+	require.ErrorIs(t, other.Err(), peer.ReasonAlreadyConnected)
+	bert := enter(r, protocol(), "bert")
+	require.False(t, asked[len(asked)-1].Host)
+	host.Close()
+	frames(time.Second)
+	require.Equal(t, []netcode.ClientID{1}, away(r.Server.Server))
+	require.NoError(t, netcode.HostWith(r.Server.Server, host, payload))
+	require.EqualValues(t, 1, host.ID())
+	require.True(t, r.Server.Returned(1))
+	host.Close()
+	frames(time.Second)
+	require.NoError(t, netcode.HostWith(r.Server.Server, host, []byte("bert")), "it replaces another client")
+	require.EqualValues(t, 2, host.ID())
+	frames(time.Second)
+	require.ErrorIs(t, bert.Err(), peer.ReasonTakenOver)
+}
+
+// A host's player is refused as the game says, at once or in a later frame.
+func TestAHostIsRefusedAsTheGameSays(t *testing.T) {
+	r, host, frames := hostRig(t, netcode.Config{})
+	frames(100 * time.Millisecond)
+	r.Server.OnApprove(func(a *netcode.Approval) { a.Refuse("not you") })
+	err := netcode.Host(r.Server.Server, host)
+	require.ErrorIs(t, err, netcode.ErrHost)
+	require.ErrorIs(t, err, peer.ReasonNotApproved)
+	require.ErrorContains(t, err, "not you")
+	require.Equal(t, netcode.Disconnected, host.State())
+	r.Server.OnApprove(func(*netcode.Approval) { panic("broken") })
+	require.ErrorIs(t, netcode.Host(r.Server.Server, host), peer.ReasonHandlerPanic)
+
+	var later *netcode.Approval
+	r.Server.OnApprove(func(a *netcode.Approval) { later = a })
+	wait := func() {
+		require.NoError(t, netcode.HostWith(r.Server.Server, host, []byte("anna")))
+		frames(time.Second)
+		require.Equal(t, netcode.Connecting, host.State(), "%v", host.Err())
+	}
+	wait()
+	require.True(t, later.Accept("anna"))
+	frames(100 * time.Millisecond)
+	require.Equal(t, netcode.Connected, host.State())
+	require.Equal(t, "anna", r.Server.Identity(host.ID()))
+	host.Close()
+	wait()
+	require.True(t, later.Refuse("no"))
+	frames(100 * time.Millisecond)
+	require.ErrorIs(t, host.Err(), peer.ReasonNotApproved)
+	wait()
+	frames(10 * time.Second)
+	require.ErrorIs(t, host.Err(), peer.ReasonNotApproved, "too late")
+	require.False(t, later.Accept("anna"))
+	wait()
+	host.Close()
+	require.False(t, later.Accept("anna"), "the client has given up")
+	frames(100 * time.Millisecond)
+	require.Equal(t, netcode.Disconnected, host.State())
+}
+
 // A player whose line broke comes back within Keep under its id, and owns what it owned.
 func TestPlayerReturnsWithinKeep(t *testing.T) {
 	p := protocol()

@@ -193,6 +193,12 @@ func (s *Server) TickRate() int { return s.config.TickRate }
 // game that lets no tick slip simulates those from Tick-Steps+1 to Tick.
 func (s *Server) Steps() int { return s.frame.Steps }
 
+// Slipped counts the ticks that the server gave up after stalls: Config.CatchUp. since is the first tick after the newest stall that cost
+// some, 0 before the first. Clients are told with the answers about their inputs.
+func (s *Server) Slipped() (since tick.Tick, total uint64) {
+	return s.frame.Clock.Slip(), s.frame.Clock.Slipped()
+}
+
 // Config is the configuration of the server, with defaults.
 func (s *Server) Config() Config { return s.config }
 

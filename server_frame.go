@@ -11,6 +11,7 @@ import (
 	"github.com/arche-netcode/netcode/snapshot"
 	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/transport"
+	"github.com/arche-netcode/netcode/wire"
 )
 
 // resyncEvery is the shortest time between two resyncs of one client: each sends the whole world.
@@ -378,6 +379,9 @@ func (s *Server) writePacket(c *Session, cache *snapshot.EncodeCache) bool {
 	}
 	c.sending.stateFirst = (borrowed || state == nil && !b.Empty()) && c.stateWaits()
 	s.sections.writeBehind(c, &b, state)
+	if state == nil && !b.Empty() {
+		s.addPulse(c, &b)
+	}
 	if b.Empty() {
 		return false
 	}
@@ -421,6 +425,23 @@ func (s *Server) pulse(c *Session) {
 	}
 	var payload [link.PulseSize + 1]byte
 	if c.link.KeepAlive(0, c.link.PulsePayload(&payload, !c.view.Pending())) {
+		c.sending.toldTickAt, c.sending.moving = s.frame.Now, false
+	}
+}
+
+// pulsePart is the part of Config.Pulse after which a packet that is sent anyway has the server's tick: 125 ms of 250 ms. A client that
+// simulates ahead sends inputs and gets a packet in each tick, and predicts no farther ahead of the newest tick that it knows than its
+// history reaches.
+const pulsePart = 2
+
+// addPulse adds the server's tick to a packet without state, if the client lacks none and was not told a tick lately.
+func (s *Server) addPulse(c *Session, b *peer.Builder) {
+	if c.view.Pending() || s.frame.Now-c.sending.toldTickAt < s.config.Pulse/pulsePart {
+		return
+	}
+	var payload [link.PulseSize + 1]byte
+	n := copy(b.Payload(), c.link.PulsePayload(&payload, true))
+	if n == link.PulseSize && b.Add(wire.MessageKeepAlive, tick.Initialization, n) {
 		c.sending.toldTickAt, c.sending.moving = s.frame.Now, false
 	}
 }

@@ -142,6 +142,7 @@ type Controller struct {
 	answered bool          // An acknowledgement came since the last Tick.
 	stalled  bool          // Acknowledgements are missing.
 	held     int64         // Rate before the stall.
+	slept    bool          // The other end told that it stood still: the stall shows nothing about the line.
 }
 
 // New returns a controller. bound is the maximal rate in bytes a second, interval the time between two ticks.
@@ -324,10 +325,18 @@ func (c *Controller) stall(now time.Duration) {
 	}
 }
 
+// Slept records that the other end told that it stood still: no queue caused the present stall, or the last one.
+func (c *Controller) Slept() {
+	if c.slept = c.stalled; !c.stalled && c.phase == starting {
+		c.setRate(max(c.rate, c.held))
+	}
+}
+
 // resume ends a stall. If the newest packet was not late, no queue caused the stall, and the halvings are undone, as RFC 4015
 // undoes a spurious timeout.
 func (c *Controller) resume(now time.Duration) {
-	if c.path.late(c.rate) {
+	slept := c.slept
+	if c.slept = false; c.path.late(c.rate) && !slept {
 		c.begin(now, starting)
 		return
 	}
@@ -336,6 +345,9 @@ func (c *Controller) resume(now time.Duration) {
 
 // begin enters a phase.
 func (c *Controller) begin(now time.Duration, p phase) {
+	if p != starting {
+		c.held = 0
+	}
 	c.phase, c.since, c.round, c.rounds = p, now, now, 0
 	c.velocity, c.above, c.lossy = 1, 0, false
 }

@@ -49,18 +49,16 @@ type inputBuffer struct {
 	set     uint8    // Bit n: input type n was set.
 	now     []uint32 // The present value of each type.
 	scratch []uint32
-	rows    []uint32 // By type, then tick modulo reach: the input of that tick.
+	rows    []uint32 // By type, then tick modulo kept: the input of that tick.
 	run     []uint32 // Scratch: the rows of one type in tick order.
 
-	ticks     []tick.Tick // By tick modulo reach: the tick of the row; None: empty.
-	latest    tick.Tick   // The newest recorded tick, also before the clock went back.
+	ticks     []tick.Tick // By tick modulo kept: the tick of the row; None: empty.
 	newest    tick.Tick   // The newest recorded tick; None: no tick in this connection.
 	acked     tick.Tick   // The newest tick that the server has.
 	unsent    bool        // A tick was recorded since the last section.
 	presented tick.Time   // The moment that was presented when newest was recorded; tick None: no moment.
 	sent      []sentInput // By packet number modulo its length.
-
-	neverChanges bool // The game predicts: the input of a recorded tick never changes, even if the clock goes back.
+	slipped   uint16      // The ticks of the server that slipped in this connection, as it told.
 }
 
 // sentInput is the newest tick in a sent packet.
@@ -80,8 +78,8 @@ func newInputBuffer(in *types, c *netcode.Client) *inputBuffer {
 func (t *inputBuffer) setUp(packets int) {
 	in := t.in
 	t.now, t.scratch = make([]uint32, in.lanes), make([]uint32, in.lanes)
-	t.rows, t.run = make([]uint32, in.lanes*reach), make([]uint32, in.lanes*reach)
-	t.ticks, t.sent = make([]tick.Tick, reach), make([]sentInput, packets)
+	t.rows, t.run = make([]uint32, in.lanes*kept), make([]uint32, in.lanes*reach)
+	t.ticks, t.sent = make([]tick.Tick, kept), make([]sentInput, packets)
 	in.clearEvents(t.now)
 }
 
@@ -98,7 +96,7 @@ func (t *inputBuffer) hooks(c *netcode.Client) netcode.ClientHooks {
 		ActsAt: func() netcode.Tick { return t.actsAt(c.Time().Tick) },
 		Section: &netcode.ClientSection{
 			Check: checkFeedback,
-			Take:  func(_ uint64, payload []byte) { takeFeedback(c, payload) },
+			Take:  func(_ uint64, payload []byte) { t.takeFeedback(c, payload) },
 			Due:   func(busy bool) bool { return t.waiting() > 0 && (t.unsent || busy) },
 			Write: t.writePacket,
 			Acked: t.acknowledged,
@@ -120,7 +118,7 @@ func (t *inputBuffer) put(n int, lanes []uint32, connected bool) {
 // restart begins a connection. The player's action stays, except pending presses.
 func (t *inputBuffer) restart() {
 	t.in.clearEvents(t.now)
-	t.newest, t.latest, t.acked, t.unsent, t.presented = tick.None, tick.None, tick.None, false, tick.Time{}
+	t.newest, t.acked, t.unsent, t.presented, t.slipped = tick.None, tick.None, false, tick.Time{}, 0
 	clear(t.ticks)
 	clear(t.sent)
 }
@@ -128,7 +126,7 @@ func (t *inputBuffer) restart() {
 // row returns the lanes of one type in a tick.
 func (t *inputBuffer) row(n int, at tick.Tick) []uint32 {
 	lanes := t.in.plans[n].Lanes()
-	from := t.in.first[n]*reach + int(at%reach)*lanes
+	from := t.in.first[n]*kept + int(at%kept)*lanes
 	return t.rows[from : from+lanes]
 }
 
@@ -141,6 +139,7 @@ func (t *inputBuffer) record(now tick.Tick, shown tick.Time) {
 	if now < t.newest {
 		t.newest, t.acked = now-1, min(t.acked, now-1)
 		clear(t.sent)
+		t.takeBack(now)
 	}
 	from := max(t.newest+1, now-reach+1)
 	if t.newest == tick.None {
@@ -150,19 +149,28 @@ func (t *inputBuffer) record(now tick.Tick, shown tick.Time) {
 		t.recordTick(at, at == now)
 	}
 	t.newest, t.unsent, t.presented = now, true, shown
-	t.latest = max(t.latest, now)
+}
+
+// takeBack makes the presses of ticks pending again that come after the next reach ticks: the server has none of them, and the rows may
+// be overwritten before their ticks come.
+func (t *inputBuffer) takeBack(now tick.Tick) {
+	for i, at := range t.ticks {
+		if at < now+reach {
+			continue
+		}
+		for n, plan := range t.in.plans {
+			plan.MergeEvents(t.in.of(t.now, n), t.row(n, at))
+		}
+		t.ticks[i] = tick.None
+	}
 }
 
 // recordTick stores the present value as the input of a tick. Only the newest tick of a frame takes the events, so that
-// each event is in one tick. A tick that is recorded again, after the clock went back, keeps its events and takes no new
-// ones: the server may already have its input and ignores a second.
+// each event is in one tick. A tick that is recorded again, after the clock went back, keeps its events: the server may
+// have simulated it with them. It counts those that are new.
 func (t *inputBuffer) recordTick(at tick.Tick, newest bool) {
-	in, noted := t.in, &t.ticks[at%reach]
+	in, noted := t.in, &t.ticks[at%kept]
 	again := *noted == at
-	if again && t.neverChanges {
-		return
-	}
-	takes := newest && (at > t.latest || t.latest-at > reach)
 	for n, plan := range in.plans {
 		now, row := in.of(t.now, n), t.row(n, at)
 		if !plan.Events() {
@@ -171,14 +179,14 @@ func (t *inputBuffer) recordTick(at tick.Tick, newest bool) {
 		}
 		set := in.of(t.scratch, n)
 		copy(set, now)
-		if !takes {
+		if !newest {
 			plan.ClearEvents(set)
 		}
 		if again {
 			plan.MergeEvents(set, row)
 		}
 		copy(row, set)
-		if takes {
+		if newest {
 			plan.ClearEvents(now)
 		}
 	}

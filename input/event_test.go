@@ -35,7 +35,7 @@ func (p *pair) asked(t testing.TB, payload []byte, now tick.Tick) jab {
 	p.moment = moment{now: now, due: true, steps: 1}
 	if payload != nil {
 		require.NoError(t, p.server.staged.read(p.in, payload))
-		p.queue.take(&p.server.staged)
+		p.takeStaged()
 	}
 	v, _ := at[jab](p, now, now)
 	return v
@@ -71,40 +71,71 @@ func TestAPressIsInTheNewestTickOfItsFrame(t *testing.T) {
 	}
 }
 
-// When a client's clock goes back, the server may already have inputs of the repeated ticks. They keep their presses, and
-// a new press waits for a later tick.
-func TestAPressWaitsWhereTheClockWentBack(t *testing.T) {
-	p := newJabs()
-	p.jabbed(t, 198, jab{1, 0})
-	p.jabbed(t, 200, jab{1, 1})
-	first := p.message()
-	p.jabbed(t, 195, jab{2, 1})
-	p.jabbed(t, 200, jab{2, 0})
-	again := p.message()
-	p.jabbed(t, 201, jab{3, 0})
-	second := p.message()
-	total := 0
-	take := func(payload []byte, now tick.Tick) { total += int(p.asked(t, payload, now).Fire) }
-	take(first, 194)
-	for at := tick.Tick(195); at <= 203; at++ {
-		take(again, at)
+// A client's clock goes back, and the newer inputs come before, amid and after the ticks that repeat. Each press counts once: those of the
+// first inputs, which the server may have, in their ticks; those of the newer in theirs, or late. The newer stick counts from then on.
+func TestEachPressCountsOnceWhereTheClockWentBack(t *testing.T) {
+	for _, lost := range []bool{false, true} {
+		for comes := tick.Tick(190); comes < 206; comes++ {
+			p := newJabs()
+			p.jabbed(t, 198, jab{1, 0})
+			p.jabbed(t, 200, jab{1, 1})
+			first := p.message()
+			p.jabbed(t, 195, jab{2, 1})
+			p.jabbed(t, 200, jab{2, 1})
+			again := p.message()
+			p.jabbed(t, 201, jab{3, 0})
+			second := p.message()
+			total := 0
+			for now := tick.Tick(190); now < 212; now++ {
+				var payload []byte
+				switch {
+				case now == 190 && !lost:
+					payload = first
+				case now >= comes && now < 207:
+					payload = again
+				case now >= 207:
+					payload = second
+				}
+				got := p.asked(t, payload, now)
+				total += int(got.Fire)
+				if now >= max(comes, 195) && now <= 200 {
+					require.EqualValues(t, 2, got.Stick, "tick %d, the newer come in tick %d", now, comes)
+				} else if now < comes && now >= 198 && !lost {
+					require.EqualValues(t, 1, got.Stick, "tick %d, the newer come in tick %d", now, comes)
+				}
+			}
+			require.Equal(t, 3, total, "the newer come in tick %d", comes)
+		}
 	}
-	require.Equal(t, 1, total)
-	for at := tick.Tick(204); at < 207; at++ {
-		take(second, at)
-	}
-	require.Equal(t, 2, total)
+}
 
-	lost := newJabs() // The same, but without the first message.
-	lost.jabbed(t, 200, jab{1, 1})
-	lost.jabbed(t, 195, jab{2, 1})
-	lost.jabbed(t, 201, jab{2, 0})
-	only := lost.message()
-	total = 0
-	for at := tick.Tick(194); at < 207; at++ {
-		total += int(lost.asked(t, only, at).Fire)
+// Inputs after the newest tick of a client whose clock went back are no longer its own: the last one before them stands in.
+func TestInputsAreWithdrawnWhereTheClockWentBack(t *testing.T) {
+	p := newJabs()
+	p.jabbed(t, 100, jab{1, 0})
+	p.jabbed(t, 110, jab{1, 0})
+	old := p.message()
+	require.Equal(t, jab{1, 0}, p.asked(t, old, 100))
+	p.jabbed(t, 103, jab{2, 0})
+	newer := p.message()
+	require.Equal(t, jab{1, 0}, p.asked(t, newer, 101))
+	p.moment = moment{now: 102, due: true, steps: 1}
+	require.NoError(t, p.server.staged.read(p.in, old))
+	p.queue.take(&p.server.staged, 1) // An older packet that the network held back.
+	require.Equal(t, jab{1, 0}, p.asked(t, newer, 102))
+	require.Equal(t, jab{2, 0}, p.asked(t, nil, 103))
+	require.Equal(t, jab{2, 0}, p.asked(t, nil, 104))
+}
+
+// Presses of ticks that the server cannot have, since they were too far ahead, are pressed again where the clock goes on.
+func TestPressesOfALongStallAreTakenBack(t *testing.T) {
+	p := newJabs()
+	p.jabbed(t, 100, jab{1, 0})
+	for at := tick.Tick(101); at <= 300; at++ {
+		p.jabbed(t, at, jab{1, uint8(at / 298)})
 	}
-	require.Equal(t, 2, total)
+	p.jabbed(t, 104, jab{2, 1})
+	require.Equal(t, jab{2, 4}, p.asked(t, p.message(), 104))
 }
 
 // A press without a connection is dropped.
@@ -140,7 +171,7 @@ func TestPressesAllocateNothing(t *testing.T) {
 		if err := p.server.staged.read(p.in, room[:n]); err != nil {
 			t.Fatal(err)
 		}
-		p.queue.take(&p.server.staged)
+		p.takeStaged()
 		if v, _ := at[jab](p, now+2, now+2); v.Fire == 0 {
 			t.Fatal("no press")
 		}

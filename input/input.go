@@ -34,6 +34,9 @@ const (
 	// reach is the number of ticks before and after the server's tick whose inputs are accepted, and the most ticks of
 	// one section.
 	reach = 64
+	// kept is the number of ticks whose inputs a client stores, its own and those of others: predict.Window. More than reach ticks may lie
+	// between the newest state of the server and the client's tick.
+	kept = 192
 	// maxTypes bounds the input types of a protocol.
 	maxTypes = 8
 	// maxBits bounds one input. The newest input then fits a packet of the smallest size beside other content.

@@ -33,6 +33,7 @@ type pair struct {
 	server *queues
 	queue  *queue
 	moment moment
+	packet uint64 // The newest packet of the client.
 }
 
 // moment is the clock of a pair's server.
@@ -41,11 +42,17 @@ type moment struct {
 	due   bool
 	steps int
 	came  tick.Time // Zero: at the beginning of the tick.
+
+	since   tick.Tick
+	slipped uint64
 }
 
 func (m *moment) Tick() tick.Tick { return m.now }
 func (m *moment) TickDue() bool   { return m.due }
 func (m *moment) Steps() int      { return m.steps }
+func (m *moment) Slipped() (since tick.Tick, total uint64) {
+	return m.since, m.slipped
+}
 func (m *moment) Time() tick.Time {
 	if m.came == (tick.Time{}) {
 		return m.now.Begin()
@@ -96,9 +103,15 @@ func (p *pair) message() []byte {
 
 // take lets the server read a message in the frame of a tick.
 func (p *pair) take(t testing.TB, payload []byte, now tick.Tick) {
-	p.moment = moment{now: now, due: true}
+	p.moment = moment{now: now, due: true, steps: 1}
 	require.NoError(t, p.server.staged.read(p.in, payload))
-	p.queue.take(&p.server.staged)
+	p.takeStaged()
+}
+
+// takeStaged takes the validated message as that of a new packet.
+func (p *pair) takeStaged() {
+	p.packet++
+	p.queue.take(&p.server.staged, p.packet)
 }
 
 // at calls At of the pair.
@@ -231,7 +244,7 @@ func TestInputMessagesAreReadAsWritten(t *testing.T) {
 		require.EqualValues(t, behindUnknown, g.behind)
 		p.queue = p.server.open()
 		p.moment = moment{now: from - 1}
-		p.queue.take(g)
+		p.queue.take(g, 1)
 		for i, want := range all {
 			got, ok := at[sticks](p, from+tick.Tick(i), from+tick.Tick(i))
 			require.True(t, ok)
@@ -253,32 +266,32 @@ func TestCase53InputTickAbuse(t *testing.T) {
 		for low := range 1 << 16 { // All values of 16 bits: from 32768 before to 32767 after, twice each.
 			payload[0], payload[1] = byte(low), byte(low>>8)
 			for range 2 {
-				p.moment = moment{now: now, due: true}
+				p.moment = moment{now: now, due: true, steps: 1}
 				if err := p.server.staged.read(p.in, payload); err != nil {
 					t.Fatal(err)
 				}
-				p.queue.take(&p.server.staged)
+				p.takeStaged()
 			}
 		}
 	})
 	s := &p.server.stats
-	require.EqualValues(t, reach*2+1, s.Taken, "each tick of the window once, in both runs")
+	require.EqualValues(t, reach*2+1+reach, s.Taken, "each tick of the window once, and those to come again in the second run: the clock went back")
 	require.EqualValues(t, 2*2*(1<<15-reach+1), s.TooFar)
 	require.EqualValues(t, 2*2*(1<<15-reach-2), s.TooOld)
 	n := p.in.number(reflect.TypeFor[sticks]())
-	require.Equal(t, now, p.queue.newestUntil(now, n), "one input for one tick, however many came")
+	require.Equal(t, now-1, p.queue.newestUntil(now, n), "the newest that the client named last")
 }
 
-// TestCase53OneInputATick sends ten inputs of each tick, and ten more once the game has asked for it. The game gets the first of them,
-// in each tick of a stall too: a client acts once a tick.
+// TestCase53OneInputATick sends ten inputs of each tick, and ten more once the game has asked for it. The game gets the last of the first
+// ten, in each tick of a stall too: a client acts once a tick.
 func TestCase53OneInputATick(t *testing.T) {
 	p := newSticks()
-	ten := func(at tick.Tick, first float32) {
+	ten := func(at tick.Tick, last float32) {
 		for i := range 10 {
 			p.buffer.restart()
-			p.note(t, at, sticks{MoveX: map[bool]float32{true: first, false: -1}[i == 0]})
+			p.note(t, at, sticks{MoveX: map[bool]float32{true: last, false: -1}[i == 9]})
 			require.NoError(t, p.server.staged.read(p.in, p.message()))
-			p.queue.take(&p.server.staged)
+			p.takeStaged()
 		}
 	}
 	asked := tick.Tick(500)
@@ -294,8 +307,11 @@ func TestCase53OneInputATick(t *testing.T) {
 				v, ok := at[sticks](p, asked, asked)
 				require.True(t, ok)
 				require.Equal(t, float32(1), v.MoveX, "tick %d", asked)
-				ten(asked, -1)
 			}
+		}
+		for at := now - tick.Tick(steps) + 1; at <= now; at++ {
+			p.moment.now, p.moment.steps = now+1, 1 // The next frame.
+			ten(at, -1)
 		}
 	}
 	require.EqualValues(t, asked-500, p.server.stats.Taken)

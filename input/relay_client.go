@@ -13,7 +13,7 @@ type RelayStats struct {
 	Packets   uint64 // Packets with inputs of other players.
 	Taken     uint64 // Accepted inputs of single ticks: new ticks, and ticks whose input the server changed.
 	Guessed   uint64 // Accepted inputs that came after their tick was due here and that differ from their guess.
-	OutOfTime uint64 // Ignored inputs of ticks 64 or more away from the client's tick.
+	OutOfTime uint64 // Ignored inputs of ticks 192 or more before the client's tick, or 64 or more after it.
 	Forgotten uint64 // Players that were dropped because there were more than 256.
 }
 
@@ -37,10 +37,10 @@ type relayedPlayers struct {
 	decay   [maxTypes]func(lanes []uint32, age int)
 }
 
-// relayedPlayer has the inputs of another player, by tick modulo reach.
+// relayedPlayer has the inputs of another player, by tick modulo kept.
 type relayedPlayer struct {
-	ticks  [reach]tick.Tick
-	types  [reach]uint8
+	ticks  [kept]tick.Tick
+	types  [kept]uint8
 	rows   []uint32
 	newest tick.Tick
 }
@@ -87,7 +87,7 @@ func (r *relayedPlayers) take(payload []byte, now tick.Tick) {
 		newest := tick.Near(low, now) + tick.Tick(run.newest)
 		for i := range run.ticks {
 			at := newest - tick.Tick(run.ticks-1-i)
-			if at <= tick.None || at <= now-reach || at >= now+reach {
+			if at <= tick.None || at <= now-kept || at >= now+reach {
 				r.stats.OutOfTime++
 				continue
 			}
@@ -105,7 +105,7 @@ func (r *relayedPlayers) keep(p *relayedPlayer, at, now tick.Tick, types uint8, 
 			asGuessed = asGuessed && (guess != nil) == (types>>n&1 != 0) && (guess == nil || slices.Equal(guess, r.in.of(rows, n)))
 		}
 	}
-	slot := at % reach
+	slot := at % kept
 	if p.ticks[slot] == at && asGuessed {
 		return // The input was sent before.
 	}
@@ -140,7 +140,7 @@ func (r *relayedPlayers) player(id netcode.ClientID) *relayedPlayer {
 	if n := len(r.free); n > 0 {
 		p, r.free = r.free[n-1], r.free[:n-1]
 	} else {
-		p = &relayedPlayer{rows: make([]uint32, reach*r.in.lanes)}
+		p = &relayedPlayer{rows: make([]uint32, kept*r.in.lanes)}
 	}
 	r.players[id] = p
 	return p
@@ -149,7 +149,7 @@ func (r *relayedPlayers) player(id netcode.ClientID) *relayedPlayer {
 // forget drops a player.
 func (r *relayedPlayers) forget(id netcode.ClientID) {
 	p := r.players[id]
-	p.ticks, p.newest = [reach]tick.Tick{}, tick.None
+	p.ticks, p.newest = [kept]tick.Tick{}, tick.None
 	r.free = append(r.free, p)
 	delete(r.players, id)
 }
@@ -158,7 +158,7 @@ func (r *relayedPlayers) forget(id netcode.ClientID) {
 // is nil without either. The lanes are valid until the next call.
 func (r *relayedPlayers) of(p *relayedPlayer, n int, at tick.Tick) []uint32 {
 	for t := at; t > at-reach && t > tick.None; t-- {
-		slot := t % reach
+		slot := t % kept
 		if p.ticks[slot] != t {
 			continue
 		}

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"reflect"
+	"slices"
 
 	"github.com/arche-netcode/netcode"
 	"github.com/arche-netcode/netcode/tick"
@@ -15,7 +16,7 @@ var errInput = errors.New("inputs that are not legal")
 
 // Stats counts the inputs that arrived at one server.
 type Stats struct {
-	Taken  uint64 `json:"taken"`   // Accepted inputs, each tick once, with the late ones.
+	Taken  uint64 `json:"taken"`   // Accepted inputs, each tick once, with the late ones. Ticks that repeat since a client's clock went back count again.
 	Late   uint64 `json:"late"`    // Inputs that arrived after their tick was simulated.
 	TooOld uint64 `json:"too_old"` // Refused inputs of more than 64 ticks ago.
 	TooFar uint64 `json:"too_far"` // Refused inputs of more than 64 ticks ahead.
@@ -94,6 +95,8 @@ type clock interface {
 	TickDue() bool   // A tick is simulated in this frame.
 	Steps() int      // The number of ticks of this frame.
 	Time() tick.Time // The arrival time of the datagram that is read.
+
+	Slipped() (since tick.Tick, total uint64) // The ticks that were given up after stalls.
 }
 
 // queues is the state of a server with inputs.
@@ -126,9 +129,12 @@ func (a *queues) hooks() netcode.ServerHooks {
 		},
 		Section: &netcode.ServerSection{
 			Check: func(_ *netcode.Session, payload []byte) error { return a.staged.read(a.in, payload) },
-			Take:  func(c *netcode.Session, _ uint64, _ []byte) { ofSession(c).take(&a.staged) },
+			Take:  func(c *netcode.Session, packet uint64, _ []byte) { ofSession(c).take(&a.staged, packet) },
 			Due:   func(c *netcode.Session, _ bool) bool { return ofSession(c).feedback.due },
-			Write: func(c *netcode.Session, room []byte, _ uint64) int { return ofSession(c).writeFeedback(room) },
+			Write: func(c *netcode.Session, room []byte, packet uint64) int {
+				return ofSession(c).writeFeedback(room, packet)
+			},
+			Acked: func(c *netcode.Session, packet uint64) { ofSession(c).slips.acked(packet) },
 		},
 	}
 }
@@ -163,11 +169,16 @@ type queue struct {
 	repeated [slots]bool // By slot, for a recorded player: an earlier input stands in.
 	newest   tick.Tick   // The newest accepted tick.
 	consumed tick.Tick   // The newest tick that the game asked for.
+	packet   uint64      // The newest packet with inputs.
+	heard    []uint32    // As rows: the input of the newest packet with the tick, with all events that came.
+	heardAs  []uint8     // As types, of heard.
 	feedback nextFeedback
+	slips    slips
 	stats    Stats // Only Taken, Late and Stood.
 
-	late    lateEvents
-	scratch []uint32 // One row of all types.
+	late     lateEvents
+	disputes []tick.Tick // Simulated ticks of which a newer packet has another input, since the last network tick.
+	scratch  []uint32    // One row of all types.
 }
 
 // slots is the number of ticks that a queue stores: the whole window.
@@ -185,15 +196,21 @@ func (a *queues) open() *queue {
 	q := &queue{server: a, in: a.in, window: tick.NewWindow(reach, reach)}
 	q.rows = make([]uint32, a.in.lanes*slots)
 	q.types, q.moments = make([]uint8, slots), make([]tick.Time, slots)
+	q.heard, q.heardAs = make([]uint32, len(q.rows)), make([]uint8, slots)
 	q.scratch, q.late.rows = make([]uint32, a.in.lanes), make([]uint32, a.in.lanes)
+	q.disputes = make([]tick.Tick, 0, reach)
+	_, q.slips.before = a.clock.Slipped()
 	return q
 }
 
 // row returns the lanes of one type in a tick.
-func (q *queue) row(n int, at tick.Tick) []uint32 {
+func (q *queue) row(n int, at tick.Tick) []uint32 { return q.lanes(q.rows, n, at) }
+
+// lanes returns the lanes of one type in a tick, of rows in the order of q.rows.
+func (q *queue) lanes(rows []uint32, n int, at tick.Tick) []uint32 {
 	lanes := q.in.plans[n].Lanes()
 	from := q.in.first[n]*slots + int(at%slots)*lanes
-	return q.rows[from : from+lanes]
+	return rows[from : from+lanes]
 }
 
 // nextTick returns the first tick whose input the game has not asked for.
@@ -266,14 +283,17 @@ func (g *staged) read(in *types, payload []byte) error {
 	return nil
 }
 
-// take puts the inputs of a validated section into the queue. It ignores ticks outside the window and ticks that it has.
-func (q *queue) take(g *staged) {
+// take puts the inputs of a validated section into the queue. It ignores ticks outside the window. Until a tick is simulated its input of
+// the newest packet counts: a client makes newer ones when its clock went back, since the server's ticks slipped.
+func (q *queue) take(g *staged, packet uint64) {
 	now, stats := q.server.clock.Tick(), &q.server.stats
-	begun := now
-	if q.server.clock.TickDue() {
-		begun-- // Packets are read before the tick of their frame is simulated.
-	}
+	begun := q.server.simulated() // Packets are read before the ticks of their frame are simulated.
 	newest, came := tick.Near(g.low, now), q.server.clock.Time()
+	newer := packet > q.packet
+	if newer {
+		q.packet = packet
+		q.withdraw(newest)
+	}
 	for i := range g.count {
 		at := newest - tick.Tick(g.count-1-i)
 		switch verdict := q.window.Judge(at, begun); verdict {
@@ -289,6 +309,10 @@ func (q *queue) take(g *staged) {
 				stats.Late++
 				q.stats.Late++
 			}
+		case tick.Duplicate:
+			if newer && q.differs(g, at, i) {
+				q.replace(g, at, i)
+			}
 		case tick.TooFar:
 			q.noteEarly(at, tick.EarlyAt(at, begun, came))
 			stats.TooFar++
@@ -298,14 +322,69 @@ func (q *queue) take(g *staged) {
 	}
 }
 
+// withdraw forgets the inputs after the newest tick of a client whose clock went back. It makes them again.
+func (q *queue) withdraw(newest tick.Tick) {
+	next := q.nextTick()
+	for at := q.newest; at > newest && at >= next; at-- {
+		q.window.Forget(at)
+	}
+	q.newest = min(q.newest, max(newest, next))
+}
+
+// row returns the lanes of type n in tick i of the section.
+func (g *staged) row(in *types, n, i int) []uint32 {
+	lanes := in.plans[n].Lanes()
+	return g.rows[in.first[n]*reach+i*lanes:][:lanes]
+}
+
+// differs reports whether an input differs from the newest one that was heard of its tick.
+func (q *queue) differs(g *staged, at tick.Tick, i int) bool {
+	if q.heardAs[at%slots] != g.types {
+		return true
+	}
+	for n := range q.in.plans {
+		if !slices.Equal(q.lanes(q.heard, n, at), g.row(q.in, n, i)) {
+			return true
+		}
+	}
+	return false
+}
+
+// replace puts another input of a tick in place of the first. If the tick was simulated the first counts: the client is told, and the events
+// that only the other has are in the next tick.
+func (q *queue) replace(g *staged, at tick.Tick, i int) {
+	next := q.nextTick()
+	if at >= next {
+		q.keep(g, at, i)
+		return
+	}
+	if q.in.tells && len(q.disputes) < cap(q.disputes) {
+		q.disputes = append(q.disputes, at)
+	}
+	q.late.begin(q.in, next)
+	for n, plan := range q.in.plans {
+		more, heard := q.in.of(q.scratch, n), q.lanes(q.heard, n, at)
+		copy(more, g.row(q.in, n, i))
+		if q.heardAs[at%slots]>>n&1 != 0 {
+			plan.SubtractEvents(more, heard)
+		} else {
+			plan.ClearEvents(heard)
+		}
+		plan.MergeEvents(q.in.of(q.late.rows, n), more)
+		plan.MergeEvents(more, heard)
+		copy(heard, more)
+	}
+	q.heardAs[at%slots] = g.types
+}
+
 // keep stores the input of a tick.
 func (q *queue) keep(g *staged, at tick.Tick, i int) {
 	slot := at % slots
-	for n, plan := range q.in.plans {
-		lanes := plan.Lanes()
-		copy(q.row(n, at), g.rows[q.in.first[n]*reach+i*lanes:][:lanes])
+	for n := range q.in.plans {
+		copy(q.row(n, at), g.row(q.in, n, i))
+		copy(q.lanes(q.heard, n, at), g.row(q.in, n, i))
 	}
-	q.types[slot], q.moments[slot] = g.types, tick.Time{}
+	q.types[slot], q.heardAs[slot], q.moments[slot] = g.types, g.types, tick.Time{}
 	if g.behind != behindUnknown {
 		q.moments[slot] = at.Begin().Add(-tick.Span(g.behind) * (tick.OneTick / behindUnit))
 	}
@@ -348,14 +427,15 @@ func (q *queue) noteEarly(at tick.Tick, early tick.Span) {
 }
 
 // writeFeedback writes the feedback, at most once a tick. It returns its length in bytes.
-func (q *queue) writeFeedback(room []byte) int {
+func (q *queue) writeFeedback(room []byte, packet uint64) int {
 	a := &q.feedback
 	if !a.due || len(room) < feedbackSize {
 		return 0
 	}
 	putFeedback(room, a.tick, a.early)
 	a.due = false
-	return feedbackSize
+	since, total := q.server.clock.Slipped()
+	return feedbackSize + q.slips.write(room[feedbackSize:], since, total, packet)
 }
 
 // lateEvents has the events of inputs that arrived after their tick was simulated. The tick that is simulated next takes

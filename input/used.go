@@ -55,9 +55,9 @@ type usedInputs struct {
 	opened tick.Tick // The first tick that was simulated in the session.
 	told   bool      // A packet of this network tick has the section.
 
-	ticks [reach]tick.Tick // By tick modulo reach: the tick of a row. At a server only rows with a bit in news are valid.
-	types [reach]uint8
-	rows  []uint32 // By tick modulo reach: a row of all types.
+	ticks []tick.Tick // By tick modulo reach, at a client kept: the tick of a row. At a server only rows with a bit in news are valid.
+	types []uint8
+	rows  []uint32 // Likewise: a row of all types.
 	sent  [usedSent]sentUsed
 }
 
@@ -68,13 +68,13 @@ type sentUsed struct {
 	rows   uint64 // Bits as in news.
 }
 
-func newUsedInputs(in *types) *usedInputs {
-	return &usedInputs{in: in, rows: make([]uint32, in.lanes*reach)}
+func newUsedInputs(in *types, ticks int) *usedInputs {
+	return &usedInputs{in: in, ticks: make([]tick.Tick, ticks), types: make([]uint8, ticks), rows: make([]uint32, in.lanes*ticks)}
 }
 
 // row returns the lanes of all types of a tick.
 func (u *usedInputs) row(at tick.Tick) []uint32 {
-	from := int(at%reach) * u.in.lanes
+	from := int(at) % len(u.ticks) * u.in.lanes
 	return u.rows[from : from+u.in.lanes]
 }
 
@@ -89,7 +89,7 @@ func (e usedEnds) Server(s *netcode.Server) netcode.ServerHooks {
 	telling := uint64(0)
 	tells := func(c *netcode.Session) bool { return telling>>(c.ID()%64)&1 != 0 }
 	return netcode.ServerHooks{
-		Opened: func(*netcode.Session) any { return newUsedInputs(e.in) },
+		Opened: func(*netcode.Session) any { return newUsedInputs(e.in, reach) },
 		BeforeSend: func() {
 			if !s.TickDue() {
 				return
@@ -134,12 +134,26 @@ func (u *usedInputs) note(q *queue, now tick.Tick, steps int) {
 		if at <= tick.None || silent || q.window.Holds(at) && !q.lateEventsIn(at) {
 			continue
 		}
-		u.ticks[n], u.types[n], u.news = at, 0, u.news|1<<n
-		for number := range q.in.plans {
-			if lanes := q.input(number, at, at); lanes != nil {
-				u.types[n] |= 1 << number
-				copy(u.in.of(u.row(at), number), lanes)
-			}
+		u.keep(q, at)
+	}
+	for _, at := range q.disputes {
+		if n := at % reach; u.ticks[n] == at { // It was told before.
+			u.news |= 1 << n
+		} else if at > now-reach {
+			u.keep(q, at)
+		}
+	}
+	q.disputes = q.disputes[:0]
+}
+
+// keep stores the inputs of a tick that the client must be told.
+func (u *usedInputs) keep(q *queue, at tick.Tick) {
+	n := at % reach
+	u.ticks[n], u.types[n], u.news = at, 0, u.news|1<<n
+	for number := range q.in.plans {
+		if lanes := q.input(number, at, at); lanes != nil {
+			u.types[n] |= 1 << number
+			copy(u.in.of(u.row(at), number), lanes)
 		}
 	}
 }
@@ -237,11 +251,14 @@ type playerInputs struct {
 // Client implements netcode.ClientSide.
 func (e usedEnds) Client(c *netcode.Client) netcode.ClientHooks {
 	in := e.in
-	p := &playerInputs{usedInputs: usedInputs{in: in, rows: make([]uint32, in.lanes*reach)}}
+	p := &playerInputs{usedInputs: *newUsedInputs(in, kept)}
 	scratch := make([]uint32, in.lanes)
 	return netcode.ClientHooks{
 		State:  p,
-		Opened: func() { p.ticks, p.since = [reach]tick.Tick{}, tick.None },
+		Opened: func() {
+			p.since = tick.None
+			clear(p.ticks)
+		},
 		Section: &netcode.ClientSection{
 			Check: func(payload []byte) error {
 				return readUsed(in, payload, scratch, func(uint16, uint8, []uint32) {})
@@ -257,13 +274,13 @@ func (e usedEnds) Client(c *netcode.Client) netcode.ClientHooks {
 
 // take stores the input that the server used in a tick. It ignores a report that is known already.
 func (p *playerInputs) take(at, now tick.Tick, types uint8, rows []uint32) {
-	if at <= tick.None || at > now || at <= now-reach {
+	if at <= tick.None || at > now || at <= now-kept {
 		return
 	}
-	if p.ticks[at%reach] == at && p.types[at%reach] == types && slices.Equal(p.row(at), rows) {
+	if p.ticks[at%kept] == at && p.types[at%kept] == types && slices.Equal(p.row(at), rows) {
 		return
 	}
-	p.ticks[at%reach], p.types[at%reach] = at, types
+	p.ticks[at%kept], p.types[at%kept] = at, types
 	copy(p.row(at), rows)
 	if p.since == tick.None || at < p.since {
 		p.since = at
@@ -303,7 +320,7 @@ func readUsed(in *types, payload []byte, scratch []uint32, each func(low uint16,
 // tick began, or the input that the server reported as used. The call fixes the inputs of ticks up to now: a later Set in
 // the frame counts for later ticks.
 //
-// ok is false for an unknown input, such as one of more than 63 ticks ago. It is also false if T is not an input; OnError
+// ok is false for an unknown input, such as one of more than 191 ticks ago. It is also false if T is not an input; OnError
 // gets that once. Own allocates nothing.
 func Own[T any](c *netcode.Client, at netcode.Tick) (v T, ok bool) {
 	t, n := bufferOf(c), -1
@@ -325,16 +342,15 @@ func Own[T any](c *netcode.Client, at netcode.Tick) (v T, ok bool) {
 // simulatedRow returns the lanes for Own, nil without a known input.
 func (t *inputBuffer) simulatedRow(c *netcode.Client, n int, at tick.Tick) []uint32 {
 	if t.set != 0 && c.State() == netcode.Connected {
-		t.neverChanges = true
 		t.record(c.Time().Tick, c.Present())
 	}
-	if p, ok := netcode.ExtensionOf[*playerInputs](c); ok && at > tick.None && p.ticks[at%reach] == at {
-		if p.types[at%reach]>>n&1 == 0 {
+	if p, ok := netcode.ExtensionOf[*playerInputs](c); ok && at > tick.None && p.ticks[at%kept] == at {
+		if p.types[at%kept]>>n&1 == 0 {
 			return nil
 		}
 		return t.in.of(p.row(at), n)
 	}
-	if at <= tick.None || t.ticks[at%reach] != at || t.set>>n&1 == 0 {
+	if at <= tick.None || t.ticks[at%kept] != at || t.set>>n&1 == 0 {
 		return nil
 	}
 	return t.row(n, at)

@@ -23,7 +23,7 @@ func usedTypes() *types {
 // A section has the ticks that the client has not acknowledged, the newest first.
 func TestUsedInputsAreToldUntilTheyAreAcknowledged(t *testing.T) {
 	in := usedTypes()
-	u := newUsedInputs(in)
+	u := newUsedInputs(in, reach)
 	for at := tick.Tick(100); at < 130; at++ {
 		u.ticks[at%reach], u.types[at%reach], u.news = at, 1, u.news|1<<(at%reach)
 		u.row(at)[0] = 0
@@ -60,7 +60,7 @@ func TestUsedInputsAreToldUntilTheyAreAcknowledged(t *testing.T) {
 
 func FuzzReadUsed(f *testing.F) {
 	in := usedTypes()
-	u := newUsedInputs(in)
+	u := newUsedInputs(in, reach)
 	u.ticks[5], u.types[5], u.news = 5, 3, 1<<5
 	room := make([]byte, 100)
 	f.Add(room[:u.write(room, 1)])
@@ -77,7 +77,7 @@ func FuzzReadUsed(f *testing.F) {
 // The example of PROTOCOL.md: in tick 70001 the server used a yaw of 3 (look, the first type), and none in tick 70000.
 func TestTheBytesOfUsedInputs(t *testing.T) {
 	in := usedTypes()
-	u := newUsedInputs(in)
+	u := newUsedInputs(in, reach)
 	for at, types := range map[tick.Tick]uint8{70000: 0, 70001: 1} {
 		u.ticks[at%reach], u.types[at%reach], u.news = at, types, u.news|1<<(at%reach)
 	}

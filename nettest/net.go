@@ -238,14 +238,15 @@ func (n *Net) Step() {
 		f()
 	}
 	for i, c := range n.Clients {
-		if c.running && !c.asleep {
+		switch {
+		case c.running && !c.asleep:
 			c.loop.Step()
 			n.check(i, c)
+		case c.running:
+			_ = c.tap.Poll() // What comes waits in its socket.
 		}
 	}
-	if !n.Server.asleep {
-		_ = n.Server.tap.Poll() // The datagrams of clients are in flight from now on, not from the server's next frame.
-	}
+	_ = n.Server.tap.Poll() // The datagrams of clients are in flight from now on, not from the server's next frame.
 }
 
 // Run runs frames for a span of virtual time.

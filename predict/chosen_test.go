@@ -179,7 +179,7 @@ func TestLocalStateBeginsAnew(t *testing.T) {
 	require.Less(t, cools.Get(p.body(g)).Ticks, int32(11))
 	g.run(rate)
 	cools.Get(p.body(g)).Ticks = 1000
-	p.skip = 4 * rate
+	p.skip = 8 * rate
 	for p.sim.Stats().Restarts == 0 {
 		g.frame()
 	}

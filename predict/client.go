@@ -46,6 +46,7 @@ type client struct {
 
 	determinism determinism
 	names       []string // Of the systems.
+	stood      int // Frames of the connection in which the prediction stood.
 }
 
 func newClient(s *Simulation, g *systems.ClientSystems) *client {
@@ -90,7 +91,7 @@ func (c *client) update() {
 	}
 	c.sendChoices()
 	at := c.end.Time()
-	target := min(at.Tick-netcode.Tick(c.sim.config.InputDelay), c.replica.NewestKnown()+Window-1)
+	target := c.target(at)
 	if target <= tick.None {
 		return
 	}
@@ -104,7 +105,7 @@ func (c *client) update() {
 	if c.sim.all.askLocals != nil {
 		c.sim.all.askLocals(c)
 	}
-	if t := c.rollbackTick(); t > tick.None {
+	if t := earliest(c.rollbackTick(), c.repeatedTick(target)); t > tick.None {
 		c.rememberShown()
 		c.rollBack(t)
 	}
@@ -113,6 +114,30 @@ func (c *client) update() {
 	c.dropUnconfirmed()
 	c.sendClaims()
 	c.show(at, target)
+}
+
+// stoodFrames is the number of frames of a connection in which the prediction stands before that is reported.
+const stoodFrames = 8
+
+// target returns the tick up to which the client predicts. Window bounds the distance from the newest tick that it knows of the server.
+func (c *client) target(at tick.Time) netcode.Tick {
+	target, most := at.Tick-netcode.Tick(c.sim.config.InputDelay), c.replica.NewestKnown()+Window-1
+	if target <= most {
+		return target
+	}
+	c.sim.stats.Stood++
+	if c.stood++; c.stood == stoodFrames {
+		c.end.Report(&StoodError{Ahead: int(target - most + Window - 1), TickRate: c.end.TickRate()})
+	}
+	return most
+}
+
+// repeatedTick returns the tick before target if the clock went back to it, None else: the ticks from target on repeat, with newer inputs.
+func (c *client) repeatedTick(target netcode.Tick) netcode.Tick {
+	if target < c.now && c.history.holds(target-1) {
+		return target - 1
+	}
+	return tick.None
 }
 
 // forgetConnection forgets a connection. It removes its own spawns; Apply removes the server's entities.
@@ -129,7 +154,7 @@ func (c *client) forgetConnection() {
 	}
 	c.slots, c.progress, c.checked = c.slots[:0], c.progress[:0], c.checked[:0]
 	clear(c.byIndex)
-	c.locals, c.determinism = locals{}, determinism{}
+	c.locals, c.determinism, c.stood = locals{}, determinism{}, 0
 	c.sim.effects.forget()
 	c.ahead, c.comparison.awaitsState, c.despawns, c.comparison.counts = tick.None, false, 0, [Window]comparedCount{}
 	clear(c.choices.wanted)

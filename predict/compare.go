@@ -285,6 +285,9 @@ func (c *client) compareEntity(n int, t netcode.Tick) netcode.Tick {
 	return t
 }
 
+// askAgain is the number of ticks after which a misprediction asks for the local state of its entity again.
+const askAgain = 64
+
 // mispredicts reports whether the server's state of an entity in a tick differs from the prediction. If so, it counts and
 // reports the misprediction. known means that some lanes are known to differ.
 func (c *client) mispredicts(n int, t, before netcode.Tick, known bool) bool {
@@ -298,7 +301,7 @@ func (c *client) mispredicts(n int, t, before netcode.Tick, known bool) bool {
 	if c.comparison.otherInputs == tick.None || t <= c.comparison.otherInputs { // For later ticks the inputs differ, so that a difference is expected.
 		c.sim.stats.Mispredictions++
 		c.noteWrong(n)
-		if c.slots[n].asked+Window < c.now {
+		if c.slots[n].asked+askAgain < c.now {
 			c.wantLocals(n)
 		}
 		c.reportMisprediction(d)

@@ -51,6 +51,7 @@
 //   - show.go: writes components.Smooth of predicted entities, blends corrections and changes of prediction
 //   - determinism.go: reports a client that mispredicts tick by tick, with the systems of both ends
 //   - explain.go: finds the system that made the first difference
+//   - errors.go: StoodError
 //   - report.go: sends a client's mispredictions to the server
 //   - unsafe.go: the unsafe accesses to component memory
 //

@@ -75,8 +75,8 @@ func TestLocalStateComesFromTheServer(t *testing.T) {
 		link := transport.Link{Delay: 100 * time.Millisecond, Jitter: 10 * time.Millisecond, Loss: loss}
 		t.Run(name+", hang", func(t *testing.T) {
 			resync(t, link, nothing, func(g *game, p *player, _ netcode.NetworkID) {
-				p.skip = 4 * rate
-				g.run(4 * rate)
+				p.skip = 8 * rate
+				g.run(8 * rate)
 			}, func(g *game, p *player, _ netcode.NetworkID) {
 				g.run(2 * rate)
 				require.NotZero(t, p.sim.Stats().Restarts)

@@ -14,14 +14,15 @@ import (
 
 // Window is the number of ticks that a client stores. A client predicts at most that far ahead of the server's newest
 // state.
-const Window = 64
+const Window = 192
 
 // Config has the settings of a simulation. A server uses Seed alone. The zero value is good for most games.
 type Config struct {
 	// InputDelay is the number of ticks between an input and the step that uses it, 0 to 8. Each tick of delay makes
 	// replays one tick shorter. A game that prefers few corrections to an immediate answer sets 2 or 3.
 	InputDelay int
-	// MaxReplay bounds the steps of one frame; 0 means 32. The remaining steps follow in the next frames.
+	// MaxReplay bounds the steps of one frame; 0 means Window, no bound. The remaining steps follow in the next frames: until then what the
+	// player sees stands still.
 	MaxReplay int
 	// CorrectionTime is the time over which a correction is blended on the screen, for components with components.Smooth.
 	// 0 means 100 ms. A negative time shows corrections as jumps.
@@ -72,6 +73,7 @@ type Stats struct {
 	Unconfirmed    uint64 `json:"unconfirmed"`    // Entities that were spawned here and not at the server. They are no Mispredictions.
 	Cancelled      uint64 `json:"cancelled"`      // Effects that were played and that a replay does not have.
 	Late           uint64 `json:"late"`           // Effects that only a replay has.
+	Stood          uint64 `json:"stood"`          // Frames in which the prediction stood or lagged: Window ticks ahead of the newest state. See StoodError.
 }
 
 // Misprediction describes the first difference between the server's state of an entity and the predicted state.
@@ -145,7 +147,7 @@ func Simulate(g group, config Config, list ...System) *Simulation {
 		panic(fmt.Sprintf("netcode: predict.Simulate: Config.MaxReplay is not negative, as %d", config.MaxReplay))
 	}
 	if config.MaxReplay == 0 {
-		config.MaxReplay = 32
+		config.MaxReplay = Window
 	}
 	if config.CorrectionTime == 0 {
 		config.CorrectionTime = 100 * time.Millisecond

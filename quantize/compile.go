@@ -481,6 +481,18 @@ func (p *Plan) MergeEvents(row, other []uint32) {
 	}
 }
 
+// SubtractEvents is the inverse of MergeEvents: it takes the event fields of other from those of row.
+func (p *Plan) SubtractEvents(row, other []uint32) {
+	for _, e := range p.events {
+		if !e.count {
+			row[e.lane] &^= other[e.lane]
+			continue
+		}
+		rest := int64(row[e.lane]) - int64(other[e.lane]) + int64(e.zero)
+		row[e.lane] = uint32(min(max(rest, 0), int64(e.top)))
+	}
+}
+
 // ClearEvents sets the event fields of a row to the value 0. Other fields do not change.
 func (p *Plan) ClearEvents(row []uint32) {
 	for _, e := range p.events {

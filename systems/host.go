@@ -16,6 +16,8 @@ type HostSystems struct {
 	*ServerSystems
 	Client *netcode.Client // The player.
 	View   *HostView       // The world as the player sees it.
+	// Payload is for OnApprove of the server: see netcode.HostWith. Set it before the first frame.
+	Payload []byte
 
 	order *order // The player's order of systems.
 	begun bool   // The first frame has run: the player has joined, or could not.
@@ -64,7 +66,7 @@ func (h *HostSystems) begin(now time.Duration) {
 		return
 	}
 	h.begun = true
-	if err := netcode.Host(h.Server, h.Client); err != nil {
+	if err := netcode.HostWith(h.Server, h.Client, h.Payload); err != nil {
 		h.Server.Report(err)
 		h.Client.Report(err)
 	}

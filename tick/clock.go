@@ -16,6 +16,7 @@ type Clock struct {
 	rate    int64         // Steps per second.
 	catchUp int           // The most steps of one Advance.
 	slipped uint64        // Grid steps dropped after stalls.
+	slip    Tick          // The first step of the newest Advance that dropped some.
 	running bool          // The first Advance was called.
 }
 
@@ -50,6 +51,7 @@ func (c *Clock) Advance(now time.Duration) (steps int) {
 	c.done += due
 	if most := int64(c.catchUp); due > most {
 		c.slipped += uint64(due - most)
+		c.slip = c.tick + 1
 		due = most
 	}
 	c.tick += Tick(due)
@@ -74,6 +76,10 @@ func (c *Clock) Time(at time.Duration) Time {
 
 // Slipped returns the number of steps dropped after stalls.
 func (c *Clock) Slipped() uint64 { return c.slipped }
+
+// Slip returns the first step of the newest Advance that dropped steps, None if none did. From this step on, all steps are later than those
+// before it told.
+func (c *Clock) Slip() Tick { return c.slip }
 
 // Interval returns the time between two steps, rounded down to a nanosecond.
 func (c *Clock) Interval() time.Duration { return time.Second / time.Duration(c.rate) }

@@ -57,6 +57,12 @@ func (t *Clocks) Tell(server Tick) {
 	t.Sync.Sample(server, t.Raw)
 }
 
+// Slip records that the server's ticks slipped by n from tick since on.
+func (t *Clocks) Slip(since Tick, n Span) {
+	t.Sync.Slip(since, n)
+	t.Shown.Slip(since, n)
+}
+
 // Advance moves the input clock to this frame, once. A round trip of 0 is unknown.
 func (t *Clocks) Advance(rtt, jitter time.Duration) {
 	if t.advanced || !t.Running {

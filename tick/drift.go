@@ -59,6 +59,14 @@ func (d *drift) add(p point, pace pace) (now pace, news bool) {
 	return pace, true
 }
 
+// slip moves the points before tick since back by n.
+func (d *drift) slip(since Tick, n Span) {
+	for i := range d.filled {
+		d.blocks[i].slip(since, n)
+	}
+	d.open.slip(since, n)
+}
+
 // slope returns the median of the slopes between all pairs of blocks. ok is false with too few.
 func (d *drift) slope(rate int) (Span, bool) {
 	if d.filled < driftFew {
@@ -129,6 +137,13 @@ func (p point) when(now time.Duration, pace pace) Time {
 	return p.time.Add(pace.span(since(p.at, now)))
 }
 
+// slip moves a point before tick since back by n.
+func (p *point) slip(since Tick, n Span) {
+	if p.time.Tick < since {
+		p.time = p.time.Add(-n)
+	}
+}
+
 const (
 	// recentPoints is the number of newest points that outweigh any number of older points if all contradict them.
 	recentPoints = 8
@@ -157,6 +172,14 @@ func (l *line) add(p point) {
 	l.points[l.next] = p
 	l.next = (l.next + 1) % len(l.points)
 	l.filled, l.added = min(l.filled+1, len(l.points)), l.added+1
+}
+
+// slip moves the points before tick since back by n.
+func (l *line) slip(since Tick, n Span) {
+	for i := range l.filled {
+		l.points[i].slip(since, n)
+	}
+	l.highest.filled = 0
 }
 
 // newest returns the position of the point before which i others were added last.

@@ -97,6 +97,19 @@ func (p *Presentation) Arrive(server Tick, now time.Duration) {
 	}
 }
 
+// Slip records that the server's ticks slipped by n from tick since on, as Sync.Slip. At stands still until the slip has passed.
+func (p *Presentation) Slip(since Tick, n Span) {
+	if n <= 0 {
+		return
+	}
+	p.low.slip(since, n)
+	p.drift.slip(since, n)
+	if p.low.filled > 0 {
+		p.lowBest = p.low.extreme(p.now, p.pace, -1, p.low.filled/shownPerOutlier, p.jump)
+	}
+	p.standing = true
+}
+
 // touch records the time. If the time goes back, or by more than restartGap ahead, the measurement restarts.
 func (p *Presentation) touch(now time.Duration) {
 	gone := since(p.now, now)

@@ -1,6 +1,9 @@
 package tick
 
-import "time"
+import (
+	"math"
+	"time"
+)
 
 const (
 	seenPoints   = 64  // The number of samples of the server's tick.
@@ -18,6 +21,8 @@ const (
 	inputSlack = OneTick / 2
 	// syncJump is the difference over which the clock jumps, at least 4 ticks. It steers away a smaller one.
 	syncJump = 250 * time.Millisecond
+	// slipJump is the difference over which the clock jumps after a slip of the server's ticks.
+	slipJump = 50 * time.Millisecond
 	// maxLead is the most by which the lead exceeds the round trip.
 	maxLead = time.Second
 )
@@ -28,6 +33,7 @@ const (
 //	sync.Sample(tick, now)       // a packet from the server had its tick
 //	sync.RTT(connection.RTT())   // as acknowledgements measure it
 //	sync.Feedback(input, early)  // the server reported when an input arrived
+//	sync.Slip(tick, span)        // the server told that its ticks slipped
 //	for range sync.Advance(now)  // steps of the game that are due in this frame
 //
 // The server's time is taken from the least delayed of the newest packets, as in NTP's clock filter (RFC 5905 §10): a
@@ -39,6 +45,9 @@ const (
 // inputs, except the worst hundredth, would have been in time with a little slack. Until there are enough reports, the
 // lead is at least the round trip + its mean deviation (both as in RFC 6298) + a tick. A lost packet needs no rule: its
 // inputs come late with a later packet.
+//
+// After a stall the server drops ticks: they slip. It tells so, and all samples of before are moved back by that much: nothing is measured
+// again. The clock then jumps over more than slipJump.
 //
 // The clock corrects a difference by running up to 5 % faster or slower than the server. It jumps only over more than
 // syncJump. The clocks of both ends may drift by up to 6.25 % in addition. After a suspension of an end, a jump of the local
@@ -66,8 +75,9 @@ type Sync struct {
 	batch               int // Steps of the newest frame with any.
 
 	rtt, jitter time.Duration
-	measured    bool // A round trip is known.
-	lead        Span // The lead of the input clock over the seen server time, before the last restart.
+	shortest    time.Duration // The shortest round trip.
+	measured    bool          // A round trip is known.
+	lead        Span          // The lead of the input clock over the seen server time, before the last restart.
 	hasLead     bool
 	position    Time // The input clock.
 	moved       time.Duration
@@ -75,6 +85,9 @@ type Sync struct {
 	speed       Span // The speed of the input clock until the next frame, as a part of OneTick: drift and steering.
 	tick        Tick
 	jumps       uint64
+
+	told  bool          // The server told of a slip, and the clock has not moved since.
+	quiet time.Duration // No input is noted until then: a report could be about an earlier input of its tick.
 }
 
 // made is a sent input, with the position of the input clock at that time.
@@ -132,6 +145,9 @@ func (s *Sync) Sample(server Tick, now time.Duration) {
 // 0 to 5 s: a part comes from the other end, which may lie.
 func (s *Sync) RTT(rtt, jitter time.Duration) {
 	s.rtt, s.jitter = min(max(rtt, 0), maxRTT), min(max(jitter, 0), maxRTT)
+	if !s.measured || s.rtt < s.shortest {
+		s.shortest = s.rtt
+	}
 	s.measured = true
 }
 
@@ -152,7 +168,28 @@ func (s *Sync) Feedback(input Tick, early Span) {
 	}
 	sent.input = None
 	early = min(max(early, -maxEarly*OneTick), maxEarly*OneTick)
-	s.input.add(point{sent.at, sent.time.Add(-early)})
+	needed := sent.time.Add(-early)
+	s.input.add(point{sent.at, needed})
+	s.findInput()
+}
+
+// Slip records that the server's ticks slipped by n, at most 2^31 ticks: tick since, and all after it, began later by that much than the ticks
+// before had shown. Later slips are told later.
+func (s *Sync) Slip(since Tick, n Span) {
+	if n <= 0 {
+		return
+	}
+	if s.running && s.seen.filled > 0 && !s.hasLead { // The round trip has the stall in it from now on.
+		s.lead, s.hasLead = s.position.Sub(s.seenBest.when(s.moved, s.pace)), true
+	}
+	s.seen.slip(since, n)
+	s.drift.slip(since, n)
+	s.input.slip(math.MaxInt64, n)
+	clear(s.sent) // Inputs that waited for the server in its stall predict nothing.
+	s.told = true
+	if s.seen.filled > 0 {
+		s.seenBest = s.seen.extreme(s.now, s.pace, 1, 0, s.jump)
+	}
 	s.findInput()
 }
 
@@ -172,7 +209,7 @@ func (s *Sync) touch(now time.Duration) {
 		s.moved = now
 	}
 	if !s.begun {
-		s.begun, s.moved = true, now
+		s.begun, s.moved, s.quiet = true, now, now
 	}
 	s.now = now
 }
@@ -186,6 +223,7 @@ func (s *Sync) restart() {
 	s.input.clear()
 	s.drift.clear()
 	clear(s.sent)
+	s.quiet = s.now
 }
 
 // target returns the moment at which the input clock should be now. ok is false before the first Sample and RTT.
@@ -214,7 +252,7 @@ func (s *Sync) target() (Time, bool) {
 // catchUp: further steps are skipped.
 //
 // After a jump back, when the server's ticks slipped, Tick() is lower than before. Ticks then repeat whose inputs were
-// sent already; the server keeps the first input of a tick.
+// sent already; the server takes the newer input of a tick that it has not begun.
 func (s *Sync) Advance(now time.Duration) (steps int) {
 	s.touch(now)
 	gone := max(since(s.moved, now), 0)
@@ -250,6 +288,9 @@ func (s *Sync) note(steps int, now time.Duration) {
 		oldest = s.tick
 	}
 	s.batch = steps
+	if now < s.quiet {
+		return
+	}
 	for t := max(oldest, None+1); t <= s.tick; t++ {
 		s.sent[int(t%Tick(len(s.sent)))] = made{t, point{now, s.position}}
 	}
@@ -260,10 +301,14 @@ func (s *Sync) move(target Time, known bool, gone time.Duration) {
 	s.position = s.position.Add(SpanOf(gone, s.rate).Of(s.speed))
 	steering := Span(0)
 	if known {
-		off := target.Sub(s.position)
-		if off > s.jump || off < -s.jump {
-			if off < 0 {
-				clear(s.sent) // These ticks repeat: ignore reports about their first inputs.
+		off, least := target.Sub(s.position), -s.jump
+		if s.told {
+			s.told, least = false, -min(s.jump, SpanOf(slipJump, s.rate))
+		}
+		if off > s.jump || off < least {
+			if off < 0 { // These ticks repeat: ignore reports about their first inputs.
+				clear(s.sent)
+				s.quiet = s.now + 2*s.shortest + 50*time.Millisecond // The newest round trip has the stall in it.
 			}
 			s.position = target
 			s.jumps++

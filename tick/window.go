@@ -71,6 +71,13 @@ func (w *Window) Judge(input, server Tick) Verdict {
 	return Late
 }
 
+// Forget forgets the input of a tick: the next one counts as the first.
+func (w *Window) Forget(input Tick) {
+	if w.Holds(input) {
+		w.held[int(input%Tick(len(w.held)))] = None
+	}
+}
+
 // Holds reports whether the input of a tick was accepted and is still in the window.
 func (w *Window) Holds(input Tick) bool {
 	return input > None && w.held[int(input%Tick(len(w.held)))] == input

@@ -77,15 +77,7 @@ func (d *Door) admit(s Session, payload []byte) {
 		return
 	}
 	d.sessions.Replace(s.Address)
-	s.Client = d.LastID + 1
-	if identity != "" {
-		var p *admission.Player
-		if p, s.Returned = d.Players.Enter(identity, s.Client); s.Returned {
-			s.Client = p.ID
-			d.out.Stats.Returned++
-		}
-	}
-	d.LastID = max(d.LastID, s.Client)
+	s = d.enter(s, identity)
 	d.places.Take(s.Address.IP.Addr())
 	d.sessions.Open(s, seed)
 }
@@ -145,11 +137,17 @@ func (d *Door) connectedAs(identity string) (old Session, refused *peer.Error) {
 		return Session{}, nil
 	}
 	old = d.sessions.Of(p.ID)
+	local := d.sessions.Local(p.ID)
 	switch {
-	case old.Phase == Leaving: // The old session has closed in order: the client is a new player.
+	case local == Leaving && d.mayReturn():
+		d.sessions.TakeOver(p.ID)
+		return Session{}, nil
+	case old.Phase == Leaving && d.mayReturn(): // The old session has closed in order. It ends now.
+		return old, nil
+	case old.Phase == Leaving || local == Leaving: // The client is a new player.
 		d.Players.Release(p)
 		return Session{}, nil
-	case d.config.RefuseSecond:
+	case d.config.RefuseSecond || local == Connected: // No other client takes over the player of this process.
 		d.out.Stats.RefusedSecond++
 		return Session{}, &peer.Error{Reason: peer.ReasonAlreadyConnected}
 	}
@@ -183,10 +181,62 @@ func (d *Door) keeps(s Session, reason *peer.Error) bool {
 	switch {
 	case reason.Reason == peer.ReasonTakenOver: // The player is back already.
 		return true
-	case d.sessions.Shut() || d.config.Keep == 0 || s.Phase == Leaving:
+	case d.sessions.Shut() || d.config.Keep == 0 || reason.Reason == peer.ReasonKicked:
 		return false
 	}
-	return reason.Reason != peer.ReasonClosed && reason.Reason != peer.ReasonKicked
+	return d.config.KeepClosed || s.Phase != Leaving && reason.Reason != peer.ReasonClosed
+}
+
+// mayReturn reports whether a player that closed in order may return.
+func (d *Door) mayReturn() bool { return d.config.KeepClosed && d.config.Keep > 0 }
+
+// undecided returns the reason to refuse a client about which the game did not decide in time.
+func (d *Door) undecided() *peer.Error {
+	return &peer.Error{Reason: peer.ReasonNotApproved, Detail: fmt.Sprintf("the server did not decide in %v", d.config.Timeout)}
+}
+
+// AskLocal asks the game about the client of this process. If the decision is open, it waits for as long as those about others.
+func (d *Door) AskLocal(payload []byte) *admission.Decision {
+	decision := &admission.Decision{State: admission.Given}
+	if d.sessions.Asks() {
+		decision.State = admission.Open
+		if d.sessions.Ask(decision, payload); decision.State == admission.Open {
+			d.decisions.Wait(decision, d.frame.After(d.config.Timeout))
+		}
+	}
+	return decision
+}
+
+// AdmitLocal settles the decision about the client of this process. Once it is given, it returns the client's session if there is a place.
+func (d *Door) AdmitLocal(decision *admission.Decision) (s Session, refused *peer.Error) {
+	given := decision.State == admission.Given
+	d.decisions.Settle(decision)
+	if !given {
+		d.out.Stats.NotApproved++
+		if refused = decision.Reason; refused == nil {
+			refused = d.undecided()
+		}
+		return Session{}, refused
+	}
+	if refused = d.makeRoom(transport.Addr{}, decision.Identity); refused != nil {
+		return Session{}, refused
+	}
+	s = d.enter(Session{}, decision.Identity)
+	return s, nil
+}
+
+// enter gives a session its client id: that of the player of an identity, if there is one.
+func (d *Door) enter(s Session, identity string) Session {
+	s.Client = d.LastID + 1
+	if identity != "" {
+		var p *admission.Player
+		if p, s.Returned = d.Players.Enter(identity, s.Client); s.Returned {
+			s.Client = p.ID
+			d.out.Stats.Returned++
+		}
+	}
+	d.LastID = max(d.LastID, s.Client)
+	return s
 }
 
 // endPlayer removes a player for good and tells the game.

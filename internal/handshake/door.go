@@ -24,6 +24,7 @@ type Config struct {
 	Accept       peer.Accept        // Rate, Window and PacketSize of the server.
 	Timeout      time.Duration      // HandshakeTimeout.
 	Keep         time.Duration      // The time for which a player may return.
+	KeepClosed   bool               // A player that closed in order may return too.
 	RefuseSecond bool               // A connected player is not taken over.
 	ResetKey     [32]byte           // Zero: random.
 	Random       io.Reader          // The source of secrets.
@@ -60,6 +61,7 @@ const (
 type Sessions interface {
 	At(address transport.Addr) Session              // Returns the session of an address.
 	Of(client wire.ClientID) Session                // Returns the session of a remote client.
+	Local(client wire.ClientID) Phase               // Returns the phase of a client of this process; Nobody for any other.
 	Taken() int                                     // Returns the number of places in use.
 	Shut() bool                                     // Reports whether new clients are refused.
 	Proved(address transport.Addr) (user string)    // Returns the user that the transport proves at an address; empty: none.
@@ -409,7 +411,7 @@ const secretFor = time.Minute
 // a leaked secret is useless soon; sent cookies stay valid for their few seconds. The error is from Config.Random.
 func (d *Door) Expire() error {
 	if len(d.decisions.Waiting) > 0 {
-		late := &peer.Error{Reason: peer.ReasonNotApproved, Detail: fmt.Sprintf("the server did not decide in %v", d.config.Timeout)}
+		late := d.undecided()
 		d.out.Stats.ApprovalsLate += d.decisions.Expire(d.frame.Now, late)
 	}
 	for p := d.Players.Due(d.frame.Now); p != nil; p = d.Players.Due(d.frame.Now) {

@@ -40,6 +40,8 @@ func (s oneSession) Of(client wire.ClientID) Session {
 	return Session{}
 }
 
+func (s oneSession) Local(wire.ClientID) Phase { return Nobody }
+
 // Before an address has proved itself a Door keeps nothing and changes no session, and no answer is longer than its question. Each
 // datagram is counted.
 func TestADoorKeepsNothingOfUnprovenAddresses(t *testing.T) {

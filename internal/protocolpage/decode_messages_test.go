@@ -82,12 +82,17 @@ func (r *reader) own(kind byte, payload []byte, fromServer bool) string {
 	case kind == 2 && fromServer && len(payload) >= 2:
 		r.seen["pulse"]++
 		return fmt.Sprintf("KeepAlive tick=%d", binary.LittleEndian.Uint16(payload)) + r.padding(payload[2:])
-	case kind == 8 && fromServer && len(payload) == 4:
+	case kind == 8 && fromServer && (len(payload) == 4 || len(payload) == 8):
 		r.seen["feedback"]++
 		if payload[3]&0x80 != 0 {
 			r.seen["late"]++
 		}
-		return fmt.Sprintf("Feedback tick=%d early=%d", binary.LittleEndian.Uint16(payload), int16(binary.LittleEndian.Uint16(payload[2:])))
+		text := fmt.Sprintf("Feedback tick=%d early=%d", binary.LittleEndian.Uint16(payload), int16(binary.LittleEndian.Uint16(payload[2:])))
+		if len(payload) == 8 {
+			r.seen["slip"]++
+			text += fmt.Sprintf(" since=%d slipped=%d", binary.LittleEndian.Uint16(payload[4:]), binary.LittleEndian.Uint16(payload[6:]))
+		}
+		return text
 	case kind == 3 && len(payload) >= 1 && len(payload) <= 201 && payload[0] != 0:
 		return fmt.Sprintf("Close reason=%d detail=%q", payload[0], detail(payload[1:]))
 	case kind == 4 && !fromServer && len(payload) == 2:

@@ -346,7 +346,7 @@ func TestProtocolTextSufficesToDecode(t *testing.T) {
 	}
 	for _, what := range []string{
 		"run", "list", "left out", "rows told", "against T'", "near", "nearer", "newest", "age", "despawned", "nobody", "resync", "lacking", "whole page", "part of a page", "list told", "piece", "Unreliable", "UnreliableSequenced", "Reliable",
-		"ReliableOrdered", "credit", "refusal", "tick", "entity", "call", "state", "pulse", "ack delay", "feedback", "late", "input", "several inputs", "input that differs", "lane as distance",
+		"ReliableOrdered", "credit", "refusal", "tick", "entity", "call", "state", "pulse", "ack delay", "feedback", "late", "slip", "input", "several inputs", "input that differs", "lane as distance",
 		"lane in full", "input not set", "snapshot of a client", "despawned by a client", "netcode.right", "netcode.wish", "record of T gone", "kept record later than T", "row that came since T",
 	} {
 		if seen[what] == 0 {

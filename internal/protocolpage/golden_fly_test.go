@@ -150,6 +150,11 @@ func (g *goldenRig) fly() {
 	g.Run(time.Second / 5) // So long that inputs come late.
 	g.mute, g.loseAll = false, false
 	steer(goldenStick{X: 126, Jump: true, Seed: 5})
+	for range 12 { // The server stands still, and its ticks slip.
+		g.Now += rig.FrameTime
+		g.ClientFrame(pilot)
+	}
+	steer(goldenStick{X: 125, Seed: 6})
 	g.paint(pilot)
 	pilot.Close()
 	g.Until(func() bool { return pilot.State() == netcode.Disconnected })

@@ -40,7 +40,11 @@ func (g *goldenRig) message(w *goldenWatch, c *rig.ClientEnd, r *peer.Reader, fr
 		require.False(g.T, fromServer)
 		return g.input(payload)
 	case wire.MessageFeedback:
-		return fmt.Sprintf("Feedback tick=%d early=%d", binary.LittleEndian.Uint16(payload), int16(binary.LittleEndian.Uint16(payload[2:])))
+		text := fmt.Sprintf("Feedback tick=%d early=%d", binary.LittleEndian.Uint16(payload), int16(binary.LittleEndian.Uint16(payload[2:])))
+		if len(payload) > 4 {
+			text += fmt.Sprintf(" since=%d slipped=%d", binary.LittleEndian.Uint16(payload[4:]), binary.LittleEndian.Uint16(payload[6:]))
+		}
+		return text
 	case wire.MessageClose:
 		reason, err := peer.ParseClose(payload)
 		require.NoError(g.T, err)

@@ -87,7 +87,7 @@ func predictions() []mutation {
 		change("relay", "a client keeps the inputs of any number of players", "TestRelayedInputsAreBoundedAtAClient",
 			"input/relay_client.go", "len(r.players) == relayPlayers", "len(r.players) < 0"),
 		change("relay", "inputs of ticks that are far away are taken", "TestRelayedInputsAreBoundedAtAClient",
-			"input/relay_client.go", "at <= now-reach || at >= now+reach", "false"),
+			"input/relay_client.go", "at <= now-kept || at >= now+reach", "false"),
 	)
 }
 

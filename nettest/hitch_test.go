@@ -1,0 +1,166 @@
+package nettest_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"github.com/mlange-42/arche/ecs"
+	"github.com/stretchr/testify/require"
+
+	"github.com/arche-netcode/netcode"
+	"github.com/arche-netcode/netcode/input"
+	"github.com/arche-netcode/netcode/nettest"
+	"github.com/arche-netcode/netcode/systems"
+	"github.com/arche-netcode/netcode/transport"
+)
+
+// made is an input with the time of its Set.
+type made struct{ At uint64 }
+
+// hitchCase is a game with hitches of an end.
+type hitchCase struct {
+	tickRate  int
+	roundTrip time.Duration
+	jitter    time.Duration
+	loss      float64
+	hitch     time.Duration // The length of each hitch of the server.
+	client    time.Duration // The length of each hitch of the client at the same time.
+	every     time.Duration // The time from hitch to hitch; 0: there is one.
+	first     time.Duration // The start of the first hitch, since the client's first input.
+	seed      uint64
+}
+
+func (c hitchCase) String() string {
+	return fmt.Sprintf("%d Hz, %v ± %v, loss %.0f %%, hitch %v (client %v) every %v from %v", c.tickRate, c.roundTrip, c.jitter, 100*c.loss, c.hitch, c.client, c.every, c.first)
+}
+
+// ages runs a game. It returns by frame since the client's first input how old the input of the newest tick was at the server, -1 without an
+// input.
+func (c hitchCase) ages(t *testing.T, run time.Duration) (ages []time.Duration) {
+	config := nettest.Config{Protocol: netcode.NewProtocol(), Clients: 1, Seed: c.seed, Rate: max(c.tickRate, 60)}
+	input.Register[made](config.Protocol)
+	config.Server = netcode.Config{TickRate: c.tickRate, SilenceTimeout: 30 * time.Second}
+	config.Client = config.Server
+	config.Link = transport.Link{Delay: c.roundTrip / 2, Jitter: c.jitter, Loss: c.loss}
+	var n *nettest.Net
+	age := time.Duration(-1)
+	config.Setup = func(s *systems.ServerSystems, _ *ecs.World) {
+		s.Add(netcode.StageUpdate, call(func() {
+			for id := range s.Server.Clients {
+				if in, ok := input.Of[made](s.Server, id); ok && s.Server.TickDue() {
+					age = n.Now() - time.Duration(in.At)
+				}
+			}
+		}))
+	}
+	config.SetupClient = func(_ int, s *systems.ClientSystems, _ *ecs.World) {
+		s.Add(netcode.StageUpdate, call(func() {
+			require.NoError(t, input.Set(s.Client, &made{uint64(n.Now())}))
+		}))
+	}
+	n = nettest.New(t, config)
+	require.True(t, n.RunUntil(20*time.Second, func() bool { return age >= 0 }))
+	start := n.Now()
+	within := func(length time.Duration) bool {
+		at := n.Now() - start - c.first
+		if c.every > 0 && at > 0 {
+			at %= c.every
+		}
+		return at >= 0 && at < length
+	}
+	for n.Now() < start+run {
+		if within(c.hitch) {
+			n.SuspendServer()
+		} else {
+			n.WakeServer()
+		}
+		if within(c.client) {
+			n.Suspend(n.Clients[0])
+		} else {
+			n.Wake(n.Clients[0])
+		}
+		n.Step()
+		ages = append(ages, age)
+	}
+	require.Equal(t, netcode.Connected, n.Clients[0].State())
+	return ages
+}
+
+// mean returns the mean age from a moment on.
+func (c hitchCase) mean(ages []time.Duration, from, length time.Duration) time.Duration {
+	rate := time.Duration(max(c.tickRate, 60))
+	sum, count := time.Duration(0), time.Duration(0)
+	for i := from * rate / time.Second; i < (from+length)*rate/time.Second; i++ {
+		sum, count = sum+ages[i], count+1
+	}
+	return sum / count
+}
+
+// hitches are the lengths of hitches in milliseconds.
+var hitches = []time.Duration{17, 34, 67, 100, 150, 200, 300, 500, 1000, 2000, 5000, 9900}
+
+// grow returns by how much older inputs are after the hitches of a game than in the same game without any: in the second that begins 1 s
+// after a hitch of up to 1 s, and 2 s after a longer one.
+func (c hitchCase) grow(t *testing.T) time.Duration {
+	at := 4*time.Second + max(c.hitch, c.client) + time.Second
+	if c.first > 0 {
+		at += c.first - 4*time.Second
+	} else {
+		c.first = 4 * time.Second
+	}
+	if max(c.hitch, c.client) > time.Second {
+		at += time.Second
+	}
+	sum, seeds := time.Duration(0), time.Duration(1)
+	if c.loss > 0 {
+		seeds = 6
+	}
+	for range seeds {
+		c.seed++
+		plain := c
+		plain.hitch, plain.client = 0, 0
+		sum += c.mean(c.ages(t, at+time.Second), at, time.Second) - c.mean(plain.ages(t, at+time.Second), at, time.Second)
+	}
+	return sum / seeds
+}
+
+// Inputs are as young as before, within 20 ms, 1 s after a hitch of the server of up to 1 s and 2 s after a longer one, at any rate, round
+// trip, jitter and loss.
+func TestInputsAreYoungAfterAHitch(t *testing.T) {
+	random := rand.New(rand.NewPCG(37, 4))
+	for range sized(20, 400) {
+		bad := []float64{0, 0, .05, .2}[random.IntN(4)]
+		c := hitchCase{
+			tickRate: []int{30, 60, 128}[random.IntN(3)], roundTrip: time.Duration(random.IntN(4)) * 100 * time.Millisecond,
+			jitter: time.Duration(bad * 200 * float64(time.Millisecond)), loss: bad,
+			hitch: hitches[random.IntN(len(hitches))] * time.Millisecond, seed: random.Uint64(),
+		}
+		if random.IntN(4) == 0 {
+			c.client = hitches[random.IntN(len(hitches))] * time.Millisecond
+		}
+		if bad == 0 && random.IntN(3) == 0 { // With loss a client does not know its delays so early.
+			c.hitch = min(c.hitch, time.Second)
+			c.first = time.Duration(random.IntN(1000)) * time.Millisecond
+		}
+		if grown := c.grow(t); grown > 20*time.Millisecond {
+			t.Errorf("inputs are %v older: %v", grown, c)
+		}
+	}
+}
+
+// A server that stands still for 150 ms each 3 s gets inputs as young as one that does not, but for the ticks around.
+func TestInputsStayYoungWithAHitchEachThreeSeconds(t *testing.T) {
+	for _, rate := range []int{30, 60, 128} {
+		for _, roundTrip := range []time.Duration{0, 83 * time.Millisecond, 300 * time.Millisecond} {
+			c := hitchCase{tickRate: rate, roundTrip: roundTrip, hitch: 150 * time.Millisecond, every: 3 * time.Second, first: 3 * time.Second}
+			plain := c
+			plain.hitch = 0
+			got, normal := c.ages(t, 18*time.Second), plain.ages(t, 18*time.Second)
+			for from := 4500 * time.Millisecond; from < 17*time.Second; from += 3 * time.Second { // 1350 ms after each hitch.
+				require.Less(t, c.mean(got, from, time.Second), c.mean(normal, from, time.Second)+20*time.Millisecond, "%v at %v", c, from)
+			}
+		}
+	}
+}
