@@ -35,7 +35,7 @@ type linesCase struct {
 
 func linesCases() []linesCase {
 	var cases []linesCase
-	for _, rate := range []int{16, 32, 128, 1024} {
+	for _, rate := range []int{16, 32, 64, 128, 1024} {
 		one := []int{rate}
 		cases = append(cases, linesCase{rates: one, clients: 1}, linesCase{rates: one, clients: 1, loss: 0.1}, linesCase{rates: one, clients: 4},
 			linesCase{rates: one, clients: 1, tcp: "reno"}, linesCase{rates: one, clients: 1, tcp: "cubic"})

@@ -250,11 +250,31 @@ func (r *realRun) measureTicks(ticks int) error {
 	return err
 }
 
-// countAllocations counts what the server allocates in a tick.
+// countAllocations counts what the server allocates in a tick. Other goroutines of the process count too.
 func (r *realRun) countAllocations() error {
 	const ticks = 16
 	var before, after runtime.MemStats
 	total := uint64(0)
+	err := r.countTicks(ticks, func(step func()) {
+		runtime.ReadMemStats(&before)
+		step()
+		runtime.ReadMemStats(&after)
+		total += after.Mallocs - before.Mallocs
+	})
+	r.allocations = float64(total) / ticks
+	return err
+}
+
+// countTicks plays ticks. count runs the server's part of each.
+func (r *realRun) countTicks(ticks int, count func(step func())) error {
+	step := func() {
+		r.takeAcks()
+		r.capture()
+		r.observe()
+		r.judge()
+		r.serve()
+		r.write()
+	}
 	for range ticks {
 		r.now++
 		r.game.move()
@@ -263,20 +283,11 @@ func (r *realRun) countAllocations() error {
 				return err
 			}
 		}
-		runtime.ReadMemStats(&before)
-		r.takeAcks()
-		r.capture()
-		r.observe()
-		r.judge()
-		r.serve()
-		r.write()
-		runtime.ReadMemStats(&after)
-		total += after.Mallocs - before.Mallocs
+		count(step)
 		if err := r.deliver(); err != nil {
 			return err
 		}
 	}
-	r.allocations = float64(total) / ticks
 	return nil
 }
 

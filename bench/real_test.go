@@ -8,6 +8,7 @@ import (
 	"github.com/mlange-42/arche/ecs"
 	"github.com/stretchr/testify/require"
 
+	"github.com/arche-netcode/netcode/internal/alloctest"
 	"github.com/arche-netcode/netcode/internal/usage"
 	"github.com/arche-netcode/netcode/peer"
 	"github.com/arche-netcode/netcode/transport"
@@ -31,7 +32,7 @@ func TestRealIsVerified(t *testing.T) {
 		require.Equal(t, (8+2)*70*rows, all[0].Params["rows_compared"], "two clients of each class, and two of the perfect network")
 		require.InDelta(t, 0.1, all[0].Params["lost"], 0.05)
 		require.Equal(t, 35.0*9, all[0].Params["records"])
-		require.Zero(t, all[0].Params["allocs_per_tick"])
+		require.Contains(t, all[0].Params, "allocs_per_tick", "TestRealTicksAllocateNothing counts them")
 		require.Zero(t, all[0].Params["ring_full"])
 		require.Greater(t, *all[1].Ratio, 1.0, "what is lost makes baselines older")
 		require.Equal(t, "real.server", all[3].Scenario)
@@ -42,6 +43,16 @@ func TestRealIsVerified(t *testing.T) {
 		require.Equal(t, "real.memory", all[6].Scenario)
 		require.Greater(t, all[6].Value, 0.01)
 	}
+}
+
+// A warm server allocates nothing in a tick, whatever the network loses.
+func TestRealTicksAllocateNothing(t *testing.T) {
+	r := newRealRun(realScene{entities: 70, clients: 9, moving: 0.5}, realNetwork{loss: 0.1, jitter: 2, classes: 4, seed: 1})
+	require.NoError(t, r.playTicks(300, false))
+	c := alloctest.Start(t)
+	defer c.Stop()
+	require.NoError(t, r.countTicks(50, c.Count))
+	c.Zero("a tick")
 }
 
 // A network without loss and jitter is what it says.

@@ -43,8 +43,9 @@ const (
 	calm = 800 * time.Millisecond
 	// keepBase is the time window of the base delay, keepFloor that of the floor: each is a windowed minimum.
 	keepBase, keepFloor = 10 * time.Second, 60 * time.Second
-	// patience is the duration of a drain without success after which another sender is presumed.
-	patience = 1500 * time.Millisecond
+	// patience is the duration of a drain without success after which another sender is presumed; longPatience, if half of the
+	// queue is gone.
+	patience, longPatience = 1500 * time.Millisecond, 2 * time.Second
 	// checkEvery is the time between two checks for whether the other sender is gone.
 	checkEvery = 6 * time.Second
 	// relapse is the time after competing mode in which an estimate of the line may still be that of a share.
@@ -60,7 +61,7 @@ type Reason uint8
 // Values of Reason.
 const (
 	Off         Reason = iota // There is no controller: only the bound limits the rate.
-	Start                     // No queue was seen yet: the rate doubles each round trip while there is enough to send.
+	Start                     // The line is unknown: the rate grows each round trip while there is enough to send.
 	Delay                     // The queue of the line determines the rate.
 	Loss                      // Acknowledgements are missing, or the queue overflowed.
 	Competing                 // Another sender fills the queue: losses determine the rate, as in TCP.
@@ -92,14 +93,14 @@ type State struct {
 	Rate   int           // Bytes a second that may be sent, including 28 bytes of IP and UDP headers per packet; 0 without a controller.
 	Reason Reason        // Reason for the rate.
 	Queue  time.Duration // Estimate of the wait in the queue of the line, above the base delay.
-	Line   int           // Newest estimate of the line's rate in bytes a second; 0 before the first queue.
+	Line   int           // Newest estimate of the line's rate in bytes a second; 0 before the start found one.
 }
 
 // phase selects the rule that sets the rate.
 type phase uint8
 
 const (
-	starting phase = iota // doubles
+	starting phase = iota // pulses find the line: see start.go
 	probing               // grows slowly around the estimate of the line
 	draining              // stays below the estimate until the queue is empty
 	competing
@@ -123,6 +124,8 @@ type Controller struct {
 	alone    int64 // Estimate of the line without other senders; 0: unknown.
 	settled  int64 // Estimate of the line when the last drain ended.
 	velocity int64 // Factor of the growth, at least 1.
+	turn     int   // Tick of the pulse or of the trough after it.
+	searched bool  // Pulses found no more since the rate rose above the estimate of the line.
 
 	path path
 
@@ -132,6 +135,7 @@ type Controller struct {
 	round    time.Duration // and of its present round of feedback.
 	above    time.Duration // Start of the time above the estimate of the line; 0 if below.
 	faster   time.Duration // Time of the last change of velocity.
+	grown    time.Duration // Time of the last growth by pulses.
 	deepest  time.Duration // Longest queue in competing mode.
 	window   int64         // Bytes in flight in competing mode.
 	recovery uint32        // Losses of packets up to this position belong to the last cut of the window.
@@ -176,6 +180,8 @@ func (c *Controller) Rate() int {
 		return -1
 	case c.phase == starting && c.path.position-c.path.newest >= firstWindow+c.path.arrivedBytes:
 		return leastRate
+	case c.pulses():
+		return int(c.pulsed())
 	}
 	return int(c.rate)
 }
@@ -186,6 +192,9 @@ func (c *Controller) Rate() int {
 func (c *Controller) PacketSize() int {
 	if !c.on {
 		return math.MaxInt
+	}
+	if c.phase == starting { // Bytes that arrive are counted in packets.
+		return max(int(scale(c.rate/6, c.interval, time.Second)), leastPacket/2)
 	}
 	return max(int(scale(c.rate/2, c.interval, time.Second)), leastPacket)
 }
@@ -231,8 +240,7 @@ func (c *Controller) Acked(now time.Duration, position uint32, size int, eliciti
 	}
 	c.heard, c.answered = now, true
 	p := &c.path
-	p.arrivedBytes += uint32(size)
-	p.arrivedPackets++
+	p.arrive(position, size)
 	if eliciting && int32(position-p.newest) > 0 {
 		p.newest, p.at, p.fresh = position, now, true
 	}
@@ -259,6 +267,7 @@ func (c *Controller) Tick(now time.Duration, limited bool) {
 		c.busy = now
 	}
 	c.limited = now-c.busy <= c.path.rtt
+	c.turn = (c.turn + 1) % (c.pulseTicks() + c.troughTicks())
 	fresh := c.path.measure(now, c.rate, c.filter())
 	if fresh && (c.rate <= c.line && c.path.empty() || c.phase == starting && c.path.queued < c.path.threshold()/2 && !c.path.overflows(true)) {
 		c.path.learnLoss()
@@ -349,12 +358,16 @@ func (c *Controller) begin(now time.Duration, p phase) {
 		c.held = 0
 	}
 	c.phase, c.since, c.round, c.rounds = p, now, now, 0
-	c.velocity, c.above, c.lossy = 1, 0, false
+	c.above, c.velocity, c.lossy, c.grown = 0, 1, false, now
 }
 
 // climb raises the rate while there is no queue, and starts a drain when there is one.
 func (c *Controller) climb(now, passed time.Duration, limited, fresh bool) {
-	if fresh && c.path.queued > c.path.threshold()+c.path.slack && (c.limited || c.path.lags(now)) {
+	slack := c.path.slack
+	if c.line == 0 { // A queue that is none would end the start too soon. Pulses make no long one.
+		slack = c.interval
+	}
+	if fresh && c.path.queued > c.path.threshold()+slack && (c.limited || c.path.lags(now)) {
 		c.startDrain(now)
 		return
 	}
@@ -368,20 +381,20 @@ func (c *Controller) climb(now, passed time.Duration, limited, fresh bool) {
 		return
 	}
 	if c.phase == starting {
-		most := int64(math.MaxInt64)
-		if line, ok := c.path.delivered(100 * time.Millisecond); ok {
-			most = max(c.rate, 2*line)
-		}
-		c.setRate(min(c.rate+scale(c.rate*7/10, passed, c.feedback()), most))
+		c.search(now, passed)
 		return
 	}
 	switch {
 	case c.rate <= c.line+c.line/50:
-		c.above, c.velocity = 0, 1
+		c.above, c.velocity, c.searched = 0, 1, false
 	case c.above == 0:
 		c.above, c.faster = now, now
+	case now-c.above > calm+c.feedback()+c.interval && !c.searched:
+		c.begin(now, starting)
+		c.searched = true
+		return
 	case now-c.above > calm+c.feedback()+c.interval && now-c.faster > c.path.rtt+c.slower():
-		c.velocity, c.faster = c.velocity*2, now
+		c.velocity, c.faster = min(c.velocity*2, 64), now
 	}
 	step := scale(c.rate*c.perMille()/1000, passed, max(time.Second, farther*c.path.rtt)) * c.velocity
 	c.setRate(c.rate + min(max(step, 1), scale(c.rate/4, passed, c.feedback())+1))
@@ -399,6 +412,7 @@ func (c *Controller) startDrain(now time.Duration) {
 	c.line = c.estimate()
 	c.share = c.line
 	c.begin(now, draining)
+	c.searched = false
 	c.path.peak = c.path.queued
 	c.setDrainRate()
 }
@@ -459,11 +473,16 @@ func (c *Controller) drain(now time.Duration) {
 	if line, ok := c.path.delivered(250 * time.Millisecond); ok && long && c.limited {
 		c.line = min(c.line, line)
 	}
-	if long && now-c.since >= patience {
+	if falls := c.path.queued <= c.path.peak/2; long && (now-c.since >= patience && !falls || now-c.since >= longPatience) {
 		c.startCompeting(now)
 		return
 	}
 	if !long && c.rounds >= 3 {
+		if c.path.queued >= c.path.peak*3/4 { // It did not fall with the rate.
+			c.path.passed()
+			c.giveBack(now)
+			return
+		}
 		c.settle(now)
 		return
 	}

@@ -11,18 +11,20 @@
 //   - standing delay: the least age of the newest samples (standing RTT of Copa)
 //   - base delay: the least age without a queue
 //   - queue: standing delay minus base delay; the wait in the queue of the line
+//   - pulse: some ticks above the rate, then a trough below it
 //   - drain: a phase in which the rate stays below the estimate of the line until the queue is empty
 //
 // The controller is delay-based: only a queue lowers the rate for long. It combines published methods:
 //
-//   - start: slow start from an initial window (RFC 3390, RFC 5681) until the delay grows, as in HyStart (RFC 9406)
+//   - start: short pulses show how fast the line is at least, as packet trains do (Dovrolis, INFOCOM 2001), and let their queue drain.
+//     The rate becomes what the line took. An initial window limits the first round trip (RFC 3390)
 //   - delay: a queue lowers the rate below the delivered rate (Google congestion control, draft-ietf-rmcat-gcc-02). The queue is
 //     measured by the standing delay (Copa, NSDI 2018) above a base delay with a history (LEDBAT, RFC 6817)
 //   - jitter: jitter makes single samples late, a queue makes all of them late. The filter is a run of late samples so long that
-//     jitter causes it once in a hundred times. A queue that vanishes too soon was none: the decrease is undone (Eifel, RFC 4015)
-//   - growth: slow around the newest estimate of the line; doubled each round trip while no queue shows above it (velocity of
-//     Copa)
-//   - competing: if the queue stays although the rate falls, another sender fills it. A window then grows each round trip up to a
+//     jitter causes it once in a hundred times. A queue that vanishes too soon, or a short one that stays, was none: the decrease is undone (Eifel, RFC 4015)
+//   - growth: slow around the newest estimate of the line. If no queue shows above it, pulses; then doubled each round trip (velocity
+//     of Copa)
+//   - competing: if a long queue stays although the rate falls, another sender fills it. A window then grows each round trip up to a
 //     share of the line, and falls at losses (TCP mode of Copa, RFC 5681). A periodic check ends this if the queue drains
 //   - loss without a queue: lowers the rate once; if it persists, it is learned as normal for the line
 //   - silence: halves the rate (RFC 8085, section 3.1.1)
@@ -52,6 +54,9 @@
 //	noiseAge, lateAge    512, 64      samples
 //	chance               0.01         probability
 //	enough               2048         bytes late or lost
+//	pulseTime            50           ms, >= 2 ticks
+//	startQueue           58           ms
+//	leastExcess          20           ms
 //	drainTime            250          ms
 //	growth               0.1          of the rate a second, at growthRate
 //	growthRate           16384        bytes a second
@@ -60,6 +65,7 @@
 //	keepBase             10           s                         LEDBAT (RFC 6817) keeps minutes
 //	keepFloor            60           s
 //	patience             1.5          s
+//	longPatience         2            s
 //	checkEvery           6            s
 //	relapse              4            s
 //	nearer               1/4          of the difference of rates
@@ -71,6 +77,7 @@
 // # Files
 //
 //   - controller.go: the phases and the rate
+//   - start.go: pulses find the rate of an unknown line
 //   - path.go: measures delay, delivery and loss
 //   - group.go: the clients of one address
 package congestion

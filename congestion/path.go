@@ -21,8 +21,9 @@ const (
 
 // train is the packets that were sent at one time.
 type train struct {
-	at    time.Duration
-	start uint32 // position of its first byte
+	at      time.Duration
+	start   uint32 // position of its first byte
+	arrived uint32 // bytes of it that arrived
 }
 
 // sample is the state at one acknowledgement.
@@ -74,7 +75,8 @@ type path struct {
 }
 
 // delay is one sample of the delay. The newest train is the newest one with an arrived byte. raw is the time since it was
-// sent. offset is its number of arrived bytes. gap is the time over which the train is spread.
+// sent. offset is its number of arrived bytes, without lost ones: those may have taken no time of the line. gap is the time over which
+// the train is spread.
 type delay struct {
 	raw    time.Duration
 	offset uint32
@@ -126,6 +128,18 @@ func (p *path) sent(now time.Duration, size int) uint32 {
 	p.largest = max(uint32(size), p.largest-p.largest/64)
 	p.position += uint32(size)
 	return p.position
+}
+
+// arrive records that a packet arrived.
+func (p *path) arrive(position uint32, size int) {
+	p.arrivedBytes += uint32(size)
+	p.arrivedPackets++
+	for i := uint32(1); i <= min(p.count, trains); i++ {
+		if t := &p.ring[(p.count-i)%trains]; int32(position-t.start) > 0 {
+			t.arrived += uint32(size)
+			return
+		}
+	}
 }
 
 // measure takes a sample if an acknowledgement is new, and reports whether it did. filter is the number of samples for the
@@ -182,7 +196,7 @@ func (p *path) passed() {
 	p.peak = 0
 }
 
-// locate finds the newest byte that arrived: its train, its offset in the train, and the train's size in whole.
+// locate finds the newest byte that arrived: its train, the train's arrived bytes, and its size in whole.
 func (p *path) locate() (d delay, whole uint32, ok bool) {
 	for i := uint32(1); i <= min(p.count, trains); i++ {
 		t := &p.ring[(p.count-i)%trains]
@@ -195,7 +209,7 @@ func (p *path) locate() (d delay, whole uint32, ok bool) {
 			next := &p.ring[(p.count-i+1)%trains]
 			end, gap = next.start, min(next.at-t.at, gap)
 		}
-		return delay{raw: p.at - t.at, offset: uint32(offset), gap: gap}, end - t.start, true
+		return delay{raw: p.at - t.at, offset: t.arrived, gap: gap}, end - t.start, true
 	}
 	return delay{}, 0, false
 }
@@ -281,6 +295,18 @@ func (p *path) progress(span time.Duration) (g gain, ok bool) {
 	g.lost = max(1-float64(g.arrived)/float64(g.sent), 0)
 	g.packets = float64(end.packets-from.packets) / max(1-g.lost, 0.05)
 	return g, true
+}
+
+// took returns the rate at which the line took bytes over a span, at least. The line may have begun with the first packet before
+// the span.
+func (p *path) took(span time.Duration) int64 {
+	g, ok := p.progress(span)
+	if !ok {
+		return 0
+	}
+	longer, _ := p.progress(time.Second)
+	bytes := max(float64(g.arrived)-float64(p.largest), 0) / (1 - min(p.lossShare, longer.lost))
+	return scale(int64(bytes), time.Second, g.took)
 }
 
 // excess reports whether the loss is above the usual one without a queue, by more than chance.

@@ -41,6 +41,7 @@ func (q *queue) enter(now time.Duration, size int) (leaves, wait time.Duration, 
 		return 0, 0, false
 	}
 	q.free = start + time.Duration(int64(size)*int64(time.Second)/q.rate)
+	q.bytes += int64(size)
 	return q.free, start - now, true
 }
 
@@ -108,7 +109,8 @@ type flow struct {
 	inOrder                bool   // jitter does not change the order
 	up                     *queue // of acknowledgements; nil: none
 	lastDue, lastAck       time.Duration
-	loss                   float64
+	loss                   float64 // after the line
+	lossBefore             float64 // before the line
 	random                 *rand.Rand
 	demand                 int64         // bytes a second; 0: all
 	demandUntil            time.Duration // 0: to the end
@@ -173,6 +175,12 @@ func (f *flow) tick() {
 		f.sent = append(f.sent, packet{position: pos, size: size, at: now})
 		if f.record {
 			f.entered++
+		}
+		if f.lossBefore > 0 && f.random.Float64() < f.lossBefore {
+			if !limited {
+				break
+			}
+			continue
 		}
 		leaves, wait, ok := f.q.enter(now, size)
 		if !ok {
@@ -240,7 +248,7 @@ func (f *flow) answer() {
 		f.got = f.got[len(f.got)-64-len(got):]
 	}
 	ack := slices.Clone(f.got)
-	if f.random.Float64() < f.loss {
+	if f.random.Float64() < max(f.loss, f.lossBefore) {
 		return
 	}
 	left := f.w.now
