@@ -254,7 +254,7 @@ func (e usedEnds) Client(c *netcode.Client) netcode.ClientHooks {
 	p := &playerInputs{usedInputs: *newUsedInputs(in, kept)}
 	scratch := make([]uint32, in.lanes)
 	return netcode.ClientHooks{
-		State:  p,
+		State: p,
 		Opened: func() {
 			p.since = tick.None
 			clear(p.ticks)
