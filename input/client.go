@@ -96,7 +96,7 @@ func (t *inputBuffer) hooks(c *netcode.Client) netcode.ClientHooks {
 		ActsAt: func() netcode.Tick { return t.actsAt(c.Time().Tick) },
 		Section: &netcode.ClientSection{
 			Check: checkFeedback,
-			Take:  func(_ uint64, payload []byte) { t.takeFeedback(c, payload) },
+			Take:  func(_ uint64, payload []byte) { takeFeedback(t, c, payload) },
 			Due:   func(busy bool) bool { return t.waiting() > 0 && (t.unsent || busy) },
 			Write: t.writePacket,
 			Acked: t.acknowledged,

@@ -51,7 +51,7 @@ func checkFeedback(payload []byte) error {
 }
 
 // takeFeedback passes a feedback section to the client's clock: a slip that is news first.
-func (t *inputBuffer) takeFeedback(c *netcode.Client, payload []byte) {
+func takeFeedback(t *inputBuffer, c *netcode.Client, payload []byte) {
 	f := parseFeedback(payload)
 	if more := f.slipped - t.slipped; f.slips && more > 0 && more < 1<<15 {
 		t.slipped = f.slipped
@@ -84,9 +84,9 @@ type sentSlip struct {
 	slipped uint64
 }
 
-// write writes the second half of a feedback section while the client does not know of all ticks that slipped. It returns its length in
+// put writes the second half of a feedback section while the client does not know of all ticks that slipped. It returns its length in
 // bytes.
-func (s *slips) write(room []byte, since tick.Tick, total, packet uint64) int {
+func (s *slips) put(room []byte, since tick.Tick, total, packet uint64) int {
 	total -= s.before
 	if total == s.told || len(room) < slipSize {
 		return 0

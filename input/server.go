@@ -331,8 +331,8 @@ func (q *queue) withdraw(newest tick.Tick) {
 	q.newest = min(q.newest, max(newest, next))
 }
 
-// row returns the lanes of type n in tick i of the section.
-func (g *staged) row(in *types, n, i int) []uint32 {
+// lanesOf returns the lanes of type n in tick i of the section.
+func (g *staged) lanesOf(in *types, n, i int) []uint32 {
 	lanes := in.plans[n].Lanes()
 	return g.rows[in.first[n]*reach+i*lanes:][:lanes]
 }
@@ -343,7 +343,7 @@ func (q *queue) differs(g *staged, at tick.Tick, i int) bool {
 		return true
 	}
 	for n := range q.in.plans {
-		if !slices.Equal(q.lanes(q.heard, n, at), g.row(q.in, n, i)) {
+		if !slices.Equal(q.lanes(q.heard, n, at), g.lanesOf(q.in, n, i)) {
 			return true
 		}
 	}
@@ -364,7 +364,7 @@ func (q *queue) replace(g *staged, at tick.Tick, i int) {
 	q.late.begin(q.in, next)
 	for n, plan := range q.in.plans {
 		more, heard := q.in.of(q.scratch, n), q.lanes(q.heard, n, at)
-		copy(more, g.row(q.in, n, i))
+		copy(more, g.lanesOf(q.in, n, i))
 		if q.heardAs[at%slots]>>n&1 != 0 {
 			plan.SubtractEvents(more, heard)
 		} else {
@@ -381,8 +381,8 @@ func (q *queue) replace(g *staged, at tick.Tick, i int) {
 func (q *queue) keep(g *staged, at tick.Tick, i int) {
 	slot := at % slots
 	for n := range q.in.plans {
-		copy(q.row(n, at), g.row(q.in, n, i))
-		copy(q.lanes(q.heard, n, at), g.row(q.in, n, i))
+		copy(q.row(n, at), g.lanesOf(q.in, n, i))
+		copy(q.lanes(q.heard, n, at), g.lanesOf(q.in, n, i))
 	}
 	q.types[slot], q.heardAs[slot], q.moments[slot] = g.types, g.types, tick.Time{}
 	if g.behind != behindUnknown {
@@ -435,7 +435,7 @@ func (q *queue) writeFeedback(room []byte, packet uint64) int {
 	putFeedback(room, a.tick, a.early)
 	a.due = false
 	since, total := q.server.clock.Slipped()
-	return feedbackSize + q.slips.write(room[feedbackSize:], since, total, packet)
+	return feedbackSize + q.slips.put(room[feedbackSize:], since, total, packet)
 }
 
 // lateEvents has the events of inputs that arrived after their tick was simulated. The tick that is simulated next takes

@@ -134,20 +134,20 @@ func (u *usedInputs) note(q *queue, now tick.Tick, steps int) {
 		if at <= tick.None || silent || q.window.Holds(at) && !q.lateEventsIn(at) {
 			continue
 		}
-		u.keep(q, at)
+		u.store(q, at)
 	}
 	for _, at := range q.disputes {
 		if n := at % reach; u.ticks[n] == at { // It was told before.
 			u.news |= 1 << n
 		} else if at > now-reach {
-			u.keep(q, at)
+			u.store(q, at)
 		}
 	}
 	q.disputes = q.disputes[:0]
 }
 
-// keep stores the inputs of a tick that the client must be told.
-func (u *usedInputs) keep(q *queue, at tick.Tick) {
+// store stores the inputs of a tick that the client must be told.
+func (u *usedInputs) store(q *queue, at tick.Tick) {
 	n := at % reach
 	u.ticks[n], u.types[n], u.news = at, 0, u.news|1<<n
 	for number := range q.in.plans {
@@ -254,7 +254,7 @@ func (e usedEnds) Client(c *netcode.Client) netcode.ClientHooks {
 	p := &playerInputs{usedInputs: *newUsedInputs(in, kept)}
 	scratch := make([]uint32, in.lanes)
 	return netcode.ClientHooks{
-		State:  p,
+		State: p,
 		Opened: func() {
 			p.since = tick.None
 			clear(p.ticks)

@@ -243,7 +243,7 @@ func (n *Net) Step() {
 			c.loop.Step()
 			n.check(i, c)
 		case c.running:
-			_ = c.tap.Poll() // What comes waits in its socket.
+			_ = c.tap.Poll() // Datagrams wait in its socket.
 		}
 	}
 	_ = n.Server.tap.Poll() // The datagrams of clients are in flight from now on, not from the server's next frame.
