@@ -26,7 +26,7 @@ type Wreck struct { // predicted: a tank that was destroyed, until it returns
 	Ticks uint16
 }
 
-type Match struct { // predicted by all clients: its entity has components.Predicted{}
+type Countdown struct { // predicted by all clients: its entity has components.Predicted{}
 	Fight bool
 	Ticks uint16 // left of the phase
 }
@@ -34,16 +34,16 @@ type Match struct { // predicted by all clients: its entity has components.Predi
 func fought(p *netcode.Protocol) { // on both sides
 	netcode.Replicate[Armour](p)
 	netcode.Replicate[Wreck](p)
-	netcode.Replicate[Match](p)
+	netcode.Replicate[Countdown](p)
 	netcode.Replicate[components.Predicted](p)
 	netcode.Replicate[components.Teleport](p)
 	predict.Register[Wreck](p)
-	predict.Register[Match](p)
+	predict.Register[Countdown](p)
 	predict.Register[components.Teleport](p)
 }
 
 func fight(s *predict.Step) { // the last system, after move and the gun
-	match := generic.NewFilter2[components.Simulate, Match]()
+	match := generic.NewFilter2[components.Simulate, Countdown]()
 	going := false
 	for query := match.Query(s.World); query.Next(); {
 		_, m := query.Get()
@@ -125,8 +125,8 @@ func TestGuideFight(t *testing.T) {
 		Setup: func(s *systems.ServerSystems, w *ecs.World) {
 			world = w
 			predict.Simulate(s, predict.Config{}, predict.Func(move), &gun{}, predict.Func(fight))
-			matches := generic.NewMap3[components.Replicated, components.Predicted, Match](w)
-			matches.NewWith(&components.Replicated{}, &components.Predicted{}, &Match{Ticks: 300})
+			matches := generic.NewMap3[components.Replicated, components.Predicted, Countdown](w)
+			matches.NewWith(&components.Replicated{}, &components.Predicted{}, &Countdown{Ticks: 300})
 			tank := generic.NewMap6[components.Replicated, components.Owner, Body, Pace, Armour, components.Teleport](w)
 			s.Server.OnConnect(func(id netcode.ClientID) {
 				tanks = append(tanks, tank.NewWith(&components.Replicated{}, &components.Owner{Client: id}, &Body{X: float32(20 * len(tanks))}, &Pace{}, &Armour{100}, &components.Teleport{}))
@@ -149,8 +149,8 @@ func TestGuideFight(t *testing.T) {
 	}
 	require.True(t, destroyed)
 	require.True(t, returned)
-	matches := func(w *ecs.World) (m Match) {
-		for query := generic.NewFilter1[Match]().Query(w); query.Next(); {
+	matches := func(w *ecs.World) (m Countdown) {
+		for query := generic.NewFilter1[Countdown]().Query(w); query.Next(); {
 			m = *query.Get()
 		}
 		return m
