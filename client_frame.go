@@ -45,7 +45,9 @@ func (c *Client) Receive(from transport.Addr, packet []byte) {
 }
 
 // Knows reports whether the client is connected to the server at this address, as Server.Knows.
-func (c *Client) Knows(from transport.Addr) bool { return c.state == Connected && from == c.attempt.Server }
+func (c *Client) Knows(from transport.Addr) bool {
+	return c.state == Connected && from == c.attempt.Server
+}
 
 // ReceiveAfter is Receive of a datagram that came to the socket some time before this frame, as transport.Timed tells: Ping does not count
 // that wait.

@@ -2,8 +2,8 @@ package netcode
 
 import (
 	"cmp"
-	"errors"
 	"crypto/rand"
+	"errors"
 	"fmt"
 	"io"
 	"math"

@@ -46,7 +46,7 @@ type client struct {
 
 	determinism determinism
 	names       []string // Of the systems.
-	stood      int // Frames of the connection in which the prediction stood.
+	stood       int      // Frames of the connection in which the prediction stood.
 }
 
 func newClient(s *Simulation, g *systems.ClientSystems) *client {

@@ -150,7 +150,7 @@ func (g *goldenRig) fly() {
 	g.Run(time.Second / 5) // So long that inputs come late.
 	g.mute, g.loseAll = false, false
 	steer(goldenStick{X: 126, Jump: true, Seed: 5})
-	for range 12 { // The server stands still, and its ticks slip.
+	for range 80 { // The server stands still, and its ticks slip.
 		g.Now += rig.FrameTime
 		g.ClientFrame(pilot)
 	}
