@@ -289,22 +289,26 @@ export class ByteWriter {
   }
 
   u8(v) {
-    this.view.setUint8(this.room(1), v);
+    const pos = this.room(1);
+    this.view.setUint8(pos, v);
     return this;
   }
 
   u16(v) {
-    this.view.setUint16(this.room(2), v, true);
+    const pos = this.room(2);
+    this.view.setUint16(pos, v, true);
     return this;
   }
 
   u32(v) {
-    this.view.setUint32(this.room(4), v, true);
+    const pos = this.room(4);
+    this.view.setUint32(pos, v, true);
     return this;
   }
 
   u64(v) {
-    this.view.setBigUint64(this.room(8), v, true);
+    const pos = this.room(8);
+    this.view.setBigUint64(pos, v, true);
     return this;
   }
 
@@ -313,17 +317,20 @@ export class ByteWriter {
   }
 
   f32(v) {
-    this.view.setFloat32(this.room(4), v, true);
+    const pos = this.room(4);
+    this.view.setFloat32(pos, v, true);
     return this;
   }
 
   f64(v) {
-    this.view.setFloat64(this.room(8), v, true);
+    const pos = this.room(8);
+    this.view.setFloat64(pos, v, true);
     return this;
   }
 
   raw(bytes) {
-    this.bytes.set(bytes, this.room(bytes.length));
+    const pos = this.room(bytes.length);
+    this.bytes.set(bytes, pos);
     return this;
   }
 

@@ -87,7 +87,7 @@ export class OwnRows {
   }
 
   record(w, own, gap) {
-    const k = gap < 2 ? gap : 33 - Math.clz32(gap);
+    const k = gap < 2 ? gap : 32 - Math.clz32(gap);
     this.protocol.listGap.write(w, 0, 2 * k + 2);
     if (k > 1) w.bits(gap - 2 ** (k - 1), k - 1);
     w.bits(0, 1).var(own.id.generation);
