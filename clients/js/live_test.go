@@ -344,7 +344,7 @@ func TestAClientInNodeEqualsTheServer(t *testing.T) {
 
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, node, "test/live.mjs", g.address, lock, strconv.Itoa(seconds))
+	cmd := exec.CommandContext(ctx, node, "tools/play.mjs", g.address, lock, strconv.Itoa(seconds))
 	var out, problems bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &problems
 	require.NoError(t, cmd.Start())

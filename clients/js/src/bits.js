@@ -75,7 +75,7 @@ export class BitReader {
     while (this.bit() === 0) if (++b > 45) this.fail('a number is too large');
     const n = b + 2;
     const v = n <= 32 ? this.bits(n) : this.bits(32) + this.bits(n - 32) * 0x100000000;
-    return v + 4 * (2 ** b - 1);
+    return v + (b < 29 ? 4 * ((1 << b) - 1) : 4 * (2 ** b - 1));
   }
 
   /** padding checks that only zeros are left, fewer than 8 if `byte`. */
@@ -395,7 +395,7 @@ export function fnv64(bytes, h = 0xcbf29ce484222325n) {
 
 /** nearest returns the number with the low `bits` bits `low` that is nearest to `near`, the larger of two equally near ones. */
 export function nearest(low, near, bits = 16) {
-  const span = 2 ** bits;
+  const span = bits === 16 ? 0x10000 : 2 ** bits;
   const half = span / 2;
   let d = (low - near) % span;
   if (d < 0) d += span;

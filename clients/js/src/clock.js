@@ -1,6 +1,8 @@
 // Clocks of a client: which tick the server is in, which one is shown, which one an input is for.
 
-/** Shown chooses the tick that is shown: behind the server's by what the network's jitter asks for, never going back. */
+const keep = 256; // ticks of which the delay is known
+
+/** ShownClock chooses the tick that is shown: behind the server's by what the network's jitter asks for, never going back. */
 export class ShownClock {
   /** @param {number} rate ticks a second */
   constructor(rate, options = {}) {
@@ -8,7 +10,11 @@ export class ShownClock {
     this.rate = rate;
     this.least = options.least ?? 1.5; // ticks behind the newest, at least
     this.most = options.most ?? rate / 2;
-    this.samples = []; // { at, offset } of the last seconds
+    this.offsets = new Float64Array(keep); // of the newest ticks: tick less time
+    this.times = new Float64Array(keep);
+    this.count = 0;
+    this.newest = 0;
+    this.jitter = 0;
     this.base = null;
     this.delay = Math.max(this.least, 2);
     this.shown = -1;
@@ -17,23 +23,30 @@ export class ShownClock {
 
   /** heard tells that state up to `tick` came at `now`. */
   heard(tick, now) {
+    if (tick <= this.newest) return;
+    this.newest = tick;
     const offset = tick - now * this.perMs;
-    this.samples.push({ at: now, offset });
-    while (this.samples.length > 2 && (now - this.samples[0].at > 3000 || this.samples.length > 512)) this.samples.shift();
+    const n = this.count++ % keep;
+    this.offsets[n] = offset;
+    this.times[n] = now;
+    const all = Math.min(this.count, keep);
+    // The best of the last seconds came with the least delay. A server that slipped reaches it no more: then the best of half a second counts.
     let best = -Infinity;
-    for (const s of this.samples) if (s.offset > best) best = s.offset;
-    // A server that slipped is behind all samples of before: they are forgotten once nothing reached them for half a second.
-    const recent = this.samples.filter((s) => now - s.at < 500);
-    let newest = -Infinity;
-    for (const s of recent) if (s.offset > newest) newest = s.offset;
-    if (recent.length > 4 && best - newest > Math.max(4, this.rate / 8)) {
-      this.samples = recent;
-      best = newest;
+    let recent = -Infinity;
+    let young = 0;
+    for (let i = 0; i < all; i++) {
+      if (now - this.times[i] > 3000) continue;
+      if (this.offsets[i] > best) best = this.offsets[i];
+      if (now - this.times[i] > 500) continue;
+      young++;
+      if (this.offsets[i] > recent) recent = this.offsets[i];
     }
-    this.base = best;
-    const late = this.samples.map((s) => best - s.offset).sort((a, b) => a - b);
-    const jitter = late[Math.floor((late.length - 1) * 0.95)];
-    const want = Math.min(this.most, Math.max(this.least, jitter + 1.25));
+    const slipped = young > 4 && best - recent > Math.max(4, this.rate / 8);
+    this.base = slipped ? recent : best;
+    // The delay covers all but one in twenty.
+    const late = this.base - offset;
+    this.jitter += late > this.jitter ? (late - this.jitter) * 0.19 : (late - this.jitter) * 0.01;
+    const want = Math.min(this.most, Math.max(this.least, this.jitter + 1.25));
     this.delay += (want - this.delay) * (want > this.delay ? 0.25 : 0.02);
   }
 

@@ -10,6 +10,9 @@ function quotient(n, d) {
   return n < 0 ? -q : q;
 }
 
+// pow2 has the powers of two: Math.pow is slow.
+const pow2 = Float64Array.from({ length: 65 }, (_, n) => 2 ** n);
+
 const bitLength = (v) => (v < 0x100000000 ? 32 - Math.clz32(v) : 64 - Math.clz32(v / 0x100000000));
 
 // rootOf returns the whole part of the square root of x, below 2^56.
@@ -33,8 +36,14 @@ export function token(r, table, context) {
   if (s < 3) return s === 2 ? -1 : s;
   const t = s - 3;
   const k = 2 + (t >> 2);
-  const m = 2 ** (k - 1) + (t & 2 ? 2 ** (k - 2) : 0) + r.bits(k - 2);
+  const m = pow2[k - 1] + (t & 2 ? pow2[k - 2] : 0) + r.bits(k - 2);
   return t & 1 ? -m : m;
+}
+
+// numberOf returns the number of component `which` of a rotation that leaves out `left`.
+function numberOf(v, left, which, M) {
+  const n = Math.floor(((v[left] < 0 ? -v[which] : v[which]) + M + 1) / 2);
+  return n < 0 ? 0 : n > M ? M : n;
 }
 
 /** RowReader reads the rows of one body. Its `miss` is of the last token before. */
@@ -72,7 +81,7 @@ export class RowReader {
     for (let i = 0; i < size; i++) now[at + i] = base[bat + i];
     for (let from = 0, g = 0; from < size; from += 4, g++) {
       const n = size - from < 4 ? size - from : 4;
-      const differs = size === 1 && plan.tail.length === 0 ? 1 : c.which[g].read(r, this.class * (2 ** n + 1) + this.moved(base, prev, bat + from, n));
+      const differs = size === 1 && plan.tail.length === 0 ? 1 : c.which[g].read(r, this.class * ((1 << n) + 1) + this.moved(base, prev, bat + from, n));
       for (let i = 0; i < n; i++) {
         if (differs & (1 << i)) this.lane(r, c, from + i, now, at, base, bat, prev, own);
       }
@@ -146,7 +155,7 @@ export class RowReader {
 
   whole(r, c, i, w, b, prev, bat, own) {
     const model = c.plan.model[i];
-    const span = 2 ** w;
+    const span = pow2[w];
     let m = 0;
     if (this.span !== 0 && model !== Model.number && !c.plan.still[i]) {
       const step = model === Model.turn ? around(b - prev[bat + i], span) : b - prev[bat + i];
@@ -184,13 +193,13 @@ export class RowReader {
     const d = this.distance(r, c, i, m, true);
     if (d === minusZero) return 0x80000000;
     const x = p + d;
-    if (x >= 2 ** 31 || x <= -(2 ** 31)) r.fail(`a float of ${c.name} that is none`);
+    if (x >= 0x80000000 || x <= -0x80000000) r.fail(`a float of ${c.name} that is none`);
     return x >= 0 ? x : 0x80000000 - x;
   }
 
   // numbersOf writes the four numbers of the rotation at `at` of l into out.
   numbersOf(l, at, k, out) {
-    const M = 2 ** k - 1;
+    const M = pow2[k] - 1;
     const left = l[at];
     let sum = 0;
     for (let i = 0, j = 1; i < 4; i++) {
@@ -214,7 +223,7 @@ export class RowReader {
       this.numbersOf(own, q, k, e);
       return;
     }
-    const M = 2 ** k - 1;
+    const M = pow2[k] - 1;
     this.numbersOf(prev, bat + q, k, b);
     let dot = 0;
     for (let i = 0; i < 4; i++) dot += a[i] * b[i];
@@ -246,16 +255,12 @@ export class RowReader {
     const start = c.plan.start[i];
     const k = c.plan.bits[i];
     this.expect(c, start, k, base, bat, prev, own);
-    const M = 2 ** k - 1;
+    const M = pow2[k] - 1;
     const left = now[at + start];
     const j = i - start - 1;
     const which = j < left ? j : j + 1;
-    const number = (v) => {
-      const n = Math.floor(((v[left] < 0 ? -v[which] : v[which]) + M + 1) / 2);
-      return n < 0 ? 0 : n > M ? M : n;
-    };
-    const p = number(this.e);
-    const m = p - number(this.a);
+    const p = numberOf(this.e, left, which, M);
+    const m = p - numberOf(this.a, left, which, M);
     const x = p + this.distance(r, c, i, m, false);
     if (x < 0 || x > M) r.fail(`a number of ${c.name} outside of its width`);
     return x;

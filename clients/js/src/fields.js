@@ -180,20 +180,21 @@ const axis = (single) => ({
 
 const scratch = new Float64Array(4);
 
+// steps has the step of the numbers of a rotation, by k.
+const steps = Float64Array.from({ length: 17 }, (_, k) => Math.SQRT2 / (2 ** k - 1));
+
 // quatDoubles writes the four components of a row into `scratch`, as doubles.
 function quatDoubles(l, at, k) {
-  const step = Math.SQRT2 / (2 ** k - 1);
+  const step = steps[k];
   const edge = Math.SQRT2 / 2;
   const left = l[at];
-  let j = 1;
   let sum = 0;
-  for (let i = 0; i < 4; i++) {
+  for (let i = 0, j = 1; i < 4; i++) {
     if (i === left) continue;
     const g = l[at + j++] * step - edge;
     scratch[i] = g;
+    sum += g * g; // in this order: a first addition to 0 changes nothing
   }
-  const [a, b, c] = [0, 1, 2, 3].filter((i) => i !== left);
-  sum = scratch[a] * scratch[a] + scratch[b] * scratch[b] + scratch[c] * scratch[c];
   scratch[left] = Math.sqrt(Math.max(0, 1 - sum));
 }
 
@@ -201,7 +202,7 @@ function quatDoubles(l, at, k) {
 function quatLargest(k) {
   let most = 0;
   for (let i = 0; i < 4; i++) most = Math.max(most, Math.abs(scratch[i]));
-  most -= Math.SQRT2 / (2 ** k - 1) / 2;
+  most -= steps[k] / 2;
   for (let i = 0; i < 4; i++) if (Math.abs(scratch[i]) >= most) return i;
   return 0;
 }
@@ -297,8 +298,8 @@ export function parseField(path, kind) {
   return f;
 }
 
-// steps of a path: names and indexes.
-function steps(path) {
+// partsOf returns the names and indexes of a path.
+function partsOf(path) {
   const out = [];
   for (const part of path.split('.')) {
     const m = /^([^[]*)((?:\[\d+\])*)$/.exec(part);
@@ -336,7 +337,7 @@ export class Plan {
       this.hasEntities ||= Boolean(f.entity);
     }
     for (const f of fields) {
-      f.steps = steps(f.path);
+      f.steps = partsOf(f.path);
       for (const step of f.steps) if (forbidden.has(step)) throw new Error(`netcode: a field named ${step}`);
     }
     if (this.lanes.length > 2048) throw new Error('netcode: a row of more than 2048 numbers');

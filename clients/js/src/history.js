@@ -143,13 +143,16 @@ function carry(from, to) {
 // TickPages has the indexes that have records at a tick, by page of 64.
 class TickPages {
   constructor() {
-    this.reset();
-  }
-
-  reset() {
     this.words = new Map(); // page to the place of its two words
     this.numbers = []; // pages, ascending when sorted
     this.bits = [];
+    this.sorted = true;
+  }
+
+  reset() {
+    this.words.clear();
+    this.numbers.length = 0;
+    this.bits.length = 0;
     this.sorted = true;
   }
 
@@ -196,7 +199,7 @@ export class History {
     this.ticks = new Map(); // tick to TickPages
     this.order = []; // ticks with records, oldest first
     this.newest = 0;
-    this.pins = null;
+    this.spare = []; // pages of ticks that are gone, to be used again
   }
 
   livesOf(index) {
@@ -274,7 +277,7 @@ export class History {
   pagesOf(tick) {
     let pages = this.ticks.get(tick);
     if (pages === undefined) {
-      pages = new TickPages();
+      pages = this.spare.pop() ?? new TickPages();
       this.ticks.set(tick, pages);
       const { order } = this;
       let i = order.length;
@@ -296,6 +299,8 @@ export class History {
         const n = pages.indexes(page, scratch);
         for (let i = 0; i < n; i++) this.forgetIndex(scratch[i], before, give);
       }
+      pages.reset();
+      this.spare.push(pages);
     }
   }
 

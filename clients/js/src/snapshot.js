@@ -40,8 +40,8 @@ export class State {
     this.counts = { absolute: 0, baseline: 0, rows: 0, deltas: 0, same: 0, despawns: 0 };
     this.give = (rec) => rec.shape.give(rec);
     this.pseudo = null;
+    this.wholes = []; // whole rows of a body that differ
     this.pageIndexes = new Uint32Array(64);
-    this.nibbles = new Uint8Array(64);
   }
 
   /**
@@ -88,8 +88,8 @@ export class State {
     let index = -1;
     while (r.bit()) {
       const gap = r.var();
-      if (gap >= 2 ** 32) r.fail('a gap of 2^32 or more');
-      index = (index + 1 + gap) % 2 ** 32;
+      if (gap >= 0x100000000) r.fail('a gap of 2^32 or more');
+      index = (index + 1 + gap) % 0x100000000;
       const generation = r.var();
       this.identity(r, index, generation);
       this.despawned.push(index, generation);
@@ -99,7 +99,7 @@ export class State {
 
   identity(r, index, generation) {
     if (index >= maxIndex) r.fail('an index of 2^20 or more');
-    if (generation < 1 || generation >= 2 ** 32) r.fail('a generation that is none');
+    if (generation < 1 || generation >= 0x100000000) r.fail('a generation that is none');
   }
 
   readRecords(r, S) {
@@ -184,8 +184,8 @@ export class State {
       if (s === 0) return;
       const k = (s - 1) >> 1;
       let gap = k > 1 ? 2 ** (k - 1) + (k <= 33 ? r.bits(k - 1) : r.fail('a gap of 2^32 or more')) : k;
-      if (gap >= 2 ** 32) r.fail('a gap of 2^32 or more');
-      index = (index + 1 + gap) % 2 ** 32;
+      if (gap >= 0x100000000) r.fail('a gap of 2^32 or more');
+      index = (index + 1 + gap) % 0x100000000;
       if (index >= maxIndex) r.fail('an index of 2^20 or more');
       if (s % 2 === 1) {
         const base = this.history.upTo(index, U);
@@ -328,15 +328,15 @@ export class State {
     if (restoredT === null) rec.prev = base.tick;
     const same = base.shape === shape;
     const common = same ? shape.shared : shape.shared.filter((row) => base.shape.offset[row] >= 0);
-    this.whole = 0; // bits of whole rows that differ, by their place in `common`
-    const wholes = [];
+    const wholes = this.wholes;
+    wholes.length = 0;
     for (let from = 0; from < common.length; from += 4) {
       const n = Math.min(4, common.length - from);
       const moved = prev === null ? 1 << n : this.movedRows(base, prev, common, from, n);
-      const differs = this.protocol.rowsTables[n].read(r, ageClass(age) * (2 ** n + 1) + moved);
+      const differs = this.protocol.rowsTables[n].read(r, ageClass(age) * ((1 << n) + 1) + moved);
       for (let k = 0; k < n; k++) this.commonRow(r, rec, base, prev, common[from + k], (differs >> k) & 1, wholes);
     }
-    for (let i = 0; i < shape.rows.length; i++) {
+    for (let i = 0; i < shape.rows.length && !(same && wholes.length === 0); i++) {
       const row = shape.rows[i];
       const c = shape.components[i];
       if (c.empty) continue;

@@ -1,4 +1,4 @@
-// Plays against the server of live_test.go and prints its world: node live.mjs ADDRESS LOCK SECONDS
+// Plays against the server of live_test.go and prints its world: node play.mjs ADDRESS LOCK SECONDS
 import { readFileSync } from 'node:fs';
 import { Client, Protocol } from '../src/index.js';
 import { UDPTransport } from '../src/udp.js';
