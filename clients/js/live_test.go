@@ -398,3 +398,13 @@ func TestAClientInNodeEqualsTheServer(t *testing.T) {
 	require.Greater(t, g.sticks, 60)
 	require.Equal(t, 3, g.jumps, "each press is in one tick")
 }
+
+// TestTheClientsOwnTestsPass runs the tests that are written in JavaScript: golden vectors, the golden session, damaged datagrams.
+func TestTheClientsOwnTestsPass(t *testing.T) {
+	node, err := exec.LookPath("node")
+	if err != nil {
+		t.Skip("no node here: the tests of the JavaScript client need it")
+	}
+	out, err := exec.CommandContext(t.Context(), node, "--test", "test/").CombinedOutput()
+	require.NoError(t, err, string(out))
+}

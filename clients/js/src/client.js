@@ -61,7 +61,8 @@ export class Client {
   }
 
   emit(event, ...args) {
-    for (const h of this.handlers.get(event) ?? []) h(...args);
+    const list = this.handlers.get(event);
+    if (list !== undefined) for (const h of list) h(...args);
   }
 
   /** connected tells whether the server has this client. */

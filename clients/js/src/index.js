@@ -6,3 +6,4 @@ export { Malformed, ByteReader, ByteWriter } from './bits.js';
 export { WebSocketTransport, WebTransportTransport, connectTransport } from './transports.js';
 export { discover } from './discover.js';
 export { reasons } from './packets.js';
+export { OwnBody } from './predict.js';

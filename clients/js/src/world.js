@@ -106,7 +106,7 @@ export class World {
       this.emit('spawn', entity);
       return;
     }
-    if (this.watched) this.emit('change', this.entities.get(e.index));
+    this.emit('change', this.entities.get(e.index));
   }
 
   gone(e) {
