@@ -8,18 +8,28 @@ export interface EntityID {
   generation: number;
 }
 
-export interface Entity extends EntityID {
+/** The names and types of a game: `netcode schema js` writes them. Client<Game> then knows each name. */
+export interface AnyGame {
+  components: any;
+  inputs: any;
+  messages: any;
+  collections: any;
+}
+
+type Name<T> = keyof T & string;
+
+export interface Entity<G extends AnyGame = AnyGame> extends EntityID {
   /** For the game: a sprite, a mesh. */
   data: any;
   readonly alive: boolean;
   readonly components: string[];
-  has(component: string): boolean;
+  has(component: Name<G['components']>): boolean;
   /** The newest value that came. Do not change it. */
-  get(component: string): Value | undefined;
+  get<K extends Name<G['components']>>(component: K): G['components'][K] | undefined;
   /** The value at the moment that the client shows. */
-  shown(component: string): Value | undefined;
+  shown<K extends Name<G['components']>>(component: K): G['components'][K] | undefined;
   /** The value at a tick with a fraction. */
-  at(component: string, tick: number): Value | undefined;
+  at<K extends Name<G['components']>>(component: K, tick: number): G['components'][K] | undefined;
 }
 
 export interface Transport {
@@ -66,32 +76,38 @@ export interface Stats {
   entities: number;
 }
 
-export class Client {
+export interface MessageInfo<G extends AnyGame> {
+  entity: Entity<G> | null;
+  tick: number | null;
+}
+
+export class Client<G extends AnyGame = AnyGame> {
   constructor(protocol: Protocol, transport: Transport, options?: { payload?: Uint8Array | string; maxEntities?: number; delay?: { least?: number; most?: number } });
   readonly id: number;
   readonly state: 'connecting' | 'connected' | 'closing' | 'closed';
   readonly connected: boolean;
-  readonly entities: Map<number, Entity>;
+  readonly entities: Map<number, Entity<G>>;
+  readonly world: { collections: { of<K extends Name<G['collections']>>(entity: Entity<G>, name: K): G['collections'][K] | undefined } } | null;
   on(event: 'connect', handler: () => void): () => void;
-  on(event: 'spawn' | 'despawn' | 'change', handler: (entity: Entity) => void): () => void;
-  on(event: 'collection', handler: (entity: Entity, name: string, elements: Value[]) => void): () => void;
-  on(event: 'right', handler: (entity: Entity | null, right: Value) => void): () => void;
-  on(event: 'message', handler: (name: string, value: Value, info: { entity: Entity | null; tick: number | null }) => void): () => void;
+  on(event: 'spawn' | 'despawn' | 'change', handler: (entity: Entity<G>) => void): () => void;
+  on(event: 'collection', handler: (entity: Entity<G>, name: string, elements: Value[]) => void): () => void;
+  on(event: 'right', handler: (entity: Entity<G> | null, right: Value) => void): () => void;
+  on(event: 'message', handler: (name: string, value: Value, info: MessageInfo<G>) => void): () => void;
   on(event: 'close', handler: (err: Error) => void): () => void;
-  onMessage(name: string, handler: (value: Value, info: { entity: Entity | null; tick: number | null }) => void): this;
+  onMessage<K extends Name<G['messages']>>(name: K, handler: (value: G['messages'][K], info: MessageInfo<G>) => void): this;
   /** Does the work of a frame. now is in ms and never goes back. */
   update(now?: number): void;
-  send(name: string, value: Value | Uint8Array, options?: SendOptions): void;
-  call(name: string, value: Value, options?: SendOptions): Promise<Value>;
-  input(name: string, value: Value): void;
-  write(entity: Entity, component: string, value: Value): void;
+  send<K extends Name<G['messages']>>(name: K, value: G['messages'][K] | Uint8Array, options?: SendOptions): void;
+  call<K extends Name<G['messages']>>(name: K, value: G['messages'][K], options?: SendOptions): Promise<any>;
+  input<K extends Name<G['inputs']>>(name: K, value: Partial<G['inputs'][K]>): void;
+  write<K extends Name<G['components']>>(entity: Entity<G>, component: K, value: Partial<G['components'][K]>): void;
   close(text?: string): void;
   stats(): Stats;
 }
 
 export class OwnBody {
-  constructor(client: Client, options: { component: string; input: string; step: (value: Value, input: Value | undefined, seconds: number) => Value; smooth?: number });
-  update(entity: Entity | null | undefined, now?: number): Value | undefined;
+  constructor(client: Client<any>, options: { component: string; input: string; step: (value: Value, input: Value | undefined, seconds: number) => Value; smooth?: number });
+  update(entity: Entity<any> | null | undefined, now?: number): Value | undefined;
   readonly corrections: number;
 }
 

@@ -15,7 +15,7 @@ export function entriesOfLock(lock) {
   let head = null;
   let lines = [];
   for (const raw of lock.split(/\r?\n/)) {
-    if (raw === '' || raw[0] === '#' || /^(schema|option) /.test(raw)) continue;
+    if (raw === '' || raw[0] === '#' || /^(schema|option|supports) /.test(raw)) continue;
     const begin = /^(.*\S) #[0-9a-f]{8} \{(\}.*)?$/.exec(raw);
     if (head === null) {
       if (!begin) throw new Error(`netcode: a line of a lock file that is none: ${raw}`);
