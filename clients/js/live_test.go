@@ -24,6 +24,7 @@ import (
 	"github.com/arche-netcode/netcode/components"
 	"github.com/arche-netcode/netcode/input"
 	"github.com/arche-netcode/netcode/systems"
+	"github.com/arche-netcode/netcode/transfer"
 	"github.com/arche-netcode/netcode/transport"
 	"github.com/arche-netcode/netcode/transport/udp"
 	"github.com/arche-netcode/netcode/wire"
@@ -87,6 +88,7 @@ type game struct {
 	jumps    int
 	busy     bool
 	address  string
+	client   netcode.ClientID
 	build    generic.Map5[components.Replicated, Body, Exact, Place, Name]
 }
 
@@ -113,6 +115,7 @@ func register(g *game) *netcode.Protocol {
 		r.Count = uint32(q.Item) * 7
 		return nil
 	})
+	transfer.Register(p, transfer.Config{FromClient: 1 << 20})
 	g.bag = collections.NewList[Slot](p, "bag")
 	g.ranks = collections.NewMap[uint8, int32](p, "ranks")
 	return p
@@ -135,6 +138,11 @@ func newGame(t *testing.T, seed uint64, loss float64) *game {
 			g.step()
 		}
 	}))
+	transfer.On(g.server, transfer.Handler{Done: func(r *transfer.Receiving, data []byte) {
+		slices.Reverse(data) // it comes back turned round
+		_, err := transfer.Send(g.server, g.client, r.Name(), data)
+		require.NoError(t, err)
+	}})
 	painted := generic.NewMap3[components.Replicated, components.Owner, Paint](&g.world)
 	g.server.OnConnect(func(client netcode.ClientID) {
 		painted.NewWith(&components.Replicated{}, &components.Owner{Client: client}, &Paint{Hue: 1})
@@ -353,10 +361,7 @@ func TestAClientInNodeEqualsTheServer(t *testing.T) {
 
 	var want map[string]entityOf
 	begun, told := time.Time{}, false
-	var client netcode.ClientID
-	g.server.OnConnect(func(c netcode.ClientID) {
-		client, begun = c, time.Now()
-	})
+	g.server.OnConnect(func(c netcode.ClientID) { g.client, begun = c, time.Now() })
 	var result error
 	g.run(ctx, func() {
 		select {
@@ -372,8 +377,8 @@ func TestAClientInNodeEqualsTheServer(t *testing.T) {
 			g.busy = false // the world rests from here on
 			return
 		}
-		want, told = g.shownTo(client), true
-		require.NoError(t, netcode.Send(g.server, netcode.To(client), &Done{Tick: uint32(g.server.Tick())}))
+		want, told = g.shownTo(g.client), true
+		require.NoError(t, netcode.Send(g.server, netcode.To(g.client), &Done{Tick: uint32(g.server.Tick())}))
 	})
 	require.NoError(t, result, problems.String())
 	var got struct {
@@ -382,7 +387,7 @@ func TestAClientInNodeEqualsTheServer(t *testing.T) {
 		Coins    uint32
 		Refused  string
 		Cells    string
-		Hue      uint16
+		Level    string
 	}
 	require.NoError(t, json.Unmarshal(out.Bytes(), &got), out.String()+problems.String())
 	require.Greater(t, len(got.Entities), 20)
@@ -395,6 +400,7 @@ func TestAClientInNodeEqualsTheServer(t *testing.T) {
 	require.EqualValues(t, 21, got.Coins)
 	require.Contains(t, got.Refused, "not for sale")
 	require.Equal(t, "3", got.Cells)
+	require.Equal(t, "level 60000 true", got.Level, "a transfer there and back")
 	require.Greater(t, g.sticks, 60)
 	require.Equal(t, 3, g.jumps, "each press is in one tick")
 }

@@ -8,6 +8,7 @@ import { OwnRows } from './own.js';
 import { Link, Overflow } from './link.js';
 import { Mode, Type, detail } from './packets.js';
 import { Lacking, State, TooMany } from './snapshot.js';
+import { Transfers } from './transfers.js';
 import { Waiting } from './waiting.js';
 import { World } from './world.js';
 
@@ -42,8 +43,9 @@ export class Client {
     this.world = null;
     this.calls = new Map();
     this.nextCall = 1;
-    this.early = [];
     this.pingMs = 0;
+    /** transfers sends and receives large messages. */
+    this.transfers = new Transfers(this);
   }
 
   /** on adds a handler of an event and returns a function that removes it. */
@@ -108,6 +110,7 @@ export class Client {
     this.transport.close();
     for (const c of this.calls.values()) c.reject(err);
     this.calls.clear();
+    this.transfers.end(err);
     this.emit('close', err);
   }
 
@@ -169,6 +172,7 @@ export class Client {
     this.shown = this.shownClock.update(now);
     this.world.show(this.shown);
     this.waiting.run(this, now);
+    this.transfers.feed();
     this.expireCalls(now);
     if (now < this.nextSend) return;
     this.nextSend = Math.max(now - this.tickMs, this.nextSend) + this.tickMs;
@@ -305,6 +309,7 @@ export class Client {
     const t = this.protocol.messages[m.type - 16];
     if (!t) return;
     const value = m.value ?? m.body.slice();
+    if (this.transfers.take(t.name, value)) return;
     if (t.answer) return this.answered(m.call, value, null);
     if (t.name === 'netcode.right') return this.world.right(value);
     if (t.name === 'netcode.Collections') return this.world.collections.take(m);
