@@ -25,12 +25,13 @@ const empty = new Uint8Array(0);
  */
 export class Client {
   /**
-   * @param {import('./protocol.js').Protocol} protocol
+   * @param {import('./protocol.js').Protocol|import('./protocol.js').Protocol[]} protocol several: those of older servers behind the own one
    * @param {{send(b: Uint8Array): void, receive(): Uint8Array|null, close(): void}} transport
    * @param {{payload?: Uint8Array|string, random?: (n: number) => Uint8Array, maxEntities?: number, delay?: object}} [options]
    */
   constructor(protocol, transport, options = {}) {
-    this.protocol = protocol;
+    this.protocols = Array.isArray(protocol) ? protocol : [protocol]; // the own one first, then those of older builds
+    this.protocol = this.protocols[0];
     this.transport = transport;
     this.options = options;
     this.random = options.random ?? secureRandom;
@@ -93,6 +94,12 @@ export class Client {
   // fail ends the connection for what a peer did; other errors are the game's.
   fail(err, now) {
     if (err instanceof Closed) {
+      const next = this.protocols[this.protocols.indexOf(this.protocol) + 1];
+      if (err.reason === 33 && this.state === States.connecting && next) {
+        this.protocol = next; // a new attempt, with a nonce of its own
+        this.handshake = null;
+        return;
+      }
       this.end(err);
       return;
     }

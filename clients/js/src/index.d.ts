@@ -82,7 +82,7 @@ export interface MessageInfo<G extends AnyGame> {
 }
 
 export class Client<G extends AnyGame = AnyGame> {
-  constructor(protocol: Protocol, transport: Transport, options?: { payload?: Uint8Array | string; maxEntities?: number; delay?: { least?: number; most?: number } });
+  constructor(protocol: Protocol | Protocol[], transport: Transport, options?: { payload?: Uint8Array | string; maxEntities?: number; delay?: { least?: number; most?: number } });
   readonly id: number;
   readonly state: 'connecting' | 'connected' | 'closing' | 'closed';
   readonly connected: boolean;
