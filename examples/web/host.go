@@ -21,6 +21,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/arche-netcode/netcode"
 	"github.com/arche-netcode/netcode/examples/web/game"
 	"github.com/arche-netcode/netcode/transport"
 	"github.com/arche-netcode/netcode/transport/websocket"
@@ -29,6 +30,12 @@ import (
 
 //go:embed index.html
 var page string
+
+//go:embed js.html
+var pageJS string
+
+// clientJS is the folder of the JavaScript client.
+const clientJS = "../../clients/js/src"
 
 // settings are those of the page, and of a headless client.
 type settings struct {
@@ -101,6 +108,10 @@ func (h *host) routes() http.Handler {
 	mux.HandleFunc("GET /{$}", func(w http.ResponseWriter, r *http.Request) {
 		_ = tmpl.Execute(w, h.settings) // an error is that of the connection
 	})
+	tmplJS := template.Must(template.New("js").Parse(pageJS))
+	mux.HandleFunc("GET /js", func(w http.ResponseWriter, r *http.Request) { _ = tmplJS.Execute(w, h.settings) })
+	mux.Handle("GET /netcode/", http.StripPrefix("/netcode/", http.FileServer(http.Dir(clientJS))))
+	mux.HandleFunc("GET /game.lock", func(w http.ResponseWriter, r *http.Request) { _ = netcode.WriteSchema(w, game.NewProtocol()) })
 	mux.HandleFunc("GET /client.wasm", func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "application/wasm")
 		w.Header().Set("Content-Encoding", "gzip")

@@ -2,8 +2,10 @@ package game
 
 import (
 	"context"
+	"fmt"
 	"log"
 	"math/rand/v2"
+	"slices"
 	"time"
 
 	"github.com/mlange-42/arche/ecs"
@@ -99,6 +101,29 @@ func (m *Match) At(tick int64) (s State, ok bool) {
 func (m *Match) State() (s State) {
 	m.loop.Do(func() { s = m.state() })
 	return s
+}
+
+// Numbers returns every number of the world, an entity a line, in the order of the ids: the page in JavaScript has the same text.
+func (m *Match) Numbers() (text string) {
+	m.loop.Do(func() {
+		var ids []netcode.NetworkID
+		for id := range m.Server.Store().All {
+			ids = append(ids, id)
+		}
+		slices.SortFunc(ids, func(a, b netcode.NetworkID) int { return int(a.Index) - int(b.Index) })
+		for i, id := range ids {
+			if i > 0 {
+				text += "\n"
+			}
+			text += fmt.Sprintf("%dv%d", id.Index, id.Generation)
+			for row := range m.Server.Protocol().Schema().Rows() {
+				for _, lane := range m.Server.Store().Row(id, row) {
+					text += fmt.Sprint(" ", lane)
+				}
+			}
+		}
+	})
+	return text
 }
 
 func (m *Match) state() State {

@@ -1,0 +1,117 @@
+// Transports of browsers. Each has send, receive, close and ready.
+
+const limit = 1024; // datagrams that wait to be read; older ones go first
+
+class Queue {
+  constructor() {
+    this.waiting = [];
+    this.dropped = 0;
+  }
+
+  push(bytes) {
+    if (this.waiting.length >= limit) {
+      this.waiting.shift();
+      this.dropped++;
+    }
+    this.waiting.push(bytes);
+  }
+
+  receive() {
+    return this.waiting.shift() ?? null;
+  }
+}
+
+/** WebSocketTransport sends each datagram as one binary message. What a blocked connection cannot take is dropped: state is sent again. */
+export class WebSocketTransport extends Queue {
+  constructor(url, Socket = globalThis.WebSocket) {
+    super();
+    this.socket = new Socket(url);
+    this.socket.binaryType = 'arraybuffer';
+    this.ready = false;
+    this.failed = null;
+    this.opened = new Promise((resolve, reject) => {
+      this.socket.onopen = () => {
+        this.ready = true;
+        resolve(this);
+      };
+      this.socket.onclose = (e) => {
+        this.failed = new Error(`netcode: the WebSocket to ${url} closed (${e.code})`);
+        reject(this.failed);
+      };
+      this.socket.onerror = () => {};
+    });
+    this.opened.catch(() => {});
+    this.socket.onmessage = (e) => this.push(new Uint8Array(e.data));
+  }
+
+  send(bytes) {
+    if (this.socket.readyState === 1 && this.socket.bufferedAmount < 32768) this.socket.send(bytes);
+  }
+
+  close() {
+    this.socket.close();
+  }
+}
+
+/** WebTransportTransport sends datagrams over QUIC. */
+export class WebTransportTransport extends Queue {
+  constructor(url, options = {}) {
+    super();
+    this.ready = false;
+    this.failed = null;
+    this.transport = new globalThis.WebTransport(url, options);
+    this.opened = this.transport.ready.then(() => {
+      const { datagrams } = this.transport;
+      this.writer = (datagrams.createWritable ? datagrams.createWritable() : datagrams.writable).getWriter();
+      this.ready = true;
+      this.read(datagrams.readable.getReader());
+      return this;
+    });
+    this.transport.closed.then((e) => this.fail(e), (e) => this.fail(e));
+    this.opened.catch(() => {});
+  }
+
+  fail(e) {
+    this.failed = new Error(`netcode: the WebTransport session closed: ${e?.reason || e?.message || ''}`);
+  }
+
+  async read(reader) {
+    try {
+      for (let d = await reader.read(); !d.done; d = await reader.read()) this.push(d.value);
+    } catch (e) {
+      this.fail(e);
+    }
+  }
+
+  send(bytes) {
+    if (this.ready && this.writer.desiredSize > 0) this.writer.write(bytes).catch(() => {});
+  }
+
+  close() {
+    try {
+      this.transport.close();
+    } catch {
+      // It never opened.
+    }
+  }
+}
+
+/**
+ * connectTransport opens WebTransport where the browser and the network allow it, else WebSocket.
+ * @param {{webTransport?: string, webSocket?: string, certificateHashes?: Uint8Array[], patience?: number}} to
+ */
+export async function connectTransport(to) {
+  if (to.webTransport && globalThis.WebTransport) {
+    const options = to.certificateHashes ? { serverCertificateHashes: to.certificateHashes.map((value) => ({ algorithm: 'sha-256', value })) } : {};
+    const t = new WebTransportTransport(to.webTransport, options);
+    const timer = new Promise((_, reject) => setTimeout(() => reject(new Error('netcode: no WebTransport session in time')), to.patience ?? 3000));
+    try {
+      return await Promise.race([t.opened, timer]);
+    } catch (err) {
+      t.close();
+      if (!to.webSocket) throw err;
+    }
+  }
+  if (!to.webSocket) throw new Error('netcode: this browser has no WebTransport, and no WebSocket address was given');
+  return new WebSocketTransport(to.webSocket).opened;
+}

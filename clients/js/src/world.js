@@ -1,0 +1,197 @@
+// The world as the game sees it: entities, their components, what is shown between two ticks.
+import { Collections } from './collections.js';
+
+/** Entity is an entity that the server shows. Its values are made when they are asked for, and kept until they change. */
+export class Entity {
+  constructor(world, e) {
+    this.world = world;
+    this.state = e;
+    this.index = e.index;
+    this.generation = e.generation;
+    this.values = new Map();
+    /** data is for the game: a sprite, a mesh. */
+    this.data = null;
+    this.rights = 0n; // rows that this client writes
+  }
+
+  /** alive tells whether the server still shows the entity. */
+  get alive() {
+    return this.state.alive && this.state.generation === this.generation;
+  }
+
+  /** components returns the names of its components. */
+  get components() {
+    return this.alive ? this.state.record.shape.components.map((c) => c.base.name) : [];
+  }
+
+  has(name) {
+    return this.rowOf(name) !== null;
+  }
+
+  // rowOf finds the row of a component, or that of one of its distance bands.
+  rowOf(name) {
+    if (!this.alive) return null;
+    for (const c of this.state.record.shape.components) if (c.base.name === name) return c;
+    return null;
+  }
+
+  /** get returns the newest value of a component, or undefined. Do not change it. */
+  get(name) {
+    const c = this.rowOf(name);
+    if (c === null) return undefined;
+    if (this.rights !== 0n) {
+      const own = this.world.own.value(this, c);
+      if (own !== undefined) return own;
+    }
+    const { record } = this.state;
+    const known = this.values.get(name);
+    if (known && known.tick === record.tick) return known.value;
+    const value = valueOf(c, record);
+    this.values.set(name, { tick: record.tick, value });
+    return value;
+  }
+
+  // lanes copies the newest numbers of a component.
+  lanes(c) {
+    const { record } = this.state;
+    const at = record.shape.offset[c.row];
+    return at < 0 ? new Uint32Array(c.plan.size) : record.lanes.slice(at, at + c.plan.size);
+  }
+
+  /** at returns the value of a component as of a tick with a fraction: numbers, angles and rotations between two records. undefined before the first. */
+  at(name, tick) {
+    return this.world.between(this, name, tick);
+  }
+
+  /** shown returns the value at the tick that the client shows at present. */
+  shown(name) {
+    return this.world.between(this, name, this.world.shown);
+  }
+}
+
+function valueOf(c, record) {
+  const { shape } = record;
+  return c.plan.value(record.lanes, shape.offset[c.row], record.tails ? record.tails[shape.place.get(c.row)] : null);
+}
+
+/** World keeps the entities of a client and tells what came, changed and went. */
+export class World {
+  constructor(protocol, state, own, emit) {
+    this.own = own;
+    this.protocol = protocol;
+    this.snapshots = state;
+    this.emit = emit;
+    this.entities = new Map(); // index to Entity
+    this.shown = -1;
+    this.collections = new Collections(protocol, this, emit);
+    state.onRecord = (e, rec, before, other) => this.record(e, rec, before, other);
+    state.onGone = (e) => this.gone(e);
+  }
+
+  get count() {
+    return this.entities.size;
+  }
+
+  /** find returns the entity of an id, or null. */
+  find(id) {
+    const e = this.entities.get(id.index);
+    return e && e.generation === id.generation ? e : null;
+  }
+
+  record(e, rec, before, other) {
+    if (other) this.gone(e);
+    if (before === null) {
+      const entity = new Entity(this, e);
+      this.entities.set(e.index, entity);
+      this.emit('spawn', entity);
+      return;
+    }
+    this.emit('change', this.entities.get(e.index));
+  }
+
+  gone(e) {
+    const entity = this.entities.get(e.index);
+    if (!entity) return;
+    this.entities.delete(e.index);
+    this.collections.forget(entity);
+    this.own.forget(entity);
+    this.emit('despawn', entity);
+  }
+
+  show(tick) {
+    this.shown = tick;
+  }
+
+  /** right takes what this client may write. */
+  right(v) {
+    const id = v.Entity ?? { Index: v['Entity.Index'], Generation: v['Entity.Generation'] };
+    const e = this.find({ index: id.Index, generation: id.Generation });
+    if (e) {
+      e.rights = v.Rows;
+      this.own.right(e, e.rights);
+    }
+    this.emit('right', e, v);
+  }
+
+  // between interpolates a component between the records around a tick.
+  between(entity, name, tick) {
+    const c = entity.rowOf(name);
+    if (c === null) return undefined;
+    if (entity.rights !== 0n && this.own.value(entity, c) !== undefined) return entity.get(name);
+    const { history } = this.snapshots;
+    const whole = Math.floor(tick);
+    const a = history.upTo(entity.index, whole);
+    if (a === null || a.generation !== entity.generation || a.shape.offset[c.row] < 0) return entity.get(name);
+    const b = history.after(entity.index, whole);
+    const value = valueOf(c, a);
+    if (b === null || b.generation !== a.generation || b.shape.offset[c.row] < 0) return value;
+    // An entity at rest has no records: it begins to move one tick before the next one.
+    const from = Math.max(a.tick, b.tick - 1 - this.gap(a, b));
+    const t = Math.max(0, Math.min(1, (tick - from) / (b.tick - from)));
+    return mix(c.plan, value, valueOf(c, b), t);
+  }
+
+  // gap is how many ticks between two records may be due to loss.
+  gap(a, b) {
+    return Math.min(b.tick - a.tick - 1, 8);
+  }
+}
+
+// mix interpolates values field by field: floats, bounded floats, angles and rotations; everything else is that of the earlier one.
+function mix(plan, a, b, t) {
+  if (plan.scalar) return plan.fields.length ? mixField(plan.fields[0], a, b, t) : a;
+  const out = structured(a);
+  for (const f of plan.fields) {
+    if (!/^(f32|f64|quat)/.test(f.kind) || /~none/.test(f.kind)) continue;
+    let [x, y, z] = [a, b, out];
+    for (let i = 0; i < f.steps.length - 1; i++) [x, y, z] = [x[f.steps[i]], y[f.steps[i]], z[f.steps[i]]];
+    const last = f.steps[f.steps.length - 1];
+    z[last] = mixField(f, x[last], y[last], t);
+  }
+  return out;
+}
+
+function mixField(f, a, b, t) {
+  if (f.quat) {
+    let dot = 0;
+    for (let i = 0; i < 4; i++) dot += a[i] * b[i];
+    const s = dot < 0 ? -1 : 1;
+    const q = a.map((v, i) => v + (b[i] * s - v) * t);
+    const l = Math.hypot(...q) || 1;
+    return q.map((v) => v / l);
+  }
+  if (!/^f/.test(f.kind)) return a;
+  if (/angle/.test(f.kind)) {
+    let d = (b - a) % (2 * Math.PI);
+    if (d > Math.PI) d -= 2 * Math.PI;
+    if (d < -Math.PI) d += 2 * Math.PI;
+    return a + d * t;
+  }
+  return a + (b - a) * t;
+}
+
+function structured(v) {
+  if (Array.isArray(v)) return v.map(structured);
+  if (v && typeof v === 'object') return Object.fromEntries(Object.entries(v).map(([k, x]) => [k, structured(x)]));
+  return v;
+}

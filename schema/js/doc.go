@@ -1,0 +1,7 @@
+// Package js writes the protocol of a lock file as a module for the JavaScript client (clients/js), with its types for TypeScript.
+//
+// # Files
+//
+//   - write.go: Module and Types
+//   - types.go: fields to types
+package js
