@@ -54,8 +54,10 @@ func Types(lock *schema.Lock, source string) (string, error) {
 // entryType returns the type of the values of an entry.
 func entryType(e *schema.Entry) (string, error) {
 	switch {
-	case len(e.Fields) > 0 && (e.Fields[0] == "raw" || strings.HasPrefix(e.Fields[0], "serialized")):
+	case len(e.Fields) > 0 && e.Fields[0] == "raw":
 		return "Uint8Array", nil
+	case len(e.Fields) > 0 && e.Fields[0] == "serialized":
+		return "any", nil // An object by the layout of the entry.
 	case e.Kind == "collection":
 		return collectionType(e)
 	}
