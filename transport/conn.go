@@ -76,6 +76,12 @@ func RankOf(conn any, session bool) {
 	}
 }
 
+// Numbered is implemented by a Conn that the game asks about addresses, which have the Via of a Join, such as transport/secure.
+type Numbered interface {
+	// SetVia tells the number of the connection inside a Join: addresses with another one are not its own.
+	SetVia(via uint8)
+}
+
 // Secured is implemented by a Conn that can protect its datagrams from being read or changed. A Conn without it is unprotected.
 type Secured interface {
 	// Secure reports whether nobody on the path can read or change datagrams.

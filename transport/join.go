@@ -35,6 +35,11 @@ func Join(conns ...Conn) *Joined {
 			panic("transport: Join of a Joined: join its connections")
 		}
 	}
+	for i, c := range conns {
+		if n, ok := c.(Numbered); ok {
+			n.SetVia(uint8(i + 1))
+		}
+	}
 	return &Joined{conns: conns, closed: make([]bool, len(conns))}
 }
 

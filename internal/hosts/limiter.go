@@ -9,12 +9,13 @@ import (
 
 const (
 	limiterSets = 1024 // Sets of the table; a prefix belongs to one set.
-	limiterWays = 4    // Prefixes per set.
+	limiterWays = 8    // Prefixes per set.
 
 	// A host may have spent a part of the budget of Share while all of the budget is left: the sixteenth, and at least 64 pieces.
 	shareOfAll = 16
 	leastShare = 64
 	leftUnit   = 1 << 20 // Parts of what is left.
+	freshPart  = 8       // One of so many parts is for hosts that spent nothing.
 	// spentUnit is the unit of what a prefix has spent: parts of one piece of work. spentHalf is the time after which half of it is
 	// forgotten.
 	spentUnit = 256
@@ -108,9 +109,10 @@ func (l *Limiter) TakeIn(h Host, work Work, host, network int, now time.Duration
 }
 
 // Share takes one piece of proven work out of a budget of all pieces a second that every host shares. The less of it is left, the
-// less a network may have spent recently to get more, and the same holds for a host within its network. Who spent nothing is refused
-// only if nothing is left. So a host that asks without end gets as much as each other one, and takes nothing from a host that seldom
-// asks. limited is the result of Of: a host without limits is refused by the budget alone.
+// less a network may have spent recently to get more, and the same holds for a host within its network. The last eighth, of all and of
+// each network, is for hosts that spent nothing: they are refused only if nothing is left. So a host that asks without end gets as much
+// as each other one, and takes nothing from a host that seldom asks. limited is the result of Of: a host without limits is refused by
+// the budget alone.
 func (l *Limiter) Share(h Host, limited bool, all int, now time.Duration) bool {
 	if all <= 0 {
 		return true
@@ -120,6 +122,7 @@ func (l *Limiter) Share(h Host, limited bool, all int, now time.Duration) bool {
 		return false
 	}
 	left := uint64(budget * leftUnit / time.Second)
+	fresh := limited && l.find(l.hash(h.Prefix), now).spentAt(Proven, now) == 0
 	for i := len(h.Around); limited && i >= 0; i-- { // The widest network first.
 		p := h.Prefix
 		if i > 0 {
@@ -129,6 +132,9 @@ func (l *Limiter) Share(h Host, limited bool, all int, now time.Duration) bool {
 			continue
 		}
 		spent := l.find(l.hash(p), now).spentAt(Proven, now)
+		if !fresh {
+			left -= min(left, (leftUnit-left)/(freshPart-1))
+		}
 		most := uint64(max(all/shareOfAll, leastShare)) << i * spentUnit * left / leftUnit
 		if spent > most {
 			return false

@@ -88,7 +88,7 @@ func TestSharedWorkIsFair(t *testing.T) {
 		"64 networks /48":                        {v6(5), 64, "2001:db9::1", 20},
 		"1000 networks /48":                      {v6(5), 1000, "2001:db9::1", 1},
 		"a /48, and a neighbour in it":           {v6(6), 16, "2001:db8:0:ff00::1", 4},
-		"a /56, and a neighbour in it":           {v6(7), 16, "2001:db8:0:ff::1", 3},
+		"a /56, and a neighbour in it":           {v6(7), 16, "2001:db8:0:ff::1", 2},
 		"a /64, and its neighbour":               {v6(15), 256, "2001:db8:0:1::1", 20},
 		"a whole /48 in turns":                   {func(i int) netip.Addr { return v6(7)(i * 7) }, 9000, "2001:db9::1", 20},
 		"16 hosts of IPv4 and their neighbour":   {func(i int) netip.Addr { return netip.AddrFrom4([4]byte{198, 51, 100, byte(i)}) }, 16, "198.51.100.77", 4},
@@ -118,6 +118,42 @@ func TestSharedWorkIsFair(t *testing.T) {
 			}
 			require.Positive(t, honest[0])
 			t.Logf("%d of the attackers, %v of the honest one", attackers, honest)
+		})
+	}
+}
+
+// Hosts that come for the first time get in beside any number of others, in whose network they may be. 1024 hosts once used up all that
+// there was, and 64 hosts what their network has.
+func TestWhoSpentNothingGoesFirst(t *testing.T) {
+	for name, row := range map[string]func(i int) (bad, good netip.Addr){
+		"64 hosts of one network, and their neighbours": func(i int) (bad, good netip.Addr) {
+			return netip.AddrFrom4([4]byte{198, 51, 100, byte(i % 64)}), netip.AddrFrom4([4]byte{198, 51, 100, byte(128 + i)})
+		},
+		"1024 hosts of as many networks, and their neighbours": func(i int) (bad, good netip.Addr) {
+			return netip.AddrFrom4([4]byte{11, byte(i % 1024 >> 8), byte(i), 1}), netip.AddrFrom4([4]byte{11, 0, byte(i), 200})
+		},
+		"1024 hosts of as many networks, and strangers": func(i int) (bad, good netip.Addr) {
+			return netip.AddrFrom4([4]byte{11, byte(i % 1024 >> 8), byte(i), 1}), netip.AddrFrom4([4]byte{12, 0, byte(i), 200})
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			l := NewLimiter([16]byte{1})
+			refused, next := 0, 0
+			for now := time.Duration(0); now < 12*time.Second; now += time.Millisecond {
+				for range 13 { // 13000 a second.
+					bad, _ := row(next)
+					h, _ := Of(bad)
+					next++
+					l.Share(h, true, 1000, now)
+				}
+				if now%(100*time.Millisecond) == 50*time.Millisecond {
+					_, good := row(int(now / (100 * time.Millisecond)))
+					if h, _ := Of(good); !l.Share(h, true, 1000, now) {
+						refused++
+					}
+				}
+			}
+			require.Zero(t, refused)
 		})
 	}
 }

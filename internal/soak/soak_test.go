@@ -47,7 +47,7 @@ func TestEachInvariantCanFail(t *testing.T) {
 		within int
 	}{
 		"I1": {"Converge", shortPhase().ticks}, "I2": {"NoGhostRef", 1}, "I3": {"Order", 60}, "I4": {"I4 Bounded", 300}, "I5": {"I5 Isolated", breaksAt + staleTicks + 10},
-		"I6": {"I6 Reasoned", 60}, "I7": {"I7 Alive", 100}, "I8": {"I8 NoAmp", 100}, "I9": {"I9 Secret", 60}, "I10": {"I10 Gate", 60},
+		"I6": {"I6 Reasoned", 60}, "I7": {"I7 Alive", 100}, "I8": {"I8 NoAmp", 100}, "I9": {"I9 Secret", 60}, "I10": {"I10 Gate", 90},
 	} {
 		t.Run(name, func(t *testing.T) {
 			o := short(200)

@@ -104,7 +104,7 @@ func laterPredictions() []mutation {
 		change("predict", "a client does not ask for local state after a hang", local,
 			"predict/client.go", "c.takeNewestState(i)\n\t\t\tc.wantLocals(i)", "c.takeNewestState(i)"),
 		change("predict", "a client does not ask for local state after a misprediction", local,
-			"predict/compare.go", "if c.slots[n].asked+Window < c.now {", "if c.slots[n].asked > c.now {"),
+			"predict/compare.go", "if c.slots[n].asked+askAgain < c.now {", "if c.slots[n].asked > c.now {"),
 		change("predict", "an answer about local state is lost in a replay", "TestLocalStateStaysThroughAReplay",
 			"predict/client.go", "if len(c.locals.taken) > 0 {", "if len(c.locals.taken) < 0 {"),
 		change("predict", "local state of others is told", others,

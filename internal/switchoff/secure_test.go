@@ -64,7 +64,7 @@ func secures() []mutation {
 		change("secure", "a name passes to whoever has no user", takeover, path0, "if c.who.User != \"\" {", "if true {").inFolder("systems"),
 		change("secure", "a name is given again", takeover, server, "s.addresses[name] = struct{}{}", "").inFolder("systems"),
 		change("secure", "a token opens many sessions", "TestATokenHasOneUnconfirmedSession", "transport/secure/accept.go", "return claim{token: c.token}", "return claim{c.token, c.from}"),
-		change("secure", "unconfirmed sessions are not bounded", pending, "transport/secure/accept.go", "|| len(s.pending) >= max(1, s.config.Sessions/2)", ""),
+		change("secure", "unconfirmed sessions are not bounded", pending, "transport/secure/accept.go", "|| s.pendingIsFull()) &&", ") &&"),
 		change("secure", "unconfirmed sessions stay", pending, server, "!c.confirmed && now-c.heard > pendingTime ||", ""),
 		change("secure", "no unconfirmed session makes room", pending, "transport/secure/accept.go", "s.end(worst)\n\treturn true", "return false"),
 		change("secure", "a confirmed session of a user makes room", "TestConfirmedSessionsOfUsersStay", "transport/secure/accept.go", "confirmed := s.gate.open &&", "confirmed := true &&"),

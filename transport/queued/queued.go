@@ -125,7 +125,7 @@ func (c *Conn) Full(ip netip.Addr) bool {
 }
 
 // place tells whether there is a place for a connection of an address, and the one that it displaces. When all places are taken it
-// is one without a session, if there are others with one: the oldest of the host with the most.
+// is one without a session, if the layer above tells who has one: the oldest of the host with the most.
 func (c *Conn) place(ip netip.Addr) (displaced *Peer, err error) {
 	host, limited := hosts.Of(ip)
 	switch {
@@ -138,7 +138,7 @@ func (c *Conn) place(ip netip.Addr) (displaced *Peer, err error) {
 	}
 	most, looked := 0, 0
 	for _, p := range c.peers {
-		if looked++; looked > mostLooked || !c.queue.Ranked() {
+		if looked++; looked > mostLooked || !c.queue.Told() {
 			break
 		}
 		load := 1

@@ -230,6 +230,30 @@ func TestConnectionsWithoutASessionMakeRoom(t *testing.T) {
 	require.EqualValues(t, 3, c.Stats().Displaced)
 }
 
+// Those who take all places before anybody has a session lock nobody out.
+func TestConnectionsMakeRoomBeforeAnybodyHasASession(t *testing.T) {
+	c := queued.New(transport.Addr{}, queued.Config{Connections: 4, PerIP: 2})
+	defer c.Close()
+	var first *queued.Peer
+	for i := range 4 {
+		pipe := newBlocked()
+		p, err := c.Add(netip.AddrPortFrom(netip.AddrFrom4([4]byte{203, 0, byte(i / 2), 9}), 1), pipe)
+		require.NoError(t, err)
+		if first == nil {
+			first = p
+			pipe.reads <- []byte{1}
+		}
+	}
+	waitFor(t, func() bool { return c.Stats().Received == 1 })
+	_, _, err := c.Receive(make([]byte, 10))
+	require.NoError(t, err)
+	c.Rank(false) // The layer above tells, and knows nobody yet.
+	_, err = c.Add(netip.MustParseAddrPort("198.51.100.1:1"), newBlocked())
+	require.NoError(t, err)
+	<-first.Done()
+	require.ErrorIs(t, first.Err(), queued.ErrDisplaced)
+}
+
 func TestASilentConnectionEnds(t *testing.T) {
 	c := queued.New(transport.Addr{}, queued.Config{Idle: time.Millisecond})
 	defer c.Close()

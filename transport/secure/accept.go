@@ -143,12 +143,19 @@ func (s *Server) judge(c *session, payload []byte, now time.Duration) (cipher Ci
 	return cipher, accepted
 }
 
-// full reports whether there is no room for a session. A session that the new one would replace counts as well.
+// full reports whether there is no room for a session. The session of the same user at the same address, which the new one replaces, does
+// not count: nobody is locked out by the own old session.
 func (s *Server) full(c *session) bool {
+	replaced := 0
+	if old := s.users[c.userAt()]; old != nil {
+		replaced = 1
+		s.countHost(old.from, -1)
+		defer s.countHost(old.from, 1)
+	}
 	if s.hostIsFull(c.from) {
 		return true
 	}
-	return (len(s.sessions) >= s.config.Sessions || s.pendingIsFull()) && !s.makeRoom(c)
+	return (len(s.sessions)-replaced >= s.config.Sessions || s.pendingIsFull()) && !s.makeRoom(c)
 }
 
 // pendingIsFull reports whether half of the sessions are unconfirmed ones.

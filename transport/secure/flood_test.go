@@ -279,3 +279,33 @@ func TestAMoveIntoAHostThatFillsUpIsNone(t *testing.T) {
 	path, _ := r.server.Path(name)
 	require.Equal(t, name, path)
 }
+
+// A client that crashed comes back at once from its address with a new token, where its own old session takes the last place of its
+// host, or of all. Another user there is refused.
+func TestAUserIsNotLockedOutByTheOwnOldSession(t *testing.T) {
+	for name, change := range map[string]func(*Config){
+		"of the host": func(c *Config) { c.SessionsPerHost = 1 },
+		"of all":      func(c *Config) { c.Sessions = 1 },
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := newRig(t, change)
+			at := must(r.network.Listen(transport.MustParseAddr("198.51.100.7:4000")))
+			as := func(user string) *Client {
+				return r.dialOver(at, ClientConfig{Token: r.token(func(k *Token) { k.User = user })})
+			}
+			one := as("ada")
+			require.NoError(t, r.join(one))
+			require.NoError(t, one.Send(r.at, []byte("here")))
+			must(r.drain(r.server))
+			require.ErrorIs(t, r.join(as("bob")), ErrFull)
+			for range 3 {
+				again := as("ada")
+				require.NoError(t, r.join(again))
+				require.NoError(t, again.Send(r.at, []byte("here")))
+				must(r.drain(r.server))
+				require.Equal(t, 1, r.server.Stats().Sessions)
+			}
+			require.EqualValues(t, 3, r.server.Stats().Replaced)
+		})
+	}
+}

@@ -299,8 +299,11 @@ func TestNamesStayApart(t *testing.T) {
 	require.Zero(t, r.server.Stats().Replaced)
 	require.Equal(t, 3, r.server.Stats().Sessions)
 	require.Len(t, r.server.byName, 3)
+	r.server.SetVia(3)
 	_, ok := r.server.Path(transport.Addr{IP: name.IP, Key: name.Key, Via: 3})
 	require.True(t, ok, "as a game sees it through a transport.Join")
+	_, ok = r.server.Path(transport.Addr{IP: name.IP, Key: name.Key, Via: 1})
+	require.False(t, ok, "another client, over another connection of the Join")
 }
 
 // A datagram that is shorter than a question causes none.

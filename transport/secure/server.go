@@ -25,7 +25,7 @@ type Config struct {
 	// with Open of any.
 	Sessions int
 	// SessionsPerHost is the maximum number of sessions of one IPv4 address or IPv6 /64 network. A network around it may have twice as
-	// many (/24, /56), a /48 four times. The default is an eighth of Sessions; below 0 there is no limit. Loopback addresses are exempt
+	// many (/24, /56), a /48 four times. The default is an eighth of Sessions, at least 8; below 0 there is no limit. Loopback addresses are exempt
 	// from this limit and from HandshakesPerHost.
 	SessionsPerHost int
 	// Handshakes is the maximum of handshakes with curve operations per second; default 1000, some 15 % of a core; below 0: no limit.
@@ -48,7 +48,10 @@ type Config struct {
 const (
 	pendingTime = 5 * time.Second // Maximum age of an unconfirmed session.
 	pullLimit   = 1024            // Maximum of datagrams that one Receive handles itself.
-	plainNames  = 1 << 16         // Maximum of addresses that are used as names.
+	// leastPerHost is the least default of Config.SessionsPerHost: a household plays on a small server too, and a client that comes back
+	// from another port is not locked out by its own old session.
+	leastPerHost = 8
+	plainNames   = 1 << 16 // Maximum of addresses that are used as names.
 )
 
 // withDefaults sets the zero fields to their defaults.
@@ -64,7 +67,7 @@ func (c Config) withDefaults() Config {
 		}
 	}
 	orInt(&c.Sessions, 2048)
-	orInt(&c.SessionsPerHost, max(1, c.Sessions/8))
+	orInt(&c.SessionsPerHost, max(leastPerHost, c.Sessions/8))
 	orInt(&c.Handshakes, 1000)
 	orInt(&c.HandshakesPerHost, 64)
 	orInt(&c.UsedTokens, 1<<16)
@@ -119,6 +122,7 @@ type Server struct {
 	cookies   *cookies
 	sessions  map[uint32]*session
 	serial    uint64                      // Of the newest session.
+	via       uint8                       // The number inside a Join; 0: none.
 	initiates map[[32]byte]*session       // All sessions by the key of their Initiate.
 	users     map[userAt]*session         // Confirmed sessions with a user, by user and present address.
 	byName    map[transport.Addr]*session // Confirmed sessions by name.
@@ -144,6 +148,7 @@ var (
 	_ transport.Conn        = (*Server)(nil)
 	_ transport.BatchSender = (*Server)(nil)
 	_ transport.Mover       = (*Server)(nil)
+	_ transport.Numbered    = (*Server)(nil)
 )
 
 // Listen wraps a server's connection. The Server owns the connection and closes it. The error names the missing field of Config.
@@ -247,14 +252,16 @@ func (s *Server) Moved() (m transport.Move, ok bool) {
 	return m, true
 }
 
-// named finds a session for the game, whose address may have the Via of a transport.Join.
+// SetVia implements transport.Numbered.
+func (s *Server) SetVia(via uint8) { s.via = via }
+
+// named finds a session for the game, whose address may have the Via of a transport.Join. The same address over another connection of
+// the Join is another client.
 func (s *Server) named(of transport.Addr) *session {
-	c := s.byName[of]
-	if c == nil {
+	if of.Via == s.via {
 		of.Via = 0
-		c = s.byName[of]
 	}
-	return c
+	return s.byName[of]
 }
 
 // Send seals and sends a datagram. For an address without a session it only counts.

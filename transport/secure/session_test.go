@@ -399,3 +399,29 @@ func (b *batchConn) SendAll(to []transport.Addr, runs [][]byte, sizes []int) (in
 	}
 	return 0, b.err
 }
+
+// A client in clear, beside in a Join, at the address of a client with a session has not its identity.
+func TestTheIdentityOfAnotherConnectionOfAJoinIsNone(t *testing.T) {
+	r := newRig(t, nil)
+	server := transport.Join(must(memory.NewNetwork().Listen(r.at)), r.server)
+	c := r.dial(ClientConfig{Token: r.token(nil)})
+	require.NoError(t, r.join(c))
+	require.NoError(t, c.Send(r.at, []byte("here")))
+	var buf [64]byte
+	n, from, err := server.Receive(buf[:])
+	require.NoError(t, err)
+	require.Positive(t, n)
+	require.EqualValues(t, 2, from.Via)
+	who, ok := r.server.Identity(from)
+	require.True(t, ok)
+	require.Equal(t, "ada", who.User)
+	for _, via := range []uint8{1, 3} {
+		from.Via = via
+		_, ok = r.server.Identity(from)
+		require.False(t, ok)
+		_, _, ok = r.server.Proved(from)
+		require.False(t, ok)
+		_, ok = r.server.Path(from)
+		require.False(t, ok)
+	}
+}

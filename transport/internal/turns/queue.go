@@ -45,6 +45,7 @@ type Queue struct {
 	others  line  // The class of peers without a session.
 	members line  // The class of peers with one.
 	turns   int   // Turns that members have had since the last one of others.
+	told    bool  // Rank was called.
 	ranked  bool  // Some peer had a session.
 	last    *line // The peer of the last Take.
 	peers   map[transport.Addr]*line
@@ -138,6 +139,7 @@ func (q *Queue) Take(buf []byte) (size int, from transport.Addr, at time.Duratio
 func (q *Queue) Rank(session bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
+	q.told = true
 	if p := q.last; p != nil && p.session != session && q.peers[p.from] == p {
 		q.ranked = q.ranked || session
 		q.move(p, session)
@@ -189,11 +191,11 @@ func (q *Queue) LocalOf(from transport.Addr) netip.Addr {
 	return netip.Addr{}
 }
 
-// Ranked reports whether Rank was told of a session before.
-func (q *Queue) Ranked() bool {
+// Told reports whether Rank was called before: the layer above tells who has a session.
+func (q *Queue) Told() bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	return q.ranked
+	return q.told
 }
 
 // Forget ends the session of a peer that is gone. What waits of it can still be taken.
