@@ -78,6 +78,7 @@ func TestInterestAllocatesNothing(t *testing.T) {
 			c.tie(c.living[i], c.living[i*7%len(c.living)])
 			c.store.SetOwner(c.living[(i+7)%len(c.living)], c.clients[i%len(c.clients)])
 		})
+		c.store.ClearHandovers() // As a server does.
 		c.applied.Prepare(c.store)
 		for _, client := range c.clients {
 			c.views[client].Observe()
