@@ -46,7 +46,6 @@ func clockExempt() map[string]string {
 		"record/player_test.go":                       "the time of a seek is printed",
 		"schema/builds_test.go":                       hangOnly,
 		"snapshot/fuzz_states_test.go":                "the bound has 256 KiB to spare: alloctest is too slow for a fuzzer",
-		"systems/systems_test.go":                     "a close that never ends is given up, however late",
 		"transport/queued/queued_test.go":             "Waited is compared with what the test waited itself",
 		"transport/secure/token_test.go":              timeStamp,
 		"transport/udp/conn_test.go":                  hangOnly + "; Waited is compared with what the test waited itself",
