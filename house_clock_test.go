@@ -34,7 +34,6 @@ func clockExempt() map[string]string {
 		"examples/arena/halves_test.go":               hangOnly,
 		"examples/arena/play_test.go":                 hangOnly,
 		"examples/arena/process_test.go":              hangOnly,
-		"examples/chat/chat_test.go":                  hangOnly,
 		"examples/web/browser_test.go":                hangOnly,
 		"examples/web/web_test.go":                    hangOnly,
 		"inspect/live/chromium_test.go":               hangOnly,
