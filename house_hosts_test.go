@@ -20,11 +20,12 @@ import (
 // hostUsers lists the packages that count by the host behind an address, nested modules too, and what they limit by it.
 func hostUsers() map[string]string {
 	return map[string]string{
-		"internal/admission": "places, handshakes, decisions and players that are away",
-		"internal/handshake": "names the work of a datagram",
-		"internal/link":      "connections that share a line",
-		"transport/queued":   "connections of WebSocket and WebTransport",
-		"transport/secure":   "sessions, handshakes and Resets",
+		"internal/admission":       "places, handshakes, decisions and players that are away",
+		"internal/handshake":       "names the work of a datagram",
+		"internal/link":            "connections that share a line",
+		"transport/internal/turns": "turns in the queue of received datagrams",
+		"transport/queued":         "connections of WebSocket and WebTransport",
+		"transport/secure":         "sessions, handshakes and Resets",
 	}
 }
 
@@ -34,6 +35,7 @@ func hostExempt() map[string]string {
 		"inspect/live/handler.go":     "the name of this machine in a request",
 		"peer/handshake.go":           "a cookie signs the whole address",
 		"transport/secure/address.go": "a cookie signs the whole address",
+		"transport/udp/local_unix.go": "the kernel takes it",
 		"transport/udp/send_unix.go":  "the socket takes it",
 	}
 }

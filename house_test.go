@@ -104,6 +104,7 @@ func houseArrows() map[string][]string {
 		"bench":        append(all, "inspect/live", "load", "internal", "nettest/adversary"),
 		"cmd":          append(all, "internal"),
 		"internal":     {},
+		"clients":      {}, // clients in other languages, with tests in Go
 		houseWalk:      all,
 		// Parts of the root that need no server and no client.
 		houseHosts:           {},

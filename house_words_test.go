@@ -100,7 +100,7 @@ func (h *house) checkStaleNames() {
 
 // houseProperNames lists the words with a capital inside that are no names of the module: terms, and names of other modules.
 func houseProperNames() []string {
-	return strings.Fields("ArrayBuffers ChaCha20 DevTools GiB HyStart InputEvent JavaScript KiB MakeFuzz MiB NewCertificate NewReno SplitMix64 TestCaseNN kB")
+	return strings.Fields("ArrayBuffers ChaCha20 DevTools GiB HyStart InputEvent JavaScript KiB MakeFuzz MiB NewCertificate NewReno SplitMix64 TestCaseNN TypeScript kB")
 }
 
 // noteDeclarations stores the methods and the exported types of a file for the rules about whole packages.

@@ -128,7 +128,7 @@ func TestAnswersThatDoNotLeaveEndTheConnection(t *testing.T) {
 	require.ErrorIs(t, client.Err(), peer.ReasonQueueOverflow)
 }
 
-// What a peer causes in a frame costs time by its number: the game's functions are called in their order, also those that others add.
+// Calls of the game cost time by their number: they run in their order, also those that others add.
 func TestCallsOfAFrameAreInOrder(t *testing.T) {
 	e, said := &end{}, []int{}
 	for i := range 5 {

@@ -69,7 +69,26 @@ type (
 	Price struct{ Item uint16 }
 	Coins struct{ Count uint32 }
 	Done  struct{ Tick uint32 }
+	Note  struct {
+		Text string
+		Tags []string
+		Kind uint8
+		Hits int32
+		Aim  float32
+	}
 )
+
+// Serialize writes what a row could not: a branch by the kind.
+func (m *Note) Serialize(s *wire.Serializer) {
+	s.String(&m.Text, 100)
+	s.Strings(&m.Tags, 4, 20)
+	s.Uint8(&m.Kind)
+	if m.Kind == 1 {
+		s.PackedInt32(&m.Hits)
+	} else {
+		s.FiniteFloat32(&m.Aim)
+	}
+}
 
 // game is a server with a busy world, over UDP that loses datagrams in both directions.
 type game struct {
@@ -107,6 +126,10 @@ func register(g *game) *netcode.Protocol {
 		_ = netcode.Reply(ctx, m)
 	}, netcode.Over(netcode.ReliableOrdered))
 	netcode.Handle[Big](p, func(ctx *netcode.Context, m *Big) { _ = netcode.Reply(ctx, m) }, netcode.Over(netcode.Reliable))
+	netcode.Handle(p, func(ctx *netcode.Context, m *Note) {
+		m.Text, m.Hits = m.Text+"!", -m.Hits
+		_ = netcode.Reply(ctx, m)
+	}, netcode.Over(netcode.ReliableOrdered))
 	netcode.Handle[Done](p, nil, netcode.FromServer(), netcode.Over(netcode.ReliableOrdered))
 	netcode.Answer(p, func(_ *netcode.Context, q *Price, r *Coins) error {
 		if q.Item == 0 {
@@ -388,6 +411,7 @@ func TestAClientInNodeEqualsTheServer(t *testing.T) {
 		Refused  string
 		Cells    string
 		Level    string
+		Notes    []string
 	}
 	require.NoError(t, json.Unmarshal(out.Bytes(), &got), out.String()+problems.String())
 	require.Greater(t, len(got.Entities), 20)
@@ -401,6 +425,7 @@ func TestAClientInNodeEqualsTheServer(t *testing.T) {
 	require.Contains(t, got.Refused, "not for sale")
 	require.Equal(t, "3", got.Cells)
 	require.Equal(t, "level 60000 true", got.Level, "a transfer there and back")
+	require.Equal(t, []string{`hé! ["a","b"] 1 -70000`, `! [] 2 0.5`}, got.Notes, "messages with a method")
 	require.Greater(t, g.sticks, 60)
 	require.Equal(t, 3, g.jumps, "each press is in one tick")
 }

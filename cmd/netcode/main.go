@@ -9,6 +9,7 @@
 //	netcode tap session.pcap
 //	netcode key server.key
 //	netcode schema check old.lock new.lock
+//	netcode schema js game.lock -o game.js
 //	netcode bots -addr 127.0.0.1:9000
 package main
 
@@ -44,6 +45,7 @@ const commands = `usage:
   netcode key FILE                            make a secret key for transport/secure, and print its public key; of a FILE that is there, print it
   netcode schema check OLD NEW                say whether builds with these lock files of package schema play together, and which change breaks
                                               whom; - is the standard input. The status is 1 if a change breaks somebody
+  netcode schema js LOCK -o FILE.js           write the protocol of a lock file as a module for the JavaScript client, and FILE.d.ts with its types
   netcode bots [-game PACKAGE] -addr ADDRESS  let a game's bots play, and report: runs PACKAGE bots -addr ADDRESS; the game is
                                               ./examples/arena unless given; netcode bots -help lists the flags
 `

@@ -67,3 +67,18 @@ func TestSchemaCheck(t *testing.T) {
 	var out bytes.Buffer
 	require.ErrorIs(t, runSchema([]string{"check", "-", other}, strings.NewReader(string(text)), &out), errBreaks, "- is the standard input")
 }
+
+func TestSchemaJS(t *testing.T) {
+	lock := lockOf(t, func(p *netcode.Protocol) { netcode.Replicate[hull](p) })
+	to := filepath.Join(t.TempDir(), "game.js")
+	var out bytes.Buffer
+	require.NoError(t, runSchema([]string{"js", lock, "-o", to}, nil, &out))
+	module, err := os.ReadFile(to)
+	require.NoError(t, err)
+	require.Contains(t, string(module), `"component hull{Strength:u16}"`)
+	types, err := os.ReadFile(strings.TrimSuffix(to, "js") + "d.ts")
+	require.NoError(t, err)
+	require.Contains(t, string(types), `"hull": { Strength: number; };`)
+	require.Equal(t, 2, usage.Status(runSchema([]string{"js", lock, "-o", "game.ts"}, nil, &out)))
+	require.Error(t, runSchema([]string{"js", lock + "x", "-o", to}, nil, &out))
+}

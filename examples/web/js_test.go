@@ -10,9 +10,9 @@ import (
 )
 
 // playJS plays in the page of the JavaScript client, and compares every number with the server's.
-func playJS(t *testing.T, b *browser, loss float64, blocked, by string) {
+func playJS(t *testing.T, b browser, loss float64, blocked, by string) {
 	h := start(t, loss, blocked)
-	page := b.open(h.url + "js")
+	page := openTab(t, b, h.url+"js")
 	defer page.close()
 	until(t, "the game plays", func() bool {
 		p := page.panel()
@@ -26,15 +26,20 @@ func playJS(t *testing.T, b *browser, loss float64, blocked, by string) {
 	until(t, "the page has the server's numbers", func() bool { return page.panel().Hash == h.match.Numbers() })
 	require.Greater(t, page.panel().OwnX, float32(5))
 	if *shots != "" {
-		page.screenshot(*shots + "/js.png")
+		page.shoot(*shots + "/js.png")
 	}
 }
 
-func TestJavaScriptInAChromium(t *testing.T) {
-	b := openBrowser(t)
-	t.Run("WebTransport with 5 % loss", func(t *testing.T) { playJS(t, b, .05, "", "WebTransport") })
+// TestJavaScriptInBrowsers plays in the page of the JavaScript client, by both ways, in Chromium and in Firefox.
+func TestJavaScriptInBrowsers(t *testing.T) {
 	silent, err := net.ListenPacket("udp", "127.0.0.1:0") // as a network that drops UDP
 	require.NoError(t, err)
 	defer silent.Close()
-	t.Run("WebSocket with 5 % loss", func(t *testing.T) { playJS(t, b, .05, silent.LocalAddr().String(), "WebSocket") })
+	for name, open := range browsers() {
+		t.Run(name, func(t *testing.T) {
+			b := open(t)
+			t.Run("WebTransport with 5 % loss", func(t *testing.T) { playJS(t, b, .05, "", "WebTransport") })
+			t.Run("WebSocket with 5 % loss", func(t *testing.T) { playJS(t, b, .05, silent.LocalAddr().String(), "WebSocket") })
+		})
+	}
 }

@@ -30,7 +30,7 @@ var (
 // built is the client, built once for all tests.
 var built = sync.OnceValues(func() ([]byte, error) { return build(*client, &said) })
 
-// said is what the host says while it builds.
+// said has the lines that the host writes while it builds.
 var said strings.Builder
 
 // start starts a host.

@@ -61,7 +61,7 @@ func TestLoadOfNetworks(t *testing.T) {
 	}
 }
 
-// What was added and taken away again leaves no memory.
+// Counts that were added and taken away again leave no memory.
 func TestCountsEnd(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		counts := Counts{}

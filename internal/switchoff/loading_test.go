@@ -1,6 +1,6 @@
 package switchoff
 
-// What a level that all clients load promises.
+// loadings has the rules of levels that all clients load.
 func loadings() []mutation {
 	return []mutation{
 		change("loading", "a level counts before its state is there", "TestAllHaveLoaded",

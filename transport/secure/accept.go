@@ -148,13 +148,16 @@ func (s *Server) full(c *session) bool {
 	if s.hostIsFull(c.from) {
 		return true
 	}
-	return (len(s.sessions) >= s.config.Sessions || len(s.pending) >= max(1, s.config.Sessions/2)) && !s.makeRoom(c)
+	return (len(s.sessions) >= s.config.Sessions || s.pendingIsFull()) && !s.makeRoom(c)
 }
+
+// pendingIsFull reports whether half of the sessions are unconfirmed ones.
+func (s *Server) pendingIsFull() bool { return len(s.pending) >= max(1, s.config.Sessions/2) }
 
 // makeRoom ends the newest session of the host with the most, if that has more than the host of a new session would have. Only
 // unconfirmed sessions end so; with Open, where strangers have confirmed ones, those too unless all unconfirmed places are taken.
 func (s *Server) makeRoom(c *session) bool {
-	confirmed := s.gate.open && len(s.sessions) >= s.config.Sessions
+	confirmed := s.gate.open && len(s.sessions) >= s.config.Sessions && !s.pendingIsFull()
 	var worst *session
 	most := s.load(c.from) + 1
 	for _, one := range s.sessions {

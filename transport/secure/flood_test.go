@@ -183,6 +183,23 @@ func TestUnconfirmedSessionsAreBounded(t *testing.T) {
 	require.Empty(t, r.server.hosts)
 }
 
+// Strangers who begin sessions and never confirm them take the unconfirmed half, and no more: who plays stays.
+func TestStrangersWhoNeverConfirmEndNoSession(t *testing.T) {
+	r := newRig(t, func(c *Config) { c.Admit, c.Sessions, c.SessionsPerHost = Open(), 20, 10 })
+	config := ClientConfig{ServerKey: r.key.Public()}
+	for i := range 10 {
+		c := r.dialOver(must(r.network.Listen(transport.MustParseAddr(fmt.Sprint("198.51.100.7:", 1+i)))), config)
+		require.NoError(t, r.join(c))
+		must(r.drain(r.server))
+	}
+	for i := range 40 {
+		r.begin(fmt.Sprintf("203.0.%d.1:1", i), config)
+	}
+	require.Len(t, r.server.pending, 10)
+	require.Len(t, r.server.byName, 10, "confirmed sessions")
+	require.Zero(t, r.server.Stats().Evicted)
+}
+
 // With tokens a confirmed session never ends for a new one: a stranger has none.
 func TestConfirmedSessionsOfUsersStay(t *testing.T) {
 	r := newRig(t, func(c *Config) { c.Sessions, c.SessionsPerHost = 3, 3 })

@@ -41,7 +41,7 @@ func TestSegmentSizeOfJoinedDatagrams(t *testing.T) {
 	require.Zero(t, sizeOf(size))
 }
 
-// What is appended is read again, for each family.
+// A local address that was appended is read again, for each family.
 func TestControlDataOfAWrite(t *testing.T) {
 	for _, ipv6 := range []bool{false, true} {
 		at := netip.MustParseAddr("192.0.2.7")

@@ -161,6 +161,8 @@ export class Client {
     this.waiting = new Waiting();
     this.resume = new Resume(welcome, this.random);
     this.serverTick = Math.max(1, welcome.tick);
+    this.slipped = 0; // ticks that the server gave up
+    this.slipAt = 0; // the newest input of before
     this.link = new Link(welcome, this, now);
     this.nextSend = now;
     this.firstPacket = false;
@@ -263,8 +265,21 @@ export class Client {
       this.shownClock.heard(tick, now);
     }
     if (j.resync !== undefined) this.own.resync(j.resync);
-    if (j.feedback) this.inputClock.feedback(j.feedback.early);
+    if (j.feedback) this.feedback(j.feedback);
     for (const s of j.sections) this.section(s, now);
+  }
+
+  // feedback moves the clock of inputs. Ticks that the server gave up move all back; what was sent before them tells nothing.
+  feedback(f) {
+    if (f.since >= 0) {
+      const more = (f.slipped - this.slipped) & 0xffff;
+      if (more !== 0 && more < 0x8000) {
+        this.slipped = f.slipped;
+        this.inputClock.slip(more);
+        this.slipAt = this.inputs.newest;
+      }
+    }
+    if (nearest(f.tick, this.tick ?? this.serverTick) > this.slipAt) this.inputClock.feedback(f.early);
   }
 
   // section reads the parts of whole ticks that carry state; the others are for clients that predict.
@@ -301,6 +316,7 @@ export class Client {
     if (!t) return; // of a newer server: ignored
     if (!t.fromServer) throw new Malformed(`a ${t.name} in the wrong direction`);
     if (Boolean(m.flags & 32) !== (t.question || t.answer)) throw new Malformed(`a ${t.name} that is a call and should not be, or the reverse`);
+    if (t.codec) m.value = t.codec.read(m.body);
     if (t.plan) m.value = t.unpacked ? rowOfBytes(t.plan, m.body, false) : rowOfBytes(t.plan, m.body);
   }
 
@@ -382,8 +398,8 @@ export class Client {
   }
 
   put(t, value, options, call) {
-    const body = value instanceof Uint8Array ? value : t.plan ? bytesOfRow(t.plan, value, !t.unpacked) : null;
-    if (!body) throw new Error(`netcode: ${t.name} writes itself: pass its bytes`);
+    const body = value instanceof Uint8Array ? value : t.plan ? bytesOfRow(t.plan, value, !t.unpacked) : t.codec ? t.codec.write(value) : null;
+    if (!body) throw new Error(`netcode: the layout of ${t.name} depends on its data: pass its bytes`);
     const w = new ByteWriter(body.length + 24);
     let flags = (options.stage ?? 4) & 7;
     if (options.entity) {

@@ -81,6 +81,11 @@ export class InputClock {
     return this.offset + now * this.perMs;
   }
 
+  /** slip moves the clock back by ticks that the server gave up. */
+  slip(ticks) {
+    this.offset -= ticks;
+  }
+
   /** feedback tells how early an input came, in ticks. */
   feedback(early) {
     const error = early - this.aim;

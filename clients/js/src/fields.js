@@ -263,6 +263,7 @@ function kindOf(kind) {
   if (kinds[kind]) return kinds[kind]();
   let m;
   if ((m = /^([iu])(8|16|32)$/.exec(kind))) return integer(m[1] === 'i', Number(m[2]));
+  if ((m = /^u(8|16|32)short$/.exec(kind))) return { ...integer(false, Number(m[1])), short: true };
   if ((m = /^([iu])64$/.exec(kind))) return integer64(m[1] === 'i');
   if ((m = /^[iu](8|16|32|64)\[(-?\d+),(-?\d+)\]$/.exec(kind))) return boundedInteger(Number(m[1]), m[2], m[3]);
   if ((m = /^f(32|64)\[([^,\]]+),([^,\]]+),([^,\]]+)\]$/.exec(kind))) return boundedFloat(m[1] === '32', m[2], m[3], m[4]);
@@ -331,10 +332,12 @@ export class Plan {
     this.scalar = fields.length === 1 && fields[0].path === 'value';
     this.lanes = [];
     this.hasEntities = false;
+    this.varies = false; // in a whole row: it has entities or short numbers
     for (const f of this.fields) {
       f.at = this.lanes.length;
       this.lanes.push(...f.lanes);
       this.hasEntities ||= Boolean(f.entity);
+      this.varies ||= Boolean(f.entity || f.short);
     }
     for (const f of fields) {
       f.steps = partsOf(f.path);
@@ -384,9 +387,10 @@ export class Plan {
 
   /** absolute reads a whole row: its numbers in their widths, entities short, then the tail. */
   absolute(r, l, at) {
-    if (this.hasEntities) {
+    if (this.varies) {
       for (const f of this.fields) {
         if (f.entity) readEntity(r, l, at + f.at);
+        else if (f.short) l[at + f.at] = shortNumber(r, f);
         else for (let i = 0; i < f.lanes.length; i++) l[at + f.at + i] = r.bits(f.lanes[i].bits);
       }
     } else {
@@ -400,6 +404,7 @@ export class Plan {
   writeAbsolute(w, l, at, tail) {
     for (const f of this.fields) {
       if (f.entity) writeEntity(w, l, at + f.at);
+      else if (f.short) w.var(l[at + f.at]);
       else for (let i = 0; i < f.lanes.length; i++) w.bits(l[at + f.at + i], f.lanes[i].bits);
     }
     for (let i = 0; i < this.tail.length; i++) writeTail(w, this.tail[i], tail[i]);
@@ -515,6 +520,12 @@ function varBits(v) {
   let b = 0;
   while (v >= 4 * (2 ** (b + 1) - 1)) b++;
   return 2 * b + 3;
+}
+
+function shortNumber(r, f) {
+  const v = r.var();
+  if (v > f.lanes[0].max) r.fail(`a number of ${f.path} outside of its width`);
+  return v;
 }
 
 /** readEntity reads an entity in its short form. */

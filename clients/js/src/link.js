@@ -149,8 +149,12 @@ export class Link {
         j.credit = r.u32();
         break;
       case Type.feedback:
-        if (m.body.length !== 4) throw new Malformed('a Feedback of another size');
-        j.feedback = { tick: r.u16(), early: r.i16() / 256 };
+        if (m.body.length !== 4 && m.body.length !== 8) throw new Malformed('a Feedback of another size');
+        j.feedback = { tick: r.u16(), early: r.i16() / 256, since: -1, slipped: 0 };
+        if (r.left > 0) {
+          j.feedback.since = r.u16();
+          j.feedback.slipped = r.u16();
+        }
         break;
       case Type.resync:
         if (m.body.length !== 2) throw new Malformed('a Resync of another size');

@@ -12,10 +12,10 @@ export class OwnRows {
 
   /** write takes a value of a component of an entity that the server has given to this client. */
   write(entity, c, value) {
-    if (!((entity.rights >> BigInt(c.row)) & 1n)) throw new Error(`netcode: this client may not write ${c.name} of entity ${entity.index}`);
+    if (!((entity.rights >> this.bitOf(c.row)) & 1n)) throw new Error(`netcode: this client may not write ${c.name} of entity ${entity.index}`);
     let own = this.entities.get(entity.index);
     if (!own || own.id.generation !== entity.generation) {
-      own = { id: { index: entity.index, generation: entity.generation }, rows: new Map(), changed: 0, acked: 0 };
+      own = { id: { index: entity.index, generation: entity.generation }, entity, rows: new Map(), changed: 0, acked: 0 };
       this.entities.set(entity.index, own);
     }
     const before = own.rows.get(c.row);
@@ -32,12 +32,25 @@ export class OwnRows {
     return row ? c.plan.value(row.lanes, 0, row.tail) : undefined;
   }
 
-  /** right forgets the rows that the client may not write any more. */
-  right(entity, rights) {
+  /** right forgets the rows that the client may not write any more, and those that it begins anew with the server's value. */
+  right(entity, rights, anew) {
     const own = this.entities.get(entity.index);
     if (!own) return;
-    for (const row of own.rows.keys()) if (!((rights >> BigInt(row)) & 1n)) own.rows.delete(row);
+    for (const row of own.rows.keys()) {
+      const bit = this.bitOf(row);
+      if (!((rights >> bit) & 1n) || (anew >> bit) & 1n) own.rows.delete(row);
+    }
     if (own.rows.size === 0) this.entities.delete(entity.index);
+    else own.changed = ++this.version; // under the new number all begins anew
+  }
+
+  // bitOf returns the bit of a row in a right: the row, or with more than 64 rows its place among those that clients write.
+  bitOf(row) {
+    const { components } = this.protocol;
+    if (components.length <= 64) return BigInt(row);
+    let n = 0;
+    for (let i = 0; i < row; i++) if (components[i].owner || components[i].named) n++;
+    return BigInt(n);
   }
 
   forget(entity) {
@@ -90,7 +103,7 @@ export class OwnRows {
     const k = gap < 2 ? gap : 32 - Math.clz32(gap);
     this.protocol.listGap.write(w, 0, 2 * k + 2);
     if (k > 1) w.bits(gap - 2 ** (k - 1), k - 1);
-    w.bits(0, 1).var(own.id.generation);
+    w.bits(0, 1).var(own.entity.number); // the number of the right stands in place of the generation
     const rows = [...own.rows.keys()].sort((a, b) => a - b);
     this.rowBits(w, rows);
     let floats = true;

@@ -2,6 +2,7 @@
 import { fnv32, fnv64, textBytes } from './bits.js';
 import { parseFields } from './fields.js';
 import { TableSet, parseTables, tableName } from './tables.js';
+import { serialized } from './serialized.js';
 import { shipped } from './shipped.js';
 
 const deliveries = { Unreliable: 0, UnreliableSequenced: 1, Reliable: 2, ReliableOrdered: 3 };
@@ -47,15 +48,19 @@ function parseDescription(textOf, what) {
 
 // planOf makes the plan of a description's body, or null for what is no row.
 function planOf(body) {
+  const info = { plan: null, unpacked: false, extrapolation: null, raw: false, codec: null };
+  if (/^serialized(;|$)/.test(body)) {
+    info.codec = serialized(body.slice(11));
+    info.raw = info.codec === null;
+    return info;
+  }
   const parts = splitFields(body);
-  const info = { plan: null, unpacked: false, extrapolation: null, raw: false, serialized: null };
   if (parts[0] === 'unpacked') {
     info.unpacked = true;
     parts.shift();
   }
   if (parts.length > 0 && /^~[^:]+$/.test(parts[0])) info.extrapolation = parts.shift().slice(1);
   if (parts[0] === 'raw') info.raw = true;
-  else if (parts.length > 0 && parts[0].startsWith('serialized:')) info.serialized = parts.join(';');
   else info.plan = parseFields(parts);
   return info;
 }
@@ -84,7 +89,11 @@ export class Protocol {
     this.wide = /;rows:256;/.test(this.entries[0] ?? '');
     this.useTables(options.tables ?? null);
     this.components.forEach((c, i) => (c.row = i));
-    this.messages.forEach((m, i) => (m.type = i + 16));
+    this.messages.forEach((m, i) => {
+      m.type = i + 16;
+      // The library's own are read where they are used; with packing off integers have other forms.
+      if (m.codec && (m.name.startsWith('netcode.') || this.unpacked)) m.codec = null;
+    });
     this.componentNamed = new Map(this.components.map((c) => [c.name, c]));
     this.messageNamed = new Map(this.messages.map((m) => [m.name, m]));
     this.clientRows = this.components.some((c) => c.owner || c.named);

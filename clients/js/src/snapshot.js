@@ -40,6 +40,7 @@ export class State {
     this.counts = { absolute: 0, baseline: 0, rows: 0, deltas: 0, same: 0, despawns: 0 };
     this.give = (rec) => rec.shape.give(rec);
     this.pseudo = null;
+    this.unknown = new Set(); // rows of the pseudo record whose value at T is not known
     this.wholes = []; // whole rows of a body that differ
     this.pageIndexes = new Uint32Array(64);
   }
@@ -241,11 +242,16 @@ export class State {
   // restored makes the rows as at T from what is kept: those of S, each with the value that it has had since T or before.
   restored(kept, shape, T) {
     const rec = shape.take(kept.index, kept.generation, T);
+    this.unknown.clear();
     for (let i = 0; i < shape.rows.length; i++) {
       const row = shape.rows[i];
       if (shape.components[i].empty) continue;
       const place = kept.shape.place.get(row);
       if (place === undefined || kept.since[place] > T) {
+        if (shape.components[i].whole) {
+          this.unknown.add(row); // it needs no value if it differs
+          continue;
+        }
         shape.give(rec);
         throw new Lacking(`row ${shape.components[i].name} of entity ${kept.index} at tick ${T}`);
       }
@@ -359,6 +365,7 @@ export class State {
     const place = rec.tails ? rec.shape.place.get(row) : 0;
     const tail = rec.tails ? base.tails[base.shape.place.get(row)] : null;
     if (!differs) {
+      if (base === this.pseudo && this.unknown.has(row)) throw new Lacking(`row ${c.name} of entity ${base.index} at tick ${base.tick}`);
       for (let i = 0; i < c.plan.size; i++) rec.lanes[at + i] = base.lanes[bat + i];
       if (rec.tails) rec.tails[place] = tail;
       this.counts.same++;

@@ -1,4 +1,5 @@
 // The world as the game sees it: entities, their components, what is shown between two ticks.
+import { nearest } from './bits.js';
 import { Collections } from './collections.js';
 
 /** Entity is an entity that the server shows. Its values are made when they are asked for, and kept until they change. */
@@ -12,6 +13,8 @@ export class Entity {
     /** data is for the game: a sprite, a mesh. */
     this.data = null;
     this.rights = 0n; // rows that this client writes
+    this.number = 0; // of the right under which it writes them
+    this.nextRight = null; // a right that begins with the state of its tick
   }
 
   /** alive tells whether the server still shows the entity. */
@@ -83,6 +86,7 @@ export class World {
     this.emit = emit;
     this.entities = new Map(); // index to Entity
     this.shown = -1;
+    this.early = new Map(); // rights that came before their entity
     this.collections = new Collections(protocol, this, emit);
     state.onRecord = (e, rec, before, other) => this.record(e, rec, before, other);
     state.onGone = (e) => this.gone(e);
@@ -104,9 +108,14 @@ export class World {
       const entity = new Entity(this, e);
       this.entities.set(e.index, entity);
       this.emit('spawn', entity);
+      const key = `${e.index}v${e.generation}`;
+      const right = this.early.get(key);
+      if (right && this.early.delete(key)) this.right(right);
       return;
     }
-    this.emit('change', this.entities.get(e.index));
+    const entity = this.entities.get(e.index);
+    if (entity.nextRight !== null) this.begin(entity);
+    this.emit('change', entity);
   }
 
   gone(e) {
@@ -126,11 +135,30 @@ export class World {
   right(v) {
     const id = v.Entity ?? { Index: v['Entity.Index'], Generation: v['Entity.Generation'] };
     const e = this.find({ index: id.Index, generation: id.Generation });
-    if (e) {
-      e.rights = v.Rows;
-      this.own.right(e, e.rights);
+    if (!e) {
+      this.early.set(`${id.index}v${id.generation}`, v); // it came before its entity
+      if (this.early.size > 1024) this.early.delete(this.early.keys().next().value);
+      return;
     }
-    this.emit('right', e, v);
+    e.rights &= v.Rows; // what is lost is lost at once
+    this.own.right(e, e.rights, 0n);
+    e.nextRight = v.Rows === 0n ? null : v;
+    if (v.Rows === 0n) {
+      e.number = 0;
+      this.emit('right', e, e.rights);
+    }
+    this.begin(e);
+  }
+
+  // begin uses a right once the client has the server's state of its tick.
+  begin(e) {
+    const v = e.nextRight;
+    if (v === null || e.state.tick < nearest(v.Tick, e.state.tick, 32)) return;
+    e.nextRight = null;
+    e.rights = v.Rows;
+    e.number = v.Number;
+    this.own.right(e, e.rights, v.Anew);
+    this.emit('right', e, e.rights);
   }
 
   // between interpolates a component between the records around a tick.

@@ -8,7 +8,7 @@ const protocol = new Protocol(readFileSync(lock, 'utf8'));
 const colon = address.lastIndexOf(':');
 const client = new Client(protocol, await new UDPTransport(address.slice(0, colon), Number(address.slice(colon + 1))).opened);
 
-const result = { Entities: {}, Echoes: [], Coins: 0, Refused: '', Cells: '', Level: '' };
+const result = { Entities: {}, Echoes: [], Coins: 0, Refused: '', Cells: '', Level: '', Notes: [] };
 let done = null;
 let own = null;
 client.on('close', (err) => {
@@ -16,12 +16,15 @@ client.on('close', (err) => {
   process.exit(1);
 });
 client.transfers.receive(1 << 20, { done: (t, bytes) => (result.Level = `${t.name} ${bytes.length} ${bytes.every((b, i) => b === ((59999 - i) & 255))}`) });
-client.on('right', (e) => (own = e));
+client.on('right', (e) => (own = e.rights !== 0n ? e : null));
 client.onMessage('Chat', (m) => result.Echoes.push(m.Text));
 client.onMessage('Big', (m) => (result.Cells = String(m.Cells[999])));
+client.onMessage('Note', (m) => result.Notes.push(`${m.Text} ${JSON.stringify(m.Tags)} ${m.Kind} ${m.Kind === 1 ? m.Hits : m.Aim}`));
 client.onMessage('Done', (m) => (done = m.Tick));
 client.on('connect', () => {
   for (let i = 0; i < 10; i++) client.send('Chat', { Text: `a ${i}` });
+  client.send('Note', { Text: 'hé', Tags: ['a', 'b'], Kind: 1, Hits: 70000 });
+  client.send('Note', { Kind: 2, Aim: 0.5 });
   client.send('Big', { Cells: Array.from({ length: 1000 }, (_, i) => (i === 999 ? 3n : BigInt(i))) });
   client.transfers.send('level', Uint8Array.from({ length: 60000 }, (_, i) => i & 255)).catch((err) => console.error(err.message));
   client.call('Price', { Item: 3 }).then((v) => (result.Coins = v.Count), (err) => console.error(err.message));
