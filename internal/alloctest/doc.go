@@ -9,5 +9,10 @@
 //
 // Cost, Bytes and Heap measure memory likewise. No other test reads the runtime's counters.
 //
-// Its files: alloctest.go (Zero, AtMost, Counter), memory.go (Cost, Bytes, Heap), profile.go (call stacks), race.go and norace.go.
+// # Files
+//
+//   - alloctest.go: Zero, AtMost, Counter
+//   - memory.go: Cost, Bytes, Heap
+//   - profile.go: call stacks
+//   - race.go, norace.go: whether the race detector runs
 package alloctest
