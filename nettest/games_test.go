@@ -21,7 +21,7 @@ import (
 
 var (
 	// Any number of games: go test ./nettest -run TestGames -games 1000
-	games = flag.Int("games", 8, "random games of TestGames")
+	games = flag.Int("games", 16, "random games of TestGames")
 	// One that failed, again: go test ./nettest -run TestGames -games 1 -game-seed N
 	gameSeed = flag.Uint64("game-seed", 1, "seed of the first game; the next has the next number")
 )

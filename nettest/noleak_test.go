@@ -30,7 +30,7 @@ import (
 
 var (
 	// Any number of games: go test ./nettest -run TestNothingHiddenChangesADatagram -leaks 1000
-	leaks = flag.Int("leaks", 4, "random games of TestNothingHiddenChangesADatagram")
+	leaks = flag.Int("leaks", 10, "random games of TestNothingHiddenChangesADatagram")
 	// One that failed, again: go test ./nettest -run TestNothingHiddenChangesADatagram -leaks 1 -leak-seed N
 	leakSeed = flag.Uint64("leak-seed", 1, "seed of the first game; the next has the next number")
 )

@@ -188,7 +188,7 @@ func TestAChangeOfPredictionIsNoLeap(t *testing.T) {
 	}
 }
 
-var randomScreens = flag.Int("screens", 6, "random games of TestRandomScreensMoveEvenly")
+var randomScreens = flag.Int("screens", 20, "random games of TestRandomScreensMoveEvenly")
 
 // In random games a body that moves evenly stands in no frame and leaps in none, whatever is corrected and whoever predicts
 // it meanwhile.
