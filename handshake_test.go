@@ -5,7 +5,6 @@ import (
 	"hash/crc32"
 	"math"
 	"net/netip"
-	"runtime"
 	"testing"
 	"time"
 
@@ -101,13 +100,11 @@ func TestValidHellosCostNextToNothing(t *testing.T) {
 		for _, a := range list {
 			packets = append(packets, a.hello(p))
 		}
-		var before, after runtime.MemStats
-		runtime.GC()
-		runtime.ReadMemStats(&before)
-		for i, packet := range packets {
-			fresh.Receive(list[i].at, packet)
-		}
-		runtime.ReadMemStats(&after)
+		made, size := alloctest.Cost(t, func() {
+			for i, packet := range packets {
+				fresh.Receive(list[i].at, packet)
+			}
+		})
 		require.Zero(t, s.Stats().Connected)
 		require.EqualValues(t, count, fresh.Stats().Hellos)
 		require.Zero(t, fresh.Stats().Challenges, "every cookie is valid")
@@ -119,7 +116,7 @@ func TestValidHellosCostNextToNothing(t *testing.T) {
 		})
 		require.Equal(t, count, accepts)
 		n := float64(count)
-		return float64(after.TotalAlloc-before.TotalAlloc) / n, float64(after.Mallocs-before.Mallocs) / n
+		return float64(size) / n, float64(made) / n
 	}
 	for _, c := range []struct{ count, sent int }{{hellos / 4, 1024}, {hellos, 64}, {hellos, 1024}, {hellos, 16384}} {
 		bytes, allocations := cost(c.count, c.sent)

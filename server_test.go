@@ -5,7 +5,6 @@ import (
 	"hash/fnv"
 	"math/rand/v2"
 	"net/netip"
-	"runtime"
 	"sync"
 	"testing"
 	"time"
@@ -275,15 +274,6 @@ func TestAKeepAliveLongerThanTheSilenceIsRefused(t *testing.T) {
 	require.ErrorContains(t, err, "KeepAlive")
 }
 
-// memoryInUse is the heap once everything unused is given back.
-func memoryInUse() int {
-	runtime.GC()
-	runtime.GC()
-	var m runtime.MemStats
-	runtime.ReadMemStats(&m)
-	return int(m.HeapAlloc)
-}
-
 // 131072 entities in some 118 kB of snapshots: a client ends the connection at MaxEntities, and the server is told why.
 func TestClientEndsTheConnectionAtMaxEntities(t *testing.T) {
 	const many = 1 << 17
@@ -294,7 +284,7 @@ func TestClientEndsTheConnectionAtMaxEntities(t *testing.T) {
 			s.Spawn()
 		}
 	})
-	before := memoryInUse()
+	before := alloctest.Heap(t)
 	c := r.Join(p, netcode.Config{SendBudget: -1})
 	r.Until(func() bool { return c.State() == netcode.Disconnected })
 	require.ErrorIs(t, c.Err(), peer.ReasonTooManyEntities)
@@ -304,7 +294,7 @@ func TestClientEndsTheConnectionAtMaxEntities(t *testing.T) {
 	require.LessOrEqual(t, c.Replica().Len(), 1<<16)
 	require.Contains(t, r.Server.Log[len(r.Server.Log)-1], "more entities than Config.MaxEntities")
 	const each = 400 // bytes, of Replica
-	require.Less(t, memoryInUse()-before, each<<16)
+	require.Less(t, alloctest.Heap(t)-before, each<<16)
 
 	more := r.Join(p, netcode.Config{SendBudget: -1, MaxEntities: many})
 	r.Until(func() bool { return more.Replica() != nil && more.Replica().Len() == many })

@@ -43,11 +43,19 @@ func TestTheSceneIsServedToBots(t *testing.T) {
 	line, err := bufio.NewReader(heard).ReadString('\n')
 	require.NoError(t, err)
 	address, page, _ := strings.Cut(strings.TrimSpace(line), " ")
-	report, err := bots.Run(context.Background(), bodyBots(), bots.Options{
-		Servers: []netcode.Addr{transport.MustParseAddr(address)}, Bots: 1, Ramp: 100, For: 1100 * time.Millisecond, Ticks: bots.InspectorTicks(page),
+	ctx, enough := context.WithCancel(context.Background())
+	defer enough()
+	down := uint64(0)
+	report, err := bots.Run(ctx, bodyBots(), bots.Options{
+		Servers: []netcode.Addr{transport.MustParseAddr(address)}, Bots: 1, Ramp: 100, For: time.Minute, Ticks: bots.InspectorTicks(page),
+		Each: func(s *bots.Sample) {
+			if down = s.Down; down > 30*rowBytes/2 {
+				enough()
+			}
+		},
 	})
 	require.NoError(t, err)
-	require.Greater(t, report.Samples[0].Down, uint64(30*rowBytes/2), "%v", report)
+	require.Greater(t, down, uint64(30*rowBytes/2), "%v", report)
 	require.NoError(t, stop.Close())
 	require.NoError(t, <-ended)
 	for _, wrong := range []string{"-e 0", "-frac 0", "-frac NaN"} {

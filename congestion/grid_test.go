@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-var heavy = flag.Bool("heavy", false, "the lines of TestLinesAreUsedWithinFiveSeconds in their full number")
+var heavy = flag.Bool("heavy", false, "lines in their full number")
 
 // gridLine is a line with loss at random before it, in both directions. Its queue holds 200 ms; the round trip is 60 ms.
 type gridLine struct {

@@ -278,9 +278,9 @@ func shareMet(t *testing.T, lines []scene, with func(time.Duration) control, eac
 	return float64(total) / float64(len(lines))
 }
 
-// every returns each n-th line with -short.
+// every returns each n-th line, and all with -heavy.
 func every(n int, lines []scene) []scene {
-	if !testing.Short() {
+	if *heavy {
 		return lines
 	}
 	var some []scene
@@ -299,7 +299,7 @@ func TestLinesAreUsedAndNotFilled(t *testing.T) {
 		least float64
 	}{{"named", named(), 0.7}, {"tuned", tunedLines(), 0.8}} {
 		t.Run(c.name, func(t *testing.T) {
-			met := shareMet(t, every(3, c.lines), own, func(s scene, o outcome, ok bool) {
+			met := shareMet(t, every(7, c.lines), own, func(s scene, o outcome, ok bool) {
 				require.True(t, s.bearable(o), "%s: %+v", s.name, o)
 				if !ok {
 					t.Logf("missed: goodput %.3f, TCP %.3f, queue %d ms half of the time and %d ms 95 %%, overflow %.4f, shares %.2f: %s", o.goodput, o.tcp, o.p50, o.p95, o.overflow, o.shares, s.name)
@@ -313,7 +313,7 @@ func TestLinesAreUsedAndNotFilled(t *testing.T) {
 
 // On lines that no rule was tuned with, more are met by the age than by Copa's round trips, which a tick makes coarse.
 func TestHeldOutLines(t *testing.T) {
-	lines := every(3, heldOutLines())
+	lines := every(7, heldOutLines())
 	ours := shareMet(t, lines, own, func(s scene, o outcome, _ bool) { require.True(t, s.bearable(o), "%s: %+v", s.name, o) })
 	copas := shareMet(t, lines, newCopa, nil)
 	t.Logf("held out: the age meets %.1f %%, Copa %.1f %%", 100*ours, 100*copas)

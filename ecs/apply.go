@@ -524,7 +524,7 @@ func (w *valueWriter) listInTable(index uint32, at *entityEntry, state *entitySt
 	if !state.authored.IsZero() {
 		d.has = d.has.Minus(w.apply.owned(wire.NetworkID{Index: index, Generation: at.generation}))
 	}
-	w.byTable[at.table] = append(w.byTable[at.table], d)
+	w.byTable[at.table] = pushed(w.byTable[at.table], d)
 }
 
 // listChanged lists the entities that changed in the replica.

@@ -75,7 +75,7 @@ func (w *valueWriter) listRange(index, count uint32) uint32 {
 	}
 	if n > 0 {
 		s.Count = n
-		r.list = append(r.list, tableRange{entities: s, table: first.table, slot: slot})
+		r.list = pushed(r.list, tableRange{entities: s, table: first.table, slot: slot})
 	}
 	return n
 }
@@ -110,7 +110,7 @@ func (w *valueWriter) writeRanges() {
 func (w *valueWriter) writeRange(c *column, d *tableRange) {
 	r, s, n := &w.ranges, &d.entities, int(d.entities.Count)
 	w.apply.stats.Rows += uint64(n)
-	r.same = r.same[:0]
+	r.same = grown(r.same, n-1)[:0]
 	lanes, number := w.apply.replica.Lanes(s, c.row)
 	if lanes == nil {
 		for k := range s.Count {

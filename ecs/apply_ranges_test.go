@@ -332,13 +332,16 @@ func playRangeGame(t *testing.T, s *rangeServer, seed uint64, turns int) (ranges
 func TestRangesAllocateNothing(t *testing.T) {
 	for _, shuffled := range []bool{false, true} {
 		s := newRangeServerOf(t, 2, 600)
-		c := newRangeClient(s, false, false)
+		c, rest := newRangeClient(s, false, false), s.most+1 // One of so many rests in a turn.
 		turn := func() {
 			s.store.Begin(s.store.Tick() + 1)
 			for len(s.ids) < s.most {
 				s.ids = append(s.ids, s.store.Spawn())
 			}
-			for _, id := range s.ids {
+			for i, id := range s.ids {
+				if (i+1)%rest == 0 {
+					continue
+				}
 				for _, row := range []int{0, 1, 2, 3, 5, 6} {
 					s.set(id, row, 1000)
 				}
@@ -352,6 +355,9 @@ func TestRangesAllocateNothing(t *testing.T) {
 			}
 		}
 		for i := range 60 {
+			if i == 10 {
+				rest = s.most - 1
+			}
 			turn()
 			if shuffled && i == 3 {
 				c.shuffle(s.ids, s.random)
@@ -359,7 +365,10 @@ func TestRangesAllocateNothing(t *testing.T) {
 			c.run()
 		}
 		allocs := alloctest.Start(t)
-		for range 10 {
+		for i := range 10 {
+			if i == 5 {
+				rest = 20 // More ranges than ever before.
+			}
 			turn()
 			allocs.Count(c.apply.Run)
 		}

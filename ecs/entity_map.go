@@ -112,6 +112,13 @@ func grown[T any](s []T, index int) []T {
 	return next
 }
 
+// pushed appends a value. It has room for 64 at least, as grown: a list that is short in most frames does not allocate in the one after a lost packet.
+func pushed[T any](s []T, v T) []T {
+	s = grown(s, len(s))
+	s[len(s)-1] = v
+	return s
+}
+
 // worldLife detects ecs.World.Reset. A reset drops every resource. So a world without the lifeMark, or with another
 // one, was reset since the last check. Entity handles from before the reset are then invalid. Arche's Alive panics on
 // them or returns the result for another entity.

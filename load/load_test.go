@@ -205,7 +205,8 @@ func TestABadLinkIsThereInBothDirections(t *testing.T) {
 	link := transport.Link{Delay: 60 * time.Millisecond, Loss: 0.3}
 	report := playUntil(t, game, load.Options{Servers: []netcode.Addr{address}, Bots: 4, Ramp: 100, Link: link, Bad: 0.5, Seed: 3}, func(s *load.Sample) bool {
 		const many = 5
-		return lost[1].Load() > many && lost[3].Load() > many && lost[0].Load() <= 3 && lost[2].Load() <= 3 && s.RTT.N == 4
+		bad, good := min(lost[1].Load(), lost[3].Load()), max(lost[0].Load(), lost[2].Load(), 0) // A busy machine loses some of any bot.
+		return bad > many+3*good && s.RTT.N == 4
 	})
 	last := report.Samples[len(report.Samples)-1]
 	require.GreaterOrEqual(t, last.RTT.At(1), 120*time.Millisecond)

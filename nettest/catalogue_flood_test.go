@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/arche-netcode/netcode"
+	"github.com/arche-netcode/netcode/internal/alloctest"
 	"github.com/arche-netcode/netcode/internal/casebook"
 	"github.com/arche-netcode/netcode/nettest"
 	"github.com/arche-netcode/netcode/nettest/adversary"
@@ -86,8 +87,10 @@ func TestCase34DeadReceiver(t *testing.T) {
 		n.SetLinks(c, transport.Link{Down: true}, transport.Link{Down: true})
 	}
 	s := newSteady(t, n, slices.DeleteFunc(slices.Clone(n.Clients), func(c *nettest.Client) bool { return c == back || c == dead })...)
-	memory, frames := heap(), 0
-	bounded := func() { require.LessOrEqual(t, heap(), memory+memory/50+256<<10, "what waits for them is bounded") }
+	memory, frames := alloctest.Heap(t), 0
+	bounded := func() {
+		require.LessOrEqual(t, alloctest.Heap(t), memory+memory/50+256<<10, "what waits for them is bounded")
+	}
 	s.run(9*time.Second, func() { frames += 2 })
 	bounded()
 	for _, id := range []netcode.ClientID{backID, deadID} {
@@ -147,9 +150,9 @@ func TestCase37SpoofedFlood(t *testing.T) {
 	}
 	s.run(12*time.Second, nil)
 	s.run(2*time.Second, flood)
-	connected, memory := n.Server.Stats().Connected, heap()
+	connected, memory := n.Server.Stats().Connected, alloctest.Heap(t)
 	s.run(sized(2*time.Second, 30*time.Second), flood)
-	require.LessOrEqual(t, heap(), memory+memory/50+256<<10)
+	require.LessOrEqual(t, alloctest.Heap(t), memory+memory/50+256<<10)
 	require.LessOrEqual(t, out, stranger.Bytes(), "bytes out, at most bytes in")
 	require.Equal(t, connected, n.Server.Stats().Connected)
 	honest := n.Join()

@@ -16,6 +16,7 @@ import (
 	"github.com/arche-netcode/netcode"
 	"github.com/arche-netcode/netcode/components"
 	netecs "github.com/arche-netcode/netcode/ecs"
+	"github.com/arche-netcode/netcode/internal/alloctest"
 	"github.com/arche-netcode/netcode/internal/casebook"
 	"github.com/arche-netcode/netcode/nettest"
 	"github.com/arche-netcode/netcode/nettest/adversary"
@@ -335,9 +336,9 @@ func TestCase50RemoteKeyedTables(t *testing.T) {
 		}
 	}
 	flood(300)
-	before := heap()
+	before := alloctest.Heap(t)
 	flood(sized(150, 600)) // The rights stay below MaxEntities, beyond which the client ends the connection.
-	require.LessOrEqual(t, heap(), before+before/50+256<<10)
+	require.LessOrEqual(t, alloctest.Heap(t), before+before/50+256<<10)
 	require.NotEqual(t, netcode.Connecting, c.State())
 	require.Equal(t, netcode.Connected, c.State(), "%v", c.Err())
 	require.Nil(t, liar.Reason())
@@ -371,11 +372,11 @@ func TestCase56KilledInEveryPhase(t *testing.T) {
 		require.Equal(t, 4, clientsOf(n), "all places are back")
 	}
 	wave()
-	before := heap()
+	before := alloctest.Heap(t)
 	for range sized(2, 19) {
 		wave()
 	}
-	require.LessOrEqual(t, heap(), before+before/50+heapNoise*4)
+	require.LessOrEqual(t, alloctest.Heap(t), before+before/50+heapNoise*4)
 	s.unmoved()
 	for _, state := range []netcode.State{netcode.Connecting, netcode.Connected, netcode.Closing} {
 		casebook.Injected(t, phases[state], "clients killed while "+state.String())

@@ -3,7 +3,6 @@ package nettest_test
 import (
 	"flag"
 	"fmt"
-	"runtime"
 	"runtime/debug"
 	"testing"
 	"time"
@@ -16,6 +15,7 @@ import (
 	"github.com/arche-netcode/netcode/components"
 	"github.com/arche-netcode/netcode/congestion"
 	"github.com/arche-netcode/netcode/interest"
+	"github.com/arche-netcode/netcode/internal/alloctest"
 	"github.com/arche-netcode/netcode/internal/casebook"
 	"github.com/arche-netcode/netcode/nettest"
 	"github.com/arche-netcode/netcode/systems"
@@ -48,15 +48,6 @@ func lag(n *nettest.Net, c *nettest.Client) int {
 		return 1 << 30
 	}
 	return int(n.Server.Tick() - c.Replica().Tick())
-}
-
-// heap is the memory in use once everything unused is given back.
-func heap() int {
-	runtime.GC()
-	runtime.GC()
-	var m runtime.MemStats
-	runtime.ReadMemStats(&m)
-	return int(m.HeapAlloc)
 }
 
 // walkers is a game in which so many entities walk on for ever, or until the frame rest.
@@ -120,13 +111,13 @@ func ackStarvation(t *testing.T, cut func(n *nettest.Net, victim *nettest.Client
 		require.True(t, ok, "it is still connected")
 		return s
 	}
-	memory, before := heap(), stats()
+	memory, before := alloctest.Heap(t), stats()
 	for end := n.Now() + span; n.Now() < end; {
 		n.Step()
 		require.LessOrEqual(t, lag(n, honest), 6, "the other client")
 	}
 	after := stats()
-	require.LessOrEqual(t, heap(), memory+memory/50+64<<10, "memory is constant")
+	require.LessOrEqual(t, alloctest.Heap(t), memory+memory/50+64<<10, "memory is constant")
 	casebook.Injected(t, after.Packets.Sent-before.Packets.Sent, "packets that are never acknowledged")
 	bytes := after.Packets.BytesSent - before.Packets.BytesSent
 	require.LessOrEqual(t, bytes, uint64(budget*span.Seconds()+budget/2), "the rate is capped")

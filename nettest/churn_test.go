@@ -14,6 +14,7 @@ import (
 	"github.com/arche-netcode/netcode/components"
 	"github.com/arche-netcode/netcode/input"
 	"github.com/arche-netcode/netcode/interest"
+	"github.com/arche-netcode/netcode/internal/alloctest"
 	"github.com/arche-netcode/netcode/internal/casebook"
 	"github.com/arche-netcode/netcode/nettest"
 	"github.com/arche-netcode/netcode/snapshot"
@@ -63,10 +64,10 @@ func inOrder(_ int, c *nettest.Client) (gone bool) {
 // staysFlat fails unless the heap stays within 2 % of its size at the start, and heapNoise, after each of several waves of visitors.
 func staysFlat(t *testing.T, waves int, wave func()) {
 	t.Helper()
-	first := heap()
+	first := alloctest.Heap(t)
 	for i := range waves {
 		wave()
-		now := heap()
+		now := alloctest.Heap(t)
 		t.Logf("after wave %d: %.2f MB, %.2f MB at the start", i+1, float64(now)/1e6, float64(first)/1e6)
 		require.LessOrEqual(t, now, first+first/50+heapNoise, "the heap grows with those who have left")
 	}
@@ -133,14 +134,14 @@ func TestCase61HistoriesStayAsTheyAre(t *testing.T) {
 		Server: netcode.Config{SendBudget: -1},
 	})
 	n.Run(sized(time.Minute, 6*time.Minute))
-	before, memory := n.Clients[0].Stats().HistoryBytes, heap()
+	before, memory := n.Clients[0].Stats().HistoryBytes, alloctest.Heap(t)
 	n.Run(sized(time.Minute, 20*time.Minute))
 	after := n.Clients[0].Stats().HistoryBytes
 	grows := before / 8 // The first large ticks find no memory that others have left.
 	t.Logf("%d bytes at the start, %d at the end", before, after)
 	require.NotZero(t, before)
 	require.LessOrEqual(t, after, before+grows)
-	require.LessOrEqual(t, heap(), memory+int(grows)+heapNoise)
+	require.LessOrEqual(t, alloctest.Heap(t), memory+int(grows)+heapNoise)
 }
 
 type visitWord struct{ Text [40]byte }

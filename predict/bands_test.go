@@ -154,7 +154,7 @@ func (b *bandedGame) check(p *player) {
 // the worlds are equal to the bit.
 func TestPredictionConvergesBesideBands(t *testing.T) {
 	coarse, exact := 0, 0
-	for seed := range uint64(8) {
+	for seed := range uint64(sized(3, 8)) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			b := newBandedGame(t, seed)
 			b.run(2 * rate)

@@ -81,7 +81,7 @@ func TestASpawnIsThereOnce(t *testing.T) {
 			p.act = func(p *player) control { c := wander(p); c.Fire = p.random.IntN(6) == 0; return c }
 		}
 		corrected := uint64(0)
-		for range 60 * rate {
+		for range sized(20, 60) * rate {
 			g.frame()
 			for _, p := range g.players {
 				shells := map[components.SpawnOf]int{}

@@ -55,7 +55,7 @@ func TestNothingIsMispredictedWhereNobodyInterferes(t *testing.T) {
 	g := newGame(t, transport.Link{Delay: 150 * time.Millisecond, Jitter: 10 * time.Millisecond, Loss: .2}, 3, 1, predict.Config{})
 	p := g.players[0]
 	p.act = wander
-	g.run(10 * 60 * rate)
+	g.run(sized(2, 10) * 60 * rate)
 	t.Logf("%+v", p.sim.Stats())
 	for _, m := range p.wrong[:min(len(p.wrong), 10)] {
 		t.Log(m)

@@ -17,7 +17,18 @@ import (
 	"github.com/arche-netcode/netcode/transport"
 )
 
-var randomGames = flag.Int("games", 12, "random games of TestRandomGamesConverge")
+var (
+	randomGames = flag.Int("games", 6, "random games of TestRandomGamesConverge")
+	heavy       = flag.Bool("heavy", false, "long games in their full length")
+)
+
+// sized is a size that a test has, plainly or with -heavy.
+func sized(small, full int) int {
+	if *heavy {
+		return full
+	}
+	return small
+}
 
 // chaos changes the server's game outside of the simulation, which no client can predict.
 type chaos struct {

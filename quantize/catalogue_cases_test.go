@@ -62,7 +62,7 @@ func TestCase02HostileCount(t *testing.T) {
 			injected++
 			var got int
 			var failed error
-			bytes := allocated(func() {
+			bytes := alloctest.Bytes(t, func() {
 				r := wire.NewReader(packet)
 				got, failed = read(&r), r.Err()
 			})
@@ -339,7 +339,7 @@ func TestCase08DecompressionBomb(t *testing.T) {
 	for i, bomb := range bombs {
 		var err error
 		var got []byte
-		require.LessOrEqual(t, allocated(func() { got, err = wire.AppendDecompressed(dst, bomb, limit, c) }), uint64(4096), "bomb %d", i)
+		require.LessOrEqual(t, alloctest.Bytes(t, func() { got, err = wire.AppendDecompressed(dst, bomb, limit, c) }), uint64(4096), "bomb %d", i)
 		require.Error(t, err, "bomb %d", i)
 		require.Empty(t, got)
 		injected++

@@ -5,7 +5,6 @@ import (
 
 	"encoding/binary"
 	"errors"
-	"runtime"
 	"testing"
 	"unsafe"
 
@@ -277,20 +276,6 @@ func packetDecoder(t testing.TB, off, checked bool) *decoder {
 	}
 	d.encode = func([]byte) ([]byte, error) { return last, nil } // legal bytes are their own encoding
 	return d
-}
-
-// allocated returns the bytes that a function allocates: the minimum of a few runs, since other goroutines may allocate
-// meanwhile.
-func allocated(f func()) uint64 {
-	least := ^uint64(0)
-	for range 5 {
-		var before, after runtime.MemStats
-		runtime.ReadMemStats(&before)
-		f()
-		runtime.ReadMemStats(&after)
-		least = min(least, after.TotalAlloc-before.TotalAlloc)
-	}
-	return least
 }
 
 // batchOf returns a batch of messages without payloads.

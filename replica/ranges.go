@@ -12,6 +12,10 @@ type IndexRange struct {
 	Index, Count uint32 // the lowest index, and the number of indexes
 }
 
+// leastRanges is the least room for ranges: a world in which all move has a few, and now and then a few more where a packet was lost. That
+// must not be an allocation.
+const leastRanges = 64
+
 func (s *IndexRange) end() uint32 { return s.Index + s.Count }
 
 // changedIndexes is the set of indexes that changed since clear.
@@ -38,7 +42,10 @@ func (c *changedIndexes) spans() []IndexRange {
 	if c.listed {
 		return c.ranges
 	}
-	c.ranges, c.listed = c.ranges[:0], true
+	if c.listed = true; c.ranges == nil {
+		c.ranges = make([]IndexRange, 0, leastRanges)
+	}
+	c.ranges = c.ranges[:0]
 	for w, rest := range c.set {
 		for rest != 0 {
 			from := bits.TrailingZeros64(rest)

@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
+	"github.com/arche-netcode/netcode/internal/alloctest"
 	"github.com/arche-netcode/netcode/snapshot"
 	"github.com/arche-netcode/netcode/snapshot/format"
 	"github.com/arche-netcode/netcode/wire"
@@ -128,5 +129,21 @@ func TestChangedIndexesAreListedOnce(t *testing.T) {
 				require.Equal(t, want, r.Changed())
 			}
 		}
+	})
+}
+
+// Ranges that were one become many when a packet was lost, and that allocates nothing.
+func TestMoreRangesThanBeforeAllocateNothing(t *testing.T) {
+	c := changedIndexes{set: make([]uint64, 16)}
+	many := 1
+	alloctest.Zero(t, 6, func() {
+		c.clear()
+		for i := range uint32(many) {
+			c.add(3 * i)
+		}
+		if n := len(c.spans()); n != many {
+			t.Fatal(n)
+		}
+		many *= 2
 	})
 }

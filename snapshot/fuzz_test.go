@@ -1,7 +1,6 @@
 package snapshot
 
 import (
-	"runtime"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -109,11 +108,7 @@ func FuzzReadAgainstOne(f *testing.F) {
 func TestFuzzedReadsAreCheap(t *testing.T) {
 	past := newSeeded(t)
 	alloctest.AtMost(t, 10*250, 10, func() { past.readSeeded(t, past.packets[past.read]) })
-	var before, after runtime.MemStats
-	runtime.ReadMemStats(&before)
-	past.readSeeded(t, past.packets[past.read])
-	runtime.ReadMemStats(&after)
-	require.Less(t, after.TotalAlloc-before.TotalAlloc, uint64(150_000))
+	require.Less(t, alloctest.Bytes(t, func() { past.readSeeded(t, past.packets[past.read]) }), uint64(150_000))
 }
 
 // TestReadIsWholeOrNothing cuts payloads at every byte, appends padding and worse, and

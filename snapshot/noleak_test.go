@@ -11,7 +11,7 @@ import (
 
 var (
 	// Any number of games: go test ./snapshot -run TestNothingHiddenChangesAByte -leaks 100000
-	leaks = flag.Int("leaks", 1000, "random games of TestNothingHiddenChangesAByte")
+	leaks = flag.Int("leaks", 400, "random games of TestNothingHiddenChangesAByte")
 	// One that failed, again: go test ./snapshot -run TestNothingHiddenChangesAByte -leaks 1 -leak-seed N
 	leakSeed = flag.Uint64("leak-seed", 1, "seed of the first game; the next has the next number")
 )

@@ -9,7 +9,7 @@ import (
 
 var (
 	// Any number of sequences: go test ./snapshot -run TestSequences -sequences 100000
-	sequences = flag.Int("sequences", 1000, "random sequences of TestSequences")
+	sequences = flag.Int("sequences", 500, "random sequences of TestSequences")
 	// One that failed, again: go test ./snapshot -run TestSequences -sequences 1 -sequence-seed N
 	sequenceSeed = flag.Uint64("sequence-seed", 1, "seed of the first sequence; the next has the next number")
 )

@@ -393,7 +393,7 @@ func TestAClientInNodeEqualsTheServer(t *testing.T) {
 			return
 		default:
 		}
-		if begun.IsZero() || told || time.Since(begun) < seconds*time.Second {
+		if begun.IsZero() || told || time.Since(begun) < seconds*time.Second || g.sticks <= 60 { // A slow machine takes longer.
 			return
 		}
 		if g.busy {

@@ -134,7 +134,7 @@ func (c *Counter) sum() (lines []line, sum uint64) {
 	for i := range lines {
 		sum += uint64(lines[i].objects)
 	}
-	return lines, max(sum, c.counted-min(own, c.counted))
+	return lines, max(sum, c.counted-min(uint64(own.objects), c.counted))
 }
 
 // Zero fails the test if anything was counted since Start.

@@ -5,6 +5,7 @@ import (
 	"runtime"
 	"runtime/debug"
 	"strings"
+	"sync"
 	"testing"
 )
 
@@ -149,4 +150,34 @@ func skipRace(t *testing.T) {
 	if raceDetector {
 		t.Skip("nothing is counted under the race detector")
 	}
+}
+
+// Bytes counts what is garbage at once, and nothing that was allocated before or by nobody.
+func TestBytesAreExact(t *testing.T) {
+	skipRace(t)
+	kept := make([][]byte, 1)
+	if n := Bytes(t, func() { kept[0] = make([]byte, 1<<20); kept[0] = nil; kept[0] = make([]byte, 1<<20) }); n != 2<<20 {
+		t.Errorf("%d bytes", n)
+	}
+	for range 50 {
+		if n := Bytes(t, func() { kept[0][0]++ }); n != 0 {
+			t.Fatalf("%d bytes of nothing", n)
+		}
+	}
+}
+
+// Heap counts what is kept, and not what a pool holds or what is garbage.
+func TestHeapIsWhatIsKept(t *testing.T) {
+	skipRace(t)
+	var pool sync.Pool
+	kept := make([][]byte, 2)
+	before := Heap(t)
+	kept[0] = make([]byte, 1<<20)
+	pool.Put(&[1 << 20]byte{})
+	kept[1] = make([]byte, 1<<20)
+	kept[1] = nil
+	if grown := Heap(t) - before; grown < 1<<20-64<<10 || grown > 1<<20+64<<10 {
+		t.Errorf("%d bytes", grown)
+	}
+	runtime.KeepAlive(kept)
 }

@@ -7,5 +7,12 @@
 // each allocation, so that a failure lists call stacks. With the race detector f runs and nothing is counted, since the detector
 // makes sync.Pool drop items at random.
 //
-// Its files: alloctest.go (Zero, AtMost, Counter), profile.go (call stacks), race.go and norace.go.
+// Cost, Bytes and Heap measure memory likewise. No other test reads the runtime's counters.
+//
+// # Files
+//
+//   - alloctest.go: Zero, AtMost, Counter
+//   - memory.go: Cost, Bytes, Heap
+//   - profile.go: call stacks
+//   - race.go, norace.go: whether the race detector runs
 package alloctest

@@ -49,9 +49,9 @@ type line struct {
 	frames []runtime.Frame
 }
 
-// since returns the stacks that allocated since before was read, most allocations first. own is the number of the runtime's own
+// since returns the stacks that allocated since before was read, most allocations first. own counts the runtime's own
 // allocations, which are not listed: the scavenger's timer, a thread.
-func (p profile) since(before profile) (lines []line, own uint64) {
+func (p profile) since(before profile) (lines []line, own site) {
 	for at, s := range p {
 		old := before[at]
 		if s.objects <= old.objects {
@@ -61,7 +61,8 @@ func (p profile) since(before profile) (lines []line, own uint64) {
 		switch {
 		case l.within("/internal/alloctest.(*Counter).turn"):
 		case l.background():
-			own += uint64(l.objects)
+			own.objects += l.objects
+			own.bytes += l.bytes
 		default:
 			lines = append(lines, l)
 		}

@@ -70,22 +70,28 @@ func (m *mutation) mutated(root string) (map[string]string, error) {
 	return files, nil
 }
 
-// tested reports whether a folder has the test.
-func tested(root, folder, test string) (bool, error) {
+// testNames is the functions that are declared in the test files of folders, by folder.
+type testNames map[string]map[string]bool
+
+// has reports whether a folder has the test. Each folder is read once: the list names some of them a hundred times.
+func (n testNames) has(root, folder, test string) (bool, error) {
+	function, _, _ := strings.Cut(test, "/")
+	if known, read := n[folder]; read {
+		return known[function], nil
+	}
 	files, err := filepath.Glob(filepath.Join(root, folder, "*_test.go"))
 	if err != nil {
 		return false, err
 	}
-	function, _, _ := strings.Cut(test, "/")
-	declared := regexp.MustCompile(`(?m)^func ` + regexp.QuoteMeta(function) + `\(`)
+	n[folder] = map[string]bool{}
 	for _, file := range files {
 		source, err := os.ReadFile(file)
 		if err != nil {
 			return false, err
 		}
-		if declared.Match(source) {
-			return true, nil
+		for _, declared := range regexp.MustCompile(`(?m)^func (\w+)\(`).FindAllSubmatch(source, -1) {
+			n[folder][string(declared[1])] = true
 		}
 	}
-	return false, nil
+	return n[folder][function], nil
 }

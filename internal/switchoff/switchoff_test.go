@@ -53,13 +53,13 @@ func TestARuleThatIsSwitchedOffIsMissed(t *testing.T) {
 
 // The list is of this tree: what it replaces is there once, and its tests exist.
 func TestTheListIsOfThisTree(t *testing.T) {
-	names := map[string]bool{}
+	names, tests := map[string]bool{}, testNames{}
 	for _, m := range lists() {
 		require.False(t, names[m.name()], "%s: twice", m.name())
 		names[m.name()] = true
 		_, err := m.mutated(tree)
 		assert.NoError(t, err, m.name())
-		there, err := tested(tree, m.folder(), m.test)
+		there, err := tests.has(tree, m.folder(), m.test)
 		require.NoError(t, err)
 		assert.True(t, there, "the list is stale: %s has no %s", m.folder(), m.test)
 	}
@@ -85,7 +85,7 @@ func TestAStaleListSaysSo(t *testing.T) {
 	files, err := m.mutated(tree)
 	require.NoError(t, err, "the second edit is of what the first made")
 	require.Contains(t, files[file], "b < a")
-	there, err := tested(tree, m.folder(), "TestMos")
+	there, err := testNames{}.has(tree, m.folder(), "TestMos")
 	require.NoError(t, err)
 	require.False(t, there)
 }

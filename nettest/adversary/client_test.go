@@ -8,6 +8,7 @@ import (
 
 	"github.com/arche-netcode/netcode"
 	"github.com/arche-netcode/netcode/input"
+	"github.com/arche-netcode/netcode/internal/alloctest"
 	"github.com/arche-netcode/netcode/nettest/adversary"
 	"github.com/arche-netcode/netcode/peer"
 	"github.com/arche-netcode/netcode/wire"
@@ -117,7 +118,7 @@ func TestLiesOfClientsTakeNoMemory(t *testing.T) {
 				}
 			}
 			tell(6 * time.Second)
-			before := heap()
+			before := alloctest.Heap(t)
 			tell(2 * time.Second)
 			flat(t, before, liar.AllTold())
 		})
@@ -144,7 +145,7 @@ func TestALiarThatComesBackLeavesNothing(t *testing.T) {
 		}
 	}
 	round()
-	before := heap()
+	before := alloctest.Heap(t)
 	round()
 	flat(t, before, liar.AllTold())
 	liar.Honest()

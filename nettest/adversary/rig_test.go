@@ -3,7 +3,6 @@ package adversary_test
 import (
 	"fmt"
 	"reflect"
-	"runtime"
 	"runtime/debug"
 	"testing"
 	"time"
@@ -16,6 +15,7 @@ import (
 	"github.com/arche-netcode/netcode/authority"
 	"github.com/arche-netcode/netcode/components"
 	"github.com/arche-netcode/netcode/input"
+	"github.com/arche-netcode/netcode/internal/alloctest"
 	"github.com/arche-netcode/netcode/nettest"
 	"github.com/arche-netcode/netcode/nettest/adversary"
 	"github.com/arche-netcode/netcode/systems"
@@ -174,19 +174,10 @@ func (b *busy) liar(seed uint64) *adversary.Client {
 	return c
 }
 
-// heap is the memory in use once everything unused is given back.
-func heap() int {
-	runtime.GC()
-	runtime.GC()
-	var m runtime.MemStats
-	runtime.ReadMemStats(&m)
-	return int(m.HeapAlloc)
-}
-
 // flat fails unless the heap grew by less than a per cent and some noise.
 func flat(t *testing.T, before int, told map[string]int) {
 	t.Helper()
-	now := heap()
+	now := alloctest.Heap(t)
 	require.LessOrEqual(t, now, before+before/100+128<<10, fmt.Sprint("bytes on the heap; told: ", told))
 }
 

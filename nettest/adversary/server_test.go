@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/arche-netcode/netcode"
+	"github.com/arche-netcode/netcode/internal/alloctest"
 	"github.com/arche-netcode/netcode/nettest"
 	"github.com/arche-netcode/netcode/nettest/adversary"
 	"github.com/arche-netcode/netcode/peer"
@@ -97,7 +98,7 @@ func TestServersThatLie(t *testing.T) {
 				}
 				return want.counter(c.Stats())
 			}
-			before, memory := counted(), heap()
+			before, memory := counted(), alloctest.Heap(t)
 			for end := n.Now() + 6*time.Second; n.Now() < end && c.State() != netcode.Disconnected; n.Step() {
 				if !want.first {
 					lie.Tell(liar)
@@ -113,7 +114,7 @@ func TestServersThatLie(t *testing.T) {
 			if want.counter != nil {
 				require.Greater(t, counted(), before, "it is counted")
 			}
-			require.LessOrEqual(t, heap(), memory+4<<20, "bytes on the heap of both")
+			require.LessOrEqual(t, alloctest.Heap(t), memory+4<<20, "bytes on the heap of both")
 			t.Logf("told %v; %v; %d entities", liar.AllTold(), ended, liar.Entities())
 		})
 	}

@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/arche-netcode/netcode"
+	"github.com/arche-netcode/netcode/internal/alloctest"
 	"github.com/arche-netcode/netcode/nettest"
 	"github.com/arche-netcode/netcode/nettest/adversary"
 	"github.com/arche-netcode/netcode/transport"
@@ -55,7 +56,7 @@ func TestStrangersThatLie(t *testing.T) {
 			tell(300)
 			require.Equal(t, connected, server.Stats().Connected, "no session")
 			require.LessOrEqual(t, out, stranger.Bytes(), "bytes out, at most bytes in")
-			memory := heap()
+			memory := alloctest.Heap(t)
 			tell(150)
 			flat(t, memory, stranger.AllTold())
 			b.net.OnSend(nil)

@@ -40,7 +40,7 @@ func ask(t *testing.T, server *Conn, client *net.UDPConn) transport.Addr {
 func hears(t *testing.T, client *net.UDPConn, what string) {
 	t.Helper()
 	buf := make([]byte, 4096)
-	require.NoError(t, client.SetReadDeadline(time.Now().Add(10*time.Second)))
+	require.NoError(t, client.SetReadDeadline(time.Now().Add(hang)))
 	n, err := client.Read(buf)
 	require.NoError(t, err, "an answer from the address that it dialled")
 	require.Equal(t, what, string(buf[:n]))

@@ -1,6 +1,7 @@
 package websocket
 
 import (
+	"bufio"
 	"crypto/tls"
 	"fmt"
 	"io"
@@ -86,7 +87,7 @@ func TestHalfOpenConnectionsTakeNoPlace(t *testing.T) {
 	at := func(port int) netip.AddrPort {
 		return netip.AddrPortFrom(netip.MustParseAddr("203.0.113.9"), uint16(port))
 	}
-	s, h := listenGuarded(t, Config{Config: queued.Config{Connections: 16, PerIP: 8}}, at, false)
+	s, h := listenGuarded(t, Config{Config: queued.Config{Connections: 16, PerIP: 8, Idle: time.Hour}}, at, false)
 	var half []net.Conn
 	for range 64 {
 		half = append(half, halfOpen(t, h))
@@ -105,6 +106,28 @@ func TestHalfOpenConnectionsTakeNoPlace(t *testing.T) {
 	require.NoError(t, err)
 }
 
+// upgrade opens a connection, asks for a WebSocket, and waits for the answer, or the end of the connection.
+func upgrade(t *testing.T, s *Server, h *httptest.Server) {
+	conn, err := net.Dial("tcp", h.Listener.Addr().String())
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = conn.Close() })
+	if h.TLS != nil {
+		trust := h.Client().Transport.(*http.Transport).TLSClientConfig.Clone()
+		trust.ServerName = "example.com" // That of httptest's certificate.
+		conn = tls.Client(conn, trust)
+	}
+	_, _ = io.WriteString(conn, "GET /ws HTTP/1.1\r\nHost: x\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n\r\n")
+	require.NoError(t, conn.SetReadDeadline(time.Now().Add(time.Minute)))
+	answer, err := http.ReadResponse(bufio.NewReader(conn), nil)
+	if fault, is := err.(net.Error); is {
+		require.False(t, fault.Timeout(), "neither an answer nor an end")
+	}
+	if err == nil {
+		require.Equal(t, http.StatusSwitchingProtocols, answer.StatusCode)
+		require.Eventually(t, func() bool { return s.Stats().Opened > 0 }, time.Minute, time.Millisecond)
+	}
+}
+
 // A connection without a WebSocket ends after Config.Idle, and one with a WebSocket is not counted, also below TLS.
 func TestConnectionsWithoutAWebSocketEnd(t *testing.T) {
 	for _, secure := range []bool{false, true} {
@@ -113,21 +136,13 @@ func TestConnectionsWithoutAWebSocketEnd(t *testing.T) {
 				return netip.AddrPortFrom(netip.MustParseAddr("203.0.113.9"), uint16(port))
 			}
 			s, h := listenGuarded(t, Config{Config: queued.Config{Idle: 300 * time.Millisecond}}, at, secure)
-			raw, err := net.Dial("tcp", h.Listener.Addr().String())
-			require.NoError(t, err)
-			defer raw.Close()
-			conn := raw
-			if secure {
-				trust := h.Client().Transport.(*http.Transport).TLSClientConfig.Clone()
-				trust.ServerName = "example.com" // That of httptest's certificate.
-				conn = tls.Client(raw, trust)
+			for s.Stats().Opened == 0 { // A busy machine may take longer than Idle for a handshake.
+				upgrade(t, s, h)
 			}
-			_, err = fmt.Fprintf(conn, "GET /ws HTTP/1.1\r\nHost: x\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n\r\n")
-			require.NoError(t, err)
-			require.Eventually(t, func() bool { return s.Stats().Opened == 1 }, time.Minute, time.Millisecond)
 			require.Zero(t, s.Pending().Now, "it has a WebSocket")
+			before := s.Pending().Idle
 			ended(t, halfOpen(t, h))
-			require.EqualValues(t, 1, s.Pending().Idle)
+			require.Equal(t, before+1, s.Pending().Idle)
 			require.Zero(t, s.Pending().Refused)
 			require.Positive(t, s.Stats().Opened)
 		})
