@@ -140,7 +140,7 @@ func TestInputsAreYoungAfterAHitch(t *testing.T) {
 		if random.IntN(4) == 0 {
 			c.client = hitches[random.IntN(len(hitches))] * time.Millisecond
 		}
-		if bad == 0 && random.IntN(3) == 0 { // With loss a client does not know its delays so early.
+		if random.IntN(3) == 0 { // After 9.9 s, 200 ms into a game at 30 Hz and 300 ms, it was 26 ms: that game alone went on to measure.
 			c.hitch = min(c.hitch, time.Second)
 			c.first = time.Duration(random.IntN(1000)) * time.Millisecond
 		}
