@@ -8,7 +8,7 @@ import (
 const (
 	seenPoints   = 64  // The number of samples of the server's tick.
 	inputPoints  = 256 // The number of answers about inputs: 8.5 s at 30 ticks per second.
-	inputTrusted = 32  // With fewer answers, the lead is at least the lead by the round trip.
+	inputTrusted = 16  // With fewer answers, the lead is at least the lead by the round trip.
 	// inputPerOutlier is the number of answers among which one late input is ignored.
 	inputPerOutlier = 256
 	// steering bounds the correction of a clock's speed: 1/20, which is 5 %.
