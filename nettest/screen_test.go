@@ -222,3 +222,33 @@ func TestRandomScreensMoveEvenly(t *testing.T) {
 		})
 	}
 }
+
+// After a hitch of the server the own car goes on at once: it moves in each tenth of a second.
+func TestTheOwnScreenGoesOnAfterAHitch(t *testing.T) {
+	for _, rate := range []int{30, 60} {
+		for _, hitch := range []time.Duration{time.Second, 5 * time.Second} {
+			t.Run(fmt.Sprintf("%d Hz, %v", rate, hitch), func(t *testing.T) {
+				const roundTrip = 100 * time.Millisecond
+				g := newStreet(t, 60, rate, roundTrip, false, predict.Config{})
+				g.owners.Get(g.car).Client = g.client()
+				g.Run(4 * time.Second)
+				require.True(t, g.sim.Predicts(g.id()))
+				g.SuspendServer()
+				g.Run(hitch)
+				g.WakeServer()
+				g.Run(roundTrip + 400*time.Millisecond) // It learns of the hitch, with losses, and its car is where the server has it.
+				at, still := g.sim.Tick(), 0
+				for range 20 {
+					before, _ := g.shown()
+					g.Run(100 * time.Millisecond)
+					after, _ := g.shown()
+					if after.X-before.X < .2*carSpeed/10 {
+						still++
+					}
+				}
+				require.Zero(t, still, "tenths of a second in which it stood")
+				require.InDelta(t, 2*rate, int(g.sim.Tick()-at), float64(rate)/5)
+			})
+		}
+	}
+}
