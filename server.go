@@ -30,7 +30,7 @@ import (
 //   - Visibility: [Server.SetInterest]; without a policy [Server.Show] and [Server.Hide]; [Server.Visible], [Server.VisibleRows], [Server.Keeps], [Server.Why]
 //   - Owners: [Server.SetOwner], [Server.Owner]; components that clients write: package authority
 //   - Entities that are in no world: [Server.Spawn], [Server.Has], [Put], [Remove], [Server.Despawn]
-//   - Ticks: [Server.Tick], [Server.TickDue], [Server.Steps], [Server.Interval], [Server.TickRate]
+//   - Ticks: [Server.Tick], [Server.TickDue], [Server.Steps], [Server.Slipped], [Server.Interval], [Server.TickRate]
 //   - The past: [ValueAt], [Server.Store], [Server.ReceivedIn], [Server.SentIn], [Server.Redeliver]
 //   - Itself: [Server.ID], [Server.Protocol], [Server.Config], [Server.Stats], [Server.String], [Server.Report], [Server.ReportUnreplicated], [Server.Close], [Server.Closed], [Server.SetOpen], [Server.Alone], [Server.MayListen]
 //

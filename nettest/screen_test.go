@@ -119,7 +119,7 @@ func (g *street) watch(t *testing.T, frames int, each func(frame int)) (low, hig
 func TestACorrectionStopsNothing(t *testing.T) {
 	for _, rate := range []int{30, 60, 128} {
 		t.Run(fmt.Sprint(rate), func(t *testing.T) {
-			g := newStreet(t, rate, rate, 300*time.Millisecond, false, predict.Config{})
+			g := newStreet(t, rate, rate, 300*time.Millisecond, false, predict.Config{MaxReplay: 32})
 			g.owners.Get(g.car).Client = g.client()
 			g.Run(6 * time.Second)
 			require.True(t, g.sim.Predicts(g.id()))
