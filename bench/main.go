@@ -57,6 +57,7 @@ func scenarios() []scenario {
 		{"rpc", "T10: 30 000 messages of 16 bytes in and out, 64 clients, 4 stages, against byte queues (-e messages -c -t)", runRPC},
 		{"faults", "64 clients, 1000 entities, 60 Hz, 10 % loss, one client dead, one flooding, 10 joins a second: the server's tick (-e -c -t)", runFaults},
 		{"steady", "T12: 10 s at 60 Hz and 1 % loss: allocations, bytes of headers, the packet layer (-e -c -frac -t)", runSteady},
+		{"hitch", "how old inputs are 1 s after a hitch of the server or of the client, 2 s after one above 1 s, against a game without one; simulated", runHitch},
 		{"capacity", "T13: the most entities at 60 Hz on one core, 64 clients, 10 and 1 % moving (-e to begin with -c -frac -t); with -bound the most clients, predicted and found by bots (-e -c -frac)", runCapacity},
 		{"share", "T8: the part of encodes that clients share, 64 of them in four classes of round trip at 1 % loss (-e -c -frac)", runShare},
 		{"smooth", "error and jerk of interpolated motion at 0 to 10 % loss and 0 to 60 ms jitter, against applying on arrival (-trace FILE)", runSmooth},

@@ -38,7 +38,7 @@ func (n *Net) LinkStats() (sum transport.LinkStats) {
 	return sum
 }
 
-// Each adds a function that is called in each frame, after the server's and before the clients'. The functions are called in the
+// Each adds a function that is called in each step, after the server's and before the clients'. The functions are called in the
 // order in which they were added.
 func (n *Net) Each(f func()) { n.each = append(n.each, f) }
 
@@ -47,10 +47,7 @@ func (n *Net) Each(f func()) { n.each = append(n.each, f) }
 func (n *Net) JoinAt(server transport.Addr) *Client {
 	n.t.Helper()
 	c := n.newClient(server)
-	n.Each(func() {
-		if c.running && !c.asleep {
-			c.loop.Step()
-		}
-	})
+	n.guests = append(n.guests, c)
+	n.Each(func() { n.step(c) })
 	return c
 }

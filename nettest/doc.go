@@ -26,7 +26,8 @@
 // # Files
 //
 //   - net.go, config.go: Net: a server and clients on a virtual network and clock
-//   - links.go, clocks.go: bad links, suspended ends
+//   - links.go, clocks.go: bad links, frame rates, suspended ends
+//   - host.go: the player of a host
 //   - invariant.go, ghosts.go, order.go: the invariants
 //   - attach.go: ends that are neither the server nor a client
 //   - tap.go: the trace of all datagrams

@@ -21,8 +21,10 @@ type Server struct {
 	*netcode.Server
 	World   ecs.World              // the server's world
 	Systems *systems.ServerSystems // systems in that world
+	Host    *systems.HostSystems   // with Config.Host the player at the server, with its View; else nil
 	loop    *systems.Runner
 	tap     *tap
+	beat    beat
 	asleep  bool
 }
 
@@ -33,6 +35,7 @@ type Client struct {
 	Systems *systems.ClientSystems // systems in that world
 	loop    *systems.Runner
 	tap     *tap
+	beat    beat
 	running bool
 	asleep  bool
 	order   orderCheck
@@ -60,7 +63,8 @@ type Net struct {
 	hash     uint64
 	onSend   func(from, to transport.Addr, datagram []byte)
 	each     []func()
-	listened uint64 // number of ends of Listen
+	listened uint64    // number of ends of Listen
+	guests   []*Client // of JoinAt
 	ghosts   ghostCheck
 	broken   [numInvariants]bool
 	failed   bool
@@ -128,15 +132,25 @@ func (n *Net) newServer() *Server {
 		n.address = n.socket.LocalAddr()
 	}
 	end.OnError(n.logged("server"))
-	s := &Server{Server: end, World: ecs.NewWorld(), tap: n.socket}
-	s.Systems = systems.NewServer(end, s.tap, n.Now)
+	s := &Server{Server: end, World: ecs.NewWorld(), tap: n.socket, beat: newBeat(n.config.ServerRate, n.now)}
+	var group systems.Group
+	if n.config.Host {
+		s.Host = n.newHost(end)
+		s.Systems, group = s.Host.ServerSystems, s.Host
+	} else {
+		s.Systems = systems.NewServer(end, s.tap, n.Now)
+		group = s.Systems
+	}
 	if n.config.Setup != nil {
 		n.config.Setup(s.Systems, &s.World)
+	}
+	if s.Host != nil && n.config.SetupHost != nil {
+		n.config.SetupHost(s.Host, &s.World)
 	}
 	if n.config.Game != nil {
 		s.Systems.Add(netcode.StageUpdate, &game{play: n.config.Game})
 	}
-	s.loop = systems.NewRunner(&s.World, s.Systems, n.config.Rate)
+	s.loop = systems.NewRunner(&s.World, group, n.config.ServerRate)
 	return s
 }
 
@@ -182,7 +196,8 @@ func (n *Net) newClient(server transport.Addr) *Client {
 	if n.config.SetupClient != nil {
 		n.config.SetupClient(i, client.Systems, &client.World)
 	}
-	client.loop = systems.NewRunner(&client.World, client.Systems, n.config.Rate)
+	rate := n.config.clientRate(i)
+	client.loop, client.beat = systems.NewRunner(&client.World, client.Systems, rate), newBeat(rate, n.now)
 	var payload []byte
 	if n.config.Payload != nil {
 		payload = n.config.Payload(i)
@@ -221,16 +236,17 @@ func (n *Net) Address() transport.Addr { return n.address }
 // Now returns the virtual time since the start.
 func (n *Net) Now() time.Duration { return n.now }
 
-// Frame returns the number of frames so far.
+// Frame returns the number of steps so far: with one rate, of the frames of each end.
 func (n *Net) Frame() int { return n.frame }
 
-// Step runs one frame of the server, then of each client, and then checks NoGhostRef and Order. The time is computed from the
-// frame number, so that rounding errors do not accumulate.
+// Step runs one frame of the server, then of each client, and then checks NoGhostRef and Order. Ends with frame rates of their own run
+// when a frame of theirs is due: a step goes to the next such moment. The time is computed from the frame number, so that rounding
+// errors do not accumulate.
 func (n *Net) Step() {
 	n.t.Helper()
 	n.frame++
-	n.now = time.Duration(n.frame) * time.Second / time.Duration(n.config.Rate)
-	if !n.Server.asleep {
+	n.now = n.next()
+	if n.Server.beat.due(n.now) && !n.Server.asleep {
 		n.Server.loop.Step()
 	}
 	n.ghosts.remember(n.Server)
@@ -238,15 +254,23 @@ func (n *Net) Step() {
 		f()
 	}
 	for i, c := range n.Clients {
-		switch {
-		case c.running && !c.asleep:
-			c.loop.Step()
+		if n.step(c) {
 			n.check(i, c)
-		case c.running:
-			_ = c.tap.Poll() // Datagrams wait in its socket.
 		}
 	}
 	_ = n.Server.tap.Poll() // The datagrams of clients are in flight from now on, not from the server's next frame.
+}
+
+// step runs a client's frame if one is due. It returns whether one ran.
+func (n *Net) step(c *Client) bool {
+	switch due := c.beat.due(n.now); {
+	case due && c.running && !c.asleep:
+		c.loop.Step()
+		return true
+	case c.running:
+		_ = c.tap.Poll() // Datagrams wait in its socket.
+	}
+	return false
 }
 
 // Run runs frames for a span of virtual time.
@@ -269,8 +293,11 @@ func (n *Net) RunUntil(limit time.Duration, done func() bool) bool {
 	return false
 }
 
-// Connected reports whether every running client is connected.
+// Connected reports whether every running client is connected, and the player of a host.
 func (n *Net) Connected() bool {
+	if h := n.Server.Host; h != nil && h.Client.State() != netcode.Connected {
+		return false
+	}
 	for _, c := range n.Clients {
 		if c.running && c.State() != netcode.Connected {
 			return false

@@ -119,7 +119,7 @@ func (g *street) watch(t *testing.T, frames int, each func(frame int)) (low, hig
 func TestACorrectionStopsNothing(t *testing.T) {
 	for _, rate := range []int{30, 60, 128} {
 		t.Run(fmt.Sprint(rate), func(t *testing.T) {
-			g := newStreet(t, rate, rate, 300*time.Millisecond, false, predict.Config{})
+			g := newStreet(t, rate, rate, 300*time.Millisecond, false, predict.Config{MaxReplay: 32})
 			g.owners.Get(g.car).Client = g.client()
 			g.Run(6 * time.Second)
 			require.True(t, g.sim.Predicts(g.id()))
@@ -220,5 +220,35 @@ func TestRandomScreensMoveEvenly(t *testing.T) {
 			require.Less(t, high.Y, 5*nudge)
 			require.Greater(t, low.Y, -5*nudge)
 		})
+	}
+}
+
+// After a hitch of the server the own car goes on at once: it moves in each tenth of a second.
+func TestTheOwnScreenGoesOnAfterAHitch(t *testing.T) {
+	for _, rate := range []int{30, 60} {
+		for _, hitch := range []time.Duration{time.Second, 5 * time.Second} {
+			t.Run(fmt.Sprintf("%d Hz, %v", rate, hitch), func(t *testing.T) {
+				const roundTrip = 100 * time.Millisecond
+				g := newStreet(t, 60, rate, roundTrip, false, predict.Config{})
+				g.owners.Get(g.car).Client = g.client()
+				g.Run(4 * time.Second)
+				require.True(t, g.sim.Predicts(g.id()))
+				g.SuspendServer()
+				g.Run(hitch)
+				g.WakeServer()
+				g.Run(roundTrip + 400*time.Millisecond) // It learns of the hitch, with losses, and its car is where the server has it.
+				at, still := g.sim.Tick(), 0
+				for range 20 {
+					before, _ := g.shown()
+					g.Run(100 * time.Millisecond)
+					after, _ := g.shown()
+					if after.X-before.X < .2*carSpeed/10 {
+						still++
+					}
+				}
+				require.Zero(t, still, "tenths of a second in which it stood")
+				require.InDelta(t, 2*rate, int(g.sim.Tick()-at), float64(rate)/5)
+			})
+		}
 	}
 }

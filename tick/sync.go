@@ -8,7 +8,7 @@ import (
 const (
 	seenPoints   = 64  // The number of samples of the server's tick.
 	inputPoints  = 256 // The number of answers about inputs: 8.5 s at 30 ticks per second.
-	inputTrusted = 32  // With fewer answers, the lead is at least the lead by the round trip.
+	inputTrusted = 16  // With fewer answers, the lead is at least the lead by the round trip.
 	// inputPerOutlier is the number of answers among which one late input is ignored.
 	inputPerOutlier = 256
 	// steering bounds the correction of a clock's speed: 1/20, which is 5 %.
@@ -76,6 +76,7 @@ type Sync struct {
 
 	rtt, jitter time.Duration
 	shortest    time.Duration // The shortest round trip.
+	trip        time.Duration // The least sum of both: a stall of an end is in the newest for some time.
 	measured    bool          // A round trip is known.
 	lead        Span          // The lead of the input clock over the seen server time, before the last restart.
 	hasLead     bool
@@ -148,6 +149,9 @@ func (s *Sync) RTT(rtt, jitter time.Duration) {
 	if !s.measured || s.rtt < s.shortest {
 		s.shortest = s.rtt
 	}
+	if trip := s.rtt + s.jitter; !s.measured || trip < s.trip {
+		s.trip = trip
+	}
 	s.measured = true
 }
 
@@ -178,9 +182,6 @@ func (s *Sync) Feedback(input Tick, early Span) {
 func (s *Sync) Slip(since Tick, n Span) {
 	if n <= 0 {
 		return
-	}
-	if s.running && s.seen.filled > 0 && !s.hasLead { // The round trip has the stall in it from now on.
-		s.lead, s.hasLead = s.position.Sub(s.seenBest.when(s.moved, s.pace)), true
 	}
 	s.seen.slip(since, n)
 	s.drift.slip(since, n)
@@ -234,7 +235,7 @@ func (s *Sync) target() (Time, bool) {
 	seen := s.seenBest.when(s.now, s.pace)
 	lead := s.lead
 	if !s.hasLead {
-		lead = s.pace.span(s.rtt+s.jitter) + OneTick + inputSlack
+		lead = s.pace.span(s.trip) + OneTick + inputSlack
 	}
 	if s.input.filled > 0 {
 		told := add(s.inputBest.when(s.now, s.pace).Sub(seen), inputSlack)

@@ -21,6 +21,7 @@ func presses() []mutation {
 		change("slips", "no client is told that ticks slipped", young, "input/feedback.go", "if total == s.told || len(room)", "if true || len(room)"),
 		change("slips", "samples of before a slip stay", young, "tick/sync.go", "s.seen.slip(since, n)\n", "\n"),
 		change("slips", "answers of before a slip stay", young, "tick/sync.go", "s.input.slip(math.MaxInt64, n)", "s.input.slip(math.MaxInt64, 0)"),
+		change("slips", "a stall is in the lead of the start", young, "tick/sync.go", "!s.measured || trip < s.trip", "true"),
 		change("slips", "an input that came in a stall is late", young, "input/server.go", "begun := q.server.simulated()", "begun := now - 1"),
 		change("slips", "a stall of the other end is one of the line", young, "client_time.go", "c.link.Conn.Control.Slept()", ""),
 		change("presses", "a tick that comes again has lost its press", back, "input/client.go", "if again {", "if again && false {"),
