@@ -115,11 +115,15 @@ func (g *street) watch(t *testing.T, frames int, each func(frame int)) (low, hig
 }
 
 // A correction moves the screen by its error alone: the body goes on, in each frame and each direction. At 128 ticks a
-// second a replay is longer than predict.Config.MaxReplay.
+// second most replays are longer than predict.Config.MaxReplay and end in a later frame.
 func TestACorrectionStopsNothing(t *testing.T) {
 	for _, rate := range []int{30, 60, 128} {
 		t.Run(fmt.Sprint(rate), func(t *testing.T) {
-			g := newStreet(t, rate, rate, 300*time.Millisecond, false, predict.Config{})
+			settings := predict.Config{}
+			if rate == 128 {
+				settings.MaxReplay = 32
+			}
+			g := newStreet(t, rate, rate, 300*time.Millisecond, false, settings)
 			g.owners.Get(g.car).Client = g.client()
 			g.Run(6 * time.Second)
 			require.True(t, g.sim.Predicts(g.id()))
