@@ -249,9 +249,13 @@ type byTick[T any] struct {
 	values [][]T
 }
 
-// newByTick returns a ring with a number of ticks.
+// newByTick returns a ring with a number of ticks. It has room for two values of each, so that few values allocate nothing.
 func newByTick[T any](ticks int) byTick[T] {
-	return byTick[T]{make([]netcode.Tick, ticks), make([][]T, ticks)}
+	r, room := byTick[T]{make([]netcode.Tick, ticks), make([][]T, ticks)}, make([]T, 2*ticks)
+	for n := range r.values {
+		r.values[n] = room[2*n : 2*n : 2*n+2]
+	}
+	return r
 }
 
 // of returns the values of a tick, nil if the ring has none.

@@ -15,7 +15,7 @@ func TestTheBytesOfEffectsAndSystems(t *testing.T) {
 	var s wire.Serializer
 	for want, m := range map[string]wire.Serializable{
 		"03000170110900fc020000000801": &claims{Judged: 3, Effects: []claimed{{Tick: 70000 & 0xFFFF, Kind: 9, Name: 2<<32 | 7 + 1, Ordinal: 1}}},
-		"020361626303646566":       &systemList{Names: []string{"abc", "def"}},
+		"020361626303646566":           &systemList{Names: []string{"abc", "def"}},
 	} {
 		room := make([]byte, 64)
 		n, err := s.Write(room, m)
