@@ -1,8 +1,6 @@
 package netecs
 
 import (
-	"slices"
-
 	"github.com/mlange-42/arche/ecs"
 
 	"github.com/arche-netcode/netcode/snapshot"
@@ -223,6 +221,7 @@ type relationTargets struct {
 	late    snapshot.Mask // rows of relations that are shown at moment at
 	at      tick.Time
 	waiting []lateTarget
+	waits   []int32 // by index: 1 + place in waiting, 0: not in it
 }
 
 // lateTarget is an entity whose relation has a newer target than the one shown.
@@ -236,12 +235,14 @@ func (s *relationTargets) queueLate() {
 	kept := s.waiting[:0]
 	for _, w := range s.waiting {
 		row, ok := s.relation(s.apply.replica.Entity(w.index).Mask)
+		s.waits[w.index] = 0
 		switch {
 		case !ok:
 		case s.goal(w.index, row) != w.shown:
 			s.apply.again = append(s.apply.again, w.index)
 		default:
 			kept = append(kept, w)
+			s.waits[w.index] = int32(len(kept))
 		}
 	}
 	s.waiting = kept
@@ -249,9 +250,15 @@ func (s *relationTargets) queueLate() {
 
 // noteLate notes a target that is shown although a newer one is known.
 func (s *relationTargets) noteLate(index uint32, row int, shown wire.NetworkID) {
-	s.waiting = slices.DeleteFunc(s.waiting, func(w lateTarget) bool { return w.index == index })
+	s.waits = grown(s.waits, int(index))
+	if n := s.waits[index]; n > 0 {
+		last := s.waiting[len(s.waiting)-1]
+		s.waiting[n-1], s.waits[last.index] = last, n
+		s.waiting, s.waits[index] = s.waiting[:len(s.waiting)-1], 0
+	}
 	if s.newestGoal(index, row) != shown {
 		s.waiting = append(s.waiting, lateTarget{index, shown})
+		s.waits[index] = int32(len(s.waiting))
 	}
 }
 
@@ -259,6 +266,7 @@ func (s *relationTargets) noteLate(index uint32, row int, shown wire.NetworkID) 
 func (s *relationTargets) forgetTargets() {
 	s.list, s.inCycles, s.cycles, s.waiting = s.list[:0], s.inCycles[:0], s.cycles[:0], s.waiting[:0]
 	clear(s.marks)
+	clear(s.waits)
 }
 
 // setTargets sets the targets of the listed entities, and of the entities that joined or left a cycle.

@@ -193,7 +193,8 @@ type delayedDespawns struct {
 	shown       tick.Time
 	lives       uint32 // counts resets of the world, since handles may repeat after a reset
 	list        []delayedDespawn
-	stays       []uint32 // by entity number: 1 + generation of the last delayed entity
+	byID        map[wire.NetworkID]ecs.Entity // the entities of list
+	stays       []uint32                      // by entity number: 1 + generation of the last delayed entity
 	delayedRefs []delayedRef
 }
 
@@ -229,6 +230,10 @@ func (l *delayedDespawns) delay(id wire.NetworkID, e ecs.Entity) bool {
 	l.stays = grown(l.stays, int(e.ID()))
 	l.stays[e.ID()] = e.Generation() + 1
 	l.trackRefs(id.Index, e)
+	if l.byID == nil {
+		l.byID = map[wire.NetworkID]ecs.Entity{}
+	}
+	l.byID[id] = e
 	l.list = append(l.list, delayedDespawn{id: id, entity: e, ends: ends, state: smoothState{entity: e}})
 	l.apply.slotsStale = true
 	return true
@@ -236,10 +241,8 @@ func (l *delayedDespawns) delay(id wire.NetworkID, e ecs.Entity) bool {
 
 // find returns the delayed entity that had a network id.
 func (l *delayedDespawns) find(id wire.NetworkID) (e ecs.Entity) {
-	for i := range l.list {
-		if l.list[i].id == id && l.apply.alive(l.list[i].entity) {
-			return l.list[i].entity
-		}
+	if e = l.byID[id]; !l.apply.alive(e) {
+		return ecs.Entity{}
 	}
 	return e
 }
@@ -257,6 +260,7 @@ func (l *delayedDespawns) has(e ecs.Entity) bool {
 // forgetDelayed drops all delayed entities from the lists.
 func (l *delayedDespawns) forgetDelayed() {
 	l.list, l.delayedRefs = l.list[:0], l.delayedRefs[:0]
+	clear(l.byID)
 	clear(l.stays)
 }
 
@@ -326,6 +330,7 @@ func (l *delayedDespawns) removePresented(at tick.Time) {
 			kept = append(kept, d)
 			continue
 		}
+		delete(l.byID, d.id)
 		l.apply.toRemove = append(l.apply.toRemove, removal{id: d.id, entity: d.entity})
 	}
 	l.list = kept
@@ -342,4 +347,5 @@ func (l *delayedDespawns) removeAll() {
 		l.apply.toRemove = append(l.apply.toRemove, removal{id: d.id, entity: d.entity})
 	}
 	l.list = l.list[:0]
+	clear(l.byID)
 }

@@ -49,10 +49,10 @@ type inputBuffer struct {
 	set     uint8    // Bit n: input type n was set.
 	now     []uint32 // The present value of each type.
 	scratch []uint32
-	rows    []uint32 // By type, then tick modulo kept: the input of that tick.
+	rows    []uint32 // By type, then tick modulo Window: the input of that tick.
 	run     []uint32 // Scratch: the rows of one type in tick order.
 
-	ticks     []tick.Tick // By tick modulo kept: the tick of the row; None: empty.
+	ticks     []tick.Tick // By tick modulo Window: the tick of the row; None: empty.
 	newest    tick.Tick   // The newest recorded tick; None: no tick in this connection.
 	acked     tick.Tick   // The newest tick that the server has.
 	unsent    bool        // A tick was recorded since the last section.
@@ -78,8 +78,8 @@ func newInputBuffer(in *types, c *netcode.Client) *inputBuffer {
 func (t *inputBuffer) setUp(packets int) {
 	in := t.in
 	t.now, t.scratch = make([]uint32, in.lanes), make([]uint32, in.lanes)
-	t.rows, t.run = make([]uint32, in.lanes*kept), make([]uint32, in.lanes*reach)
-	t.ticks, t.sent = make([]tick.Tick, kept), make([]sentInput, packets)
+	t.rows, t.run = make([]uint32, in.lanes*Window), make([]uint32, in.lanes*reach)
+	t.ticks, t.sent = make([]tick.Tick, Window), make([]sentInput, packets)
 	in.clearEvents(t.now)
 }
 
@@ -126,7 +126,7 @@ func (t *inputBuffer) restart() {
 // row returns the lanes of one type in a tick.
 func (t *inputBuffer) row(n int, at tick.Tick) []uint32 {
 	lanes := t.in.plans[n].Lanes()
-	from := t.in.first[n]*kept + int(at%kept)*lanes
+	from := t.in.first[n]*Window + int(at%Window)*lanes
 	return t.rows[from : from+lanes]
 }
 
@@ -169,7 +169,7 @@ func (t *inputBuffer) takeBack(now tick.Tick) {
 // each event is in one tick. A tick that is recorded again, after the clock went back, keeps its events: the server may
 // have simulated it with them. It counts those that are new.
 func (t *inputBuffer) recordTick(at tick.Tick, newest bool) {
-	in, noted := t.in, &t.ticks[at%kept]
+	in, noted := t.in, &t.ticks[at%Window]
 	again := *noted == at
 	for n, plan := range in.plans {
 		now, row := in.of(t.now, n), t.row(n, at)

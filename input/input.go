@@ -34,14 +34,15 @@ const (
 	// reach is the number of ticks before and after the server's tick whose inputs are accepted, and the most ticks of
 	// one section.
 	reach = 64
-	// kept is the number of ticks whose inputs a client stores, its own and those of others: predict.Window. More than reach ticks may lie
-	// between the newest state of the server and the client's tick.
-	kept = 192
 	// maxTypes bounds the input types of a protocol.
 	maxTypes = 8
 	// maxBits bounds one input. The newest input then fits a packet of the smallest size beside other content.
 	maxBits = 8 * (netcode.MinPacketSize / 2)
 )
+
+// Window is the number of ticks whose inputs a client stores, its own and those of others, so that package predict can replay them. More
+// than 64 ticks may lie between the newest state of the server and the client's tick.
+const Window = 192
 
 // ErrNotRegistered means that the input type was not registered before the protocol was frozen. Set wraps it with the
 // type's name: test with errors.Is.

@@ -37,10 +37,10 @@ type relayedPlayers struct {
 	decay   [maxTypes]func(lanes []uint32, age int)
 }
 
-// relayedPlayer has the inputs of another player, by tick modulo kept.
+// relayedPlayer has the inputs of another player, by tick modulo Window.
 type relayedPlayer struct {
-	ticks  [kept]tick.Tick
-	types  [kept]uint8
+	ticks  [Window]tick.Tick
+	types  [Window]uint8
 	rows   []uint32
 	newest tick.Tick
 }
@@ -87,7 +87,7 @@ func (r *relayedPlayers) take(payload []byte, now tick.Tick) {
 		newest := tick.Near(low, now) + tick.Tick(run.newest)
 		for i := range run.ticks {
 			at := newest - tick.Tick(run.ticks-1-i)
-			if at <= tick.None || at <= now-kept || at >= now+reach {
+			if at <= tick.None || at <= now-Window || at >= now+reach {
 				r.stats.OutOfTime++
 				continue
 			}
@@ -105,7 +105,7 @@ func (r *relayedPlayers) keep(p *relayedPlayer, at, now tick.Tick, types uint8, 
 			asGuessed = asGuessed && (guess != nil) == (types>>n&1 != 0) && (guess == nil || slices.Equal(guess, r.in.of(rows, n)))
 		}
 	}
-	slot := at % kept
+	slot := at % Window
 	if p.ticks[slot] == at && asGuessed {
 		return // The input was sent before.
 	}
@@ -140,7 +140,7 @@ func (r *relayedPlayers) player(id netcode.ClientID) *relayedPlayer {
 	if n := len(r.free); n > 0 {
 		p, r.free = r.free[n-1], r.free[:n-1]
 	} else {
-		p = &relayedPlayer{rows: make([]uint32, kept*r.in.lanes)}
+		p = &relayedPlayer{rows: make([]uint32, Window*r.in.lanes)}
 	}
 	r.players[id] = p
 	return p
@@ -149,7 +149,7 @@ func (r *relayedPlayers) player(id netcode.ClientID) *relayedPlayer {
 // forget drops a player.
 func (r *relayedPlayers) forget(id netcode.ClientID) {
 	p := r.players[id]
-	p.ticks, p.newest = [kept]tick.Tick{}, tick.None
+	p.ticks, p.newest = [Window]tick.Tick{}, tick.None
 	r.free = append(r.free, p)
 	delete(r.players, id)
 }
@@ -158,7 +158,7 @@ func (r *relayedPlayers) forget(id netcode.ClientID) {
 // is nil without either. The lanes are valid until the next call.
 func (r *relayedPlayers) of(p *relayedPlayer, n int, at tick.Tick) []uint32 {
 	for t := at; t > at-reach && t > tick.None; t-- {
-		slot := t % kept
+		slot := t % Window
 		if p.ticks[slot] != t {
 			continue
 		}

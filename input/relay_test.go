@@ -147,7 +147,7 @@ func TestRelayedInputsAreBoundedAtAClient(t *testing.T) {
 	r.restart()
 	require.Empty(t, r.players)
 	taken := r.stats.Taken
-	r.take(section(in, relayedRun{client: 1, types: 1 << n}, wheel{1, false}), 100+kept)
+	r.take(section(in, relayedRun{client: 1, types: 1 << n}, wheel{1, false}), 100+Window)
 	r.take(section(in, relayedRun{client: 1, types: 1 << n}, wheel{1, false}), 100-reach)
 	require.Equal(t, taken, r.stats.Taken)
 	require.EqualValues(t, 2, r.stats.OutOfTime)

@@ -55,7 +55,7 @@ type usedInputs struct {
 	opened tick.Tick // The first tick that was simulated in the session.
 	told   bool      // A packet of this network tick has the section.
 
-	ticks []tick.Tick // By tick modulo reach, at a client kept: the tick of a row. At a server only rows with a bit in news are valid.
+	ticks []tick.Tick // By tick modulo reach, at a client Window: the tick of a row. At a server only rows with a bit in news are valid.
 	types []uint8
 	rows  []uint32 // Likewise: a row of all types.
 	sent  [usedSent]sentUsed
@@ -251,7 +251,7 @@ type playerInputs struct {
 // Client implements netcode.ClientSide.
 func (e usedEnds) Client(c *netcode.Client) netcode.ClientHooks {
 	in := e.in
-	p := &playerInputs{usedInputs: *newUsedInputs(in, kept)}
+	p := &playerInputs{usedInputs: *newUsedInputs(in, Window)}
 	scratch := make([]uint32, in.lanes)
 	return netcode.ClientHooks{
 		State: p,
@@ -274,13 +274,13 @@ func (e usedEnds) Client(c *netcode.Client) netcode.ClientHooks {
 
 // take stores the input that the server used in a tick. It ignores a report that is known already.
 func (p *playerInputs) take(at, now tick.Tick, types uint8, rows []uint32) {
-	if at <= tick.None || at > now || at <= now-kept {
+	if at <= tick.None || at > now || at <= now-Window {
 		return
 	}
-	if p.ticks[at%kept] == at && p.types[at%kept] == types && slices.Equal(p.row(at), rows) {
+	if p.ticks[at%Window] == at && p.types[at%Window] == types && slices.Equal(p.row(at), rows) {
 		return
 	}
-	p.ticks[at%kept], p.types[at%kept] = at, types
+	p.ticks[at%Window], p.types[at%Window] = at, types
 	copy(p.row(at), rows)
 	if p.since == tick.None || at < p.since {
 		p.since = at
@@ -344,13 +344,13 @@ func (t *inputBuffer) simulatedRow(c *netcode.Client, n int, at tick.Tick) []uin
 	if t.set != 0 && c.State() == netcode.Connected {
 		t.record(c.Time().Tick, c.Present())
 	}
-	if p, ok := netcode.ExtensionOf[*playerInputs](c); ok && at > tick.None && p.ticks[at%kept] == at {
-		if p.types[at%kept]>>n&1 == 0 {
+	if p, ok := netcode.ExtensionOf[*playerInputs](c); ok && at > tick.None && p.ticks[at%Window] == at {
+		if p.types[at%Window]>>n&1 == 0 {
 			return nil
 		}
 		return t.in.of(p.row(at), n)
 	}
-	if at <= tick.None || t.ticks[at%kept] != at || t.set>>n&1 == 0 {
+	if at <= tick.None || t.ticks[at%Window] != at || t.set>>n&1 == 0 {
 		return nil
 	}
 	return t.row(n, at)

@@ -142,3 +142,80 @@ func TestEffectsThatTheServerRefusesAreCancelled(t *testing.T) {
 		})
 	}
 }
+
+// barrage is a simulation in which each tick with a pulled trigger plays many effects. The server makes every third one.
+type barrage struct{ effects int }
+
+func (g barrage) Step(s *predict.Step) {
+	for query := generic.NewFilter2[components.Simulate, ammo]().Query(s.World); query.Next(); {
+		in, _ := predict.Input[pull](s, s.Owner(query.Entity()))
+		for i := 0; in.Pulled && i < g.effects; i++ {
+			if !s.OnServer() || i%3 == 0 {
+				s.Effect(uint16(i), ecs.Entity{}, 0)
+			}
+		}
+	}
+}
+
+// However many effects a client plays, in one tick or in all, none stays that the server did not make, and each that it made
+// stays. The client's memory of them is bounded: one whose claim could not be sent in time is cancelled.
+func TestNoEffectIsTooMany(t *testing.T) {
+	for name, scene := range map[string]struct {
+		effects, every int // Each so many ticks.
+		tooMany        bool
+	}{
+		"bursts": {1000, 60, false}, "always": {12, 1, false}, "too many": {600, 2, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := netcode.NewProtocol()
+			netcode.Replicate[ammo](p)
+			netcode.Replicate[components.Owner](p)
+			predict.Register[ammo](p)
+			input.Register[pull](p)
+			const ticks = 240 // With a trigger that may be pulled.
+			frame, played, stays := 0, 0, map[shot]int{}
+			n := nettest.New(t, nettest.Config{
+				Protocol: p, Clients: 1, Seed: 5, Link: transport.Link{Delay: 100 * time.Millisecond, Loss: .05},
+				Server: netcode.Config{TickRate: 60},
+				Setup: func(s *systems.ServerSystems, w *ecs.World) {
+					predict.Simulate(s, predict.Config{}, barrage{scene.effects}).OnCancel(func(predict.Effect) { t.Fatal("at the server") })
+					build := generic.NewMap3[components.Replicated, components.Owner, ammo](w)
+					s.Server.OnConnect(func(id netcode.ClientID) {
+						build.NewWith(&components.Replicated{}, &components.Owner{Client: id}, &ammo{})
+					})
+				},
+				SetupClient: func(_ int, c *systems.ClientSystems, w *ecs.World) {
+					sim := predict.Simulate(c, predict.Config{}, barrage{scene.effects})
+					sim.OnEffect(func(e predict.Effect) { played++; stays[shot{0, e.Tick, e.Kind}]++ })
+					sim.OnCancel(func(e predict.Effect) { stays[shot{0, e.Tick, e.Kind}]-- })
+					c.Add(netcode.StagePreUpdate, systems.Func(func(*ecs.World) {
+						if c.Client.State() == netcode.Connected {
+							frame++
+							_ = input.Set(c.Client, &pull{frame > 120 && frame <= 120+ticks && frame%scene.every == 0})
+						}
+					}))
+				},
+			})
+			n.Run(17 * time.Second)
+			wrong, right, lost := 0, 0, 0
+			for e, count := range stays {
+				require.GreaterOrEqual(t, count, 0, "%v is cancelled twice", e)
+				switch made := e.kind%3 == 0; {
+				case !made:
+					wrong += count
+				case count == 0:
+					lost++
+				default:
+					right++
+				}
+			}
+			t.Logf("%d played, %d right ones stay, %d are lost, %d wrong ones stay", played, right, lost, wrong)
+			require.Greater(t, played, ticks/scene.every*scene.effects*9/10)
+			require.Zero(t, wrong, "effects that the server did not make")
+			if !scene.tooMany {
+				require.Less(t, lost, played/20, "those of ticks whose input came too late")
+			}
+			require.Greater(t, right, played/50)
+		})
+	}
+}

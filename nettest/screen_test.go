@@ -115,7 +115,7 @@ func (g *street) watch(t *testing.T, frames int, each func(frame int)) (low, hig
 }
 
 // A correction moves the screen by its error alone: the body goes on, in each frame and each direction. At 128 ticks a
-// second a replay is longer than predict.Config.MaxReplay.
+// second most replays are longer than predict.Config.MaxReplay and end in a later frame.
 func TestACorrectionStopsNothing(t *testing.T) {
 	for _, rate := range []int{30, 60, 128} {
 		t.Run(fmt.Sprint(rate), func(t *testing.T) {

@@ -28,7 +28,7 @@ func warmFrames(t *testing.T, fire bool) {
 	if !fire {
 		g.rules.wind = .01
 	}
-	for range 40 * rate { // By then the first shells have flown away.
+	for range 40 * rate { // By then each of the Window ticks of the history was used many times.
 		if g.frame(); fire && p.sim.Stats().Steps > 2*rate {
 			predict.GoBack(p.sim, 10)
 		}

@@ -12,16 +12,21 @@ import (
 // of its own step of that tick, and answers with those that it did not make.
 
 const (
-	// claimSeconds is the time for which both ends remember an effect.
+	// claimSeconds is the time for which both ends remember an effect. An effect that the server was not told in half of it is
+	// cancelled.
 	claimSeconds = 10
 	// claimsInMessage bounds the effects of one message.
 	claimsInMessage = 64
-	// claimsAtMost bounds the effects of a client that wait for the server's step. The server ignores further ones.
-	claimsAtMost = 256
+	// claimsAtMost bounds the effects of a client that the server was sent and has not judged, or not told so. Further ones wait
+	// at the client.
+	claimsAtMost = 512
+	// claimsUntold is the number of judged effects that the server tells at the latest.
+	claimsUntold = claimsAtMost / 4
 )
 
 // claims names effects. A client sends those that it played, a server those that it did not make.
 type claims struct {
+	Judged  uint16 // From a server: the effects that it judged since its last message.
 	Effects []claimed
 }
 
@@ -35,6 +40,7 @@ type claimed struct {
 
 // Serialize implements wire.Serializable.
 func (m *claims) Serialize(s *wire.Serializer) {
+	s.Uint16(&m.Judged)
 	n := len(m.Effects)
 	s.Count(&n, claimsInMessage, 6)
 	if s.IsReading() {
@@ -49,10 +55,8 @@ func (m *claims) Serialize(s *wire.Serializer) {
 	}
 }
 
-// effect returns the effect of a claim, with the tick that is nearest to now.
-func (c *claimed) effect(now netcode.Tick) madeEffect {
-	return madeEffect{Effect: Effect{Kind: c.Kind, Tick: max(tick.Near(c.Tick, now), tick.None)}, name: c.Name, ordinal: c.Ordinal}
-}
+// at returns the tick that is nearest to now.
+func (c *claimed) at(now netcode.Tick) netcode.Tick { return max(tick.Near(c.Tick, now), tick.None) }
 
 // handleClaims registers the message.
 func handleClaims(p *netcode.Protocol) {
@@ -60,39 +64,43 @@ func handleClaims(p *netcode.Protocol) {
 		if server := netcode.ServerOf(ctx.End); server != nil {
 			at, ok := netcode.ExtensionOf[*endState](server)
 			if state, open := netcode.ExtensionOf[*sessionState](server.Session(ctx.Sender)); ok && open {
-				state.claims.add(m.Effects, server.Tick())
+				state.claims.add(m.Effects)
 				at.anyClaims = true
 			}
 			return
 		}
 		if c := netcode.ClientOf(ctx.End); c != nil {
 			if r, open := netcode.ExtensionOf[*clientState](c); open && r.simulation != nil && r.simulation.client != nil {
-				r.simulation.client.hearRefused(m.Effects)
+				r.simulation.client.hearJudged(m)
 			}
 		}
 	}, netcode.Named("netcode.predict.effects"), netcode.Over(netcode.ReliableOrdered), netcode.OnChannel(wire.MaxChannels-1))
 }
 
-// waitingClaims has the effects of a client that the server's simulation has not judged, at the server.
-type waitingClaims []madeEffect
+// claimTicks returns the number of ticks of claimSeconds. A replay reaches no farther.
+func claimTicks(tickRate int) int { return max(claimSeconds*tickRate, 2*Window) }
 
-// add adds effects of a message. It ignores effects of ticks that no client predicts.
-func (l *waitingClaims) add(effects []claimed, now netcode.Tick) {
-	for i := range effects {
-		if made := effects[i].effect(now); len(*l) < claimsAtMost && made.Tick < now+2*Window {
-			*l = append(*l, made)
-		}
-	}
+// waitingClaims has the effects of a client at the server, at most claimsAtMost of waiting and judged.
+type waitingClaims struct {
+	waiting []claimed // Those of later ticks than the newest step.
+	refused []claimed // Judged ones that the server did not make and has not told.
+	judged  int       // Judged ones that are not told, with those of refused.
 }
 
-// noteMade stores the effects of the newest step of a server.
-func (s *server) noteMade() {
-	f, t := &s.sim.effects, s.sim.step.Tick
-	old, rate := 0, netcode.Tick(s.end.TickRate())
-	for old < len(s.made) && s.made[old].Tick+claimSeconds*rate < t {
-		old++
+// add adds effects of a message. It ignores those that no client sends that waits for the server's judgement.
+func (l *waitingClaims) add(effects []claimed) {
+	l.waiting = append(l.waiting, effects[:min(len(effects), max(claimsAtMost-len(l.waiting)-l.judged, 0))]...)
+}
+
+// keepMade stores the effects of a step, once a client told of its effects.
+func (s *server) keepMade(t netcode.Tick) {
+	if s.made.ticks == nil {
+		return
 	}
-	s.made = append(slices.Delete(s.made, 0, old), f.made[t%Window]...)
+	s.made.clear(t)
+	for _, m := range s.sim.effects.made.of(t) {
+		s.made.add(t, effectName{m.Kind, m.name})
+	}
 }
 
 // judgeClaims tells each client which of its effects the steps up to the newest one did not make.
@@ -100,44 +108,175 @@ func (s *server) judgeClaims() {
 	if !s.state.anyClaims {
 		return
 	}
-	s.state.anyClaims = false
+	if s.state.anyClaims = false; s.made.ticks == nil {
+		s.made = newByTick[effectName](claimTicks(s.end.TickRate()))
+		for t := max(s.sim.step.Tick-Window, 0) + 1; t <= s.sim.step.Tick; t++ {
+			s.keepMade(t)
+		}
+	}
 	for client := range s.end.Clients {
-		state, ok := netcode.ExtensionOf[*sessionState](s.end.Session(client))
-		if !ok || len(state.claims) == 0 {
-			continue
+		if state, ok := netcode.ExtensionOf[*sessionState](s.end.Session(client)); ok {
+			s.judge(&state.claims)
+			s.tellJudged(client, &state.claims)
+			s.state.anyClaims = s.state.anyClaims || len(state.claims.waiting) > 0 || len(state.claims.refused) > 0
 		}
-		s.refused.Effects = s.refused.Effects[:0]
-		for i := range state.claims {
-			if c := &state.claims[i]; s.refuses(c) && len(s.refused.Effects) < claimsInMessage {
-				s.refused.Effects = append(s.refused.Effects, claimed{c.Tick.Low(), c.Kind, c.name, c.ordinal})
-			}
-		}
-		if len(s.refused.Effects) == 0 || netcode.Send(s.end, netcode.To(client), &s.refused) == nil {
-			left := claimsInMessage
-			state.claims = slices.DeleteFunc(state.claims, func(c madeEffect) bool {
-				if s.refuses(&c) {
-					left--
-					return left >= 0
-				}
-				return c.Tick <= s.sim.step.Tick
-			})
-		}
-		s.state.anyClaims = s.state.anyClaims || len(state.claims) > 0
 	}
 }
 
-// refuses reports whether the simulation did not make an effect. It does not refuse effects of later ticks, nor of ticks so
-// old that it has forgotten them.
-func (s *server) refuses(c *madeEffect) bool {
-	if t := s.sim.step.Tick; c.Tick > t || c.Tick+claimSeconds*netcode.Tick(s.end.TickRate()) < t {
-		return false
-	}
-	n, _ := slices.BinarySearchFunc(s.made, c.Tick, func(m madeEffect, t netcode.Tick) int { return int(m.Tick - t) })
-	count := uint8(0)
-	for ; n < len(s.made) && s.made[n].Tick == c.Tick && count < c.ordinal; n++ {
-		if m := &s.made[n]; m.Kind == c.Kind && (m.name == c.name || m.name == 0 || c.name == 0) {
-			count++
+// judge judges the effects of a client up to the newest step.
+func (s *server) judge(l *waitingClaims) {
+	later := l.waiting[:0]
+	for _, c := range l.waiting {
+		t := c.at(s.sim.step.Tick)
+		if t > s.sim.step.Tick && t < s.sim.step.Tick+2*Window {
+			later = append(later, c)
+			continue
+		}
+		if l.judged++; s.refuses(t, &c) {
+			l.refused = append(l.refused, c)
 		}
 	}
-	return count < c.ordinal
+	l.waiting = later
+}
+
+// tellJudged tells a client what was judged. If it cannot be sent, it is tried again in the next frame.
+func (s *server) tellJudged(client netcode.ClientID, l *waitingClaims) {
+	for len(l.refused) > 0 || l.judged >= claimsUntold {
+		n := min(len(l.refused), claimsInMessage)
+		left := len(l.refused) - n
+		s.refused.Judged, s.refused.Effects = uint16(l.judged-left), append(s.refused.Effects[:0], l.refused[:n]...)
+		if netcode.Send(s.end, netcode.To(client), &s.refused) != nil {
+			return
+		}
+		l.judged, l.refused = left, slices.Delete(l.refused, 0, n)
+	}
+}
+
+// refuses reports whether the simulation did not make an effect, as far as it remembers.
+func (s *server) refuses(t netcode.Tick, c *claimed) bool {
+	count := uint8(0)
+	for _, m := range s.made.of(t) {
+		if m.kind == c.Kind && (m.name == c.Name || m.name == 0 || c.Name == 0) {
+			if count++; count == c.Ordinal {
+				return false
+			}
+		}
+	}
+	return count < c.Ordinal
+}
+
+// claim is an effect that a client has played.
+type claim struct {
+	madeEffect
+	plays   bool // It was not cancelled.
+	refused bool // The server did not make it.
+}
+
+// claimOf returns the claim of an effect, nil without one.
+func (f *effects) claimOf(t netcode.Tick, kind uint16, name uint64, ordinal uint8) *claim {
+	of := f.claims.of(t)
+	for i := range of {
+		if c := &of[i]; c.Kind == kind && c.name == name && c.ordinal == ordinal {
+			return c
+		}
+	}
+	return nil
+}
+
+// mayPlay notes that a client plays an effect. It reports false for one that the server has refused.
+func (f *effects) mayPlay(c *client, made *madeEffect) bool {
+	if len(f.cancel) == 0 || c == nil {
+		return true
+	}
+	if !f.first {
+		if c := f.claimOf(made.Tick, made.Kind, made.name, made.ordinal); c != nil {
+			c.plays = !c.refused
+			return c.plays
+		}
+	}
+	if f.claims.ticks == nil {
+		f.claims = newByTick[claim](claimTicks(c.end.TickRate()))
+	}
+	f.claims.add(made.Tick, claim{madeEffect: *made, plays: true})
+	f.unsent = append(f.unsent, claimed{made.Tick.Low(), made.Kind, made.name, made.ordinal})
+	return true
+}
+
+// sendClaims sends the server the oldest effects that it does not know, as many as it may be sent. Those that waited too long
+// are cancelled.
+func (c *client) sendClaims() {
+	f, m, sent := &c.sim.effects, &c.claimed, 0
+	for sent < len(f.unsent) && f.unsent[sent].at(c.now) < c.now-netcode.Tick(len(f.claims.ticks)/2) {
+		c.refuse(&f.unsent[sent])
+		sent++
+	}
+	for {
+		n := min(len(f.unsent)-sent, claimsInMessage, claimsAtMost-f.flight)
+		m.Effects = append(m.Effects[:0], f.unsent[sent:][:n]...)
+		if n == 0 || netcode.Send(c.end, netcode.ToServer(), m) != nil {
+			break // It is tried again in the next frame.
+		}
+		sent, f.flight = sent+n, f.flight+n
+	}
+	f.unsent = slices.Delete(f.unsent, 0, sent)
+}
+
+// hearJudged cancels effects that the server did not make.
+func (c *client) hearJudged(m *claims) {
+	c.sim.effects.flight = max(c.sim.effects.flight-int(m.Judged), 0)
+	for i := range m.Effects {
+		c.refuse(&m.Effects[i])
+	}
+}
+
+// refuse cancels an effect that the server did not make.
+func (c *client) refuse(r *claimed) {
+	f := &c.sim.effects
+	played := f.claimOf(r.at(c.now), r.Kind, r.Name, r.Ordinal)
+	if played == nil || played.refused {
+		return
+	}
+	if played.refused = true; played.plays {
+		played.plays = false
+		c.sim.stats.Cancelled++
+		f.callHooks(c.sim, "OnCancel", f.cancel, played.Effect)
+	}
+}
+
+// byTick is a ring of the values of the last ticks. The zero value has no room.
+type byTick[T any] struct {
+	ticks  []netcode.Tick // By tick modulo the length: the tick of the values.
+	values [][]T
+}
+
+// newByTick returns a ring with a number of ticks. It has room for two values of each, so that few values allocate nothing.
+func newByTick[T any](ticks int) byTick[T] {
+	r, room := byTick[T]{make([]netcode.Tick, ticks), make([][]T, ticks)}, make([]T, 2*ticks)
+	for n := range r.values {
+		r.values[n] = room[2*n : 2*n : 2*n+2]
+	}
+	return r
+}
+
+// of returns the values of a tick, nil if the ring has none.
+func (r *byTick[T]) of(t netcode.Tick) []T {
+	if len(r.ticks) == 0 || r.ticks[int(t)%len(r.ticks)] != t {
+		return nil
+	}
+	return r.values[int(t)%len(r.ticks)]
+}
+
+// clear makes place for the values of a tick.
+func (r *byTick[T]) clear(t netcode.Tick) {
+	n := int(t) % len(r.ticks)
+	r.ticks[n], r.values[n] = t, r.values[n][:0]
+}
+
+// add adds a value to a tick.
+func (r *byTick[T]) add(t netcode.Tick, value T) {
+	n := int(t) % len(r.ticks)
+	if r.ticks[n] != t {
+		r.clear(t)
+	}
+	r.values[n] = append(r.values[n], value)
 }

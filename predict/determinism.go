@@ -16,8 +16,8 @@ import (
 var ErrMispredicts = errors.New("netcode: predict: this client mispredicts its own entities tick by tick")
 
 const (
-	// wrongInARow is the number of mispredicted ticks in a row that are reported. With known reasons they need not be in a row.
-	wrongInARow = 30
+	// wrongInARow is the number of mispredicted ticks in a row that are reported, wrongWithOthers that with other systems than the server's.
+	wrongInARow, wrongWithOthers = 30, 3
 	// wrongWeight is the number of compared ticks without a misprediction that count as much as one with it.
 	wrongWeight = 2
 	// systemsAtMost bounds the systems of a message, systemText the name of one in bytes.
@@ -77,7 +77,6 @@ type determinism struct {
 	wrong    bool // In this frame such a misprediction was found.
 	compared bool // In this frame a state was compared.
 	inARow   int  // wrongWeight for each wrong tick, less 1 for each right one, not below 0.
-	count    int  // The wrong ticks.
 	told     bool
 }
 
@@ -91,12 +90,12 @@ func (c *client) judge() {
 	d := &c.determinism
 	switch {
 	case d.wrong:
-		d.inARow, d.count = d.inARow+wrongWeight, d.count+1
+		d.inARow += wrongWeight
 	case d.compared:
 		d.inARow = max(d.inARow-1, 0)
 	}
 	d.wrong, d.compared = false, false
-	if d.told || d.count < wrongInARow {
+	if d.told || d.inARow < wrongWeight*wrongWithOthers {
 		return
 	}
 	theirs := c.received.serverSystems

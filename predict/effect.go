@@ -19,25 +19,32 @@ type Effect struct {
 
 // effects stores the effects of the last ticks.
 type effects struct {
-	made    [Window][]madeEffect // By tick modulo Window.
-	ticks   [Window]netcode.Tick
-	before  []madeEffect // The effects of the earlier run of the present tick.
-	matched []bool
-	tick    netcode.Tick
-	first   bool
-	play    []func(Effect)
-	cancel  []func(Effect)
-	newest  netcode.Tick
-	calls   []Effect // Effects to play at the end of the step.
+	made     byTick[madeEffect]   // The last Window ticks.
+	ordinals map[effectName]uint8 // By kind and name: the newest ordinal of the present step.
+	before   []madeEffect         // The effects of the earlier run of the present tick.
+	matched  []bool
+	next     int // The place in before after the newest match: a replay has mostly the same order.
+	first    bool
+	play     []func(Effect)
+	cancel   []func(Effect)
+	newest   netcode.Tick
+	calls    []Effect // Effects to play at the end of the step.
 
-	claims []claim // At a client with OnCancel: the effects that it played in the last claimSeconds.
-	unsent int     // The claims at the end of the list that the server does not know yet.
+	claims byTick[claim] // At a client with OnCancel: the effects that it played in the last claimTicks.
+	unsent []claimed     // Those that the server does not know yet, the first played first.
+	flight int           // Those that it was sent and has not judged, or not told so. At most claimsAtMost.
+}
+
+// effectName is how both ends know an effect of a step, but for its ordinal.
+type effectName struct {
+	kind uint16
+	name uint64 // The name of its entity; 0: none that both ends know.
 }
 
 // madeEffect is an effect of a step. Both ends know it by its kind, name and ordinal.
 type madeEffect struct {
 	Effect
-	name    uint64 // The name of Entity; 0: none that both ends know.
+	name    uint64 // See effectName.
 	ordinal uint8  // It is the n-th of its kind and name in the step, from 1.
 }
 
@@ -53,15 +60,12 @@ func (s *Simulation) OnCancel(f func(Effect)) { s.effects.cancel = append(s.effe
 // Effect plays an effect in this tick. A replay matches its effects with the played ones by kind and entity.
 func (s *Step) Effect(kind uint16, e ecs.Entity, value uint64) {
 	f := &s.simulation.effects
-	at := &f.made[s.Tick%Window]
-	made := madeEffect{Effect: Effect{Kind: kind, Entity: e, Value: value, Tick: s.Tick}, name: s.simulation.nameOf(e), ordinal: 1}
-	for i := range *at {
-		if m := &(*at)[i]; m.Kind == kind && m.name == made.name && m.ordinal < 255 {
-			made.ordinal = m.ordinal + 1
-		}
-	}
-	*at = append(*at, made)
-	if f.wasPlayed(&made) || !f.mayPlay(&made) {
+	made := madeEffect{Effect: Effect{Kind: kind, Entity: e, Value: value, Tick: s.Tick}, name: s.simulation.nameOf(e)}
+	n := effectName{kind, made.name}
+	made.ordinal = min(f.ordinals[n], 254) + 1
+	f.ordinals[n] = made.ordinal
+	f.made.add(s.Tick, made)
+	if f.wasPlayed(&made) || !f.mayPlay(s.simulation.client, &made) {
 		return
 	}
 	if !f.first {
@@ -73,16 +77,12 @@ func (s *Step) Effect(kind uint16, e ecs.Entity, value uint64) {
 
 // begin prepares the effects of a step.
 func (f *effects) begin(t netcode.Tick, first bool) {
-	n := t % Window
-	f.tick, f.first = t, first
-	f.before, f.matched = f.before[:0], f.matched[:0]
-	if f.ticks[n] == t {
-		f.before = append(f.before, f.made[n]...)
-	}
-	for range f.before {
-		f.matched = append(f.matched, false)
-	}
-	f.made[n], f.ticks[n] = f.made[n][:0], t
+	f.first, f.next = first, 0
+	f.before = append(f.before[:0], f.made.of(t)...)
+	f.matched = slices.Grow(f.matched[:0], len(f.before))[:len(f.before)]
+	clear(f.matched)
+	clear(f.ordinals)
+	f.made.clear(t)
 	f.newest = max(f.newest, t)
 	if first {
 		f.newest = t
@@ -91,9 +91,10 @@ func (f *effects) begin(t netcode.Tick, first bool) {
 
 // wasPlayed reports whether an earlier run of the tick has made an effect, and marks that one as matched.
 func (f *effects) wasPlayed(made *madeEffect) bool {
-	for i := range f.before {
+	for n := range f.before {
+		i := (f.next + n) % len(f.before)
 		if !f.matched[i] && f.before[i].Kind == made.Kind && f.before[i].Entity == made.Entity {
-			f.matched[i] = true
+			f.matched[i], f.next = true, i+1
 			return true
 		}
 	}
@@ -115,7 +116,7 @@ func (f *effects) end(s *Simulation) {
 
 // takeBack cancels an effect that a replay does not have.
 func (f *effects) takeBack(s *Simulation, made *madeEffect) {
-	if c := f.claimOf(made); c != nil {
+	if c := f.claimOf(made.Tick, made.Kind, made.name, made.ordinal); c != nil {
 		if !c.plays {
 			return // The server has refused it.
 		}
@@ -127,8 +128,8 @@ func (f *effects) takeBack(s *Simulation, made *madeEffect) {
 
 // forget forgets the effects of a connection.
 func (f *effects) forget() {
-	f.ticks, f.newest = [Window]netcode.Tick{}, 0
-	f.claims, f.unsent = f.claims[:0], 0
+	clear(f.made.ticks)
+	f.newest, f.claims, f.unsent, f.flight = 0, byTick[claim]{}, f.unsent[:0], 0
 }
 
 // callHooks calls functions of the game with an effect.
@@ -138,73 +139,6 @@ func (f *effects) callHooks(s *Simulation, hook string, to []func(Effect), e Eff
 			s.server.end.Contain(hook, func() { call(e) })
 		} else {
 			s.client.end.Contain(hook, func() { call(e) })
-		}
-	}
-}
-
-// claim is an effect that a client has played.
-type claim struct {
-	madeEffect
-	plays   bool // It was not cancelled.
-	refused bool // The server did not make it.
-}
-
-// claimOf returns the claim of an effect, nil without one.
-func (f *effects) claimOf(made *madeEffect) *claim {
-	for i := len(f.claims) - 1; i >= 0; i-- {
-		if c := &f.claims[i]; c.Tick == made.Tick && c.Kind == made.Kind && c.name == made.name && c.ordinal == made.ordinal {
-			return c
-		}
-	}
-	return nil
-}
-
-// mayPlay notes that an effect is played. It reports false for one that the server has refused.
-func (f *effects) mayPlay(made *madeEffect) bool {
-	if len(f.cancel) == 0 {
-		return true
-	}
-	if !f.first {
-		if c := f.claimOf(made); c != nil {
-			c.plays = !c.refused
-			return c.plays
-		}
-	}
-	f.claims, f.unsent = append(f.claims, claim{madeEffect: *made, plays: true}), f.unsent+1
-	return true
-}
-
-// sendClaims sends the newest claims to the server, and forgets the oldest ones.
-func (c *client) sendClaims() {
-	f, m := &c.sim.effects, &c.claimed
-	old := 0
-	for old < len(f.claims)-f.unsent && f.claims[old].Tick+netcode.Tick(claimSeconds*c.end.TickRate()) < c.now {
-		old++
-	}
-	f.claims = slices.Delete(f.claims, 0, old)
-	for f.unsent > 0 {
-		m.Effects = m.Effects[:0]
-		for _, made := range f.claims[len(f.claims)-f.unsent:][:min(f.unsent, claimsInMessage)] {
-			m.Effects = append(m.Effects, claimed{made.Tick.Low(), made.Kind, made.name, made.ordinal})
-		}
-		if netcode.Send(c.end, netcode.ToServer(), m) != nil {
-			return // It is tried again in the next frame.
-		}
-		f.unsent -= len(m.Effects)
-	}
-}
-
-// hearRefused cancels effects that the server did not make.
-func (c *client) hearRefused(refused []claimed) {
-	for _, r := range refused {
-		made := r.effect(c.now)
-		if claim := c.sim.effects.claimOf(&made); claim != nil && !claim.refused {
-			claim.refused = true
-			if claim.plays {
-				claim.plays = false
-				c.sim.stats.Cancelled++
-				c.sim.effects.callHooks(c.sim, "OnCancel", c.sim.effects.cancel, claim.Effect)
-			}
 		}
 	}
 }

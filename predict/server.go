@@ -29,8 +29,8 @@ type server struct {
 	listed         []*resting // The states of clients with a list in this tick.
 	lanes          []uint32   // Scratch.
 
-	made    []madeEffect // The effects of the last claimSeconds, the oldest first.
-	refused claims       // Scratch.
+	made    byTick[effectName] // The effects of the last claimTicks, once a client told of its effects.
+	refused claims             // Scratch.
 }
 
 // Columns of server.simulated.
@@ -96,7 +96,7 @@ func (s *server) update() {
 			s.listPredicted()
 		}
 		s.sim.run(t, true)
-		s.noteMade()
+		s.keepMade(t)
 	}
 	s.judgeClaims()
 	s.tellSystems()

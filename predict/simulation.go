@@ -9,20 +9,21 @@ import (
 
 	"github.com/arche-netcode/netcode"
 	"github.com/arche-netcode/netcode/components"
+	"github.com/arche-netcode/netcode/input"
 	"github.com/arche-netcode/netcode/systems"
 )
 
-// Window is the number of ticks that a client stores. A client predicts at most that far ahead of the server's newest
-// state.
-const Window = 192
+// Window is the number of ticks that a client stores, as of inputs: 192. A client predicts at most that far ahead of the
+// server's newest state.
+const Window = input.Window
 
 // Config has the settings of a simulation. A server uses Seed alone. The zero value is good for most games.
 type Config struct {
 	// InputDelay is the number of ticks between an input and the step that uses it, 0 to 8. Each tick of delay makes
 	// replays one tick shorter. A game that prefers few corrections to an immediate answer sets 2 or 3.
 	InputDelay int
-	// MaxReplay bounds the steps of one frame; 0 means Window, no bound. The remaining steps follow in the next frames: until then what the
-	// player sees stands still.
+	// MaxReplay bounds the steps of one frame; 0 means Window: a frame may run 191 steps, which a slow machine cannot do in time. With a
+	// lower bound the remaining steps follow in the next frames: until then the state of the steps is late, and Stats.Postponed counts.
 	MaxReplay int
 	// CorrectionTime is the time over which a correction is blended on the screen, for components with components.Smooth.
 	// 0 means 100 ms. A negative time shows corrections as jumps.
@@ -71,7 +72,7 @@ type Stats struct {
 	Postponed      uint64 `json:"postponed"`      // Frames in which Config.MaxReplay left steps for the next frames.
 	Restarts       uint64 `json:"restarts"`       // Restarts of a client that fell too far behind.
 	Unconfirmed    uint64 `json:"unconfirmed"`    // Entities that were spawned here and not at the server. They are no Mispredictions.
-	Cancelled      uint64 `json:"cancelled"`      // Effects that were played and that a replay does not have.
+	Cancelled      uint64 `json:"cancelled"`      // Effects that were played and that a replay does not have, or that the server refused: see OnCancel.
 	Late           uint64 `json:"late"`           // Effects that only a replay has.
 	Stood          uint64 `json:"stood"`          // Frames in which the prediction stood or lagged: Window ticks ahead of the newest state. See StoodError.
 }
@@ -157,6 +158,7 @@ func Simulate(g group, config Config, list ...System) *Simulation {
 	}
 	s := &Simulation{config: config, systems: list}
 	s.step.simulation = s
+	s.effects.made, s.effects.ordinals = newByTick[madeEffect](Window), map[effectName]uint8{}
 	s.random = rand.New(&s.pcg)
 	switch g := g.(type) {
 	case *systems.HostSystems:

@@ -13,7 +13,7 @@ func predictions() []mutation {
 		change("predict", "local components do not go back", exact,
 			"predict/order.go", "if to > from && p.mask>>k&1 != 0 &&", "if to > from && h.components[k].row >= 0 && p.mask>>k&1 != 0 &&"),
 		change("predict", "effects play in replays", effects,
-			"predict/effect.go", "f.matched[i] = true\n\t\t\treturn true", "f.matched[i] = true\n\t\t\treturn false"),
+			"predict/effect.go", "f.matched[i], f.next = true, i+1\n\t\t\treturn true", "f.matched[i], f.next = true, i+1\n\t\t\treturn false"),
 		change("predict", "an effect that the corrected replay has not is not cancelled", effects,
 			"predict/effect.go", "f.takeBack(s, &f.before[i])", "_ = i"),
 		testedIn("predict", change("predict", "the step of a spawn goes to everybody", "TestTheStepOfASpawnGoesToItsOwnerAlone",
@@ -87,7 +87,7 @@ func predictions() []mutation {
 		change("relay", "a client keeps the inputs of any number of players", "TestRelayedInputsAreBoundedAtAClient",
 			"input/relay_client.go", "len(r.players) == relayPlayers", "len(r.players) < 0"),
 		change("relay", "inputs of ticks that are far away are taken", "TestRelayedInputsAreBoundedAtAClient",
-			"input/relay_client.go", "at <= now-kept || at >= now+reach", "false"),
+			"input/relay_client.go", "at <= now-Window || at >= now+reach", "false"),
 	)
 }
 
@@ -171,15 +171,15 @@ func screens() []mutation {
 		change("predict", "the end of a prediction is compared with another frame", leaps,
 			"predict/show.go", "l.measured = c.mixPast(s.id, k, c.smoothing.past, l.to)", "l.measured = c.mixPast(s.id, k, c.smoothing.past.Add(-tick.OneTick), l.to)"),
 		change("predict", "an effect that the server refuses stays", effects,
-			"predict/claims.go", "return count < c.ordinal\n}", "return false && count < c.ordinal\n}"),
+			"predict/claims.go", "return count < c.Ordinal\n}", "return false && count < c.Ordinal\n}"),
 		change("predict", "the second effect of a kind counts as the first", effects,
-			"predict/effect.go", "made.ordinal = m.ordinal + 1", "made.ordinal = m.ordinal"),
+			"predict/effect.go", "f.ordinals[n] = made.ordinal\n", ""),
 		change("predict", "the server judges effects before their step", effects,
-			"predict/claims.go", "c.Tick > t || c.Tick+claimSeconds", "c.Tick > t+1 || c.Tick+claimSeconds"),
+			"predict/claims.go", "if t > s.sim.step.Tick &&", "if t > s.sim.step.Tick+1 &&"),
 		change("predict", "other systems are not told", others,
 			"predict/determinism.go", "theirs != nil && !slices.Equal(theirs, c.names)", "theirs == nil && !slices.Equal(theirs, c.names)"),
 		change("predict", "a client is told nothing of mispredictions in a row", others,
-			"predict/determinism.go", "d.inARow+wrongWeight, d.count+1", "d.inARow, d.count+1"),
+			"predict/determinism.go", "d.inARow += wrongWeight", "d.inARow += 0"),
 		change("interpolate", "a relation is newer than what is shown", relation,
 			"ecs/smooth.go", "a.targets.late = a.targets.late.With(in.Row)", "_ = in"),
 		change("interpolate", "a relation that changes later is forgotten", relation,
@@ -189,5 +189,5 @@ func screens() []mutation {
 		list[i].in = "nettest"
 	}
 	return append(list, change("predict", "the effects of a client wait without bound", "TestClaimsAreBounded",
-		"predict/claims.go", "len(*l) < claimsAtMost && made", "made").inFolder("predict"))
+		"predict/claims.go", "max(claimsAtMost-len(l.waiting)-l.judged, 0)", "len(effects)").inFolder("predict"))
 }
