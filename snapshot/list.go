@@ -207,8 +207,11 @@ func (p *packetWriter) writePage(g *ackPage, w uint32, wait uint64) (room bool) 
 	if n == len(list) {
 		return true
 	}
-	if n == 0 && p.skipTooLarge(list[0].index) {
-		return true
+	if n == 0 {
+		p.passPage(g, w) // pages behind it may find room
+		if p.skipTooLarge(list[0].index) {
+			return true
+		}
 	}
 	return p.skipUnderBudget(list[n].index)
 }

@@ -248,3 +248,56 @@ func TestNothingOfBeforeALossIsGuessed(t *testing.T) {
 func (d *duo) deliverError(p *simPacket) {
 	require.ErrorIs(d.t, d.replica.Read(p.payload), replica.ErrBaseline)
 }
+
+// Under a short budget a page whose first record is too large is left out, and the pages behind it keep their places in the list.
+func TestAPageWithoutRoomKeepsItsPlaceInTheList(t *testing.T) {
+	type little struct{ N uint8 }
+	type large struct{ Words [40]uint32 }
+	cfg := Config{Window: 32, Entities: 3 * format.PageEntities}
+	b := &busy{store: NewStore(format.NewSchema([]*quantize.Plan{compile[little](t), compile[large](t)}), cfg)}
+	b.view, b.replica = NewView(b.store, cfg), replica.New(b.store.schema, cfg, 1)
+	for range 3 * format.PageEntities {
+		b.ids = append(b.ids, wire.NetworkID{})
+	}
+	first := uint32(format.PageEntities) // its record is larger than the room
+	change := func(s tick.Tick) {
+		b.store.Begin(s)
+		for i := range b.ids {
+			if s == 1 {
+				b.ids[i] = b.store.Spawn()
+			}
+			b.store.Set(b.ids[i], 0, []uint32{uint32(s)})
+		}
+		words := make([]uint32, 40)
+		for i := range words {
+			words[i] = uint32(s) * uint32(i+1) * 0x9E3779B9
+		}
+		b.store.Set(b.ids[first], 1, words)
+		b.store.Commit()
+		b.view.Observe()
+	}
+	send := func(room int) {
+		b.seq++
+		n := b.view.WriteWithin(&b.store.cache, b.buf[:], room, false, b.seq)
+		require.NotZero(t, n)
+		require.NoError(t, b.replica.Read(b.buf[:n]))
+		b.view.Acked(b.seq)
+	}
+	for s := range tick.Tick(3) {
+		for change(s + 1); b.view.Pending(); {
+			send(len(b.buf))
+		}
+	}
+	for _, index := range []uint32{first, 2 * first} {
+		b.store.SetPriority(b.ids[index], 8*NormalWeight)
+	}
+	change(4)
+	b.view.Plan(300)
+	send(100)
+	got := recordsAt(b.replica, 4)
+	require.Contains(t, got, 2*first)
+	require.NotContains(t, got, first)
+	for _, index := range got {
+		require.Equal(t, b.store.Row(b.ids[index], 0), b.replica.Row(index, 0), index)
+	}
+}

@@ -47,6 +47,7 @@ func pages() []mutation {
 			"snapshot/page_cache.go", "if v.part > 0 {", "if false {"),
 
 		change("pages", "a list goes on over a page with records of R", "TestAListEndsBeforeAPageThatHasRecordsOfR", "snapshot/list.go", " || g.newest >= l.ref && p.v.recent.at(l.ref, w) != nil:", ":"),
+		change("pages", "a list goes on over a page without room without a code", "TestAPageWithoutRoomKeepsItsPlaceInTheList", "snapshot/list.go", "\t\tp.passPage(g, w) // pages behind it may find room\n", ""),
 		change("pages", "a list goes on over a page that rests without a code", "TestAListTellsOfAPageThatRests", "snapshot/list.go", "\t\tl.none++\n", ""),
 
 		text("other entities are written", "of", " ^ k.of*0x9E3779B97F4A7C15"),
