@@ -18,7 +18,7 @@ func congestionRules() []mutation {
 		change("congestion", "a stall without a queue is undone", "TestAStallWithoutAQueueIsUndone",
 			"congestion/controller.go", "	c.setRate(c.held)", "	c.setRate(c.rate)"),
 		change("congestion", "a stall with a queue is not undone", "TestAStallWithoutAQueueIsUndone",
-			"congestion/controller.go", "c.path.late(c.rate) && !slept", "false"),
+			"congestion/controller.go", "c.path.late(c.rate) && !slept", "slept && !slept"),
 		change("congestion", "jitter is no queue of a sender that the rate does not limit", "TestJitterIsNoQueueOfAModestSender",
 			"congestion/controller.go", "(c.limited || c.path.lags(now))", "true"),
 		change("congestion", "a line may become too slow for a sender that the rate does not limit", "TestALineBecomesTooSlowForAModestSender",

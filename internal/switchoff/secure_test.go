@@ -46,7 +46,7 @@ func secures() []mutation {
 		change("secure", "handshakes of one second have no limit", garbage, "transport/secure/accept.go", "|| !s.limiter.Share(host, limited, s.config.Handshakes, now)", "|| !s.limiter.Share(host, limited, 0, now)"),
 		change("secure", "a site of IPv6 is many hosts", "TestSharedWorkIsFair", "internal/hosts/limiter.go", "if !p.IsValid() {", "if !p.IsValid() || i > 0 {"),
 		change("secure", "one host may have all handshakes", resets, "transport/secure/accept.go", "return !limited || s.config.HandshakesPerHost <= 0 ||", "return true || !limited ||"),
-		change("secure", "sessions are not bounded", bounded, "transport/secure/accept.go", "(len(s.sessions)-replaced >= s.config.Sessions ||", "("),
+		change("secure", "sessions are not bounded", bounded, "transport/secure/accept.go", "(len(s.sessions)-replaced >= s.config.Sessions ||", "(replaced < 0 ||"),
 		change("secure", "a refusal that anyone can forge ends a handshake", "TestADowngradeDoesNotHappen", "transport/secure/client.go",
 			"c.hint = status(packet[helloSize]).err()\n", "c.fail(status(packet[helloSize]).err(), now)\n"),
 		change("secure", "silent sessions stay", "TestSilentSessionsEndAndAreMadeAnew", "transport/secure/server.go", "|| now-c.heard > s.config.Timeout", ""),
