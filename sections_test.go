@@ -8,6 +8,7 @@ import (
 
 	"github.com/arche-netcode/netcode"
 	"github.com/arche-netcode/netcode/internal/rig"
+	"github.com/arche-netcode/netcode/snapshot"
 	"github.com/arche-netcode/netcode/tick"
 )
 
@@ -74,5 +75,38 @@ func TestNumbersOfPacketsBeginAnewAtEachHost(t *testing.T) {
 		}
 		require.Equal(t, []uint64{1, 2, 3, 4, 5}, n.taken)
 		client.Close()
+	}
+}
+
+// greedy is a feature that fills all room of each packet to a client.
+type greedy struct{}
+
+func (g greedy) Client(*netcode.Client) netcode.ClientHooks {
+	return netcode.ClientHooks{Section: &netcode.ClientSection{
+		Check: func([]byte) error { return nil },
+		Take:  func(uint64, []byte) {},
+	}}
+}
+
+func (g greedy) Server(*netcode.Server) netcode.ServerHooks {
+	return netcode.ServerHooks{Section: &netcode.ServerSection{
+		Due:   func(*netcode.Session, bool) bool { return true },
+		Write: func(_ *netcode.Session, room []byte, _ uint64) int { return len(room) },
+	}}
+}
+
+// Before, a section that fills the share of each tick left no packet for the state.
+func TestASectionThatFillsPacketsDoesNotStarveTheState(t *testing.T) {
+	p := rig.Protocol()
+	p.Extend(netcode.Extension{Name: "greedy", ToClient: netcode.FreeSection, Client: greedy{}, Server: greedy{}})
+	r := rig.New(t, p, netcode.Config{SendBudget: 4000})
+	c := r.Joined(p, netcode.Config{})
+	id := r.Spawn(0)
+	r.Run(2 * time.Second)
+	for x := range 5 {
+		r.Change(func(store *snapshot.Store) { r.Set(store, id, float32(x+1)) })
+		r.Run(500 * time.Millisecond)
+		got, _ := r.X(c, id)
+		require.EqualValues(t, x+1, got)
 	}
 }

@@ -366,7 +366,7 @@ func (s *Server) writePacket(c *Session, cache *snapshot.EncodeCache) bool {
 	if !ok {
 		return false
 	}
-	s.sections.write(c, &b)
+	wrote := !c.sending.sectionsLast && s.sections.write(c, &b)
 	borrowed := false
 	if !c.sending.stateFirst && c.link.MessagesWait() && c.mayAddMessages() {
 		borrowed = c.link.AddMessages(&b, c.stateWaits())
@@ -378,6 +378,7 @@ func (s *Server) writePacket(c *Session, cache *snapshot.EncodeCache) bool {
 		}
 	}
 	c.sending.stateFirst = (borrowed || state == nil && !b.Empty()) && c.stateWaits()
+	c.sending.sectionsLast = wrote && state == nil && c.stateWaits()
 	s.sections.writeBehind(c, &b, state)
 	if state == nil && !b.Empty() {
 		s.addPulse(c, &b)

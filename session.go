@@ -60,12 +60,13 @@ type Session struct {
 
 // sendState is the state of sending to a client, from one tick to the next.
 type sendState struct {
-	toldTickAt time.Duration // The time at which the client last got the server's tick.
-	moving     bool          // The last tick sent a snapshot.
-	stateFirst bool          // Messages filled the last packet while state waited: the next one has state alone.
-	stateHeld  bool          // An extension holds the state of this tick back.
-	reserved   int           // Bytes of the budget that are reserved for waiting state.
-	stateLeft  bool          // State waited at the end of the last tick: messages wait for the next tick.
+	toldTickAt   time.Duration // The time at which the client last got the server's tick.
+	moving       bool          // The last tick sent a snapshot.
+	sectionsLast bool          // Sections left no room for state that waits: the next packet has none.
+	stateFirst   bool          // Messages filled the last packet while state waited: the next one has state alone.
+	stateHeld    bool          // An extension holds the state of this tick back.
+	reserved     int           // Bytes of the budget that are reserved for waiting state.
+	stateLeft    bool          // State waited at the end of the last tick: messages wait for the next tick.
 }
 
 // sessionOutcome is a session as peer.Outcome.

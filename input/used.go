@@ -110,7 +110,7 @@ func (e usedEnds) Server(s *netcode.Server) netcode.ServerHooks {
 				if !tells(c) {
 					return 0
 				}
-				return of(c).write(room, packet)
+				return of(c).writeBeside(room, packet, c.View().Pending())
 			},
 			Acked: func(c *netcode.Session, packet uint64) {
 				if tells(c) {
@@ -169,6 +169,16 @@ func (q *queue) lateEventsIn(at tick.Tick) bool {
 		}
 	}
 	return false
+}
+
+// writeBeside writes a section into half of the room if state waits, or into all of it if no tick fits so.
+func (u *usedInputs) writeBeside(room []byte, packet uint64, stateWaits bool) int {
+	if stateWaits {
+		if n := u.write(room[:len(room)/2], packet); n > 0 {
+			return n
+		}
+	}
+	return u.write(room, packet)
 }
 
 // write writes as many ticks as fit into the first packet of a network tick, the newest first. It returns the length in

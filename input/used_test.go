@@ -58,6 +58,30 @@ func TestUsedInputsAreToldUntilTheyAreAcknowledged(t *testing.T) {
 	require.Zero(t, write(room, 13))
 }
 
+// Used inputs leave half of a packet to state that waits, unless a single tick needs more.
+func TestUsedInputsLeaveRoomForState(t *testing.T) {
+	in := usedTypes()
+	u := newUsedInputs(in, reach)
+	for at := tick.Tick(100); at < 130; at++ {
+		u.ticks[at%reach], u.types[at%reach], u.news = at, 3, u.news|1<<(at%reach)
+	}
+	beside := func(size int, waits bool) int {
+		u.told = false
+		return u.writeBeside(make([]byte, size), 7, waits)
+	}
+	all := beside(80, false)
+	require.Greater(t, all, 40)
+	half := beside(80, true)
+	require.Positive(t, half)
+	require.LessOrEqual(t, half, 40)
+	one := beside(0, true)
+	require.Zero(t, one)
+	for size := 3; one == 0; size++ {
+		one = beside(size, false)
+	}
+	require.Equal(t, one, beside(one, true), "a tick that needs more than half is told")
+}
+
 func FuzzReadUsed(f *testing.F) {
 	in := usedTypes()
 	u := newUsedInputs(in, reach)

@@ -71,11 +71,12 @@ func (p *mtuSearch) due(now time.Duration) int {
 	return 0
 }
 
-// sent notes a sent packet of n bytes.
-func (p *mtuSearch) sent(number uint64, n int, probe bool) {
+// sent notes a sent packet of n bytes. Congestion control allowed it most bytes: a packet that it cut
+// wants to be larger, too. A larger one has a single record or message.
+func (p *mtuSearch) sent(number uint64, n, most int, probe bool) {
 	if probe {
 		p.probe, p.number = n, number
-	} else if n > p.size-probeStep {
+	} else if n > p.size-probeStep || n > p.base/2 && n > most-probeStep && n <= most {
 		p.wanted = true
 	}
 }

@@ -22,7 +22,7 @@ type pathGame struct {
 func (g *pathGame) send(n, takes int, probe bool) {
 	g.number++
 	g.now += 10 * time.Millisecond
-	g.p.sent(g.number, n, probe)
+	g.p.sent(g.number, n, 1<<20, probe)
 	if n <= takes {
 		g.p.acked(g.number, n)
 	} else {
@@ -171,7 +171,7 @@ func TestPathByRapid(t *testing.T) {
 				require.LessOrEqual(t, due, most)
 				n, probe = due, true
 			}
-			p.sent(number, n, probe)
+			p.sent(number, n, 1<<20, probe)
 			waits := open[:0]
 			for _, f := range append(open, flight{number, n}) {
 				switch rapid.IntRange(0, 3).Draw(t, "fate") {
@@ -222,4 +222,18 @@ func TestProbesOfAConn(t *testing.T) {
 	c.SetPacketSize(300)
 	require.Equal(t, 300, c.PathSize())
 	require.Zero(t, c.ProbeDue(time.Hour))
+}
+
+// A packet that congestion control made smaller than the path wants to be larger: else a game that sends such ones keeps the base size.
+func TestAPacketThatWasCutWantsALargerPath(t *testing.T) {
+	p := newMTUSearch(512, 1200, 0)
+	p.sent(1, 400, 456, false)
+	require.Zero(t, p.due(0), "it is smaller than it may be")
+	p.sent(2, 470, 456, false)
+	require.Zero(t, p.due(0), "it has a single record")
+	p.sent(3, 440, 456, false)
+	require.Equal(t, 1200, p.due(0))
+	p = newMTUSearch(512, 1200, 0)
+	p.sent(1, 122, 122, false)
+	require.Zero(t, p.due(0), "the start has no room for a probe")
 }

@@ -204,7 +204,7 @@ func (c *Conn) Finish(b *Builder, t tick.Tick, now time.Duration) []byte {
 	if state == sentSilent {
 		c.storeAck(packet)
 	}
-	c.mtu.sent(c.sent.next, len(packet), b.probe)
+	c.mtu.sent(c.sent.next, len(packet), c.Control.PacketSize()-PacketOverhead, b.probe)
 	c.sent.push(t, now, state, len(packet), c.Control.Sent(now, len(packet)+PacketOverhead, state == sentPending))
 	c.received.due -= b.due
 	c.stats.Sent++

@@ -164,13 +164,23 @@ func (l *Link) Begin() (b peer.Builder, ok bool) {
 	return b, ok
 }
 
-// mayGrow reports whether a packet may become larger than Begin made it, for one entity or message that does not fit
-// otherwise. borrows means that the budget lends the difference.
-func (l *Link) mayGrow() (may, borrows bool) {
-	if left := l.Budget.Left(); left < 0 || left >= l.PacketSize {
-		return true, false
+// mayGrow returns the number of bytes by which a packet may become larger than Begin made it, for one entity or message that does
+// not fit otherwise: what the budget has, and what it lends.
+func (l *Link) mayGrow(b *peer.Builder) int {
+	if left := l.Budget.Left(); left >= 0 && !l.Budget.MayBorrow() {
+		return min(max(left-b.Size(), 0), b.Spare())
 	}
-	return l.Budget.MayBorrow(), true
+	return b.Spare()
+}
+
+// borrow lends a packet the bytes that the budget lacks for its present size, and reports whether there were any.
+func (l *Link) borrow(b *peer.Builder) bool {
+	left := l.Budget.Left()
+	if left < 0 || b.Size() <= left {
+		return false
+	}
+	l.Budget.Borrow(b.Size() - left)
+	return true
 }
 
 // pathLeft returns the number of bytes by which a packet may grow up to the known size of the path.
@@ -264,15 +274,14 @@ func (l *Link) AddMessages(b *peer.Builder, stateWaits bool) (borrowed bool) {
 		}
 		share = room / 2
 	}
-	if may, borrows := l.mayGrow(); b.Spare() > 0 && may && !(stateWaits && l.lent) {
+	if most := l.mayGrow(b); most > 0 && !(stateWaits && l.lent) {
 		if need := l.Outgoing.Next(b); need > share {
 			grown := need - share
 			if fits := l.pathLeft(b); grown > fits { // A packet exceeds the path size only if the message does not fit otherwise.
 				grown = max(fits, need-room-wire.MessageHeaderSize)
 			}
-			if grown = b.Grow(grown); borrows {
-				l.Budget.Borrow(grown)
-			}
+			b.Grow(min(grown, most))
+			l.borrow(b)
 			l.Outgoing.Fill(b, need)
 			l.lent = true
 			return true
@@ -286,24 +295,21 @@ func (l *Link) AddMessages(b *peer.Builder, stateWaits bool) (borrowed bool) {
 // returns the payload, nil without rows. One entity or group that is larger than the share borrows the rest.
 func (l *Link) AddState(b *peer.Builder, view *snapshot.View, cache *snapshot.EncodeCache) (state []byte) {
 	share := b.Room()
-	lend, borrows := l.mayGrow()
-	spare := b.Spare()
+	spare, lends := b.Spare(), l.mayGrow(b)
 	if !b.Empty() { // A packet exceeds the path size only if it has nothing else.
 		spare = min(spare, l.pathLeft(b))
 	}
-	spare = b.Grow(spare)
+	lend, whole := lends > 0, lends == b.Spare()
+	spare = b.Grow(min(spare, lends))
 	n := view.WriteWithin(cache, b.Payload(), share, lend, b.Sequence())
 	if n > 0 {
 		state = b.Payload()[:n]
 		b.Add(wire.MessageSnapshot, tick.Initialization, n)
 	}
 	if spare > 0 {
-		borrowed := max(n-share, 0)
-		if borrows && borrowed > 0 {
-			l.Budget.Borrow(borrowed)
-		}
-		b.Grow(borrowed - spare)
-		l.lent = l.lent && !lend
+		b.Grow(max(n-share, 0) - spare)
+		l.borrow(b)
+		l.lent = l.lent && !whole
 	}
 	return state
 }

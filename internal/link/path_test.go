@@ -32,3 +32,35 @@ func TestAMessageThatFitsThePathDoesNotExceedIt(t *testing.T) {
 		require.Equal(t, peer.BasePacketSize, b.Size(), "%d bytes", payload)
 	}
 }
+
+// A message above the size that Begin gave takes a loan only for what the budget lacks, and grows with what it has while a loan is paid
+// back.
+func TestAPacketBorrowsOnlyWhatTheBudgetLacks(t *testing.T) {
+	l := &Link{Out: &outbox.Buffer{}, Counters: &Counters{}, Frame: &tick.Frame{}}
+	conn := peer.NewConn(peer.ConnConfig{Check: wire.NewChecksum(1, 2), FirstSequence: 1, PacketSize: 1200, BaseSize: peer.BasePacketSize, SentPackets: 64})
+	l.Start(Config{PacketSize: 1200, SendBudget: 8000, TickInterval: time.Second / 30, Outgoing: peer.OutgoingConfig{
+		PacketSize: 1200, PieceSize: 1200, UnreliableBytes: 64 << 10, ReliableBytes: 64 << 10, SentPackets: 64,
+	}}, transport.Addr{}, conn, 1, peer.NewPool(1200), peer.SkipSeed{})
+	send := func() {
+		require.NoError(t, l.Outgoing.Push(&peer.Post{Type: wire.FirstUserMessage, Channel: wire.NewChannel(wire.Reliable, 0)}, make([]byte, 600)))
+		b, ok := l.Begin()
+		require.True(t, ok)
+		l.AddMessages(&b, false)
+		require.False(t, l.Outgoing.Pending(), "the message is in the packet")
+		l.Finish(&b)
+	}
+	l.Budget.Take(l.Budget.Left() - 1000)
+	send()
+	require.True(t, l.Budget.MayBorrow(), "the budget had enough")
+	left := l.Budget.Left()
+	send()
+	require.False(t, l.Budget.MayBorrow(), "of %d bytes", left)
+	require.Zero(t, l.Budget.Left())
+	l.Budget.Borrow(2000)
+	l.Budget.Take(2000)
+	l.Frame.Now = 200 * time.Millisecond
+	l.Budget.Refill(l.Frame.Now, -1, 0)
+	require.False(t, l.Budget.MayBorrow())
+	require.Greater(t, l.Budget.Left(), 650)
+	send()
+}
