@@ -35,7 +35,7 @@ type effects struct {
 	flight int           // Those that it was sent and has not judged, or not told so. At most claimsAtMost.
 }
 
-// effectName is how both ends know an effect of a step, but for its ordinal.
+// effectName identifies an effect of a step at both ends, but for its ordinal.
 type effectName struct {
 	kind uint16
 	name uint64 // The name of its entity; 0: none that both ends know.
