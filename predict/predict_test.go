@@ -296,7 +296,7 @@ func TestALongRoundTrip(t *testing.T) {
 		for _, l := range g.links {
 			l.SetLink(transport.Link{Delay: delay})
 		}
-		g.run(10 * rate) // The input clock finds its lead.
+		g.run(20 * rate) // The input clock finds its lead.
 		before := p.sim.Stats().Mispredictions
 		for range 30 * rate {
 			g.frame()
