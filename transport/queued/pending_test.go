@@ -2,6 +2,7 @@ package queued_test
 
 import (
 	"net/netip"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -43,11 +44,17 @@ func TestHandshakesAreSharedByHosts(t *testing.T) {
 func TestTheOldestOfTheHostWithTheMostEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := queued.NewPending(queued.Config{Connections: 4, PerIP: 3, Idle: time.Second})
+		var lock sync.Mutex // timers end connections at the same moment
 		var ended []string
 		enter := func(name string, host int) *queued.Claim {
 			claim, err := p.Enter(pendingHost(host))
 			require.NoError(t, err)
-			claim.Ready(func() { ended = append(ended, name); claim.Leave() })
+			claim.Ready(func() {
+				lock.Lock()
+				ended = append(ended, name)
+				lock.Unlock()
+				claim.Leave()
+			})
 			return claim
 		}
 		player := enter("player", 1)
