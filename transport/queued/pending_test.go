@@ -2,6 +2,7 @@ package queued_test
 
 import (
 	"net/netip"
+	"slices"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -57,6 +58,11 @@ func TestTheOldestOfTheHostWithTheMostEnds(t *testing.T) {
 			})
 			return claim
 		}
+		gone := func() []string {
+			lock.Lock()
+			defer lock.Unlock()
+			return slices.Clone(ended)
+		}
 		player := enter("player", 1)
 		player.Begin()
 		enter("a1", 1)
@@ -64,24 +70,24 @@ func TestTheOldestOfTheHostWithTheMostEnds(t *testing.T) {
 		enter("a2", 1)
 		enter("a3", 1)
 		enter("a4", 1)
-		require.Equal(t, []string{"a1"}, ended, "PerIP")
+		require.Equal(t, []string{"a1"}, gone(), "PerIP")
 		enter("c1", 3)
-		require.Equal(t, []string{"a1", "a2"}, ended, "Connections")
+		require.Equal(t, []string{"a1", "a2"}, gone(), "Connections")
 		require.EqualValues(t, 2, p.Stats().Displaced)
 
 		time.Sleep(900 * time.Millisecond)
 		player.End()
 		time.Sleep(900 * time.Millisecond)
 		synctest.Wait()
-		require.Len(t, ended, 6)
-		require.NotContains(t, ended, "player", "its time began when its session ended")
+		require.Len(t, gone(), 6)
+		require.NotContains(t, gone(), "player", "its time began when its session ended")
 		player.Touch()
 		time.Sleep(900 * time.Millisecond)
 		synctest.Wait()
-		require.NotContains(t, ended, "player")
+		require.NotContains(t, gone(), "player")
 		time.Sleep(200 * time.Millisecond)
 		synctest.Wait()
-		require.Contains(t, ended, "player")
+		require.Contains(t, gone(), "player")
 		require.Zero(t, p.Stats().Now)
 		require.EqualValues(t, 5, p.Stats().Idle)
 	})
