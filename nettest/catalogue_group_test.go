@@ -397,7 +397,7 @@ func TestCase27LateJoinAtEveryTickPhase(t *testing.T) {
 		step((phase-n.Frame()%4+4)%4, nil)
 		require.Equal(t, phase, n.Frame()%4)
 		late := n.Join()
-		step(sized(3, 5)*rate, func() { require.Zero(t, born.missing(n, first, age), "the others are not disturbed") })
+		step(sized(3, 10)*rate, func() { require.Zero(t, born.missing(n, first, age), "the others are not disturbed") })
 		require.Equal(t, netcode.Connected, late.State())
 		step(rate, func() { require.Zero(t, born.missing(n, late, age), "phase %d", phase) })
 		require.LessOrEqual(t, lag(n, late), 15)
