@@ -135,6 +135,7 @@ type Controller struct {
 	round    time.Duration // and of its present round of feedback.
 	above    time.Duration // Start of the time above the estimate of the line; 0 if below.
 	faster   time.Duration // Time of the last change of velocity.
+	pulse    [2]pulse      // The last pulse and the one before.
 	grown    time.Duration // Time of the last growth by pulses.
 	deepest  time.Duration // Longest queue in competing mode.
 	window   int64         // Bytes in flight in competing mode.
@@ -267,8 +268,13 @@ func (c *Controller) Tick(now time.Duration, limited bool) {
 		c.busy = now
 	}
 	c.limited = now-c.busy <= c.path.rtt
-	c.turn = (c.turn + 1) % (c.pulseTicks() + c.troughTicks())
+	if c.turn = (c.turn + 1) % (c.pulseTicks() + c.troughTicks()); c.turn == 0 {
+		c.pulse[0], c.pulse[1] = pulse{now + c.interval, c.path.position}, c.pulse[0]
+	}
 	fresh := c.path.measure(now, c.rate, c.filter())
+	if c.phase == starting && c.path.taken < 2 { // The start begins with the first sample, however long the clock has run.
+		c.begin(now, starting)
+	}
 	if fresh && (c.rate <= c.line && c.path.empty() || c.phase == starting && c.path.queued < c.path.threshold()/2 && !c.path.overflows(true)) {
 		c.path.learnLoss()
 	}
@@ -469,7 +475,7 @@ func (c *Controller) drain(now time.Duration) {
 	}
 	c.round = now
 	c.rounds++
-	long := c.path.queued > max(25*time.Millisecond, c.interval)
+	long := c.path.queued > max(25*time.Millisecond, c.interval+c.interval/8) // Jitter may add a tick.
 	if line, ok := c.path.delivered(250 * time.Millisecond); ok && long && c.limited {
 		c.line = min(c.line, line)
 	}

@@ -57,6 +57,8 @@ type path struct {
 	taken   uint32
 
 	rtt       time.Duration // smoothed, ticks included
+	least     time.Duration // least age ever, computed from the size of the train
+	first     uint32        // bytes of that train: on a slow line they took a part of the least age
 	standing  time.Duration // least age of the newest samples
 	stands    delay
 	step      time.Duration // transmission time of the largest packet at the present rate: the precision of the delay
@@ -155,13 +157,16 @@ func (p *path) measure(now time.Duration, rate int64, filter int) bool {
 	}
 	low := d.raw - time.Duration(scale(int64(d.gap), time.Duration(d.offset), time.Duration(whole)))
 	if !p.sampled {
-		p.sampled, p.rtt = true, d.raw
+		p.sampled, p.rtt, p.least = true, d.raw, math.MaxInt64
 	} else {
 		last := p.samples[(p.taken-1)%samples].low
 		p.jitter += (max(low-last, last-low) - p.jitter) / 16
 		p.spacing += (min(p.at-p.samples[(p.taken-1)%samples].at, time.Second) - p.spacing) / 8
 	}
 	p.rtt += (d.raw - p.rtt) / 8
+	if low < p.least {
+		p.least, p.first = low, d.offset
+	}
 	p.samples[p.taken%samples] = sample{at: p.at, position: p.newest, arrived: p.arrivedBytes, packets: p.arrivedPackets, low: low, delay: d}
 	p.taken++
 	p.base.add(d, rate, now, keepBase)
@@ -229,6 +234,18 @@ func (p *path) late(rate int64) bool {
 	}
 	s := &p.samples[(p.taken-1)%samples]
 	return p.wait(min(s.low, s.delay.age(rate)), rate) > p.threshold()
+}
+
+// arrivedFrom returns the bytes that arrived of the trains from a position on.
+func (p *path) arrivedFrom(position uint32) (n uint32) {
+	for i := uint32(1); i <= min(p.count, trains); i++ {
+		t := &p.ring[(p.count-i)%trains]
+		if int32(t.start-position) < 0 {
+			break
+		}
+		n += t.arrived
+	}
+	return n
 }
 
 // wait returns the wait in the queue for a given age.

@@ -111,6 +111,7 @@ type flow struct {
 	lastDue, lastAck       time.Duration
 	loss                   float64 // after the line
 	lossBefore             float64 // before the line
+	recordBytes            int     // of a record: a packet has some whole ones; 0: any
 	random                 *rand.Rand
 	demand                 int64         // bytes a second; 0: all
 	demandUntil            time.Duration // 0: to the end
@@ -133,7 +134,8 @@ func (f *flow) start() {
 	f.w.at(f.theirs, f.answer)
 }
 
-const mtu = 1228
+// mtu is the size of the largest packet, headers that of IP, UDP and a packet's own.
+const mtu, headers = 1228, 46
 
 func (f *flow) tick() {
 	f.w.at(f.w.now+f.interval, f.tick)
@@ -153,14 +155,17 @@ func (f *flow) tick() {
 	}
 	rate := int64(f.c.Rate())
 	share := float64(rate) * f.interval.Seconds()
-	f.level = min(f.level+share, max(2*share, 256))
+	f.level = min(f.level+share, max(2*share, 256, float64(f.recordBytes+headers)))
 	want := 1e18
 	if f.demand > 0 && (f.demandUntil == 0 || now < f.demandUntil) {
 		want = float64(f.demand) * f.interval.Seconds()
 	}
 	limited := true
-	for f.level >= 96 {
+	for f.level >= float64(max(96, f.recordBytes+headers)) {
 		size := int(min(f.level, float64(min(f.c.PacketSize(), mtu))))
+		if f.recordBytes > 0 {
+			size = headers + max(1, (size-headers)/f.recordBytes)*f.recordBytes
+		}
 		if float64(size) >= want {
 			size = int(want)
 			limited = false

@@ -4,7 +4,8 @@ import "time"
 
 // The start finds the rate of an unknown line without a long queue. The rate alternates: a pulse above it, then a trough below it
 // that lets the queue of the pulse drain. Bytes of a pulse that arrive show how fast the line is at least (packet trains,
-// Dovrolis 2001), which becomes the rate. If pulses show no more, the rate is near that of the line.
+// Dovrolis 2001), which becomes the rate: by the time between two acknowledgements, or by the delay of the pulse's last train. If
+// pulses show no more, the rate is near that of the line.
 
 const (
 	// pulseTime is the length of a pulse, rounded to ticks.
@@ -41,7 +42,7 @@ func (c *Controller) pulsed() int64 {
 // search raises the rate to what the line took. It ends if pulses show no more for three periods.
 func (c *Controller) search(now, passed time.Duration) {
 	ticks := time.Duration(c.pulseTicks())
-	if took := c.path.took(ticks * c.interval); took > c.rate {
+	if took := max(c.path.took(ticks*c.interval), c.passed(ticks*c.interval)); took > c.rate {
 		if took > c.rate+c.rate/16 {
 			c.grown = now
 		}
@@ -51,10 +52,29 @@ func (c *Controller) search(now, passed time.Duration) {
 		c.setRate(c.rate + scale(c.rate/2, passed, time.Second))
 		c.grown = now
 	}
-	if now-c.grown > 2*c.path.rtt+3*(ticks+time.Duration(c.troughTicks()))*c.interval {
+	if period := (ticks + time.Duration(c.troughTicks())) * max(c.path.spacing, c.interval); now-c.grown > 2*c.path.rtt+3*period {
 		if c.line == 0 {
 			c.line = c.rate
 		}
 		c.begin(now, probing)
 	}
+}
+
+// pulse holds the beginning of a pulse.
+type pulse struct {
+	at       time.Duration // of its first train
+	position uint32
+}
+
+// passed returns the rate at which the line took the newest pulse of which the last train arrived, at least. The line had the time until
+// then, without the least delay ever. Usual losses count as taken. It returns 0 if no such train is the newest that arrived.
+func (c *Controller) passed(length time.Duration) int64 {
+	s := &c.path.samples[(c.path.taken-1)%samples]
+	for _, p := range c.pulse {
+		if late := c.path.newestSent() - p.at - length; -c.interval*3/2 < late && late < -c.interval/2 {
+			arrived := int64(float64(c.path.arrivedFrom(p.position)) / (1 - c.path.lossShare))
+			return scale(min(arrived, int64(s.position-p.position))-int64(c.path.first), time.Second, max(s.at-p.at-c.path.least, length/2))
+		}
+	}
+	return 0
 }

@@ -1,6 +1,7 @@
 package congestion
 
 import (
+	"math/rand/v2"
 	"testing"
 	"time"
 
@@ -23,4 +24,23 @@ func TestPacketsOfAnApplicationThatIsTheLimitAreLarge(t *testing.T) {
 	c.SetBound(36 << 10)
 	require.Equal(t, Bound, c.State().Reason)
 	require.Greater(t, c.PacketSize(), 600)
+}
+
+// The start of a connection does not depend on how long the server has run.
+func TestTheStartOfALateConnection(t *testing.T) {
+	play := func(began time.Duration) (rates []int) {
+		w, interval := &world{now: began}, time.Second/30
+		c := New(1<<30, interval)
+		f := &flow{w: w, q: &queue{rate: 256 << 10, most: 200 * ms}, c: &c, interval: interval, frame: interval, delay: 30 * ms,
+			random: rand.New(rand.NewPCG(1, 3)), phase: began, theirs: began + interval/3}
+		f.start()
+		for i := range 50 {
+			w.run(began + time.Duration(i+1)*100*ms)
+			rates = append(rates, c.State().Rate)
+		}
+		return rates
+	}
+	first := play(0)
+	require.Greater(t, first[49], 200<<10)
+	require.Equal(t, first, play(300*time.Hour))
 }
