@@ -10,8 +10,7 @@ const (
 	samples = 64  // likewise
 	// enough is the number of late or lost bytes that indicate a queue: a sender of less cannot fill one.
 	enough = 2048
-	// noiseAge is the number of samples over which the noise of the delay decays. mostNoise, or a tick if that is longer, limits
-	// the noise.
+	// noiseAge is the number of samples over which the noise of the delay decays. mostNoise limits the noise.
 	noiseAge = 512
 	// lateAge is the number of samples over which lateShare is averaged. chance is the probability below which a run of late
 	// samples is no noise.
@@ -197,7 +196,7 @@ func (p *path) learnLate(rate int64) {
 
 // passed records that the last growth of the delay was not caused by a queue of this sender.
 func (p *path) passed() {
-	p.noise = max(p.noise, min(p.peak, max(mostNoise, p.interval)))
+	p.noise = max(p.noise, min(p.peak, mostNoise))
 	p.peak = 0
 }
 

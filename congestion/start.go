@@ -73,7 +73,7 @@ func (c *Controller) passed(length time.Duration) int64 {
 	for _, p := range c.pulse {
 		if late := c.path.newestSent() - p.at - length; -c.interval*3/2 < late && late < -c.interval/2 {
 			arrived := int64(float64(c.path.arrivedFrom(p.position)) / (1 - c.path.lossShare))
-			return scale(min(arrived, int64(s.position-p.position))-int64(c.path.first), time.Second, max(s.at-p.at-c.path.least, length/2))
+			return scale(min(arrived, int64(s.position-p.position))-int64(c.path.first/2), time.Second, max(s.at-p.at-c.path.least, length/2))
 		}
 	}
 	return 0
