@@ -213,7 +213,9 @@ func playMessages(g *sessionGame) {
 		g.heard("message", "sessionChat", plain(reflect.ValueOf(m)))
 	}
 	netcode.Handle(p, chat, netcode.Over(netcode.ReliableOrdered))
-	netcode.Handle(p, func(ctx *netcode.Context, m *sessionTick) { g.heard("message", "sessionTick", plain(reflect.ValueOf(m))) },
+	netcode.Handle(p, func(ctx *netcode.Context, m *sessionTick) {
+		g.heard("message", "sessionTick", plain(reflect.ValueOf(m)))
+	},
 		netcode.FromServer(), netcode.Over(netcode.UnreliableSequenced), netcode.OnChannel(2))
 	netcode.Handle(p, func(ctx *netcode.Context, m *sessionBig) { g.heard("message", "sessionBig", plain(reflect.ValueOf(m))) },
 		netcode.FromServer(), netcode.Over(netcode.Reliable))
