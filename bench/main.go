@@ -64,6 +64,7 @@ func scenarios() []scenario {
 		{"bands", "distance bands: bytes, error in pixels and server tick of 1000 bodies over 512 m, against the same without bands (-e -c)", runBands},
 		{"predict", "keeping, comparing, going back and replaying 12 ticks of 64 and 1000 predicted entities, against memcpy and the systems alone; a server with 64 predicting clients against one without (-e -t)", runPredict},
 		{"secure", "transport/secure: seal and open of 1200 bytes against the AEAD alone, a flood without cookies, handshakes, a server tick over secure UDP against plain UDP (-t)", runSecure},
+		{"javascript", "clients/js in Node on what a client receives of 1000 bodies, a record, against the Go client on the same", runJavascript},
 		{"codec", "T6: a struct of 45 bytes, encoded and decoded, against hand-written little-endian (-t)", runCodec},
 	}
 }

@@ -643,12 +643,16 @@ func (g *match) hear(ctx *netcode.Context, m *gameWord) {
 	if ctx.Sender != 0 {
 		talk.client, talk.toServer = ctx.Sender, true
 	}
+	g.hold(ctx.Delivery() == gameModes[m.Mode], talk, m, "of another mode")
+	g.heard(talk, m)
+}
+
+func (g *match) heard(talk gameTalk, m *gameWord) {
 	t := &g.talks
 	if t.heard[talk] == nil {
 		t.heard[talk] = map[uint32]bool{}
 	}
 	what := fmt.Sprintf("%+v: number %d after %d", talk, m.Number, t.last[talk])
-	g.hold(ctx.Delivery() == gameModes[m.Mode], what, "of another mode")
 	g.hold(!t.heard[talk][m.Number], what, "came twice")
 	switch gameModes[m.Mode] {
 	case netcode.ReliableOrdered:
@@ -662,11 +666,12 @@ func (g *match) hear(ctx *netcode.Context, m *gameWord) {
 }
 
 // wordsMissing tells which reliable words to and from a client have not come.
-func (p *gamePlayer) wordsMissing() string {
-	t := &p.g.talks
+func (p *gamePlayer) wordsMissing() string { return p.g.talks.missing(p.ID()) }
+
+func (t *gameTalks) missing(client netcode.ClientID) string {
 	for mode, delivery := range gameModes {
 		for _, toServer := range []bool{false, true} {
-			talk := gameTalk{p.ID(), toServer, gameTopic{uint8(mode), false}}
+			talk := gameTalk{client, toServer, gameTopic{uint8(mode), false}}
 			if delivery >= netcode.Reliable && len(t.heard[talk]) != int(t.said[talk]) {
 				return fmt.Sprintf("of %+v %d were said and %d heard", talk, t.said[talk], len(t.heard[talk]))
 			}

@@ -43,7 +43,7 @@ export class Client {
     this.link = null;
     this.world = null;
     this.calls = new Map();
-    this.nextCall = 1;
+    this.nextCall = 0;
     this.pingMs = 0;
     /** transfers sends and receives large messages. */
     this.transfers = new Transfers(this);

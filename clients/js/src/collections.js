@@ -10,6 +10,11 @@ export class Collections {
     this.byEntity = new Map();
   }
 
+  /** names returns the names of the collections that the protocol has. */
+  names() {
+    return this.kinds.map((k) => k.name);
+  }
+
   /** of returns the elements of a collection of an entity, or undefined before it came. Do not change them. */
   of(entity, name) {
     return this.byEntity.get(entity)?.get(name)?.values;

@@ -416,7 +416,7 @@ export class Plan {
     while (r.pos & 7) if (r.bit()) r.fail('padding that is not zero');
     for (const f of this.fields) this.unpackedField(r, f, l, at + f.at);
     this.legal(l, at);
-    return this.tail.length === 0 ? null : this.tail.map((f) => readTail(r, f));
+    return this.tail.length === 0 ? null : this.tail.map((f) => readTail(r, f, true));
   }
 
   unpackedField(r, f, l, at) {
@@ -440,6 +440,14 @@ export class Plan {
     const back = f.get(l, at);
     const same = Array.isArray(v) ? v.every((x, i) => Object.is(x, back[i])) : f.kind === 'bool' ? words[0] === Number(back) : Object.is(v, back) || (typeof v === 'bigint' && v === back);
     if (!same) r.fail(`a value of ${f.path} that no row has`);
+  }
+
+  /** writeUnpacked writes what unpacked reads. */
+  writeUnpacked(w, l, at, tail) {
+    if (this.size === 0 && this.tail.length === 0) return;
+    w.bits(0, (8 - (w.pos & 7)) & 7);
+    for (const f of this.fields) for (const [v, n] of memoryOf(f, l, at + f.at)) w.bits(v, n);
+    for (let i = 0; i < this.tail.length; i++) writeTail(w, this.tail[i], tail[i], true);
   }
 
   /** series reads `count` rows of a series behind the row in l (zeros and `first` for none) and calls each(l, tail) for every one. */
@@ -483,6 +491,24 @@ export class Plan {
     }
     if (!differs) r.fail(`a field that differs in nothing: ${f.path}`);
   }
+}
+
+// memoryOf returns the words of a field as it lies in memory, each with its bits.
+function memoryOf(f, l, at) {
+  if (f.entity) return [[l[at], 32], [l[at + 1], 32]];
+  const v = f.get(l, at);
+  if (f.quat) return v.map((x) => [bitsOf(x), 32]);
+  if (/^[iu]64/.test(f.kind)) {
+    const n = BigInt.asUintN(64, v);
+    return [[Number(n & 0xffffffffn), 32], [Number(n >> 32n), 32]];
+  }
+  if (f.memory === 8) {
+    word.setFloat64(0, v);
+    return [[word.getUint32(4), 32], [word.getUint32(0), 32]];
+  }
+  if (/^f32/.test(f.kind)) return [[bitsOf(v), 32]];
+  const n = f.memory * 8;
+  return [[n === 32 ? Number(v) >>> 0 : Number(v) & (2 ** n - 1), n]];
 }
 
 function seriesLane(r, b, old) {
@@ -552,8 +578,8 @@ function writeEntity(w, l, at) {
   return w.var(generation - 1);
 }
 
-function readTail(r, f) {
-  const n = r.var();
+function readTail(r, f, unpacked = false) {
+  const n = unpacked ? r.bits(16) : r.var();
   if (n > f.most) r.fail(`more than ${f.most} in ${f.path}`);
   if (f.tail === 'text') {
     const bytes = new Uint8Array(n);
@@ -562,19 +588,21 @@ function readTail(r, f) {
     return bytes;
   }
   const out = [];
-  for (let i = 0; i < n; i++) out.push(readElement(r, f.element));
+  for (let i = 0; i < n; i++) out.push(readElement(r, f.element, unpacked));
   return out;
 }
 
-function readElement(r, plan) {
+function readElement(r, plan, unpacked = false) {
   const l = new Uint32Array(plan.size);
-  return { l, tail: plan.absolute(r, l, 0) };
+  return { l, tail: unpacked ? plan.unpacked(r, l, 0) : plan.absolute(r, l, 0) };
 }
 
-function writeTail(w, f, v) {
-  w.var(v.length);
+function writeTail(w, f, v, unpacked = false) {
+  if (unpacked) w.bits(v.length, 16);
+  else w.var(v.length);
   for (const e of v) {
     if (f.tail === 'text') w.bits(e, 8);
+    else if (unpacked) f.element.writeUnpacked(w, e.l, 0, e.tail);
     else f.element.writeAbsolute(w, e.l, 0, e.tail);
   }
 }
@@ -670,9 +698,9 @@ function place(out, path, v) {
 export function bytesOfRow(plan, value, packed = true) {
   const l = new Uint32Array(plan.size);
   const tail = plan.write(value, l, 0);
-  if (!packed) throw new Error('netcode: rows are not written with packing off');
   const w = new BitWriter();
-  plan.writeAbsolute(w, l, 0, tail);
+  if (packed) plan.writeAbsolute(w, l, 0, tail);
+  else plan.writeUnpacked(w, l, 0, tail);
   return w.done();
 }
 

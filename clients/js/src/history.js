@@ -122,22 +122,27 @@ function sameTail(a, b) {
 
 const bytesAsArrays = (_, v) => (ArrayBuffer.isView(v) ? [...v] : v);
 
-// carry tells `to`, the record after `from`, since which tick each of its rows has had its value.
+// carry tells `to`, the record after `from`, since which tick each of its rows has had its value. `from` is given up, so its array goes on.
 function carry(from, to) {
   const { shape } = to;
-  to.since = new Float64Array(shape.rows.length).fill(to.tick);
+  const known = from.since;
+  const since = known !== null && from.shape === shape ? known : new Float64Array(shape.rows.length);
   for (let i = 0; i < shape.rows.length; i++) {
     const row = shape.rows[i];
-    const at = from.shape.offset[row];
-    if (at < 0) continue;
-    const here = shape.offset[row];
-    const n = shape.components[i].plan.size;
-    let same = true;
-    for (let k = 0; k < n && same; k++) same = from.lanes[at + k] === to.lanes[here + k];
-    const j = from.shape.place.get(row);
-    if (same && to.tails) same = sameTail(from.tails ? from.tails[j] : null, to.tails[i]);
-    if (same) to.since[i] = from.since ? from.since[j] : from.tick;
+    const j = from.shape === shape ? i : from.shape.place.get(row) ?? -1;
+    since[i] = j >= 0 && sameRow(from, j, to, i) ? (known !== null ? known[j] : from.tick) : to.tick;
   }
+  from.since = null;
+  to.since = since;
+}
+
+// sameRow compares row j of a record with row i of another.
+function sameRow(from, j, to, i) {
+  const at = from.shape.offset[from.shape.rows[j]];
+  const here = to.shape.offset[to.shape.rows[i]];
+  const n = to.shape.components[i].plan.size;
+  for (let k = 0; k < n; k++) if (from.lanes[at + k] !== to.lanes[here + k]) return false;
+  return !to.tails || sameTail(from.tails ? from.tails[j] : null, to.tails[i]);
 }
 
 // TickPages has the indexes that have records at a tick, by page of 64.

@@ -8,6 +8,7 @@ export class OwnRows {
     this.entities = new Map(); // index to { id, rows: Map of row to { lanes, tail }, changed, acked }
     this.epoch = 0; // of the newest resync that the server asked for
     this.version = 0;
+    this.tick = 0; // of the newest snapshot sent
   }
 
   /** write takes a value of a component of an entity that the server has given to this client. */
@@ -26,9 +27,14 @@ export class OwnRows {
     own.changed = ++this.version;
   }
 
+  /** rowOf returns the own row of a component, or undefined. */
+  rowOf(entity, c) {
+    return this.entities.get(entity.index)?.rows.get(c.row);
+  }
+
   /** value returns the own value of a component, or undefined. */
   value(entity, c) {
-    const row = this.entities.get(entity.index)?.rows.get(c.row);
+    const row = this.rowOf(entity, c);
     return row ? c.plan.value(row.lanes, 0, row.tail) : undefined;
   }
 
@@ -73,7 +79,8 @@ export class OwnRows {
     if (due.length === 0 && !answer) return null;
     due.sort((a, b) => a.id.index - b.id.index);
     const w = new BitWriter();
-    w.bits(tick & 0xffff, 16);
+    this.tick = Math.max(this.tick + 1, tick); // the clock of inputs may go back
+    w.bits(this.tick & 0xffff, 16);
     if (this.epoch !== 0) w.bits(1, 1).bits(this.epoch, 16);
     else w.bits(0, 1);
     w.bits(0, 1).bits(0, 1);
@@ -110,7 +117,8 @@ export class OwnRows {
     for (const row of rows) {
       const c = this.protocol.components[row];
       const { lanes, tail } = own.rows.get(row);
-      c.plan.writeAbsolute(w, lanes, 0, tail ?? []);
+      if (this.protocol.unpacked) c.plan.writeUnpacked(w, lanes, 0, tail ?? []);
+      else c.plan.writeAbsolute(w, lanes, 0, tail ?? []);
       floats &&= c.floats;
     }
     if (floats && rows.some((row) => this.protocol.components[row].plan.size > 0)) w.bits(0, 1); // no run

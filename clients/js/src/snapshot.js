@@ -363,7 +363,7 @@ export class State {
     const at = rec.shape.offset[row];
     const bat = base.shape.offset[row];
     const place = rec.tails ? rec.shape.place.get(row) : 0;
-    const tail = rec.tails ? base.tails[base.shape.place.get(row)] : null;
+    const tail = c.plan.tail.length > 0 ? base.tails[base.shape.place.get(row)] : null;
     if (!differs) {
       if (base === this.pseudo && this.unknown.has(row)) throw new Lacking(`row ${c.name} of entity ${base.index} at tick ${base.tick}`);
       for (let i = 0; i < c.plan.size; i++) rec.lanes[at + i] = base.lanes[bat + i];
