@@ -10,6 +10,7 @@
 //	netcode key server.key
 //	netcode schema check old.lock new.lock
 //	netcode schema js game.lock -o game.js
+//	netcode discover 127.0.0.1:9000 -o game.lock
 //	netcode bots -addr 127.0.0.1:9000
 package main
 
@@ -46,6 +47,7 @@ const commands = `usage:
   netcode schema check OLD NEW                say whether builds with these lock files of package schema play together, and which change breaks
                                               whom; - is the standard input. The status is 1 if a change breaks somebody
   netcode schema js LOCK -o FILE.js           write the protocol of a lock file as a module for the JavaScript client, and FILE.d.ts with its types
+  netcode discover ADDRESS [-o FILE.lock]     print the protocol of a server as a lock file, from its refusals
   netcode bots [-game PACKAGE] -addr ADDRESS  let a game's bots play, and report: runs PACKAGE bots -addr ADDRESS; the game is
                                               ./examples/arena unless given; netcode bots -help lists the flags
 `
@@ -61,7 +63,7 @@ func main() {
 // run is main with its environment as arguments.
 func run(args []string, out, progress io.Writer) error {
 	if len(args) == 0 {
-		return usage.Errorf("no command: train, info, play, verify, cut, diff, tap, key, schema or bots; netcode help says what they do")
+		return usage.Errorf("no command: train, info, play, verify, cut, diff, tap, key, schema, discover or bots; netcode help says what they do")
 	}
 	ofGame := slices.Contains([]string{"bots", "play", "verify", "tap"}, args[0])
 	if isHelp(args[0]) || asksHelp(args) && !ofGame && args[0] != "train" && args[0] != "cut" {
@@ -88,12 +90,14 @@ func run(args []string, out, progress io.Writer) error {
 		return runKey(args[1:], out)
 	case "schema":
 		return runSchema(args[1:], os.Stdin, out)
+	case "discover":
+		return runDiscover(args[1:], out, progress)
 	case "bots", "play", "verify", "tap": // commands of the game's own program
 		ctx, stop := systems.Interrupt(context.Background())
 		defer stop()
 		return runGame(ctx, args[0], args[1:], out, progress)
 	}
-	return usage.Errorf("no command %q: there are train, info, play, verify, cut, diff, tap, key, schema and bots; netcode help says what they do", args[0])
+	return usage.Errorf("no command %q: there are train, info, play, verify, cut, diff, tap, key, schema, discover and bots; netcode help says what they do", args[0])
 }
 
 // asksHelp reports whether the arguments of a command ask for help.

@@ -3,6 +3,7 @@ package canon
 import (
 	"fmt"
 	"hash/fnv"
+	"io"
 	"slices"
 	"strconv"
 	"strings"
@@ -114,6 +115,29 @@ func (d *Description) Explain(detail string) string {
 		return fmt.Sprintf("the server does not have %s %q", ours.Kind, ours.Name)
 	}
 	return fmt.Sprintf("%s %q differs: %s", kind, name, firstField(theirs, ours.Text))
+}
+
+// WriteLock writes the description as a lock file. options, unless it is nil, adds lines behind an entry.
+func (d *Description) WriteLock(w io.Writer, supports []uint64, options func(b *strings.Builder, kind, name string)) error {
+	var b strings.Builder
+	b.WriteString("# The protocol of a game, by netcode.WriteSchema. Change the game, and not this file.\n")
+	fmt.Fprintf(&b, "schema 1 %016x\n", d.Hash)
+	for _, hash := range supports {
+		fmt.Fprintf(&b, "supports %016x\n", hash)
+	}
+	for _, e := range d.Entries {
+		kind, name := NameOf(e.Text)
+		fmt.Fprintf(&b, "\n%s %s #%08x {\n", kind, name, ID(kind, name))
+		for _, field := range Fields(e.Text) {
+			fmt.Fprintf(&b, "\t%s\n", field)
+		}
+		fmt.Fprintf(&b, "}%s\n", Behind(e.Text))
+		if options != nil {
+			options(&b, kind, name)
+		}
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
 }
 
 // NameOf returns kind and name from the start of an entry's text. The first brace begins the fields, since a wire name has none.

@@ -85,25 +85,15 @@ func (r *Registry) describeTables() string {
 
 // WriteSchema writes the canonical description as a text, one line for each field.
 func (r *Registry) WriteSchema(w io.Writer) error {
-	var b strings.Builder
-	b.WriteString("# The protocol of a game, by netcode.WriteSchema. Change the game, and not this file.\n")
-	fmt.Fprintf(&b, "schema 1 %016x\n", r.Canon.Hash)
+	var supports []uint64
 	for _, o := range r.Older {
-		fmt.Fprintf(&b, "supports %016x\n", o.canon.Hash)
+		supports = append(supports, o.canon.Hash)
 	}
-	for _, e := range r.Canon.Entries {
-		kind, name := canon.NameOf(e.Text)
-		fmt.Fprintf(&b, "\n%s %s #%08x {\n", kind, name, canon.ID(kind, name))
-		for _, field := range canon.Fields(e.Text) {
-			fmt.Fprintf(&b, "\t%s\n", field)
-		}
-		fmt.Fprintf(&b, "}%s\n", canon.Behind(e.Text))
+	return r.Canon.WriteLock(w, supports, func(b *strings.Builder, kind, name string) {
 		if kind == kindComponent {
-			writeOptions(&b, r.Schema.Options(rowOf(r.Schema, name)))
+			writeOptions(b, r.Schema.Options(rowOf(r.Schema, name)))
 		}
-	}
-	_, err := io.WriteString(w, b.String())
-	return err
+	})
 }
 
 // writeOptions writes the options of a component, one line each.
