@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"flag"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -29,6 +30,8 @@ import (
 	"github.com/arche-netcode/netcode/transport/udp"
 	"github.com/arche-netcode/netcode/wire"
 )
+
+var heavy = flag.Bool("heavy", false, "a minute of the live game")
 
 // Components of every kind of field.
 type (
@@ -366,16 +369,19 @@ func TestAClientInNodeEqualsTheServer(t *testing.T) {
 	if err != nil {
 		t.Skip("no node here: the tests of the JavaScript client need it")
 	}
-	const seconds = 3
+	seconds := time.Duration(3)
+	if *heavy {
+		seconds = 60
+	}
 	g := newGame(t, 1, 0.3)
 	lock := filepath.Join(t.TempDir(), "game.lock")
 	var text bytes.Buffer
 	require.NoError(t, netcode.WriteSchema(&text, g.protocol))
 	require.NoError(t, os.WriteFile(lock, text.Bytes(), 0o600))
 
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute+seconds*time.Second)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, node, "tools/play.mjs", g.address, lock, strconv.Itoa(seconds))
+	cmd := exec.CommandContext(ctx, node, "tools/play.mjs", g.address, lock, strconv.Itoa(int(seconds)))
 	var out, problems bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &problems
 	require.NoError(t, cmd.Start())

@@ -31,6 +31,9 @@ import (
 //go:embed index.html
 var page string
 
+//go:embed field.js
+var fieldJS string
+
 //go:embed js.html
 var pageJS string
 
@@ -110,6 +113,10 @@ func (h *host) routes() http.Handler {
 	})
 	tmplJS := template.Must(template.New("js").Parse(pageJS))
 	mux.HandleFunc("GET /js", func(w http.ResponseWriter, r *http.Request) { _ = tmplJS.Execute(w, h.settings) })
+	mux.HandleFunc("GET /field.js", func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "text/javascript")
+		_, _ = io.WriteString(w, fieldJS)
+	})
 	mux.Handle("GET /netcode/", http.StripPrefix("/netcode/", http.FileServer(http.Dir(clientJS))))
 	mux.HandleFunc("GET /game.lock", func(w http.ResponseWriter, r *http.Request) { _ = netcode.WriteSchema(w, game.NewProtocol()) })
 	mux.HandleFunc("GET /client.wasm", func(w http.ResponseWriter, r *http.Request) {

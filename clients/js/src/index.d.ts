@@ -105,6 +105,29 @@ export class Client<G extends AnyGame = AnyGame> {
   stats(): Stats;
 }
 
+/** Keeps a player connected: a new client when a connection ends for a reason that may pass. */
+export class Session<G extends AnyGame = AnyGame> {
+  constructor(protocol: Protocol | Protocol[], transport: () => Promise<Transport>, options?: {
+    /** Who the player is, asked for each attempt. */
+    payload?: () => Uint8Array | string | Promise<Uint8Array | string>;
+    /** The first and the longest wait before a new attempt, in ms. */
+    least?: number; most?: number;
+    client?: { maxEntities?: number; delay?: { least?: number; most?: number } };
+  });
+  readonly client: Client<G> | null;
+  readonly connected: boolean;
+  readonly ended: boolean;
+  on(event: 'client', handler: (client: Client<G>) => void): this;
+  on(event: 'waiting', handler: (ms: number, err: Error) => void): this;
+  on(event: 'end', handler: (err: Error) => void): this;
+  on(event: 'connect', handler: () => void): this;
+  on(event: 'spawn' | 'despawn' | 'change', handler: (entity: Entity<G>) => void): this;
+  on(event: 'close', handler: (err: Error) => void): this;
+  onMessage<K extends Name<G['messages']>>(name: K, handler: (value: G['messages'][K], info: MessageInfo<G>) => void): this;
+  update(now?: number): void;
+  close(text?: string): void;
+}
+
 export class OwnBody {
   constructor(client: Client<any>, options: { component: string; input: string; step: (value: Value, input: Value | undefined, seconds: number) => Value; smooth?: number });
   update(entity: Entity<any> | null | undefined, now?: number): Value | undefined;

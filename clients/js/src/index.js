@@ -1,5 +1,6 @@
 // A client of arche-netcode servers: see README.md.
 export { Client } from './client.js';
+export { Session } from './session.js';
 export { Protocol, entriesOfLock } from './protocol.js';
 export { Closed } from './handshake.js';
 export { Malformed, ByteReader, ByteWriter } from './bits.js';

@@ -1,0 +1,63 @@
+// A Session makes a new client where a connection ends for a reason that may pass, and not elsewhere.
+import assert from 'node:assert/strict';
+import test from 'node:test';
+import { ByteReader, ByteWriter } from '../src/bits.js';
+import { Kind, sealed, seedOf } from '../src/packets.js';
+import { Protocol } from '../src/protocol.js';
+import { Session } from '../src/session.js';
+
+const protocol = new Protocol(['limits netcode{version:1;acks:33;rows:64;entities:1048576;window:64..4096;packet:256..8192;reliable:1024;credit:131072;fragments:80;tables:babac534f9238e32}', 'component A{X:u8}']);
+
+// refusing is a transport whose server refuses each Hello with a reason, or says nothing.
+function refusing(reason, log) {
+  const inbox = [];
+  return {
+    send(b) {
+      if (b[0] !== Kind.hello || reason === 0) return;
+      const nonce = new ByteReader(b.subarray(3)).u64();
+      inbox.push(sealed(new ByteWriter(64).u8(Kind.refuse).u64(nonce).u8(reason), seedOf(0, 0n)));
+    },
+    receive: () => inbox.shift() ?? null,
+    close: () => log.push('closed'),
+  };
+}
+
+async function play(reasons, seconds) {
+  const log = [];
+  let n = 0;
+  const session = new Session(protocol, async () => {
+    const reason = reasons[Math.min(n++, reasons.length - 1)];
+    if (reason === 'offline') throw new Error('no network');
+    return refusing(reason, log);
+  }, { payload: () => log.push('payload') && 'me' });
+  session.on('waiting', (ms) => log.push(ms)).on('end', (err) => log.push(`end ${err.reason}`));
+  for (let now = 0; now < seconds * 1000; now += 50) {
+    session.update(now);
+    await null;
+    await null;
+    await null;
+    await null;
+  }
+  return { session, log: log.filter((l) => l !== 'closed') };
+}
+
+test('a full server is asked again, later each time', async () => {
+  const { log } = await play([32], 3.4);
+  assert.deepEqual(log, ['payload', 500, 'payload', 1000, 'payload', 2000]);
+});
+
+test('an attempt without a network is one of them', async () => {
+  const { log } = await play(['offline', 32, 38], 4);
+  assert.deepEqual(log, ['payload', 500, 'payload', 1000, 'payload', 'end 38']);
+});
+
+test('another protocol ends the session', async () => {
+  const { session, log } = await play([33], 2);
+  assert.deepEqual(log, ['payload', 'end 33']);
+  assert.ok(session.ended);
+});
+
+test('silence is asked again', async () => {
+  const { log } = await play([0], 7);
+  assert.deepEqual(log, ['payload', 500, 'payload']);
+});
