@@ -20,7 +20,7 @@ const (
 	javascriptTool   = "clients/js/tools/bench.mjs"
 )
 
-// javascriptFile is what the tool reads.
+// javascriptFile is the input of the tool.
 type javascriptFile struct {
 	Entries []string   `json:"entries"`
 	Window  int        `json:"window"`

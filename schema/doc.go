@@ -15,5 +15,6 @@
 //
 //   - check.go: Check for tests, Report, ReadFile
 //   - compare.go: Compare, Change
+//   - discover.go: Discover
 //   - lock.go: Lock, Read, Support
 package schema
