@@ -98,7 +98,7 @@ func houseArrows() map[string][]string {
 		"nettest":     {houseArche, houseRoot, "ecs", "systems", "transport"},
 		// Tools of a game, which may do input and output.
 		"inspect/live": {houseArche, houseRoot, "input", "inspect", "predict", "quantize", "snapshot", "systems", "tick", "transport", "wire"},
-		"schema":       {houseRoot, "internal/canon"},
+		"schema":       {houseRoot, "internal/canon", "peer"},
 		"load":         {houseArche, houseRoot, "systems", "tick", "transport", "internal"},
 		"examples":     append(all, "inspect/live", "load", "internal"),
 		"bench":        append(all, "inspect/live", "load", "internal", "nettest/adversary"),
