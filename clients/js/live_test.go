@@ -3,6 +3,7 @@ package js_test
 import (
 	"bytes"
 	"context"
+	"encoding/hex"
 	"encoding/json"
 	"flag"
 	"fmt"
@@ -27,6 +28,7 @@ import (
 	"github.com/arche-netcode/netcode/systems"
 	"github.com/arche-netcode/netcode/transfer"
 	"github.com/arche-netcode/netcode/transport"
+	"github.com/arche-netcode/netcode/transport/secure"
 	"github.com/arche-netcode/netcode/transport/udp"
 	"github.com/arche-netcode/netcode/wire"
 )
@@ -147,7 +149,7 @@ func register(g *game) *netcode.Protocol {
 	return p
 }
 
-func newGame(t *testing.T, seed uint64, loss float64) *game {
+func newGame(t *testing.T, seed uint64, loss float64, key *secure.Key) *game {
 	g := &game{t: t, random: rand.New(rand.NewPCG(seed, 1)), world: ecs.NewWorld(), busy: true}
 	g.protocol = register(g)
 	socket, err := udp.Listen("127.0.0.1:0", udp.Config{})
@@ -157,7 +159,12 @@ func newGame(t *testing.T, seed uint64, loss float64) *game {
 	g.server, err = netcode.NewServer(g.protocol, netcode.Config{TickRate: 60})
 	require.NoError(t, err)
 	g.server.OnError(func(err error) { t.Log("server: ", err) })
-	g.loop = systems.NewServer(g.server, &lossy{socket, loss, rand.New(rand.NewPCG(seed, 2))}, systems.WallClock())
+	var conn transport.Conn = &lossy{socket, loss, rand.New(rand.NewPCG(seed, 2))}
+	if key != nil {
+		conn, err = secure.Listen(conn, secure.Config{Key: *key, Admit: secure.Tokens(g.address), Timeout: time.Second, RekeyEvery: 2 * time.Second})
+		require.NoError(t, err)
+	}
+	g.loop = systems.NewServer(g.server, conn, systems.WallClock())
 	g.build = generic.NewMap5[components.Replicated, Body, Exact, Place, Name](&g.world)
 	g.loop.Add(netcode.StageUpdate, systems.Func(func(*ecs.World) {
 		if g.server.TickDue() {
@@ -364,7 +371,16 @@ func (g *game) run(ctx context.Context, loop func()) {
 
 // TestAClientInNodeEqualsTheServer plays for a while over UDP that loses a third of all datagrams each way, with churn, hidden entities, texts,
 // lists, collections, inputs, calls, messages in pieces and rows that the client writes. At the end every number is the server's.
-func TestAClientInNodeEqualsTheServer(t *testing.T) {
+func TestAClientInNodeEqualsTheServer(t *testing.T) { playInNode(t, nil) }
+
+// TestAClientInNodeEqualsTheServerSecurely is the same by transport/secure, with a connect token.
+func TestAClientInNodeEqualsTheServerSecurely(t *testing.T) {
+	key, err := secure.NewKey()
+	require.NoError(t, err)
+	playInNode(t, &key)
+}
+
+func playInNode(t *testing.T, key *secure.Key) {
 	node, err := exec.LookPath("node")
 	if err != nil {
 		t.Skip("no node here: the tests of the JavaScript client need it")
@@ -373,7 +389,7 @@ func TestAClientInNodeEqualsTheServer(t *testing.T) {
 	if *heavy {
 		seconds = 60
 	}
-	g := newGame(t, 1, 0.3)
+	g := newGame(t, 1, 0.3, key)
 	lock := filepath.Join(t.TempDir(), "game.lock")
 	var text bytes.Buffer
 	require.NoError(t, netcode.WriteSchema(&text, g.protocol))
@@ -381,7 +397,13 @@ func TestAClientInNodeEqualsTheServer(t *testing.T) {
 
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute+seconds*time.Second)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, node, "tools/play.mjs", g.address, lock, strconv.Itoa(int(seconds)))
+	arguments := []string{"tools/play.mjs", g.address, lock, strconv.Itoa(int(seconds))}
+	if key != nil {
+		token, err := secure.Issue(*key, secure.Token{User: "ann", Servers: []string{g.address}, Expires: time.Now().Add(time.Minute)})
+		require.NoError(t, err)
+		arguments = append(arguments, hex.EncodeToString(token))
+	}
+	cmd := exec.CommandContext(ctx, node, arguments...)
 	var out, problems bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &problems
 	require.NoError(t, cmd.Start())

@@ -1,12 +1,14 @@
-// Plays against the server of live_test.go and prints its world: node play.mjs ADDRESS LOCK SECONDS
+// Plays against the server of live_test.go and prints its world: node play.mjs ADDRESS LOCK SECONDS [TOKEN]
 import { readFileSync } from 'node:fs';
 import { Client, Protocol } from '../src/index.js';
+import { SecureTransport } from '../src/secure.js';
 import { UDPTransport } from '../src/udp.js';
 
-const [address, lock, seconds] = process.argv.slice(2);
+const [address, lock, seconds, token] = process.argv.slice(2);
 const protocol = new Protocol(readFileSync(lock, 'utf8'));
 const colon = address.lastIndexOf(':');
-const client = new Client(protocol, await new UDPTransport(address.slice(0, colon), Number(address.slice(colon + 1))).opened);
+const udp = await new UDPTransport(address.slice(0, colon), Number(address.slice(colon + 1))).opened;
+const client = new Client(protocol, token ? new SecureTransport(udp, { token: Buffer.from(token, 'hex') }) : udp);
 
 const result = { Entities: {}, Echoes: [], Coins: 0, Refused: '', Cells: '', Level: '', Notes: [] };
 let done = null;
