@@ -57,7 +57,7 @@ func entryType(e *schema.Entry) (string, error) {
 	case len(e.Fields) > 0 && e.Fields[0] == "raw":
 		return "Uint8Array", nil
 	case len(e.Fields) > 0 && e.Fields[0] == "serialized":
-		return "any", nil // An object by the layout of the entry.
+		return layoutType(strings.Join(e.Fields[1:], ";"))
 	case e.Kind == "collection":
 		return collectionType(e)
 	}

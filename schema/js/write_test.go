@@ -38,10 +38,31 @@ type (
 		Jump bool `net:"event"`
 	}
 	shout struct{ Text string }
+	trade struct {
+		Text  string
+		Kind  uint8
+		Hits  int64
+		Aim   float32
+		Next  bool
+		Slots []slot
+	}
 	level uint8
 )
 
 func (m *shout) Serialize(s *wire.Serializer) { s.String(&m.Text, 50) }
+
+func (m *trade) Serialize(s *wire.Serializer) {
+	s.String(&m.Text, 50)
+	s.Uint8(&m.Kind)
+	if m.Kind == 1 {
+		s.Int64(&m.Hits)
+	} else {
+		s.FiniteFloat32(&m.Aim)
+	}
+	if s.Bool(&m.Next); m.Next {
+		s.Int64(&m.Hits)
+	}
+}
 
 func lock() *schema.Lock {
 	p := netcode.NewProtocol()
@@ -51,6 +72,7 @@ func lock() *schema.Lock {
 	input.Register[stick](p)
 	netcode.Handle[shout](p, nil)
 	netcode.Handle[slot](p, nil)
+	netcode.Handle[trade](p, nil)
 	collections.NewMap[uint8, int32](p, "ranks")
 	return schema.Of(p)
 }
@@ -63,6 +85,8 @@ func TestTypesOfEveryKind(t *testing.T) {
 		`"level": number;`,
 		`"name": { Text: string; Bag: Array<{ Kind: number; Tags: string; }>; };`,
 		`"stick": { X: number; Jump: boolean; };`,
+		`"shout": { Text: string; };`,
+		`"trade": { Text: string; Hits?: bigint; Aim?: number; Kind: number; Next: { Hits: bigint; } | null; };`,
 		`"slot": { Kind: number; Tags: string; };`,
 		`"ranks": Array<{ Key: number; Value: number; }>;`,
 	} {
