@@ -4,4 +4,5 @@
 //
 //   - write.go: Module and Types
 //   - types.go: fields to types
+//   - layout.go: types of messages that a method writes
 package js
