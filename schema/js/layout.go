@@ -29,12 +29,13 @@ type layoutParser struct {
 	err  error
 }
 
-var (
-	layoutPath   = regexp.MustCompile(`^[^:;{}|?]*:`)
-	layoutArray  = regexp.MustCompile(`^\[(\.\.)?\d+\]`)
-	layoutAgain  = regexp.MustCompile(`^\^\d+`)
-	layoutScalar = regexp.MustCompile(`^(bool|rune|string|[iuf]\d+)(packed|half|axis|any)?(\d+)?(\[[^\]]*\])?`)
-	layoutWhen   = regexp.MustCompile(`^(\*|[-\d.,]+):`)
+// Forms of a layout.
+const (
+	layoutPath   = `^[^:;{}|?]*:`
+	layoutArray  = `^\[(\.\.)?\d+\]`
+	layoutAgain  = `^\^\d+`
+	layoutScalar = `^(bool|rune|string|[iuf]\d+)(packed|half|axis|any)?(\d+)?(\[[^\]]*\])?`
+	layoutWhen   = `^(\*|[-\d.,]+):`
 )
 
 func (p *layoutParser) rest() string { return p.text[p.at:] }
@@ -54,8 +55,8 @@ func (p *layoutParser) eat(s string) bool {
 	return true
 }
 
-func (p *layoutParser) match(re *regexp.Regexp) []string {
-	m := re.FindStringSubmatch(p.rest())
+func (p *layoutParser) match(form string) []string {
+	m := regexp.MustCompile(form).FindStringSubmatch(p.rest())
 	if m != nil {
 		p.at += len(m[0])
 	}
