@@ -109,15 +109,20 @@ func TestBitsOfARecordAgainstAnUnknownTickAreUnknown(t *testing.T) {
 
 // accounted compares the account of the writer with what the client finds in a payload.
 func (s *sequence) accounted(c *seqClient, payload []byte) error {
-	own, theirs := format.NewBits(s.store.schema), format.NewBits(s.store.schema)
+	return compareAccounts(s.store, c.replica, payload)
+}
+
+// compareAccounts compares what the writers of a store counted since the last call with what a client finds in the payload.
+func compareAccounts(s *Store, client *replica.Replica, payload []byte) error {
+	own, theirs := format.NewBits(s.schema), format.NewBits(s.schema)
 	own.Entities, theirs.Entities = map[uint32]uint64{}, map[uint32]uint64{}
-	s.store.TakeBits(own)
-	c.replica.AddBits(theirs, payload)
+	s.TakeBits(own)
+	client.AddBits(theirs, payload)
 	if own.Total() != uint64(8*len(payload)) {
-		return fmt.Errorf("tick %d: of a payload of %d bytes the server counts %d bits", s.now, len(payload), own.Total())
+		return fmt.Errorf("tick %d: of a payload of %d bytes the server counts %d bits", s.tick, len(payload), own.Total())
 	}
 	if theirs.Unknown == 0 && !reflect.DeepEqual(own, theirs) {
-		return fmt.Errorf("tick %d: the server counts %v, the client %v", s.now, own, theirs)
+		return fmt.Errorf("tick %d: the server counts %v, the client %v", s.tick, own, theirs)
 	}
 	return nil
 }
