@@ -4,12 +4,14 @@ import (
 	"context"
 	"fmt"
 	"log"
+	"os"
 
 	"github.com/mlange-42/arche/ecs"
 	"github.com/mlange-42/arche/generic"
 
 	"github.com/arche-netcode/netcode"
 	"github.com/arche-netcode/netcode/authority"
+	"github.com/arche-netcode/netcode/inspect/live"
 	"github.com/arche-netcode/netcode/systems"
 	"github.com/arche-netcode/netcode/transport/udp"
 )
@@ -18,7 +20,7 @@ import (
 type Sprite struct{ Frame int }
 
 // play runs a client until ctx is done or the connection ends.
-func play(ctx context.Context, server string) error {
+func play(ctx context.Context, server, page string) error {
 	address, err := udp.Resolve(server) // a name will do, as in localhost:9000
 	if err != nil {
 		return err
@@ -36,6 +38,11 @@ func play(ctx context.Context, server string) error {
 	}
 	client.OnError(func(err error) { log.Print("client: ", err) })
 	loop := systems.NewClient(client, socket, systems.WallClock())
+	stop, err := live.ShowClient(loop, nil, page, os.Stderr) // serves a page about this client, if page is not empty
+	if err != nil {
+		return err
+	}
+	defer stop()
 
 	// The loop goes on without a connection, so that a game can show its menu; this one ends.
 	ctx, over := context.WithCancel(ctx)
