@@ -39,8 +39,8 @@ func (s *Store) TakeBits(to *format.Bits) {
 
 // PayloadBits is the account of one payload.
 type PayloadBits struct {
-	Sequence uint64 // of its packet
-	Bits     *format.Bits
+	Sequence uint64       // of its packet
+	Bits     *format.Bits // without Entities
 }
 
 // maxTraced is the maximum number of payloads that wait for TakeTraced.

@@ -60,21 +60,7 @@ func play(ctx context.Context, server, page string) error {
 		_ = netcode.Send(client, netcode.ToServer(), &Shout{Text: "hello"})
 	})
 
-	// New entities get their sprite; the one that this client may steer is its avatar.
-	var avatar ecs.Entity
-	sprites, steering := generic.NewMap1[Sprite](&world), generic.NewMap1[Steering](&world)
-	loop.OnSpawn(func(e ecs.Entity, id netcode.NetworkID) {
-		sprites.Assign(e, &Sprite{})
-		if authority.MayWrite[Steering](client, id) {
-			avatar = e
-		}
-	})
-	loop.Add(netcode.StageUpdate, systems.Func(func(w *ecs.World) {
-		if !avatar.IsZero() && w.Alive(avatar) {
-			steering.Get(avatar).X = 0.5 // plain game code: this client owns it, so it is sent
-		}
-	}))
-
+	steer(loop, &world)
 	loop.Add(netcode.StagePostLateUpdate, draw())
 	if err := client.Connect(address); err != nil {
 		return err
@@ -83,6 +69,23 @@ func play(ctx context.Context, server, page string) error {
 		return err
 	}
 	return refused
+}
+
+// steer gives new entities their sprite; the one that this client may steer is its avatar.
+func steer(loop *systems.ClientSystems, world *ecs.World) {
+	var avatar ecs.Entity
+	sprites, steering := generic.NewMap1[Sprite](world), generic.NewMap1[Steering](world)
+	loop.OnSpawn(func(e ecs.Entity, id netcode.NetworkID) {
+		sprites.Assign(e, &Sprite{})
+		if authority.MayWrite[Steering](loop.Client, id) {
+			avatar = e
+		}
+	})
+	loop.Add(netcode.StageUpdate, systems.Func(func(w *ecs.World) {
+		if !avatar.IsZero() && w.Alive(avatar) {
+			steering.Get(avatar).X = 0.5 // plain game code: this client owns it, so it is sent
+		}
+	}))
 }
 
 // draw prints where the visible entities are, once a second. A game draws its sprites here.
