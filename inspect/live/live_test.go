@@ -74,7 +74,7 @@ type traffic struct {
 
 // counter counts the datagrams of a socket.
 type counter struct {
-	systems.Socket
+	*transport.Conditioner
 	rig *rig
 }
 
@@ -84,14 +84,14 @@ func (c *counter) Send(to transport.Addr, datagram []byte) error {
 	}
 	c.rig.sum.out += uint64(len(datagram))
 	c.rig.sum.outPieces++
-	return c.Socket.Send(to, datagram)
+	return c.Conditioner.Send(to, datagram)
 }
 
 func (c *counter) Receive(buf []byte) (int, transport.Addr, error) {
 	if c.rig.onReceive != nil {
 		c.rig.onReceive()
 	}
-	n, from, err := c.Socket.Receive(buf)
+	n, from, err := c.Conditioner.Receive(buf)
 	if n > 0 {
 		c.rig.sum.in += uint64(n)
 		c.rig.sum.inPieces++
