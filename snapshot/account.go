@@ -8,6 +8,7 @@ import (
 	"github.com/arche-netcode/netcode/quantize"
 	"github.com/arche-netcode/netcode/snapshot/format"
 	"github.com/arche-netcode/netcode/tick"
+	"github.com/arche-netcode/netcode/wire"
 )
 
 // The account of what the writers write, for tools. A record counts when it is noted as sent, so nothing is taken back if a packet is
@@ -46,18 +47,15 @@ type PayloadBits struct {
 // maxTraced is the maximum number of payloads that wait for TakeTraced.
 const maxTraced = 256
 
-// Trace makes the writer keep the account of each payload of this client, for TakeTraced, if Store.Count is on.
-func (v *View) Trace(on bool) {
-	v.traces = on
-	if !on {
-		v.traced = nil
-	}
-}
+// Trace makes the writers keep the account of each payload to a client, for TakeTraced, while Count is on; 0: of none.
+func (s *Store) Trace(client wire.ClientID) { s.traced = client }
 
 // TakeTraced returns the accounts of the payloads that were written since the last call, the newest 256 at most.
-func (v *View) TakeTraced() []PayloadBits {
-	all := v.traced
-	v.traced = nil
+func (s *Store) TakeTraced() []PayloadBits {
+	all := s.cache.account.takeTraced()
+	for _, d := range s.caches {
+		all = append(all, d.account.takeTraced()...)
+	}
 	return all
 }
 
@@ -67,6 +65,7 @@ type bitAccount struct {
 	to       *format.Bits // all, or the account of one payload
 	entities []uint64     // by index: bits of records
 	records  uint64       // bits of records in the present payload
+	traced   []PayloadBits
 
 	tick   tick.Tick
 	first  []int32 // by index: 1 + place of its newest split; 0: none
@@ -113,12 +112,12 @@ func (d *EncodeCache) accountOf(v *View, seq uint64) *bitAccount {
 		a.splits, a.parts = a.splits[:0], a.parts[:0]
 	}
 	a.to, a.records = a.all, 0
-	if v.traces {
+	if v.client != 0 && v.client == d.store.traced {
 		a.to = format.NewBits(d.store.schema)
-		if len(v.traced) == maxTraced {
-			v.traced = slices.Delete(v.traced, 0, 1)
+		if len(a.traced) == maxTraced {
+			a.traced = slices.Delete(a.traced, 0, 1)
 		}
-		v.traced = append(v.traced, PayloadBits{seq, a.to})
+		a.traced = append(a.traced, PayloadBits{seq, a.to})
 	}
 	return a
 }
@@ -148,6 +147,14 @@ func (a *bitAccount) take(to *format.Bits) {
 		}
 		a.entities[index] = 0
 	}
+}
+
+// takeTraced returns the accounts of payloads and forgets them.
+func (a *bitAccount) takeTraced() (all []PayloadBits) {
+	if a != nil {
+		all, a.traced = a.traced, nil
+	}
+	return all
 }
 
 // addEntity adds bits of the record of an index.

@@ -43,8 +43,6 @@ type View struct {
 	links    groupLinks
 	starved  starvedGroup
 	portions []visibleGroupSize // by groupMembers.number
-	traces   bool               // see Trace
-	traced   []PayloadBits      // see TakeTraced
 }
 
 // clientSight is the entities and components that the client may see.

@@ -152,9 +152,9 @@ func TestEachByteIsAttributed(t *testing.T) {
 		require.True(t, r.server.SetOwner(id, 3))
 	}
 	r.clock = func() time.Duration { r.now += 8 * time.Millisecond; return r.now }
-	for range 40 {
+	for range 80 {
 		r.look()
-		r.step(2)
+		r.step(1)
 	}
 	close(pages[1].gate)
 	last := r.now.Seconds()

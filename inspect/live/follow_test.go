@@ -32,7 +32,7 @@ func TestNothingIsCountedWhenThePageHasClosed(t *testing.T) {
 	require.True(t, r.server.Store().Counts())
 	r.step(60 * 5)
 	require.False(t, r.server.Store().Counts())
-	require.Empty(t, r.server.Session(1).View().TakeTraced())
+	require.Empty(t, r.server.Store().TakeTraced())
 	r.step(10)
-	require.Empty(t, r.server.Session(1).View().TakeTraced())
+	require.Empty(t, r.server.Store().TakeTraced())
 }

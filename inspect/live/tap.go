@@ -51,11 +51,7 @@ func (t *tap) trace() {
 	if i.on { // Otherwise the page that followed a client has closed.
 		id = netcode.ClientID(i.follow.Load())
 	}
-	for _, of := range []netcode.ClientID{t.tracing, id} {
-		if c := i.server.Session(of); c != nil && c.View() != nil {
-			c.View().Trace(of == id)
-		}
-	}
+	i.server.Store().Trace(id)
 	t.tracing, t.traced = id, nil
 }
 
@@ -206,9 +202,7 @@ func (t *tap) notePacket(c *netcode.Session, datagram []byte) {
 	}
 	one := inspect.New(t.inspector.server.Protocol())
 	one.AddSent(c, datagram)
-	if c != nil && c.View() != nil {
-		t.traced = append(t.traced, c.View().TakeTraced()...)
-	}
+	t.traced = append(t.traced, t.inspector.server.Store().TakeTraced()...)
 	for n := range t.traced {
 		if p := &t.traced[n]; wire.Sequence(p.Sequence) == h.Sequence {
 			one.State = p.Bits
