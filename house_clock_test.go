@@ -37,6 +37,7 @@ func clockExempt() map[string]string {
 		"examples/arena/process_test.go":              hangOnly,
 		"examples/web/browser_test.go":                hangOnly,
 		"examples/web/web_test.go":                    hangOnly,
+		"inspect/live/attributed_test.go":             hangOnly,
 		"inspect/live/chromium_test.go":               hangOnly,
 		"inspect/live/live_test.go":                   hangOnly,
 		"internal/switchoff/run_test.go":              hangOnly,

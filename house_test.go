@@ -85,7 +85,7 @@ func houseArrows() map[string][]string {
 		"ecs":         {houseArche, "components", houseFormat, "snapshot", "replica", "quantize", "wire", "tick"},
 		houseRoot:     {"internal/admission", "internal/calls", "internal/canon", "internal/events", "internal/handshake", "internal/held", "internal/link", "internal/parallel", "internal/report", "internal/outbox", "internal/registry", "internal/worldless", "congestion", "tick", "wire", "quantize", "delta", "components", "transport", "message", "peer", houseFormat, "snapshot", "replica", "interest", "ecs"},
 		"collections": {houseRoot, "peer", "snapshot", "replica", "quantize", "wire", "tick"},
-		"inspect":     {houseRoot, "message", "peer", "snapshot", "replica", "tick", "wire"},
+		"inspect":     {houseRoot, "message", "peer", houseFormat, "snapshot", "replica", "tick", "wire"},
 		"authority":   {houseRoot, "peer", "snapshot", "replica", "tick", "quantize", "wire"},
 		"input":       {houseRoot, "tick", "quantize", "wire"},
 		"interpolate": {houseRoot, "components", "snapshot", "replica", "tick", "quantize", "wire"},

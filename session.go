@@ -111,6 +111,9 @@ func (c *Session) Waiting() int { return c.link.Outgoing.Waiting() }
 // Protocol returns the hash of the protocol that the session speaks: that of the client's build, see Protocol.Support.
 func (c *Session) Protocol() uint64 { return c.server.protocol.types.HashWith(c.link.older) }
 
+// LocalType returns the number that this end's build has for a message type in packets of the session.
+func (c *Session) LocalType(t wire.MessageType) wire.MessageType { return c.link.older.Local(t) }
+
 // SharedRows returns the components that the client's build has too. An extension that sends rows to the client numbers them by their
 // place among these.
 func (c *Session) SharedRows() snapshot.Mask { return c.server.protocol.types.RowsWith(c.link.older) }

@@ -3,7 +3,7 @@ package inspect
 import (
 	"github.com/arche-netcode/netcode"
 	"github.com/arche-netcode/netcode/peer"
-	"github.com/arche-netcode/netcode/replica"
+	"github.com/arche-netcode/netcode/snapshot/format"
 	"github.com/arche-netcode/netcode/wire"
 )
 
@@ -20,10 +20,8 @@ type Attribution struct {
 	Others     uint64 // Bytes of netcode's own messages without state: keep-alive, close, credit, pieces.
 	Unreadable uint64 // Bytes that are no valid packet.
 
-	State *replica.Bits // Snapshot payloads, in bits.
-	Types []TypeBytes   // The game's messages, by type number.
-
-	reader *replica.Replica // Decodes the payloads of AddSent.
+	State *format.Bits // Snapshot payloads, in bits.
+	Types []TypeBytes  // The game's messages, by type number.
 }
 
 // TypeBytes is the part of one message type.
@@ -35,7 +33,7 @@ type TypeBytes struct {
 
 // New returns an empty Attribution. It freezes the protocol.
 func New(p *netcode.Protocol) *Attribution {
-	a := &Attribution{State: replica.NewBits(p.Schema())}
+	a := &Attribution{State: format.NewBits(p.Schema())}
 	for _, m := range p.Messages().Types() {
 		a.Types = append(a.Types, TypeBytes{Name: m.Name})
 	}
@@ -60,7 +58,8 @@ func (a *Attribution) Total() uint64 {
 // Add adds a datagram from the server, at a client. Records of state are coded against versions that the client has, so call it
 // while the datagram is new: when the server sends it, if both are in one process, or just before or after Receive.
 func (a *Attribution) Add(c *netcode.Client, datagram []byte) {
-	a.add(datagram, func(_ wire.Sequence, payload []byte) bool {
+	local := func(t wire.MessageType) wire.MessageType { return t }
+	a.add(datagram, local, func(_ wire.Sequence, payload []byte) bool {
 		if c.Newest() == nil {
 			return false
 		}
@@ -69,27 +68,27 @@ func (a *Attribution) Add(c *netcode.Client, datagram []byte) {
 	})
 }
 
-// AddSent adds a datagram to a client, at the server. Records are coded against versions that the server forgets after the next
-// acknowledgement, so call it in the frame that built the datagram. The state is counted as Unknown for a client of an older
-// build, and for a nil session, which is over.
+// AddSent adds a datagram that a server passes to its socket, without its state, which the server's writers count: TakeState adds
+// that. The session is nil for a datagram to an address without one.
 func (a *Attribution) AddSent(c *netcode.Session, datagram []byte) {
-	a.add(datagram, func(packet wire.Sequence, payload []byte) bool {
-		if c == nil || c.View() == nil || c.Protocol() != c.Server().Protocol().Hash() {
-			a.State.Unknown += 8 * uint64(len(payload))
-			return true
-		}
-		store := c.Server().Store()
-		if a.reader == nil {
-			a.reader = replica.New(store.Schema(), store.Config(), store.Tick())
-		}
-		a.reader.Load(store.Tick(), c.View().Baselines(packet))
-		a.reader.AddBits(a.State, payload)
-		return true
-	})
+	local := func(t wire.MessageType) wire.MessageType { return t }
+	if c != nil {
+		local = c.LocalType
+	}
+	a.add(datagram, local, func(wire.Sequence, []byte) bool { return true })
 }
 
-// add adds a datagram. state adds the payload of a snapshot, or returns false.
-func (a *Attribution) add(datagram []byte, state func(packet wire.Sequence, payload []byte) bool) {
+// CountState makes a server count the bits of the state that it writes, by component, field and entity, or ends that. Call it
+// between two frames. While it is off, nothing is counted.
+func CountState(s *netcode.Server, on bool) { s.Store().Count(on) }
+
+// TakeState adds the state that a server has written since the last call, of any Attribution. Call it behind the last datagram of a
+// frame: then Total is 8 * Bytes.
+func (a *Attribution) TakeState(s *netcode.Server) { s.Store().TakeBits(a.State) }
+
+// add adds a datagram. local returns this end's number of a message type, and state adds the payload of a snapshot, or returns
+// false.
+func (a *Attribution) add(datagram []byte, local func(wire.MessageType) wire.MessageType, state func(packet wire.Sequence, payload []byte) bool) {
 	size := uint64(len(datagram))
 	a.Datagrams++
 	a.Bytes += size
@@ -105,18 +104,18 @@ func (a *Attribution) add(datagram []byte, state func(packet wire.Sequence, payl
 	a.Headers += uint64(n)
 	a.Checksums += wire.ChecksumSize
 	body := datagram[n : len(datagram)-wire.ChecksumSize]
-	a.addBatches(body, func(payload []byte) bool { return state(h.Sequence, payload) })
+	a.addBatches(body, local, func(payload []byte) bool { return state(h.Sequence, payload) })
 }
 
 // addBatches adds the batches of a packet.
-func (a *Attribution) addBatches(body []byte, state func([]byte) bool) {
+func (a *Attribution) addBatches(body []byte, local func(wire.MessageType) wire.MessageType, state func([]byte) bool) {
 	in := peer.Incoming{Batches: body}
 	rest := uint64(len(body))
 	r := in.Messages()
 	for r.Next() {
 		a.Messages += wire.MessageHeaderSize
 		rest -= wire.MessageHeaderSize + uint64(len(r.Payload))
-		a.addMessage(r.Header, r.Payload, state)
+		a.addMessage(local(r.Header.Type), r.Payload, state)
 	}
 	if r.Err() != nil {
 		a.Unreadable += rest
@@ -126,9 +125,9 @@ func (a *Attribution) addBatches(body []byte, state func([]byte) bool) {
 }
 
 // addMessage adds the payload of a message.
-func (a *Attribution) addMessage(h wire.MessageHeader, payload []byte, state func([]byte) bool) {
-	switch i := int(h.Type) - int(wire.FirstUserMessage); {
-	case h.Type == wire.MessageSnapshot && state(payload):
+func (a *Attribution) addMessage(t wire.MessageType, payload []byte, state func([]byte) bool) {
+	switch i := int(t) - int(wire.FirstUserMessage); {
+	case t == wire.MessageSnapshot && state(payload):
 	case i >= 0 && i < len(a.Types):
 		a.Types[i].Count++
 		a.Types[i].Bytes += uint64(len(payload))

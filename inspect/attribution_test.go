@@ -1,6 +1,7 @@
 package inspect_test
 
 import (
+	"sync"
 	"testing"
 	"time"
 
@@ -21,16 +22,34 @@ type place struct {
 
 type health struct{ Points int16 }
 
-// The account of what a server sends, made without any client, has the same figure in each of its parts as the one that the client
-// makes, over a bad link, with spawns and despawns; and both add up to the bytes of the datagrams.
+// The account that a server's writers make has the same figure in each of its parts as the one that the client makes, over a bad link, with spawns and despawns; and both add up to the bytes of the datagrams.
 func TestTheServersAccountIsTheClients(t *testing.T) {
+	for _, executor := range []netcode.Executor{nil, atOnce(3)} {
+		compareAccounts(t, executor)
+	}
+}
+
+// atOnce is an executor of so many goroutines.
+type atOnce int
+
+func (a atOnce) Parts() int { return int(a) }
+
+func (a atOnce) Do(n int, part func(int)) {
+	var done sync.WaitGroup
+	for i := range n {
+		done.Go(func() { part(i) })
+	}
+	done.Wait()
+}
+
+func compareAccounts(t *testing.T, executor netcode.Executor) {
 	p := netcode.NewProtocol()
 	netcode.Replicate[place](p)
 	netcode.Replicate[health](p)
 	filter := generic.NewFilter2[place, health]()
 	n := nettest.New(t, nettest.Config{
 		Protocol: p, Clients: 3, Seed: 7,
-		Server: netcode.Config{SendBudget: 40_000},
+		Server: netcode.Config{SendBudget: 40_000, Executor: executor},
 		Link:   transport.Link{Delay: 40 * time.Millisecond, Jitter: 10 * time.Millisecond, Loss: 0.15},
 		Game: func(w *ecs.World, frame int) {
 			build := generic.NewMap3[components.Replicated, place, health](w)
@@ -54,19 +73,25 @@ func TestTheServersAccountIsTheClients(t *testing.T) {
 			}
 		},
 	})
-	byServer, byClient := inspect.New(p), inspect.New(p)
-	sent := uint64(0)
+	byServer, byClient := inspect.New(p).CountEntities(), inspect.New(p).CountEntities()
+	sent, counts := uint64(0), false
 	n.OnSend(func(from, to transport.Addr, datagram []byte) {
-		client := n.Clients[0]
-		stats, ok := n.Server.ClientStats(client.Client.ID())
-		if !ok || from != n.Address() || to != stats.Address {
+		if from != n.Address() || !counts {
 			return
 		}
-		sent += uint64(len(datagram))
-		byServer.AddSent(n.Server.Server.Session(client.Client.ID()), datagram)
-		byClient.Add(client.Client, datagram)
+		for _, client := range n.Clients {
+			if stats, ok := n.Server.ClientStats(client.Client.ID()); ok && to == stats.Address {
+				sent += uint64(len(datagram))
+				byServer.AddSent(n.Server.Server.Session(client.Client.ID()), datagram)
+				byClient.Add(client.Client, datagram)
+			}
+		}
 	})
+	n.Run(time.Second) // The clients know their ids, and the client's account has state to read with.
+	counts = true
+	inspect.CountState(n.Server.Server, true)
 	n.Run(8 * time.Second)
+	byServer.TakeState(n.Server.Server)
 	require.Equal(t, sent, byServer.Bytes)
 	require.Equal(t, 8*sent, byServer.Total())
 	require.EqualExportedValues(t, *byClient, *byServer)

@@ -4,6 +4,8 @@
 //	account := inspect.New(protocol)
 //	account.Add(client, datagram) // for each one that the server sends to this client
 //
+// At a server the writers count the state: [CountState], [Attribution.AddSent], [Attribution.TakeState].
+//
 // # Files
 //
 //   - dump.go: a packet as text

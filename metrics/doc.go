@@ -14,12 +14,9 @@
 //	netcode_client_sent_bytes_per_second              histogram of what a client is sent, likewise
 //	netcode_component_sent_bytes_total{component}     counter of bytes of rows, by component
 //	netcode_component_sent_rows_total{component}      counter of rows, by component
-//	netcode_sent_read_bytes_total                     counter of bytes of the datagrams that these two are of
 //
-// For the counters by component, datagrams are read within half a percent of the time between two ticks. If that does not suffice
-// for all, a rotating part of them is read. To scale up, multiply by the rate of netcode_packets_sent_bytes_total and divide by
-// that of netcode_sent_read_bytes_total. The label component has one value per component of the protocol, at most 64, or 256 with
-// -tags netcode_256.
+// The server's writers count for the counters by component, each row that is sent. The label component has one value per component
+// of the protocol, at most 64, or 256 with -tags netcode_256.
 //
 // dashboard.json is a dashboard for Grafana; alerts.yml has alerting rules for Prometheus.
 //

@@ -25,7 +25,7 @@ type Collector struct {
 	newest atomic.Pointer[copied]
 
 	clients, entities, tick *prometheus.Desc
-	bytes, rows, read       *prometheus.Desc
+	bytes, rows             *prometheus.Desc
 
 	ticks    prometheus.Histogram
 	phases   [live.Inspect]prometheus.Observer
@@ -41,7 +41,6 @@ type Collector struct {
 	before    map[netcode.ClientID]sample
 	sent      []componentSums
 	places    []int // By row: index in sent.
-	sentRead  uint64
 }
 
 // componentSums counts the bits and rows of a component in the datagrams that were read.
@@ -63,7 +62,6 @@ type copied struct {
 	clients, entities int
 	tick              netcode.Tick
 	sent              []componentSums
-	read              uint64 // Bytes of the datagrams that were read.
 }
 
 // sample is the number of bytes sent to a client up to a tick.
@@ -80,9 +78,8 @@ func New(inspector *live.Inspector) *Collector {
 		clients:  prometheus.NewDesc("netcode_clients", "Clients that are connected.", nil, nil),
 		entities: prometheus.NewDesc("netcode_entities", "Entities that are alive.", nil, nil),
 		tick:     prometheus.NewDesc("netcode_tick", "The newest network tick.", nil, nil),
-		bytes:    prometheus.NewDesc("netcode_component_sent_bytes_total", "Bytes of rows of a component, in the datagrams that were read.", []string{"component"}, nil),
-		rows:     prometheus.NewDesc("netcode_component_sent_rows_total", "Rows of a component, in the datagrams that were read.", []string{"component"}, nil),
-		read:     prometheus.NewDesc("netcode_sent_read_bytes_total", "Bytes of the datagrams that were read for the counters by component.", nil, nil),
+		bytes:    prometheus.NewDesc("netcode_component_sent_bytes_total", "Bytes of rows of a component that were sent.", []string{"component"}, nil),
+		rows:     prometheus.NewDesc("netcode_component_sent_rows_total", "Rows of a component that were sent.", []string{"component"}, nil),
 		ticks:    prometheus.NewHistogram(prometheus.HistogramOpts{Name: "netcode_tick_seconds", Help: "Time of frames with a network tick, game included.", Buckets: prometheus.ExponentialBuckets(50e-6, 2, 12)}),
 		byPhase: prometheus.NewHistogramVec(prometheus.HistogramOpts{
 			Name: "netcode_phase_seconds", Help: "Time of the phases of frames with a network tick.", Buckets: prometheus.ExponentialBuckets(5e-6, 2, 14),
@@ -102,7 +99,6 @@ func New(inspector *live.Inspector) *Collector {
 
 // noteRead adds up an account of datagrams. The loop calls it.
 func (c *Collector) noteRead(a *inspect.Attribution) {
-	c.sentRead += a.Bytes
 	for n := range a.State.Components {
 		of := &a.State.Components[n]
 		sum := &c.sent[c.places[n]]
@@ -195,7 +191,7 @@ func (c *Collector) frame(times *[live.NumPhases]time.Duration, tick bool) {
 
 // copy publishes a copy of the server's figures.
 func (c *Collector) copy() {
-	now := &copied{stats: c.server.Stats(), entities: c.server.Store().Len(), tick: c.server.Tick(), sent: slices.Clone(c.sent), read: c.sentRead}
+	now := &copied{stats: c.server.Stats(), entities: c.server.Store().Len(), tick: c.server.Tick(), sent: slices.Clone(c.sent)}
 	c.clientIDs = slices.AppendSeq(c.clientIDs[:0], c.server.Clients)
 	now.clients = len(c.clientIDs)
 	c.newest.Store(now)
@@ -243,7 +239,6 @@ func (c *Collector) Describe(to chan<- *prometheus.Desc) {
 	to <- c.tick
 	to <- c.bytes
 	to <- c.rows
-	to <- c.read
 	c.ticks.Describe(to)
 	c.byPhase.Describe(to)
 	c.trips.Describe(to)
@@ -264,7 +259,6 @@ func (c *Collector) Collect(to chan<- prometheus.Metric) {
 	to <- prometheus.MustNewConstMetric(c.clients, prometheus.GaugeValue, float64(now.clients))
 	to <- prometheus.MustNewConstMetric(c.entities, prometheus.GaugeValue, float64(now.entities))
 	to <- prometheus.MustNewConstMetric(c.tick, prometheus.GaugeValue, float64(now.tick))
-	to <- prometheus.MustNewConstMetric(c.read, prometheus.CounterValue, float64(now.read))
 	for _, of := range now.sent {
 		to <- prometheus.MustNewConstMetric(c.bytes, prometheus.CounterValue, float64(of.bits)/8, of.name)
 		to <- prometheus.MustNewConstMetric(c.rows, prometheus.CounterValue, float64(of.rows), of.name)

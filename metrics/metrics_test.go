@@ -183,7 +183,7 @@ func TestHistograms(t *testing.T) {
 	require.InDelta(t, 9, float64(all["netcode_client_sent_bytes_per_second"].Metric[0].GetHistogram().GetSampleCount()), 1)
 }
 
-// Each row that was sent counts once, with its bytes, for its component alone. Where there is time, all datagrams are read, also while no page is open.
+// Each row that was sent counts once, with its bytes, for its component alone, also while no page is open.
 func TestBytesAndRowsByComponent(t *testing.T) {
 	const bodies, ticks = 20, 300
 	r := newRig(t, netcode.Config{})
@@ -212,10 +212,9 @@ func TestBytesAndRowsByComponent(t *testing.T) {
 		return -1
 	}
 	rows := count("netcode_component_sent_rows_total", "place")
-	require.InDelta(t, bodies*ticks, rows, bodies*40, "the copy is up to a second old, and the last quarter of one is not read yet")
+	require.InDelta(t, bodies*ticks, rows, bodies*40, "the copy is up to a second old, and the last quarter of one is not taken yet")
 	require.InDelta(t, 3, count("netcode_component_sent_bytes_total", "place")/rows, 3)
 	require.Zero(t, count("netcode_component_sent_rows_total", "rest"))
-	require.InEpsilon(t, count("netcode_packets_sent_bytes_total", ""), count("netcode_sent_read_bytes_total", ""), 0.1)
 }
 
 func TestNamesFollowTheConventions(t *testing.T) {

@@ -93,7 +93,7 @@ func (r *Replica) decode(b *wire.BitReader, s tick.Tick) error {
 			return err
 		}
 	}
-	r.observer.count(b, headerBits)
+	r.observer.count(b, placeBits)
 	if err := r.decodeUnlisted(b, s, context); err != nil {
 		return err
 	}

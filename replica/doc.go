@@ -33,6 +33,4 @@
 //   - bands.go: rows of distance bands, converted to rows of their components
 //   - errors.go: errors
 //   - observer.go: payloads as text, and their bits: an observer of the decoder
-//   - bits.go: bits by purpose
-//   - baselines.go: a Replica of what a server's own payloads are coded against
 package replica

@@ -12,25 +12,25 @@ import (
 // observer counts the bits of a payload while Replica.decode reads it, and prints it. Methods of a nil observer do nothing.
 type observer struct {
 	schema *format.Schema
-	bits   *Bits
+	bits   *format.Bits
 	prints bool
 	text   []byte
 	left   int    // bits that were not read at the last count
-	rows   int    // kind of whole rows of the present record: SpawnRows or WholeRows
+	rows   int    // kind of whole rows of the present record: format.SpawnRows or format.WholeRows
 	index  uint32 // of the present record
 }
 
 // AppendDump appends a snapshot payload as lines of text: entities, rows and fields by name. Call it directly before or after Read of
 // the payload. The text ends where the payload cannot be decoded. An empty Replica reads state that is in the payload itself.
 func (r *Replica) AppendDump(dst, payload []byte) []byte {
-	o := observer{schema: r.schema, bits: NewBits(r.schema), prints: true, text: dst}
+	o := observer{schema: r.schema, bits: format.NewBits(r.schema), prints: true, text: dst}
 	r.observe(payload, &o)
 	return o.text
 }
 
 // AddBits adds the bits of a payload to counters. Call it directly before or after Read of the payload, and for a lost payload as soon
 // as it was written. All bits after the first place that cannot be decoded are Unknown.
-func (r *Replica) AddBits(to *Bits, payload []byte) {
+func (r *Replica) AddBits(to *format.Bits, payload []byte) {
 	r.observe(payload, &observer{schema: r.schema, bits: to})
 }
 
@@ -135,7 +135,7 @@ func (o *observer) despawn(index, generation uint32) {
 func (o *observer) list(b *wire.BitReader, l *readList) {
 	if o != nil {
 		o.printf("   entities of tick %d, also against tick %d\n", l.ref, l.near)
-		o.add(b, &o.bits.Header)
+		o.add(b, &o.bits.List)
 	}
 }
 
@@ -145,7 +145,7 @@ func (o *observer) full(b *wire.BitReader, index, generation uint32) {
 		o.printf("   entity %s, whole\n", wire.NetworkID{Index: index, Generation: generation})
 		o.index = index
 		o.addRecord(b, &o.bits.Heads)
-		o.rows = SpawnRows
+		o.rows = format.SpawnRows
 	}
 }
 
@@ -163,7 +163,7 @@ func (o *observer) against(b *wire.BitReader, index uint32, t tick.Tick) {
 		o.printf("   entity at %d, against tick %d\n", index, t)
 		o.index = index
 		o.addRecord(b, &o.bits.Heads)
-		o.rows = WholeRows
+		o.rows = format.WholeRows
 	}
 }
 
@@ -195,7 +195,7 @@ func (o *observer) floats(l *rowLayout, lanes []uint32) {
 // wholeRow adds a row of some bits that was sent whole.
 func (o *observer) wholeRow(row int, lanes []uint32, bits int) {
 	c := &o.bits.Components[row]
-	if o.rows == SpawnRows {
+	if o.rows == format.SpawnRows {
 		c.Spawn += uint64(bits)
 	} else {
 		c.Whole += uint64(bits)
@@ -215,7 +215,7 @@ func (o *observer) delta(b *wire.BitReader, row int, lanes []uint32, v *quantize
 	c, before := &o.bits.Components[row], *v
 	before.Miss = miss
 	o.addRecord(b, &c.Delta)
-	c.Rows[DeltaRows]++
+	c.Rows[format.DeltaRows]++
 	o.schema.Codes.Deltas[row].EachField(lanes, &before, func(field, bits int) {
 		if field < 0 {
 			c.Changed += uint64(bits)

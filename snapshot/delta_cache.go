@@ -14,18 +14,19 @@ import (
 // may write packets at once if each has its own EncodeCache. Each View is written by one goroutine at a time, and neither the Store
 // nor a View is changed meanwhile. The bytes do not depend on the EncodeCache. [View.Write] uses the Store's own.
 type EncodeCache struct {
-	store  *Store
-	deltas deltaCache
-	batch  deltaBatch
-	queues [pairsAhead]batchEntities // entities whose deltas are encoded ahead, by rows, T and T'; empty outside of a call
-	room   int                       // how many more of them may fit the packet
-	pages  pageCache
-	floats floatBodies
-	packs  bool   // rows that are sent whole are packed once for all clients
-	plain  bool   // no fast path: each page is written entity by entity
-	alone  bool   // in the last tick, fewer deltas were used again than encoded
-	made   uint64 // deltaCache.made when this tick began
-	used   uint64 // deltaCache.used when this tick began
+	store   *Store
+	deltas  deltaCache
+	batch   deltaBatch
+	queues  [pairsAhead]batchEntities // entities whose deltas are encoded ahead, by rows, T and T'; empty outside of a call
+	room    int                       // how many more of them may fit the packet
+	pages   pageCache
+	floats  floatBodies
+	account *bitAccount // nil until something is counted; see Store.Count
+	packs   bool        // rows that are sent whole are packed once for all clients
+	plain   bool        // no fast path: each page is written entity by entity
+	alone   bool        // in the last tick, fewer deltas were used again than encoded
+	made    uint64      // deltaCache.made when this tick began
+	used    uint64      // deltaCache.used when this tick began
 }
 
 // NewEncodeCache returns a new EncodeCache of the Store. It cannot be removed.
@@ -165,22 +166,11 @@ func (c *deltaCache) encode(s *Store, index uint32, mask Mask, t, previous tick.
 	c.symbols = c.symbols[:0]
 	var part [format.SymbolRows]rowVersions // on the stack, so that storing slices in it needs no write barriers
 	for rows := mask.Minus(s.schema.Tags); !rows.IsZero(); {
-		n, changed, moved := 0, uint(0), uint(0)
-		for ; !rows.IsZero() && n < format.SymbolRows; n, rows = n+1, rows.Rest() {
-			r := &part[n]
-			r.row = rows.Lowest()
-			coded := !s.schema.Whole.Has(r.row)
-			if coded && !s.versions(r, e) {
-				e.none = true
-				w.Finish()
-				return number
-			}
-			if coded && !slices.Equal(r.now, r.base) || whole.Has(r.row) {
-				changed |= 1 << n
-			}
-			if coded && r.previous != nil && !slices.Equal(r.base, r.previous) {
-				moved |= 1 << n
-			}
+		n, changed, moved, ok := s.nextRows(&part, &rows, e, whole)
+		if !ok {
+			e.none = true
+			w.Finish()
+			return number
 		}
 		which, context := s.schema.Codes.Which[n-1], delta.WhichContext(n, moved, previous != tick.None, v.Age)
 		w.Symbol(which, context, int(changed))
@@ -209,6 +199,26 @@ func (c *deltaCache) encode(s *Store, index uint32, mask Mask, t, previous tick.
 		s.watch(c.symbols)
 	}
 	return number
+}
+
+// nextRows takes the rows of one symbol of Codes.Which out of rows: their number, which of them differ from T, and which differed then
+// from T'. It returns ok false if a baseline is no longer in the history.
+func (s *Store) nextRows(part *[format.SymbolRows]rowVersions, rows *Mask, e *cachedDelta, whole Mask) (n int, changed, moved uint, ok bool) {
+	for ; !rows.IsZero() && n < format.SymbolRows; n, *rows = n+1, rows.Rest() {
+		r := &part[n]
+		r.row = rows.Lowest()
+		coded := !s.schema.Whole.Has(r.row)
+		if coded && !s.versions(r, e) {
+			return n, changed, moved, false
+		}
+		if coded && !slices.Equal(r.now, r.base) || whole.Has(r.row) {
+			changed |= 1 << n
+		}
+		if coded && r.previous != nil && !slices.Equal(r.base, r.previous) {
+			moved |= 1 << n
+		}
+	}
+	return n, changed, moved, true
 }
 
 // rowVersions is the lanes of a row now, at T and at T'.

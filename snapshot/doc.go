@@ -36,7 +36,7 @@
 //   - [Interest]: the rule that decides which entities and components each client may see
 //   - [EncodeCache]: encoded deltas and texts of a tick, one for each goroutine that writes packets
 //   - [Handover]: an entity with a new owner or writer
-//   - [View.Baselines]: the baselines of sent packets, for tools; [ViewStats]: counters of a view
+//   - account: the bits that the writers wrote, by purpose, row, field and entity, for tools ([Store.Count], [PayloadBits]); [ViewStats]: counters of a view
 //   - [Mask], [Schema], [RowOptions], [Config]: see package format
 //
 // # One packet
@@ -73,7 +73,7 @@
 //   - references.go: rows that name entities; a client reads nil for entities that it does not see
 //   - acked.go: acknowledgements and losses: which packet makes a baseline, for an entity or a page (Acked, ackMembers, ackEntity); despawns that are settled, resyncs
 //   - attend.go: lives of entities that collections attend to; repeat.go: packets that package consistent may send again
-//   - baselines.go: baselines of packets that were just written, for tools that decode them at the server
+//   - baselines.go: acknowledged rows of a client, for tools; account.go: the account of what is written, for tools
 //   - ack_pages.go: ack states by page, and its reference ticks R and N
 //   - sent.go: packets and records on their way
 //   - page_refs.go: how R and N of a page are chosen (View.noteAckedRefs, findRefs)

@@ -7,6 +7,7 @@ import (
 
 	"github.com/arche-netcode/netcode/internal/alloctest"
 	"github.com/arche-netcode/netcode/replica"
+	"github.com/arche-netcode/netcode/snapshot/format"
 	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/wire"
 )
@@ -71,7 +72,7 @@ const fuzzedBytes = 256
 func (p *seeded) readSeeded(t testing.TB, payload []byte) {
 	r := p.replica(t)
 	before, newest, stats := r.Len(), r.Tick(), r.Stats()
-	account := replica.NewBits(p.schema)
+	account := format.NewBits(p.schema)
 	r.AddBits(account, payload)
 	require.Equal(t, uint64(8*len(payload)), account.Total())
 	require.NotEmpty(t, r.AppendDump(nil, payload))

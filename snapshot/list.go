@@ -255,6 +255,9 @@ func (p *packetWriter) prepareUsual(g *ackPage, index uint32, r *record) bool {
 
 // listSent does what recordSent does, for usual records of one page together.
 func (p *packetWriter) listSent(g *ackPage, w uint32, list []record) {
+	if p.account != nil {
+		p.account.list(p, list)
+	}
 	all, deltas, same := uint64(0), 0, 0
 	for len(list) > 0 {
 		of, n, rows := uint64(0), 0, list[0].mask

@@ -234,6 +234,9 @@ func (p *packetWriter) copied(g *ackPage, t *cachedPage, cut *pageCut) {
 		c.copied++
 	}
 	t.used = true
+	if p.account != nil {
+		p.account.text(p, t, cut.of)
+	}
 	p.cache.deltas.used += uint64(bits.OnesCount64(cut.of))
 	for i := range t.groups {
 		e := &c.groups[t.rows+i]

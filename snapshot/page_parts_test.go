@@ -39,6 +39,7 @@ func newFloatGame(t *testing.T, seed uint64, clients, entities, payload, history
 	cfg := Config{Window: 64, Entities: entities, Payload: payload, HistoryBytes: history}
 	g := &floatGame{t: t, store: NewStore(schema, cfg), r: rand.New(rand.NewPCG(seed, 19)), loss: loss}
 	g.store.cache.plain = apart
+	g.store.Count(true)
 	for range clients {
 		g.views, g.replicas = append(g.views, NewView(g.store, cfg)), append(g.replicas, replica.New(schema, cfg, 1))
 	}
@@ -106,6 +107,7 @@ func (g *floatGame) send(i int) {
 			}
 		}
 		last = n
+		require.NoError(g.t, compareAccounts(g.store, g.replicas[i], buf[:n]))
 		g.sent = append(g.sent, buf[:n])
 		f := listFlight{seq: g.seqs[i], due: g.store.Tick() + 2 + tick.Tick(i%3), lost: g.r.Float64() < g.loss}
 		if !f.lost {

@@ -145,6 +145,7 @@ func newSequence(schema *Schema, seed uint64, met *sequenceLimits) *sequence {
 	payload := []int{MinPayload, 100, 170}[s.r.IntN(3)]
 	cfg := Config{Window: sequenceWindow, SentPackets: sequenceRing, Payload: payload, Entities: sequenceEntities}
 	s.store = NewStore(schema, cfg)
+	s.store.Count(true)
 	began := s.start + 1 // the tick of the first packet
 	for i := range s.clients {
 		c := &seqClient{view: NewView(s.store, cfg), replica: replica.New(schema, cfg, began), oldest: 1}

@@ -43,6 +43,8 @@ type Store struct {
 	cache    EncodeCache               // for Write
 	caches   []*EncodeCache            // of NewEncodeCache
 	watch    func([]delta.DeltaSymbol) // see Watch
+	counts   bool                      // see Count
+	traced   wire.ClientID             // see Trace
 	views    int                       // number of views that observed the last tick that any view observed
 	numbered uint64                    // number of views that were made
 	weight   []uint16                  // by index: base priority in 1/NormalWeight; 0: never set

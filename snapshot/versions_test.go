@@ -229,7 +229,7 @@ func TestOlderClientsGetTheBytesOfTheirBuild(t *testing.T) {
 					here[i].Lost(seq)
 				default:
 					if i == 0 {
-						account := replica.NewBits(o.now.schema)
+						account := format.NewBits(o.now.schema)
 						reader.AddBits(account, want[:n])
 						require.Zero(t, account.Unknown, "each bit is somebody's")
 						require.NoError(t, client.Read(want[:n]))

@@ -84,6 +84,9 @@ type packetWriter struct {
 	waiting, ending, kept, headed int
 	split                         bool // a group is written entity by entity beside units
 	filled                        bool // a page of large records did not fit: the packet is full
+	// account counts what is sent; nil: nothing is counted. head and despawns are the bits of the header and of despawns.
+	account        *bitAccount
+	head, despawns int
 }
 
 // Write writes one snapshot payload of what the client lacks into dst, and returns its length. seq is the sequence of the packet, and
@@ -126,6 +129,7 @@ func (v *View) WriteWithin(cache *EncodeCache, dst []byte, room int, lend bool, 
 	if p.most = p.full; lend {
 		p.most = len(dst)*8 - endBits
 	}
+	p.account = cache.accountOf(v, seq)
 	p.writePayload()
 	if p.sent.n == 0 && !v.answer { // nothing fitted: there is no packet
 		v.sent.cancel(p.sent)
@@ -137,10 +141,14 @@ func (v *View) WriteWithin(cache *EncodeCache, dst []byte, room int, lend bool, 
 	v.part++
 	v.answer = false
 	v.stats.Snapshots++
+	written := p.w.Bits()
 	n := p.w.Finish()
 	if p.filled && !p.tight && v.parts >= leastPadded && len(dst)-n <= mostPadding {
 		clear(dst[n:])
 		n = len(dst)
+	}
+	if p.account != nil {
+		p.account.endPayload(p.head, p.despawns, written, n)
 	}
 	return n
 }
@@ -153,6 +161,7 @@ func (p *packetWriter) writePayload() {
 	if p.w.Bool(v.epoch != 0); v.epoch != 0 {
 		p.w.Write(uint64(v.epoch), 16)
 	}
+	p.head = p.w.Bits()
 	starved := v.starved.index != 0 && p.takeStarved()
 	if !starved {
 		p.chooseRefs()
@@ -164,6 +173,7 @@ func (p *packetWriter) writePayload() {
 		}
 	}
 	p.w.Bool(false) // no more despawns
+	p.despawns = p.w.Bits() - p.head
 	p.limit = p.full - p.kept - p.ending
 	p.writeListsHead()
 	room := !p.refers || p.writeListed()
@@ -321,6 +331,7 @@ type record struct {
 	same     bool      // the rows are those of T, and the client has the record of T
 	whole    Mask      // rows that are sent whole, behind the delta
 	delta    uint32    // number of the delta in deltaCache
+	head     int32     // bits of the header, without the gap
 }
 
 // prepare decides how the record of an entity is written. It is coded against T if both ends have the versions that this needs (rules
@@ -520,11 +531,12 @@ func (p *packetWriter) endRun() {
 
 // writeRecord writes a record without its gap.
 func (p *packetWriter) writeRecord(r *record) {
-	schema := p.v.store.schema
+	schema, start := p.v.store.schema, p.w.Bits()
 	if r.base == tick.None {
 		p.w.Bool(false)
 		p.w.Var(uint64(p.v.lifetimes[r.index].generation))
 		schema.WriteMask(&p.w, r.mask, p.v.unknown)
+		r.head = int32(p.w.Bits() - start)
 		p.writeRows(r)
 		return
 	}
@@ -538,6 +550,7 @@ func (p *packetWriter) writeRecord(r *record) {
 		if !r.same {
 			schema.WriteMask(&p.w, r.mask, p.v.unknown)
 		}
+		r.head = int32(p.w.Bits() - start)
 	}
 	if d := &p.cache.deltas.entries[r.delta]; d.bits <= 64 {
 		p.w.Write(d.word, uint(d.bits))
@@ -572,6 +585,9 @@ func (p *packetWriter) writeRows(r *record) {
 // recordSent notes that a record is in the packet.
 func (p *packetWriter) recordSent(r *record) {
 	v := p.v
+	if p.account != nil {
+		p.account.record(p, r)
+	}
 	w, bit := r.index>>6, uint64(1)<<(r.index&63)
 	// If not, a change for this client came after this tick's first packet: it is sent in the next tick.
 	if v.overrides.lastTouched <= p.s || v.touchedAt(r.index) <= p.s {

@@ -18,8 +18,8 @@ import (
 	"github.com/arche-netcode/netcode/interest"
 	"github.com/arche-netcode/netcode/quantize"
 	"github.com/arche-netcode/netcode/record"
-	"github.com/arche-netcode/netcode/replica"
 	"github.com/arche-netcode/netcode/snapshot"
+	"github.com/arche-netcode/netcode/snapshot/format"
 	"github.com/arche-netcode/netcode/systems"
 	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/transport"
@@ -243,7 +243,7 @@ func TestGuideStateRecipes(t *testing.T) {
 	for _, c := range g.account.State.Components {
 		if c.Name == "Shell" {
 			require.NotZero(t, c.Delta)
-			require.Less(t, float64(c.Delta)/float64(c.Rows[replica.DeltaRows]), 20.0, "the extrapolation is near: bits of a row")
+			require.Less(t, float64(c.Delta)/float64(c.Rows[format.DeltaRows]), 20.0, "the extrapolation is near: bits of a row")
 		}
 	}
 }

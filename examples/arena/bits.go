@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"github.com/arche-netcode/netcode/inspect"
-	"github.com/arche-netcode/netcode/replica"
+	"github.com/arche-netcode/netcode/snapshot/format"
 	"github.com/arche-netcode/netcode/systems"
 	"github.com/arche-netcode/netcode/transport"
 )
@@ -81,7 +81,7 @@ func bitsOf(a *inspect.Attribution) *Bits {
 		r.Spawn, r.Delta, r.Absolute = r.Spawn+c.Spawn, r.Delta+c.Delta, r.Absolute+c.Whole
 		one := ComponentBits{
 			Name: c.Name, Spawn: c.Spawn, Delta: c.Delta, Absolute: c.Whole, WhichFields: c.Changed, Fields: []FieldBits{},
-			SpawnRows: c.Rows[replica.SpawnRows], DeltaRows: c.Rows[replica.DeltaRows], AbsoluteRows: c.Rows[replica.WholeRows],
+			SpawnRows: c.Rows[format.SpawnRows], DeltaRows: c.Rows[format.DeltaRows], AbsoluteRows: c.Rows[format.WholeRows],
 		}
 		for _, f := range c.Fields {
 			one.Fields = append(one.Fields, FieldBits{f.Name, f.Bits})

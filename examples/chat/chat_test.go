@@ -197,7 +197,7 @@ func peopleTalk(t *testing.T) {
 	enter := func(name, room string) *end {
 		port++
 		return h.start(name, fmt.Sprint("127.0.0.1:", port), func(ctx context.Context, socket transport.Conn, in io.Reader, out io.Writer) error {
-			return talk(ctx, socket, "127.0.0.1:9000", config, &Line{Name: name, Room: room}, in, out)
+			return talk(ctx, socket, "127.0.0.1:9000", config, &Line{Name: name, Room: room}, "", in, out)
 		})
 	}
 	join := func(name, room string) *end {
@@ -258,9 +258,10 @@ func TestProcessesTalk(t *testing.T) {
 	server.sees("listening on ")
 	server.sees("look inside at http://127.0.0.1:")
 	join := func(name string) *end {
-		return startProcess(t, name, "-connect", strings.TrimPrefix(server.seen[0], "listening on "), "-name", name, "-silence", "1h")
+		return startProcess(t, name, "-connect", strings.TrimPrefix(server.seen[0], "listening on "), "-name", name, "-silence", "1h", "-inspect", "127.0.0.1:0")
 	}
 	ana := join("ana")
+	ana.sees("look inside at http://127.0.0.1:")
 	ana.sees("* ana joined lobby")
 	bo := join("bo")
 	ana.sees("* bo joined lobby")

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/arche-netcode/netcode"
+	"github.com/arche-netcode/netcode/inspect/live"
 	"github.com/arche-netcode/netcode/systems"
 	"github.com/arche-netcode/netcode/transport/udp"
 )
@@ -20,7 +21,7 @@ type talker struct {
 }
 
 // talk runs the client until ctx is done, its input ends, or the server is gone.
-func talk(ctx context.Context, socket systems.Socket, address string, config netcode.Config, hello *Line, in io.Reader, out io.Writer) error {
+func talk(ctx context.Context, socket systems.Socket, address string, config netcode.Config, hello *Line, page string, in io.Reader, out io.Writer) error {
 	server, err := udp.Resolve(address)
 	if err != nil {
 		return err
@@ -29,8 +30,14 @@ func talk(ctx context.Context, socket systems.Socket, address string, config net
 	if t.client, err = netcode.NewClient(newProtocol(nil, func(_ *netcode.Context, m *Shown) { t.show(m.Text) }, nil), config); err != nil {
 		return err
 	}
+	group := systems.NewClient(t.client, socket, systems.WallClock())
+	stop, err := live.ShowClient(group, nil, page, out)
+	if err != nil {
+		return err
+	}
+	defer stop()
 	ctx, leave := context.WithCancelCause(ctx) // the first cause counts: of our own will, or the server is gone
-	loop := systems.NewRunner(nil, systems.NewClient(t.client, socket, systems.WallClock()), framesPerSecond)
+	loop := systems.NewRunner(nil, group, framesPerSecond)
 	t.client.OnDisconnect(func(_ netcode.ClientID, reason *netcode.CloseError) { leave(reason) })
 	t.client.OnConnect(func(netcode.ClientID) {
 		t.tell(netcode.Send(t.client, netcode.ToServer(), hello))

@@ -80,7 +80,7 @@ func run(ctx context.Context, args []string, in io.Reader, out io.Writer) error 
 	connect := flags.String("connect", "", "talk to the server at this `address`")
 	name := flags.String("name", "guest", "who you are")
 	room := flags.String("room", "lobby", "where you go first")
-	page := flags.String("inspect", "", "show the server in a browser, at this `address` of this machine, as 127.0.0.1:6060")
+	page := flags.String("inspect", "", "show this end in a browser, at this `address` of this machine, as 127.0.0.1:6060")
 	silence := flags.Duration("silence", 10*time.Second, "how long an end may be unheard of before it is taken for gone")
 	flags.Usage = func() {
 		fmt.Fprintln(flags.Output(), "Usage of chat: what is typed goes to the room; /join ROOM, /nick NAME, /who [ROOM]; @bot count, @bot echo TEXT")
@@ -108,7 +108,7 @@ func run(ctx context.Context, args []string, in io.Reader, out io.Writer) error 
 	if *listen != "" {
 		return serve(ctx, socket, config, *page, out)
 	}
-	return talk(ctx, socket, *connect, config, &Line{Name: word(*name), Room: word(*room)}, in, out)
+	return talk(ctx, socket, *connect, config, &Line{Name: word(*name), Room: word(*room)}, *page, in, out)
 }
 
 // clean makes of text what is safe to print on a terminal, at most so many bytes of it.

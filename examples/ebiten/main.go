@@ -17,9 +17,10 @@ import (
 func main() {
 	url := flag.String("host", "http://127.0.0.1:8080/", "URL of a host: cd examples/web && go run .")
 	seconds := flag.Float64("seconds", 0, "end after so many seconds; 0: when the window is closed")
+	page := flag.String("inspect", "", "show the client in a browser, at this `address` of this machine, as 127.0.0.1:6061")
 	shot := flag.String("shot", "", "write a picture of the window to this file at the end of -seconds")
 	flag.Parse()
-	if err := play(*url, time.Duration(*seconds*float64(time.Second)), *shot); err != nil {
+	if err := play(*url, *page, time.Duration(*seconds*float64(time.Second)), *shot); err != nil {
 		join.Fail(err)
 		fmt.Fprintln(os.Stderr, "ebiten:", err)
 		os.Exit(1)
@@ -27,7 +28,7 @@ func main() {
 }
 
 // play connects, and plays in a window.
-func play(url string, limit time.Duration, shot string) error {
+func play(url, page string, limit time.Duration, shot string) error {
 	connecting, connected := context.WithTimeout(context.Background(), time.Minute)
 	defer connected()
 	socket, by, err := join.Dial(connecting, url)
@@ -38,6 +39,11 @@ func play(url string, limit time.Duration, shot string) error {
 	if err != nil {
 		return err
 	}
+	stop, err := join.Show(player, page)
+	if err != nil {
+		return err
+	}
+	defer stop()
 	s := newScreen(by, limit, shot)
 	player.Stick, player.Draw = s.stick, s.show
 	ctx, cancel := context.WithCancel(context.Background())

@@ -4,12 +4,14 @@ import (
 	"context"
 	"fmt"
 	"log"
+	"os"
 
 	"github.com/mlange-42/arche/ecs"
 	"github.com/mlange-42/arche/generic"
 
 	"github.com/arche-netcode/netcode"
 	"github.com/arche-netcode/netcode/authority"
+	"github.com/arche-netcode/netcode/inspect/live"
 	"github.com/arche-netcode/netcode/systems"
 	"github.com/arche-netcode/netcode/transport/udp"
 )
@@ -18,7 +20,7 @@ import (
 type Sprite struct{ Frame int }
 
 // play runs a client until ctx is done or the connection ends.
-func play(ctx context.Context, server string) error {
+func play(ctx context.Context, server, page string) error {
 	address, err := udp.Resolve(server) // a name will do, as in localhost:9000
 	if err != nil {
 		return err
@@ -36,6 +38,11 @@ func play(ctx context.Context, server string) error {
 	}
 	client.OnError(func(err error) { log.Print("client: ", err) })
 	loop := systems.NewClient(client, socket, systems.WallClock())
+	stop, err := live.ShowClient(loop, nil, page, os.Stderr) // serves a page about this client, if page is not empty
+	if err != nil {
+		return err
+	}
+	defer stop()
 
 	// The loop goes on without a connection, so that a game can show its menu; this one ends.
 	ctx, over := context.WithCancel(ctx)
@@ -53,21 +60,7 @@ func play(ctx context.Context, server string) error {
 		_ = netcode.Send(client, netcode.ToServer(), &Shout{Text: "hello"})
 	})
 
-	// New entities get their sprite; the one that this client may steer is its avatar.
-	var avatar ecs.Entity
-	sprites, steering := generic.NewMap1[Sprite](&world), generic.NewMap1[Steering](&world)
-	loop.OnSpawn(func(e ecs.Entity, id netcode.NetworkID) {
-		sprites.Assign(e, &Sprite{})
-		if authority.MayWrite[Steering](client, id) {
-			avatar = e
-		}
-	})
-	loop.Add(netcode.StageUpdate, systems.Func(func(w *ecs.World) {
-		if !avatar.IsZero() && w.Alive(avatar) {
-			steering.Get(avatar).X = 0.5 // plain game code: this client owns it, so it is sent
-		}
-	}))
-
+	steer(loop, &world)
 	loop.Add(netcode.StagePostLateUpdate, draw())
 	if err := client.Connect(address); err != nil {
 		return err
@@ -76,6 +69,23 @@ func play(ctx context.Context, server string) error {
 		return err
 	}
 	return refused
+}
+
+// steer gives new entities their sprite; the one that this client may steer is its avatar.
+func steer(loop *systems.ClientSystems, world *ecs.World) {
+	var avatar ecs.Entity
+	sprites, steering := generic.NewMap1[Sprite](world), generic.NewMap1[Steering](world)
+	loop.OnSpawn(func(e ecs.Entity, id netcode.NetworkID) {
+		sprites.Assign(e, &Sprite{})
+		if authority.MayWrite[Steering](loop.Client, id) {
+			avatar = e
+		}
+	})
+	loop.Add(netcode.StageUpdate, systems.Func(func(w *ecs.World) {
+		if !avatar.IsZero() && w.Alive(avatar) {
+			steering.Get(avatar).X = 0.5 // plain game code: this client owns it, so it is sent
+		}
+	}))
 }
 
 // draw prints where the visible entities are, once a second. A game draws its sprites here.

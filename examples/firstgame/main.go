@@ -14,9 +14,9 @@ import (
 func main() {
 	listen := flag.String("listen", "", "be the server, at this `address`, such as 127.0.0.1:9000")
 	connect := flag.String("connect", "", "be a client of the server at this `address`, such as 127.0.0.1:9000")
-	page := flag.String("inspect", "", "show the server in a browser, at this `address`, such as 127.0.0.1:6060")
+	page := flag.String("inspect", "", "show this end in a browser, at this `address`, such as 127.0.0.1:6060")
 	flag.Parse()
-	if wrong := usageError(*listen, *connect, *page); wrong != "" {
+	if wrong := usageError(*listen, *connect); wrong != "" {
 		fmt.Fprintln(flag.CommandLine.Output(), "firstgame:", wrong)
 		flag.Usage()
 		os.Exit(2)
@@ -27,7 +27,7 @@ func main() {
 	if *listen != "" {
 		err = serve(ctx, *listen, *page)
 	} else {
-		err = play(ctx, *connect)
+		err = play(ctx, *connect, *page)
 	}
 	if err != nil {
 		log.Fatal(err)
@@ -35,12 +35,9 @@ func main() {
 }
 
 // usageError says which flags do not go together; "": they do.
-func usageError(listen, connect, page string) string {
-	switch {
-	case (listen == "") == (connect == ""):
+func usageError(listen, connect string) string {
+	if (listen == "") == (connect == "") {
 		return "give either -listen or -connect"
-	case connect != "" && page != "":
-		return "-inspect shows a server: give it with -listen"
 	}
 	return ""
 }

@@ -73,7 +73,7 @@ func TestFirstGame(t *testing.T) {
 
 	leaving, leave := context.WithCancel(ctx)
 	defer leave()
-	go func() { ended <- play(leaving, strings.Replace(address, "127.0.0.1", "localhost", 1)) }()
+	go func() { ended <- play(leaving, strings.Replace(address, "127.0.0.1", "localhost", 1), "") }()
 	said.await(t, `server: client (1) shouts "hello"`)
 	said.await(t, `client: (5) points`)
 	require.Eventually(t, func() bool {
@@ -84,7 +84,7 @@ func TestFirstGame(t *testing.T) {
 	leave()
 	require.NoError(t, <-ended)
 	said.await(t, `server: client (1) is gone: closed`)
-	go func() { ended <- play(ctx, address) }()
+	go func() { ended <- play(ctx, address, "") }()
 	said.await(t, `server: client (2) shouts`)
 	stop()
 	require.NoError(t, <-ended)
@@ -107,7 +107,7 @@ func TestNoConnectionIsAnError(t *testing.T) {
 	go func() {
 		ended <- systems.NewRunner(nil, systems.NewServer(other, socket, systems.WallClock()), 60).Run(ctx)
 	}()
-	err = play(ctx, socket.LocalAddr().String())
+	err = play(ctx, socket.LocalAddr().String(), "")
 	require.ErrorIs(t, err, peer.ReasonWrongProtocol)
 	require.ErrorContains(t, err, "no connection to 127.0.0.1")
 	stop()
@@ -115,7 +115,7 @@ func TestNoConnectionIsAnError(t *testing.T) {
 }
 
 func TestWrongAddressesAreErrors(t *testing.T) {
-	require.Error(t, play(context.Background(), "nowhere"))
+	require.Error(t, play(context.Background(), "nowhere", ""))
 	if runtime.GOOS != "js" && runtime.GOOS != "wasip1" {
 		require.Error(t, serve(context.Background(), "nowhere", ""))
 	}
@@ -130,19 +130,19 @@ func TestAWrongPageIsToldFirst(t *testing.T) {
 	defer log.SetOutput(log.Writer())
 	log.SetOutput(said)
 	require.ErrorContains(t, serve(context.Background(), "127.0.0.1:0", "nowhere"), "inspector")
+	require.ErrorContains(t, play(context.Background(), "127.0.0.1:9", "nowhere"), "inspector")
 	require.Empty(t, said.find("(listening)"))
 }
 
 // The flags that do not go together are wrong usage.
 func TestFlagsThatDoNotGoTogether(t *testing.T) {
 	for _, f := range []struct {
-		listen, connect, page string
-		fine                  bool
+		listen, connect string
+		fine            bool
 	}{
-		{listen: "here", fine: true}, {listen: "here", page: "page", fine: true}, {connect: "there", fine: true},
-		{}, {page: "page"}, {connect: "there", page: "page"}, {listen: "here", connect: "there"},
+		{listen: "here", fine: true}, {connect: "there", fine: true}, {}, {listen: "here", connect: "there"},
 	} {
-		require.Equal(t, f.fine, usageError(f.listen, f.connect, f.page) == "", "%+v", f)
+		require.Equal(t, f.fine, usageError(f.listen, f.connect) == "", "%+v", f)
 	}
 }
 

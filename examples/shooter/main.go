@@ -56,6 +56,7 @@ type options struct {
 	json    bool
 	provoke bool
 	inspect string
+	client  string    // Address of the page of the first bot's client.
 	record  string    // The file of the recording; empty for none.
 	file    io.Writer // It, open.
 }
@@ -79,7 +80,7 @@ const help = `Usage of shooter:
 
 The exit status is 0 if every world converged, every input was seen in its tick, nothing was mispredicted, no flash was doubled
 or lost, and the server agrees with at least 90 % of the hits; else 1, and each reason is printed. With -provoke the worlds and the
-explanations count instead. With -inspect, in real time, the worlds alone do.
+explanations count instead. With -inspect or -inspect-client, in real time, the worlds alone do.
 
 `
 
@@ -98,12 +99,13 @@ func parseOptions(args []string, stderr io.Writer) (o options, err error) {
 	flags.StringVar(&o.record, "record", "", "write a recording of the server to this `file`")
 	flags.BoolVar(&o.provoke, "provoke", false, "provoke mispredictions by a system that blows on the server alone, and explain them")
 	flags.StringVar(&o.inspect, "inspect", "", "show the server in a browser, at this `address` of this machine, as 127.0.0.1:6060, and play in real time")
+	flags.StringVar(&o.client, "inspect-client", "", "show the client of the first bot in a browser, at this `address` of this machine, as 127.0.0.1:6061, and play in real time")
 	flags.Usage = func() {
 		fmt.Fprint(stderr, help)
 		flags.PrintDefaults()
 	}
 	takes := usage.Takes{
-		"inspect": "an address, as 127.0.0.1:6060", "record": "a file to write",
+		"inspect": "an address, as 127.0.0.1:6060", "inspect-client": "an address, as 127.0.0.1:6061", "record": "a file to write",
 		"bots": "a whole number from 1 to 60, with at most 60 bots in all", "seconds": "a whole number from 1 to 3600", "seed": "a whole number from 0 to 18446744073709551615",
 		"rtt": "times from 0ms to 1s, as 50ms,150ms", "jitter": "a time from 0s to 1s, as 15ms", "loss": "in percent, from 0 to 100: 10, 10% or 0.10, or several, as 0,10",
 	}

@@ -59,11 +59,15 @@ func (m *match) clock() time.Duration {
 	return m.now
 }
 
-// show lets a browser look into the server, if that was asked for, and makes the match play in real time.
+// show lets a browser look into the server, and into the client of the first bot, if that was asked for, and makes the match play in real time.
 func (m *match) show(out io.Writer) (err error) {
-	if m.options.inspect != "" {
-		m.wall = systems.WallClock()
-		m.loops[0].Group, _, err = live.Show(m.loops[0].Group, m.options.inspect, out) // The page ends with the program.
+	if m.options.inspect == "" && m.options.client == "" {
+		return nil
+	}
+	m.wall = systems.WallClock()
+	m.loops[0].Group, _, err = live.Show(m.loops[0].Group, m.options.inspect, out) // The pages end with the program.
+	if err == nil {
+		_, err = live.ShowClient(m.loops[1].Group.(*systems.ClientSystems), m.players[1].sim, m.options.client, out)
 	}
 	return err
 }

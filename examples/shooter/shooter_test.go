@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"encoding/json"
+	"io"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -139,13 +140,13 @@ func TestEachFailureIsTold(t *testing.T) {
 	require.Contains(t, errs.String(), "shooter: 0ms 0%: no shot hit anybody on the screen\n")
 }
 
-// With -inspect the match is played in real time, and its server is on a page.
+// With -inspect and -inspect-client the match is played in real time, and its server and its first bot are on pages.
 func TestAMatchIsShown(t *testing.T) {
 	if runtime.GOOS == "js" || runtime.GOOS == "wasip1" {
 		t.Skip("no sockets here")
 	}
 	var out bytes.Buffer
-	o, err := parseOptions([]string{"-rtt", "0ms", "-loss", "0", "-inspect", "127.0.0.1:0"}, &out)
+	o, err := parseOptions([]string{"-rtt", "0ms", "-loss", "0", "-inspect", "127.0.0.1:0", "-inspect-client", "127.0.0.1:0"}, &out)
 	require.NoError(t, err)
 	m, err := newMatch(o)
 	require.NoError(t, err)
@@ -155,10 +156,16 @@ func TestAMatchIsShown(t *testing.T) {
 		m.step()
 	}
 	require.GreaterOrEqual(t, m.clock()-before, 3*time.Second/frameRate)
-	page, err := http.Get(strings.TrimSpace(strings.TrimPrefix(out.String(), "look inside at ")))
-	require.NoError(t, err)
-	require.NoError(t, page.Body.Close())
-	require.Equal(t, http.StatusOK, page.StatusCode)
+	pages := strings.Split(strings.TrimSpace(out.String()), "\n")
+	require.Len(t, pages, 2)
+	for n, title := range []string{"<title>", "<title>client</title>"} {
+		page, err := http.Get(strings.TrimPrefix(pages[n], "look inside at "))
+		require.NoError(t, err)
+		text, err := io.ReadAll(page.Body)
+		require.NoError(t, err)
+		require.NoError(t, page.Body.Close())
+		require.Contains(t, string(text), title)
+	}
 }
 
 // The loss is in percent, as in examples/arena, which also takes a share.

@@ -11,7 +11,7 @@ import (
 )
 
 // headless plays without a screen: the avatar runs in circles. show is called in each frame.
-func headless(ctx context.Context, url string, show func(by string, p *game.Panel)) error {
+func headless(ctx context.Context, url, page string, show func(by string, p *game.Panel)) error {
 	socket, by, err := join.Dial(ctx, url)
 	if err != nil {
 		return err
@@ -20,6 +20,11 @@ func headless(ctx context.Context, url string, show func(by string, p *game.Pane
 	if err != nil {
 		return err
 	}
+	stop, err := join.Show(player, page)
+	if err != nil {
+		return err
+	}
+	defer stop()
 	began := time.Now()
 	player.Stick = func() game.Stick {
 		y, x := math.Sincos(time.Since(began).Seconds())

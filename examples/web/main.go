@@ -15,7 +15,7 @@ func main() {
 	loss := flag.Float64("loss", 0, "share of the datagrams that is lost, for each direction, from 0 to 1: 0.05 is 5 %")
 	url := flag.String("headless", "", "be a native client of the host with this URL, as http://127.0.0.1:8080/")
 	client := flag.String("client", "client", "folder of the page's client: ../ebiten is another one")
-	page := flag.String("inspect", "", "show the server in another page, at this `address` of this machine, as 127.0.0.1:6060")
+	page := flag.String("inspect", "", "show the server, or with -headless the client, in another page, at this `address` of this machine, as 127.0.0.1:6060")
 	flag.Parse()
 	ctx, stop := systems.Interrupt(context.Background())
 	defer stop()
@@ -27,7 +27,7 @@ func main() {
 
 func run(ctx context.Context, address string, loss float64, url, client, page string) error {
 	if url != "" {
-		return headless(ctx, url, printer())
+		return headless(ctx, url, page, printer())
 	}
 	wasm, err := build(client, os.Stdout)
 	if err != nil {

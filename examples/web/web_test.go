@@ -153,7 +153,7 @@ func TestHeadless(t *testing.T) {
 			way := ""
 			done := make(chan error, 1)
 			go func() {
-				done <- headless(ctx, h.url, func(by string, p *game.Panel) {
+				done <- headless(ctx, h.url, "", func(by string, p *game.Panel) {
 					mu.Lock()
 					defer mu.Unlock()
 					last, way = *p, by

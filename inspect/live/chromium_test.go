@@ -114,9 +114,9 @@ func (b *browser) until(expression string) {
 	}
 }
 
-// screenshot writes a picture of the page, for the guide, with its 256 most frequent colours.
-func (b *browser) screenshot(name string) {
-	answer := b.call("Page.captureScreenshot", map[string]any{"format": "png", "clip": map[string]any{"x": 0, "y": 0, "width": 1380, "height": 1000, "scale": 1}})
+// screenshot writes a picture of a size of the page, for the guide, with its 256 most frequent colours.
+func (b *browser) screenshot(name string, width, height int) {
+	answer := b.call("Page.captureScreenshot", map[string]any{"format": "png", "clip": map[string]any{"x": 0, "y": 0, "width": width, "height": height, "scale": 1}})
 	data, err := base64.StdEncoding.DecodeString(answer["data"].(string))
 	require.NoError(b.t, err)
 	picture, err := png.Decode(bytes.NewReader(data))
@@ -223,6 +223,18 @@ func TestThePicture(t *testing.T) {
 	b.open(url)
 	b.until(`document.querySelectorAll("#clients tr").length > 1`)
 	b.evaluate(`document.querySelector("#clients tr").click()`)
-	b.until(`snapshots.length > 40`)
-	b.screenshot(name)
+	b.until(`snapshots.length > 120`)
+	b.screenshot(name, 1380, 1000)
+}
+
+// TestThePictureOfAClient makes the picture of a client's page.
+func TestThePictureOfAClient(t *testing.T) {
+	url, name := os.Getenv("CLIENT_URL"), os.Getenv("CLIENT_PICTURE")
+	if url == "" || name == "" {
+		t.Skip("CLIENT_URL and CLIENT_PICTURE are not set")
+	}
+	b := openBrowser(t)
+	b.open(url)
+	b.until(`document.querySelectorAll("#fields tr").length > 0 && /kB.s in\s+\d/.test(document.getElementById("line").innerText)`)
+	b.screenshot(name, 800, 720)
 }

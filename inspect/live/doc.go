@@ -11,22 +11,21 @@
 // immutable Snapshot, which HTTP handlers pass on. Questions about entities wait in a queue; the loop answers at most one a
 // frame. The inspector cannot change the server.
 //
-// While nobody looks, nothing is measured: a frame then costs a few comparisons for each system and one for each datagram.
+// While nobody looks, nothing is measured: a frame then costs a few comparisons for each system, and one for each datagram and record.
 //
 // # Words
 //
 //   - phase: a part of the frame: receive, apply, game, capture, encode, send, and inspect, the inspector's own time
-//   - account: the bits of datagrams by reason, component, entity, owner and message (package inspect). For a page it reads 128
-//     datagrams of a frame, and more within half a percent of the time between two ticks. Other datagrams count as "not read", so that
-//     sums stay right
-//   - tap: a wrapper around the server's socket that reads the datagrams
+//   - account: the bits of datagrams by reason, component, entity, owner and message (package inspect). The server's writers count
+//     state while somebody looks, so every bit has a part, whatever the load
+//   - tap: a wrapper around the server's socket that counts the datagrams
 //
 // # Files
 //
 //   - inspector.go: Inspector: the group, its phases, publishing
 //   - snapshot.go: Snapshot: the published figures
 //   - processor_unix.go, processor_other.go: processor time of the process
-//   - tap.go: reads datagrams: accounts, and the packets of one client
+//   - tap.go: counts datagrams: accounts, and the packets of one client
 //   - entities.go: answers questions about entities
 //   - handler.go, page.html: the page
 //   - client.go: ClientPage: the page of a client

@@ -21,3 +21,18 @@ func TestNobodyIsFollowedWhenThePageHasClosed(t *testing.T) {
 	r.step(60 * 4)
 	require.LessOrEqual(t, calls, 4*4+1, "in four seconds")
 }
+
+// The server's writers count while somebody looks, and no longer.
+func TestNothingIsCountedWhenThePageHasClosed(t *testing.T) {
+	r := newRig(t, 1)
+	r.bodies(5)
+	r.step(60)
+	require.False(t, r.server.Store().Counts())
+	r.stream("/events?client=1", 1)
+	require.True(t, r.server.Store().Counts())
+	r.step(60 * 5)
+	require.False(t, r.server.Store().Counts())
+	require.Empty(t, r.server.Store().TakeTraced())
+	r.step(10)
+	require.Empty(t, r.server.Store().TakeTraced())
+}

@@ -152,7 +152,7 @@ func (i *Inspector) listen() (snapshots chan *Snapshot, leave func()) {
 		return nil, nil
 	}
 	snapshots = make(chan *Snapshot, backlog)
-	i.listeners[snapshots] = true
+	i.listeners[snapshots] = nil
 	i.look()
 	return snapshots, func() {
 		i.mu.Lock()

@@ -42,11 +42,11 @@ const (
 	publishEvery = 250 * time.Millisecond
 	// lookFor is the time for which the server is measured after a request.
 	lookFor = 3 * time.Second
-	// accountShare is the divisor of the time between two ticks that gives the maximum time for reading datagrams.
-	accountShare = 200
+	// rowShare is the divisor of the time between two ticks that gives the maximum time for rows of clients.
+	rowShare = 200
 	// mostListeners is the maximum number of open pages.
 	mostListeners = 16
-	// backlog is the number of snapshots queued for a slow page. Further ones are dropped.
+	// backlog is the number of snapshots queued for a slow page. Further ones are added up in one.
 	backlog = 8
 )
 
@@ -66,8 +66,8 @@ type Inspector struct {
 	asks       chan *question
 	tickAsks   chan chan TickTimes // Requests that wait at /ticks.
 
-	mu        sync.Mutex // Guards listeners.
-	listeners map[chan *Snapshot]bool
+	mu        sync.Mutex                   // Guards listeners.
+	listeners map[chan *Snapshot]*Snapshot // The value has the sums that a slow page missed; nil: none.
 
 	// The loop owns all fields below.
 	socket    systems.Socket // The socket with the tap.
@@ -76,7 +76,7 @@ type Inspector struct {
 	on        bool           // Somebody looked at the start of the frame.
 	timed     bool           // on, or tick times are requested.
 	measured  bool           // timed, or OnFrame was called.
-	reading   bool           // Sent datagrams are read: on, or OnRead was called.
+	reading   bool           // Sent datagrams are counted: on, or OnRead was called.
 	times     [NumPhases]time.Duration
 	encoded   time.Duration // When the newest packets were encoded.
 	published time.Duration
@@ -113,7 +113,7 @@ func New(group systems.Group) *Inspector {
 	default:
 		panic(fmt.Sprintf("live: New: a %T has no server: give the group of systems.NewServer or systems.NewHost", group))
 	}
-	i := &Inspector{group: group, loop: of, server: of.Server, now: of.Receive.Now, listeners: map[chan *Snapshot]bool{}}
+	i := &Inspector{group: group, loop: of, server: of.Server, now: of.Receive.Now, listeners: map[chan *Snapshot]*Snapshot{}}
 	i.asks, i.tickAsks = make(chan *question, mostListeners), make(chan chan TickTimes, mostListeners)
 	i.tap.inspector = i
 	i.tapSocket()
@@ -166,9 +166,8 @@ func (i *Inspector) Figure(name string, f func() float64) {
 // frame had a network tick. Frames are then measured even while nobody looks. Call it before the first frame.
 func (i *Inspector) OnFrame(f func(times *[NumPhases]time.Duration, tick bool)) { i.frames = f }
 
-// OnRead sets a function for metrics. The loop calls it several times a second, and for each datagram to a client that a page
-// follows, with the account of sent datagrams. Datagrams are then read even while nobody looks, within half a percent of the time
-// between two ticks. read.Bytes is the size of those that were read. Call it before the first frame.
+// OnRead sets a function for metrics. The loop calls it several times a second with the account of the datagrams that were sent since
+// the last call: of all of them. The server's writers then count even while nobody looks. Call it before the first frame.
 func (i *Inspector) OnRead(f func(read *inspect.Attribution)) { i.reads = f }
 
 // Server returns the inspected server.
@@ -279,6 +278,8 @@ func (i *Inspector) begin() {
 	i.times = [NumPhases]time.Duration{}
 	if i.reading = i.on || i.reads != nil; i.reading {
 		i.tap.beginFrame()
+	} else if i.tap.account != nil {
+		i.tap.forget()
 	}
 }
 
@@ -308,10 +309,9 @@ func (i *Inspector) end() {
 	if !i.on {
 		if i.rows != nil { // The last page has closed.
 			i.ticks, i.before, i.rows = nil, nil, nil
-			i.tap.take()
-			i.tap.forget()
 			i.number++ // The next snapshot does not continue the last one.
-		} else if i.reading && i.now()-i.published >= publishEvery {
+		}
+		if i.reading && i.now()-i.published >= publishEvery {
 			i.tap.take()
 			i.published = i.now()
 		}
@@ -320,7 +320,7 @@ func (i *Inspector) end() {
 	}
 	begun := i.now()
 	if i.server.TickDue() {
-		i.refresh(begun + i.server.Interval()/accountShare)
+		i.refresh(begun + i.server.Interval()/rowShare)
 	}
 	if begun-i.published >= publishEvery {
 		i.publish(begun)
@@ -359,16 +359,22 @@ func (i *Inspector) addTick() {
 	}
 }
 
-// publish makes a snapshot and passes it to all pages. A slow page misses some.
+// publish makes a snapshot and passes it to all pages. A slow page misses some; the sums of these are in its next one.
 func (i *Inspector) publish(now time.Duration) {
 	s := i.snapshot(now)
 	i.published = now
 	i.mu.Lock()
 	defer i.mu.Unlock()
-	for listener := range i.listeners {
+	for listener, missed := range i.listeners {
+		own := s
+		if missed != nil {
+			own = s.behind(missed)
+		}
 		select {
-		case listener <- s:
+		case listener <- own:
+			i.listeners[listener] = nil
 		default:
+			i.listeners[listener] = own
 		}
 	}
 }

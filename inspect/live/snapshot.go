@@ -1,6 +1,7 @@
 package live
 
 import (
+	"maps"
 	"reflect"
 	"slices"
 	"time"
@@ -12,7 +13,7 @@ import (
 
 // Snapshot is the set of figures published at one moment, as JSON for the page. It does not change after publishing.
 type Snapshot struct {
-	Number   uint64    `json:"number"`   // Counts snapshots; a slow page misses some.
+	Number   uint64    `json:"number"`   // Counts snapshots; a slow page misses some, and has their bandwidth and log in the next one.
 	At       float64   `json:"at"`       // Seconds on the server's clock.
 	Tick     int64     `json:"tick"`     // Newest network tick.
 	Rate     int       `json:"rate"`     // Network ticks per second.
@@ -120,6 +121,28 @@ func (i *Inspector) snapshot(now time.Duration) *Snapshot {
 		all.Figures[f.name] = f.of()
 	}
 	return all
+}
+
+// behind returns the snapshot with the sums and the log of one that its page missed.
+func (s *Snapshot) behind(missed *Snapshot) *Snapshot {
+	all := *s
+	b, m := &all.Bandwidth, &missed.Bandwidth
+	b.Out, b.In, b.OutPieces, b.InPieces = b.Out+m.Out, b.In+m.In, b.OutPieces+m.OutPieces, b.InPieces+m.InPieces
+	b.Parts, b.Fields, b.Owners = sumOf(b.Parts, m.Parts), sumOf(b.Fields, m.Fields), sumOf(b.Owners, m.Owners)
+	b.Entities = sumOf(b.Entities, m.Entities)
+	joinEntities(b.Entities)
+	log := slices.Concat(missed.Log, s.Log)
+	all.Log = log[max(len(log)-mostLog, 0):]
+	return &all
+}
+
+// sumOf returns the sum of bits by name. It changes neither map: other pages have them.
+func sumOf(a, b map[string]uint64) map[string]uint64 {
+	sum := maps.Clone(a)
+	for name, bits := range b {
+		addBits(&sum, name, bits)
+	}
+	return sum
 }
 
 // list replaces nil by an empty slice, which is [] in JSON instead of null.

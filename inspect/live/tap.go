@@ -11,13 +11,11 @@ import (
 
 	"github.com/arche-netcode/netcode"
 	"github.com/arche-netcode/netcode/inspect"
+	"github.com/arche-netcode/netcode/snapshot"
 	"github.com/arche-netcode/netcode/systems"
 	"github.com/arche-netcode/netcode/transport"
 	"github.com/arche-netcode/netcode/wire"
 )
-
-// unread names the bits that were not read for lack of time.
-const unread = "not read"
 
 // tap reads the datagrams that a server sends and receives, in their unencrypted form.
 type tap struct {
@@ -25,18 +23,12 @@ type tap struct {
 	sum       Bandwidth
 	account   *inspect.Attribution // Since the previous snapshot.
 	packets   []Packet
-	spent     time.Duration // Time for accounts in this frame.
-	late      time.Duration // The inspector's work after the end of the previous frame.
+	traced    []snapshot.PayloadBits // Of the followed client, of this frame.
+	tracing   netcode.ClientID       // The client whose payloads are traced; 0: none.
+	late      time.Duration          // The inspector's work after the end of the previous frame.
 	sessions  map[transport.Addr]netcode.ClientID
-	seen      int  // Number of datagrams in this frame.
-	first     int  // Number of datagrams at the start of a frame that are skipped. It rotates if there is no time for all.
-	short     bool // There was no time for all datagrams in this frame.
 	news      bool // A client came, left or moved: sessions is outdated.
 }
-
-// alwaysRead is the number of datagrams of a frame that are read for a page whatever that costs: 16 clients with eight each. Of
-// more, as many are read as the time allows.
-const alwaysRead = 128
 
 // mostPackets is the maximum number of packets in a snapshot.
 const mostPackets = 512
@@ -46,14 +38,21 @@ func (t *tap) beginFrame() {
 	if t.account == nil {
 		t.account = inspect.New(t.inspector.server.Protocol()).CountEntities()
 	}
-	const step = 7
-	if t.first += step; !t.short || t.first >= t.seen {
-		t.first = 0
-	}
-	t.spent, t.seen, t.short = 0, 0, false
+	inspect.CountState(t.inspector.server, true)
+	t.trace()
 	if t.sessions == nil || t.news {
 		t.beginSessions()
 	}
+}
+
+// trace makes the server keep the accounts of payloads to the followed client.
+func (t *tap) trace() {
+	id, i := netcode.ClientID(0), t.inspector
+	if i.on { // Otherwise the page that followed a client has closed.
+		id = netcode.ClientID(i.follow.Load())
+	}
+	i.server.Store().Trace(id)
+	t.tracing, t.traced = id, nil
 }
 
 // beginSessions rebuilds the table of clients by address.
@@ -69,11 +68,16 @@ func (t *tap) beginSessions() {
 
 // forget drops all state, when nobody looks any more.
 func (t *tap) forget() {
+	t.trace()
+	if t.inspector.reads == nil {
+		inspect.CountState(t.inspector.server, false)
+	}
 	*t = tap{inspector: t.inspector}
 }
 
 // take returns the figures since its last call.
 func (t *tap) take() (Bandwidth, []Packet) {
+	t.account.TakeState(t.inspector.server)
 	t.addAccount(t.account)
 	sum, packets := t.sum, t.packets
 	t.addRest(&sum)
@@ -103,7 +107,7 @@ func (t *tap) addAccount(a *inspect.Attribution) {
 	t.addPart("headers", 8*(a.Headers+a.Batches+a.Messages)+s.Header+s.Padding)
 	t.addPart("checksums", 8*a.Checksums)
 	t.addPart("keep-alive and credit", 8*a.Others)
-	t.addPart(unread, 8*a.Unreadable+s.Unknown)
+	t.addPart("unreadable", 8*a.Unreadable+s.Unknown)
 	t.addPart("which entities", s.List+s.Heads)
 	t.addPart("which components", s.Changed)
 	t.addPart("despawns", s.Despawns)
@@ -157,71 +161,54 @@ func (t *tap) addRest(sum *Bandwidth) {
 	for _, n := range sum.Owners {
 		of += n
 	}
-	names := slices.SortedFunc(maps.Keys(sum.Entities), func(a, b string) int {
-		return cmp.Or(cmp.Compare(sum.Entities[b], sum.Entities[a]), cmp.Compare(a, b))
-	})
-	for _, name := range names[min(len(names), mostEntities):] {
-		sum.Entities[otherEntities] += sum.Entities[name]
-		delete(sum.Entities, name)
-	}
 	addBits(&sum.Entities, noEntity, 8*sum.Out-of)
 	addBits(&sum.Owners, noEntity, 8*sum.Out-of)
+	joinEntities(sum.Entities)
 }
 
-// sent counts a sent datagram and reads it if there is time.
+// joinEntities joins all but the entities with most bits.
+func joinEntities(bits map[string]uint64) {
+	names := slices.SortedFunc(maps.Keys(bits), func(a, b string) int { return cmp.Or(cmp.Compare(bits[b], bits[a]), cmp.Compare(a, b)) })
+	names = slices.DeleteFunc(names, func(name string) bool { return name == noEntity || name == otherEntities })
+	for _, name := range names[min(len(names), mostEntities):] {
+		bits[otherEntities] += bits[name]
+		delete(bits, name)
+	}
+}
+
+// sent counts a sent datagram.
 func (t *tap) sent(to transport.Addr, datagram []byte) {
 	i := t.inspector
 	begun := i.now()
 	t.sum.Out += uint64(len(datagram))
 	t.sum.OutPieces++
-	t.seen++
 	if t.news {
 		t.beginSessions()
 	}
 	id := t.sessions[to]
-	follow := uint32(0)
-	if i.on { // Otherwise the page that followed a client has closed.
-		follow = i.follow.Load()
+	c := i.server.Session(id)
+	t.account.AddSent(c, datagram)
+	if id != 0 && id == t.tracing && len(t.packets) < mostPackets {
+		t.notePacket(c, datagram)
 	}
-	followed := id != 0 && uint32(id) == follow
-	room, always := i.server.Interval()/accountShare, 0
-	if i.on {
-		always = alwaysRead
-	}
-	if !followed && follow != 0 {
-		room /= 2 // The rest is for the followed client.
-	}
-	one, late := (*inspect.Attribution)(nil), t.spent > room && t.seen > always
-	switch {
-	case late || !followed && t.seen <= t.first && t.seen > always:
-		t.short = t.short || late
-		t.addPart(unread, 8*uint64(len(datagram)))
-	case followed:
-		one = inspect.New(i.server.Protocol()).CountEntities()
-		one.AddSent(i.server.Session(id), datagram)
-		t.addAccount(one)
-	default:
-		t.account.AddSent(i.server.Session(id), datagram)
-	}
-	if followed {
-		t.notePacket(datagram, one)
-	}
-	took := i.now() - begun
-	t.spent += took
-	i.times[Inspect] += took
+	i.times[Inspect] += i.now() - begun
 }
 
-// notePacket lists a packet to the followed client. account is nil if there was no time to read it.
-func (t *tap) notePacket(datagram []byte, account *inspect.Attribution) {
+// notePacket lists a packet to the followed client.
+func (t *tap) notePacket(c *netcode.Session, datagram []byte) {
 	h, _, err := wire.ParsePacketHeader(datagram)
-	if err != nil || len(t.packets) >= mostPackets {
+	if err != nil {
 		return
 	}
-	content := unread
-	if account != nil {
-		content = contentOf(account)
+	one := inspect.New(t.inspector.server.Protocol())
+	one.AddSent(c, datagram)
+	t.traced = append(t.traced, t.inspector.server.Store().TakeTraced()...)
+	for n := range t.traced {
+		if p := &t.traced[n]; wire.Sequence(p.Sequence) == h.Sequence {
+			one.State = p.Bits
+		}
 	}
-	t.packets = append(t.packets, Packet{At: t.inspector.now().Seconds(), Out: true, Sequence: uint64(h.Sequence), Bytes: len(datagram), Content: content})
+	t.packets = append(t.packets, Packet{At: t.inspector.now().Seconds(), Out: true, Sequence: uint64(h.Sequence), Bytes: len(datagram), Content: contentOf(one)})
 }
 
 // contentOf describes the parts of a packet.
@@ -253,7 +240,7 @@ func (t *tap) received(from transport.Addr, datagram []byte) {
 	begun := i.now()
 	t.sum.In += uint64(len(datagram))
 	t.sum.InPieces++
-	if id := t.sessions[from]; id != 0 && uint32(id) == i.follow.Load() && len(t.packets) < mostPackets {
+	if id := t.sessions[from]; id != 0 && id == t.tracing && len(t.packets) < mostPackets {
 		if h, _, err := wire.ParsePacketHeader(datagram); err == nil {
 			p := Packet{At: begun.Seconds(), Sequence: uint64(h.Sequence), Bytes: len(datagram), Acked: []int{}}
 			if h.HasAck {

@@ -212,6 +212,14 @@ func (o *Older) Lacks(t wire.MessageType) bool {
 	return o != nil && t >= wire.FirstUserMessage && o.types.Out[t] == o.nobody
 }
 
+// Local returns this end's number of a message type in packets of the session.
+func (o *Older) Local(t wire.MessageType) wire.MessageType {
+	if o == nil || t < wire.FirstUserMessage {
+		return t
+	}
+	return o.types.In[t]
+}
+
 // State returns the configuration of state for the session.
 func (o *Older) State(c snapshot.Config) snapshot.Config {
 	if o != nil {

@@ -20,5 +20,5 @@
 //   - pages.go: pages and nibbles
 //   - codes.go: prefix codes of deltas, nibbles and gaps
 //   - config.go: limits of both ends
-//   - baseline.go: versions that records are coded against, from a View to a Replica
+//   - bits.go: [Bits], a payload's bits by purpose, row ([ComponentBits]) and field ([FieldBits])
 package format

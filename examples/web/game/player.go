@@ -50,10 +50,12 @@ type Player struct {
 	Stick func() Stick                      // The input of a frame.
 	Draw  func(bodies []Body, panel *Panel) // Called at the end of each frame. The bodies are good until it returns.
 
+	Group      *systems.ClientSystems // For a page about this client: join.Show.
+	Simulation *predict.Simulation
+
 	client *netcode.Client
 	world  ecs.World
 	loop   *systems.Runner
-	sim    *predict.Simulation
 	socket Socket
 	shown  *generic.Filter2[components.Smooth[Position], Look]
 	owners generic.Map1[components.Owner]
@@ -79,7 +81,7 @@ func NewPlayer(socket Socket) (*Player, error) {
 	}
 	p.owners = generic.NewMap1[components.Owner](&p.world)
 	group := systems.NewClient(client, socket, p.now)
-	p.sim = predict.Simulate(group, predict.Config{}, predict.Func(move))
+	p.Group, p.Simulation = group, predict.Simulate(group, predict.Config{}, predict.Func(move))
 	group.Add(netcode.StagePreUpdate, systems.Func(p.decide))
 	group.Add(netcode.StagePostLateUpdate, systems.Func(p.show))
 	p.loop = systems.NewRunner(&p.world, group, frameRate)
@@ -142,7 +144,7 @@ func (p *Player) measure() {
 	received := packets.BytesReceived
 	p.panel.Rate = float64(received-p.received) / (p.now() - p.measured).Seconds() / 1000
 	p.received, p.measured = received, p.now()
-	p.panel.Replayed = p.sim.Stats().Replayed
+	p.panel.Replayed = p.Simulation.Stats().Replayed
 	if replica := p.client.Replica(); replica != nil {
 		p.panel.State = State{int64(replica.Tick()), hashText(netecs.Digest(&p.world, p.client.Protocol().Schema())), replica.Len()}
 	}

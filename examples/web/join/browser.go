@@ -29,6 +29,11 @@ func Dial(ctx context.Context, _ string) (socket game.Socket, by string, err err
 	return conn, conn.By(), nil
 }
 
+// Show is for programs: a page cannot serve another one.
+func Show(*game.Player, string) (stop func() error, err error) {
+	return func() error { return nil }, nil
+}
+
 // Report sets netcodePanel of the page, for tests, and for the curious at the console.
 func Report(by string, p *game.Panel) {
 	js.Global().Set("netcodePanel", map[string]any{

@@ -8,9 +8,11 @@ import (
 	"encoding/json"
 	"errors"
 	"net/http"
+	"os"
 	"time"
 
 	"github.com/arche-netcode/netcode/examples/web/game"
+	"github.com/arche-netcode/netcode/inspect/live"
 	"github.com/arche-netcode/netcode/transport/queued"
 	"github.com/arche-netcode/netcode/transport/websocket"
 	"github.com/arche-netcode/netcode/transport/webtransport"
@@ -49,6 +51,11 @@ func Dial(ctx context.Context, url string) (socket game.Socket, by string, err e
 		return nil, "", errors.Join(fault, err)
 	}
 	return ws, "WebSocket", nil
+}
+
+// Show serves a page about a player's client at an address of this machine, and prints its URL; with an empty address it does nothing.
+func Show(p *game.Player, address string) (stop func() error, err error) {
+	return live.ShowClient(p.Group, p.Simulation, address, os.Stdout)
 }
 
 // Report is for pages.

@@ -1,10 +1,8 @@
-package replica
-
-import "github.com/arche-netcode/netcode/snapshot/format"
+package format
 
 // Bits counts the bits of snapshots by purpose. Their sum is the size of the payloads.
 type Bits struct {
-	Header     uint64          // tick, epoch, and the earlier ticks of lists
+	Header     uint64          // tick and epoch
 	List       uint64          // which entities have records
 	Heads      uint64          // heads of explicit records: generation, age, which components
 	Despawns   uint64          // the list of despawns with its end
@@ -41,7 +39,7 @@ type FieldBits struct {
 }
 
 // NewBits returns empty counters.
-func NewBits(s *format.Schema) *Bits {
+func NewBits(s *Schema) *Bits {
 	b := &Bits{Components: make([]ComponentBits, s.Rows())}
 	for row := range b.Components {
 		c := &b.Components[row]
@@ -61,4 +59,39 @@ func (b *Bits) Total() uint64 {
 		sum += c.Spawn + c.Whole + c.Delta
 	}
 	return sum
+}
+
+// Add adds the counters of other, which must be of the same schema.
+func (b *Bits) Add(other *Bits) {
+	b.Header, b.List, b.Heads, b.Despawns = b.Header+other.Header, b.List+other.List, b.Heads+other.Heads, b.Despawns+other.Despawns
+	b.Changed, b.Padding, b.Unknown = b.Changed+other.Changed, b.Padding+other.Padding, b.Unknown+other.Unknown
+	for i := range b.Components {
+		to, from := &b.Components[i], &other.Components[i]
+		to.Spawn, to.Whole, to.Delta, to.Changed = to.Spawn+from.Spawn, to.Whole+from.Whole, to.Delta+from.Delta, to.Changed+from.Changed
+		for n, rows := range from.Rows {
+			to.Rows[n] += rows
+		}
+		for n := range from.Fields {
+			to.Fields[n].Bits += from.Fields[n].Bits
+		}
+	}
+	for index, n := range other.Entities {
+		if b.Entities != nil {
+			b.Entities[index] += n
+		}
+	}
+}
+
+// Reset sets all counters to zero.
+func (b *Bits) Reset() {
+	components, entities := b.Components, b.Entities
+	for i := range components {
+		c := &components[i]
+		for n := range c.Fields {
+			c.Fields[n].Bits = 0
+		}
+		*c = ComponentBits{Name: c.Name, Fields: c.Fields}
+	}
+	clear(entities)
+	*b = Bits{Components: components, Entities: entities}
 }
