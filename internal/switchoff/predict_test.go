@@ -13,9 +13,9 @@ func predictions() []mutation {
 		change("predict", "local components do not go back", exact,
 			"predict/order.go", "if to > from && p.mask>>k&1 != 0 &&", "if to > from && h.components[k].row >= 0 && p.mask>>k&1 != 0 &&"),
 		change("predict", "effects play in replays", effects,
-			"predict/effect.go", "f.matched[i], f.next = true, i+1\n\t\t\treturn true", "f.matched[i], f.next = true, i+1\n\t\t\treturn false"),
-		change("predict", "an effect that the corrected replay has not is not cancelled", effects,
-			"predict/effect.go", "f.takeBack(s, &f.before[i])", "_ = i"),
+			"predict/effect.go", "played[match].inRun, f.next = true, match+1\n\treturn true", "played[match].inRun, f.next = true, match+1\n\treturn false"),
+		change("predict", "an effect that the server refuses is not cancelled", effects,
+			"predict/claims.go", "chosen.cancelled = true\n", "return\n"),
 		testedIn("predict", change("predict", "the step of a spawn goes to everybody", "TestTheStepOfASpawnGoesToItsOwnerAlone",
 			"snapshot/component_visibility.go", "return s.schema.Owned\n", "return Mask{}\n")),
 		change("predict", "a spawn is matched by its player alone", exact,
@@ -25,7 +25,7 @@ func predictions() []mutation {
 		change("predict", "a spawn that the server does not make stays", "TestAGhostIsGoneWithinARoundTrip",
 			"predict/spawn.go", "case known(s.spawned+lateTicks) || heard >= 2*trip+lateTicks:", "case false:"),
 		change("predict", "a spawn that comes late is removed before", "TestASpawnThatComesLateIsTheSameEntity",
-			"predict/spawn.go", "case !s.hidden && (known(s.spawned) || heard >= trip+repeatTicks):\n\t\t\tc.hide(i)", "case !s.hidden && (known(s.spawned) || heard >= trip+repeatTicks):\n\t\t\tc.unspawn(i)"),
+			"predict/spawn.go", "c.history.mask(s.absent, i)&alive != 0):\n\t\t\tc.hide(i)", "c.history.mask(s.absent, i)&alive != 0):\n\t\t\tc.unspawn(i)"),
 		change("predict", "a spawn that comes late was predicted not to be there", "TestASpawnThatComesLateIsTheSameEntity",
 			"predict/spawn.go", "s.hidden, s.late = false, true", "s.hidden = false"),
 		change("predict", "the server continues with what does not travel", exact,
@@ -160,6 +160,7 @@ func laterPredictions() []mutation {
 
 // screens switches off what holds of a player's screen, of effects and of other systems.
 func screens() []mutation {
+	const shells = "TestEffectsOfShellsThatDieAreThoseOfTheServer"
 	const stops, leaps, effects, others, relation = "TestACorrectionStopsNothing", "TestAChangeOfPredictionIsNoLeap", "TestEffectsThatTheServerRefusesAreCancelled", "TestOtherSystemsAreReported", "TestARelationIsShownAsLateAsItsRider"
 	list := []mutation{
 		change("predict", "a correction is compared with the next frame", stops,
@@ -170,6 +171,14 @@ func screens() []mutation {
 			"predict/show.go", "case s.show.enters && !c.jumps(", "case false && s.show.enters && !c.jumps("),
 		change("predict", "the end of a prediction is compared with another frame", leaps,
 			"predict/show.go", "l.measured = c.mixPast(s.id, k, c.smoothing.past, l.to)", "l.measured = c.mixPast(s.id, k, c.smoothing.past.Add(-tick.OneTick), l.to)"),
+		change("predict", "an entity that the server removed is gone before its step", shells,
+			"predict/predicted.go", "if ended <= c.history.oldest ||", "if true || ended <= c.history.oldest ||"),
+		change("predict", "a spawn that ended before it was shown is hidden before its step", shells,
+			"predict/spawn.go", "case s.absent == tick.None || c.now < s.absent:", "case s.absent == tick.None:"),
+		change("predict", "an entity of the first ticks is never predicted", "TestAPlayerOfTheFirstTicksIsPredicted",
+			"predict/client.go", "c.followChanges()\n\tat := c.end.Time()\n\ttarget := c.target(at)\n", "at := c.end.Time()\n\ttarget := c.target(at)\n\tif target > tick.None {\n\t\tc.followChanges()\n\t}\n"),
+		change("predict", "a removed entity has no name", "TestEffectsOfMinesThatDieAreThoseOfTheServer",
+			"predict/step.go", "id = s.client.idOf(e)", "_ = e"),
 		change("predict", "an effect that the server refuses stays", effects,
 			"predict/claims.go", "return count < c.Ordinal\n}", "return false && count < c.Ordinal\n}"),
 		change("predict", "the second effect of a kind counts as the first", effects,
