@@ -20,7 +20,6 @@ func presses() []mutation {
 		change("presses", "inputs after the client's newest tick stay", "TestInputsAreWithdrawnWhereTheClockWentBack", "input/server.go", "q.withdraw(newest)\n", "\n"),
 		change("slips", "no client is told that ticks slipped", young, "input/feedback.go", "if total == s.told || len(room)", "if true || len(room)"),
 		change("slips", "samples of before a slip stay", young, "tick/sync.go", "s.seen.slip(since, n)\n", "\n"),
-		change("slips", "the screen is of samples of before a slip", screen, "tick/sync.go", "s.seen.slip(since, n)\n", "\n"),
 		change("slips", "the screen waits for a clock that went back", screen, "predict/client.go", "if target < c.now && c.history.holds(target-1) {", "if false {"),
 		change("slips", "answers of before a slip stay", young, "tick/sync.go", "s.input.slip(math.MaxInt64, n)", "s.input.slip(math.MaxInt64, 0)"),
 		change("slips", "a stall is in the lead of the start", young, "tick/sync.go", "!s.measured || trip < s.trip", "true"),
