@@ -229,8 +229,8 @@ func (a *Apply) announceBorn() {
 // Clear drops what the replica received and Run has not applied. If a hook calls Clear, or the world is locked, the
 // next Run removes the entities.
 func (a *Apply) Clear() {
-	on := a.delayed.on
-	a.delayed.on, a.delayed.shown = false, tick.Time{} // remove at once: nothing is presented any more
+	on, retains := a.delayed.on, a.delayed.retains
+	a.delayed.on, a.delayed.retains, a.delayed.shown = false, nil, tick.Time{} // remove at once: nothing is presented any more
 	if a.tracker.life.isCurrent(a.tracker.world) {
 		a.delayed.removeAll()
 		for index := range a.tracker.byIndex {
@@ -241,7 +241,7 @@ func (a *Apply) Clear() {
 			}
 		}
 	}
-	a.delayed.on = on
+	a.delayed.on, a.delayed.retains = on, retains
 	a.forgetAll()
 	a.all = false
 	if a.replica != nil {

@@ -3,6 +3,7 @@ package netecs
 import (
 	"bytes"
 	"reflect"
+	"slices"
 
 	"github.com/mlange-42/arche/ecs"
 
@@ -487,7 +488,7 @@ func (a *Apply) removeWholeTables() {
 // them equal to the server's.
 //
 // An entity with rows set aside is removed in the Run that receives its despawn, even if a Smooth still presents an
-// earlier moment. SetAside does nothing for an entity that does not exist.
+// earlier moment, unless Retain keeps it. SetAside does nothing for an entity that does not exist.
 func (a *Apply) SetAside(id wire.NetworkID, rows snapshot.Mask) {
 	if a.tracker.entry(id) == nil || a.entities[id.Index].left {
 		return
@@ -519,6 +520,23 @@ func (a *Apply) takeBack(e ecs.Entity, state *entityState) {
 		}
 	}
 	state.setAside, state.takeBackRows = state.setAside.Minus(state.takeBackRows), snapshot.Mask{}
+}
+
+// Retain sets a function that Run calls for each entity with rows set aside whose despawn was received. If it returns true
+// the entity stays in the world, without a network id, until RemoveRetained or Clear.
+func (a *Apply) Retain(f func(wire.NetworkID) bool) { a.delayed.retains = f }
+
+// RemoveRetained removes an entity that Retain has kept, after a call of Hooks.Despawned.
+func (a *Apply) RemoveRetained(e ecs.Entity) {
+	l := &a.delayed
+	for i := range l.list {
+		if d := &l.list[i]; d.retained && d.entity == e {
+			l.queue(d)
+			l.list = slices.Delete(l.list, i, i+1)
+			l.removeNow()
+			return
+		}
+	}
 }
 
 // Adopt sets a function that Run calls for each new entity of the server. If it returns an entity of this world, Run

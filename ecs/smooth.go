@@ -96,7 +96,7 @@ func (s *Smooth) Run(at tick.Time) {
 	}
 	a.delayed.removePresented(at)
 	for i := range a.delayed.list {
-		if d := &a.delayed.list[i]; a.alive(d.entity) {
+		if d := &a.delayed.list[i]; !d.retained && a.alive(d.entity) {
 			s.show(d.id, &d.state, at)
 		}
 	}
@@ -183,13 +183,15 @@ func (s *Smooth) exchange(st *smoothState) {
 	}
 }
 
-// delayedDespawns contains entities that are despawned and still shown, since the presented moment is before their end.
+// delayedDespawns contains entities that are despawned and still shown, since the presented moment is before their end, or
+// that Retain keeps.
 // Their Replicated has the tag and no id, so that no capture or apply takes them for new entities.
 type delayedDespawns struct {
 	apply   *Apply
 	tracker *tracker
 
 	on          bool
+	retains     func(wire.NetworkID) bool // see Apply.Retain
 	shown       tick.Time
 	lives       uint32 // counts resets of the world, since handles may repeat after a reset
 	list        []delayedDespawn
@@ -206,22 +208,29 @@ type delayedRef struct {
 	row, lane      int
 }
 
-// delayedDespawn is an entity without a network id. It is removed when its end is presented.
+// delayedDespawn is an entity without a network id. It is removed when its end is presented, a retained one by
+// RemoveRetained.
 type delayedDespawn struct {
-	id     wire.NetworkID
-	entity ecs.Entity
-	ends   tick.Tick
-	state  smoothState
+	id       wire.NetworkID
+	entity   ecs.Entity
+	ends     tick.Tick
+	retained bool
+	state    smoothState
 }
 
 // delay keeps a despawned entity until its end is presented. It returns false if the end is already presented, if
-// nothing is presented, or if rows of the entity are set aside.
+// nothing is presented, or if rows of the entity are set aside and Retain does not keep it.
 func (l *delayedDespawns) delay(id wire.NetworkID, e ecs.Entity) bool {
-	if !l.on || l.apply.replica == nil || !l.apply.alive(e) || !l.apply.entities[id.Index].setAside.IsZero() {
+	if l.apply.replica == nil || !l.apply.alive(e) {
 		return false
 	}
 	_, ends := l.apply.replica.Latest(id)
-	if ends <= l.shown.Tick {
+	retained := false
+	if aside := l.apply.entities[id.Index].setAside; !aside.IsZero() {
+		if retained = l.retains != nil && l.retains(id); !retained {
+			return false
+		}
+	} else if !l.on || ends <= l.shown.Tick {
 		return false
 	}
 	if r := replicatedOf(l.tracker.world, e, l.tracker.replicated); r != nil {
@@ -234,7 +243,7 @@ func (l *delayedDespawns) delay(id wire.NetworkID, e ecs.Entity) bool {
 		l.byID = map[wire.NetworkID]ecs.Entity{}
 	}
 	l.byID[id] = e
-	l.list = append(l.list, delayedDespawn{id: id, entity: e, ends: ends, state: smoothState{entity: e}})
+	l.list = append(l.list, delayedDespawn{id: id, entity: e, ends: ends, retained: retained, state: smoothState{entity: e}})
 	l.apply.slotsStale = true
 	return true
 }
@@ -326,15 +335,27 @@ func (l *delayedDespawns) removePresented(at tick.Time) {
 	l.shown = at
 	kept := l.list[:0]
 	for _, d := range l.list {
-		if d.ends > at.Tick {
+		if d.retained || d.ends > at.Tick {
 			kept = append(kept, d)
 			continue
 		}
-		delete(l.byID, d.id)
-		l.apply.toRemove = append(l.apply.toRemove, removal{id: d.id, entity: d.entity})
+		l.queue(&d)
 	}
 	l.list = kept
-	if len(l.apply.toRemove) > 0 {
+	l.removeNow()
+}
+
+// queue queues a delayed entity for removal.
+func (l *delayedDespawns) queue(d *delayedDespawn) {
+	if l.byID[d.id] == d.entity {
+		delete(l.byID, d.id)
+	}
+	l.apply.toRemove = append(l.apply.toRemove, removal{id: d.id, entity: d.entity})
+}
+
+// removeNow removes the queued entities, unless a Run is going on, which does.
+func (l *delayedDespawns) removeNow() {
+	if len(l.apply.toRemove) > 0 && !l.apply.running {
 		l.apply.running = true
 		l.apply.removeQueued()
 		l.apply.running = false

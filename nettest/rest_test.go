@@ -72,3 +72,23 @@ func TestAPredictionThatStandsIsReported(t *testing.T) {
 	require.GreaterOrEqual(t, reported.Ahead, predict.Window)
 	require.ErrorContains(t, reported, "lower Config.TickRate of the server, or set InputDelay")
 }
+
+// At the edge of the window, 192 ticks at 128 a second, with 20 % loss: up to 600 ms nothing stands, and wherever it stands in eight
+// frames the client is told the way out.
+func TestTheEdgeOfTheWindow(t *testing.T) {
+	stands := 0
+	for trip := 600 * time.Millisecond; trip <= 1600*time.Millisecond; trip += 100 * time.Millisecond {
+		stood, reported := restGame(t, 128, transport.Link{Delay: trip / 2, Loss: .2}, time.Duration(sized(3, 20))*time.Second)
+		t.Logf("%v: %d frames stood, %+v", trip, stood, reported)
+		require.Equal(t, stood >= 8, reported != nil, "%v", trip)
+		if reported != nil {
+			stands++
+			require.GreaterOrEqual(t, reported.Ahead, predict.Window)
+			require.ErrorContains(t, reported, "lower Config.TickRate of the server, or set InputDelay")
+		}
+		if trip == 600*time.Millisecond {
+			require.Zero(t, stood, "%v", trip)
+		}
+	}
+	require.NotZero(t, stands, "the test shows nothing beyond the edge")
+}

@@ -223,7 +223,8 @@ func TestRandomScreensMoveEvenly(t *testing.T) {
 	}
 }
 
-// After a hitch of the server the own car goes on at once: it moves in each tenth of a second.
+// After a hitch of the server the own car goes on at once: it moves in each tenth of a second, and is as far ahead of the
+// server as before.
 func TestTheOwnScreenGoesOnAfterAHitch(t *testing.T) {
 	for _, rate := range []int{30, 60} {
 		for _, hitch := range []time.Duration{time.Second, 5 * time.Second} {
@@ -233,10 +234,13 @@ func TestTheOwnScreenGoesOnAfterAHitch(t *testing.T) {
 				g.owners.Get(g.car).Client = g.client()
 				g.Run(4 * time.Second)
 				require.True(t, g.sim.Predicts(g.id()))
+				lead := func() int { return int(g.sim.Tick() - g.Server.Tick()) }
+				before := lead()
 				g.SuspendServer()
 				g.Run(hitch)
 				g.WakeServer()
 				g.Run(roundTrip + 400*time.Millisecond) // It learns of the hitch, with losses, and its car is where the server has it.
+				require.InDelta(t, before, lead(), float64(rate)/10, "ticks ahead")
 				at, still := g.sim.Tick(), 0
 				for range 20 {
 					before, _ := g.shown()

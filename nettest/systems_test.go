@@ -2,6 +2,7 @@ package nettest_test
 
 import (
 	"errors"
+	"math/rand/v2"
 	"testing"
 	"time"
 
@@ -35,6 +36,72 @@ func (r *rolling) Step(s *predict.Step) {
 	for query := generic.NewFilter3[components.Simulate, position, pace]().Query(s.World); query.Next(); {
 		_, at, speed := query.Get()
 		at.X = inside(at.X + r.drift + float32(speed.X*float32(s.Seconds())))
+	}
+}
+
+// pushed is rolling that the server alone disturbs.
+type pushed struct{ pushes *int }
+
+func (p pushed) Step(s *predict.Step) {
+	if *p.pushes > 0 && s.OnServer() {
+		(&rolling{drift: .05}).Step(s)
+	} else {
+		(&rolling{}).Step(s)
+	}
+}
+
+// sparks is a system that a client has for its screen, referee one that a server has for its rules.
+type (
+	sparks  struct{}
+	referee struct{}
+)
+
+func (sparks) Step(*predict.Step)  {}
+func (referee) Step(*predict.Step) {}
+
+// A client that has systems of its own, for the screen, and the server's in the same order, is told nothing where it
+// mispredicts by chance: the server alone pushes its player about, in up to 20 ticks in a row.
+func TestSystemsForTheScreenAreNotReported(t *testing.T) {
+	for seed := range uint64(sized(2, 10)) {
+		random, pushes := rand.New(rand.NewPCG(seed, 3)), 0
+		p := netcode.NewProtocol()
+		netcode.Replicate[position](p)
+		netcode.Replicate[pace](p)
+		netcode.Replicate[components.Owner](p)
+		predict.Register[position](p)
+		predict.Register[pace](p)
+		input.Register[shove](p)
+		var sim *predict.Simulation
+		n := nettest.New(t, nettest.Config{
+			Protocol: p, Clients: 1, Seed: seed, Link: transport.Link{Delay: 100 * time.Millisecond, Loss: .2},
+			Server: netcode.Config{TickRate: 60},
+			Setup: func(s *systems.ServerSystems, w *ecs.World) {
+				predict.Simulate(s, predict.Config{}, steering{}, referee{}, pushed{&pushes})
+				build := generic.NewMap4[components.Replicated, components.Owner, position, pace](w)
+				s.Server.OnConnect(func(id netcode.ClientID) {
+					build.NewWith(&components.Replicated{}, &components.Owner{Client: id}, &position{}, &pace{})
+				})
+				s.Add(netcode.StagePreUpdate, systems.Func(func(*ecs.World) {
+					if pushes--; pushes < -90 && random.IntN(60) == 0 {
+						pushes = 3 + random.IntN(18)
+					}
+				}))
+			},
+			SetupClient: func(_ int, c *systems.ClientSystems, _ *ecs.World) {
+				sim = predict.Simulate(c, predict.Config{}, sparks{}, steering{}, pushed{&pushes})
+				c.Client.OnError(func(err error) { require.NotErrorIs(t, err, predict.ErrMispredicts) })
+				frame := 0
+				c.Add(netcode.StagePreUpdate, systems.Func(func(*ecs.World) {
+					if frame++; c.Client.State() == netcode.Connected {
+						_ = input.Set(c.Client, &shove{X: float32(frame/40%3 - 1)})
+					}
+				}))
+			},
+		})
+		n.Run(time.Minute)
+		stats := sim.Stats()
+		t.Logf("%d mispredictions in %d steps", stats.Mispredictions, stats.Steps)
+		require.Greater(t, stats.Mispredictions, uint64(100))
 	}
 }
 

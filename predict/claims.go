@@ -165,48 +165,11 @@ func (s *server) refuses(t netcode.Tick, c *claimed) bool {
 	return count < c.Ordinal
 }
 
-// claim is an effect that a client has played.
-type claim struct {
-	madeEffect
-	plays   bool // It was not cancelled.
-	refused bool // The server did not make it.
-}
-
-// claimOf returns the claim of an effect, nil without one.
-func (f *effects) claimOf(t netcode.Tick, kind uint16, name uint64, ordinal uint8) *claim {
-	of := f.claims.of(t)
-	for i := range of {
-		if c := &of[i]; c.Kind == kind && c.name == name && c.ordinal == ordinal {
-			return c
-		}
-	}
-	return nil
-}
-
-// mayPlay notes that a client plays an effect. It reports false for one that the server has refused.
-func (f *effects) mayPlay(c *client, made *madeEffect) bool {
-	if len(f.cancel) == 0 || c == nil {
-		return true
-	}
-	if !f.first {
-		if c := f.claimOf(made.Tick, made.Kind, made.name, made.ordinal); c != nil {
-			c.plays = !c.refused
-			return c.plays
-		}
-	}
-	if f.claims.ticks == nil {
-		f.claims = newByTick[claim](claimTicks(c.end.TickRate()))
-	}
-	f.claims.add(made.Tick, claim{madeEffect: *made, plays: true})
-	f.unsent = append(f.unsent, claimed{made.Tick.Low(), made.Kind, made.name, made.ordinal})
-	return true
-}
-
 // sendClaims sends the server the oldest effects that it does not know, as many as it may be sent. Those that waited too long
 // are cancelled.
 func (c *client) sendClaims() {
 	f, m, sent := &c.sim.effects, &c.claimed, 0
-	for sent < len(f.unsent) && f.unsent[sent].at(c.now) < c.now-netcode.Tick(len(f.claims.ticks)/2) {
+	for sent < len(f.unsent) && f.unsent[sent].at(c.now) < c.now-netcode.Tick(claimTicks(c.end.TickRate())/2) {
 		c.refuse(&f.unsent[sent])
 		sent++
 	}
@@ -229,17 +192,24 @@ func (c *client) hearJudged(m *claims) {
 	}
 }
 
-// refuse cancels an effect that the server did not make.
+// refuse cancels an effect that the server did not make. Of several of its kind and name it is one that the newest run of the
+// tick lacks, if there is one.
 func (c *client) refuse(r *claimed) {
 	f := &c.sim.effects
-	played := f.claimOf(r.at(c.now), r.Kind, r.Name, r.Ordinal)
-	if played == nil || played.refused {
-		return
+	played, chosen := f.made.of(r.at(c.now)), (*madeEffect)(nil)
+	for i := range played {
+		p := &played[i]
+		if p.cancelled || p.Kind != r.Kind || p.name != r.Name {
+			continue
+		}
+		if chosen == nil || !p.inRun || chosen.inRun && p.ordinal == r.Ordinal {
+			chosen = p
+		}
 	}
-	if played.refused = true; played.plays {
-		played.plays = false
+	if chosen != nil {
+		chosen.cancelled = true
 		c.sim.stats.Cancelled++
-		f.callHooks(c.sim, "OnCancel", f.cancel, played.Effect)
+		f.callHooks(c.sim, "OnCancel", f.cancel, chosen.Effect)
 	}
 }
 

@@ -28,6 +28,7 @@ type client struct {
 	byIndex  []int32        // By network index: 1 + slot; 0: not predicted here.
 	placeID  ecs.ID         // The id of component place.
 	used     int            // Slots in use.
+	ended    int            // Slots whose entity the server has removed.
 	unnamed  int            // Slots in use without a network id.
 	despawns uint64         // The count of despawns of the replica when followChanges last looked.
 
@@ -52,7 +53,7 @@ type client struct {
 func newClient(s *Simulation, g *systems.ClientSystems) *client {
 	received, _ := netcode.ExtensionOf[*clientState](g.Client)
 	c := &client{sim: s, received: received, end: g.Client, group: g, choices: choices{wanted: map[netcode.NetworkID]bool{}}, names: namesOf(s.systems)}
-	g.Apply.Adopt = c.adopt
+	g.Apply.Adopt, g.Apply.Retain = c.adopt, c.retain
 	return c
 }
 
@@ -90,15 +91,15 @@ func (c *client) update() {
 		return
 	}
 	c.sendChoices()
+	c.followChanges()
 	at := c.end.Time()
 	target := c.target(at)
 	if target <= tick.None {
-		return
+		return // The server began less than InputDelay ticks ago.
 	}
 	if c.now == tick.None {
 		c.begin(min(target-1, c.replica.NewestKnown()))
 	}
-	c.followChanges()
 	if target-c.now >= Window || c.now-target >= Window {
 		c.restartHistory(max(c.replica.NewestKnown(), target-Window/2))
 	}
@@ -111,6 +112,7 @@ func (c *client) update() {
 	}
 	c.judge()
 	c.replay(target)
+	c.dropEnded()
 	c.dropUnconfirmed()
 	c.sendClaims()
 	c.show(at, target)
@@ -173,7 +175,9 @@ func (c *client) restartHistory(t netcode.Tick) {
 	c.sim.stats.Restarts++
 	c.begin(t)
 	for i := range c.slots {
-		if c.slots[i].used && !c.slots[i].id.IsZero() {
+		if c.slots[i].ended != tick.None {
+			c.remove(i)
+		} else if c.slots[i].used && !c.slots[i].id.IsZero() {
 			c.dropLocal(c.slots[i].entity)
 			c.takeNewestState(i)
 			c.wantLocals(i)
@@ -232,6 +236,7 @@ func (c *client) advance() {
 	c.now, c.newest = t, max(c.newest, t)
 	c.noteAdded()
 	c.dropNotRespawned(t)
+	c.stripEnded(t)
 	c.keep(t)
 	if len(c.locals.taken) > 0 {
 		c.retakeLocals(t)

@@ -16,10 +16,15 @@ import (
 var ErrMispredicts = errors.New("netcode: predict: this client mispredicts its own entities tick by tick")
 
 const (
-	// wrongInARow is the number of mispredicted ticks in a row that are reported, wrongWithOthers that with other systems than the server's.
-	wrongInARow, wrongWithOthers = 30, 3
-	// wrongWeight is the number of compared ticks without a misprediction that count as much as one with it.
-	wrongWeight = 2
+	// wrongInARow is the number of mispredicted ticks in a row that are reported.
+	wrongInARow = 30
+	// wrongWeight is the number of compared ticks without a misprediction that count as much as one with it: it is reported if
+	// more than a third of the ticks are wrong. wrongOrderWeight is that for a client that has the server's systems in another
+	// order. Such a client mispredicts the ticks in which something changes alone. Systems that only one end has prove
+	// nothing: they may be for the screen.
+	wrongWeight, wrongOrderWeight = 2, 20
+	// funcLiteral is the name of function literals.
+	funcLiteral = "func literal"
 	// systemsAtMost bounds the systems of a message, systemText the name of one in bytes.
 	systemsAtMost, systemText = 64, 64
 )
@@ -57,7 +62,7 @@ func namesOf(list []System) (names []string) {
 	for _, system := range list[:min(len(list), systemsAtMost)] {
 		name := systemName(system)
 		if _, literal, ok := strings.Cut(name, ".func"); ok && strings.Trim(literal, "0123456789.") == "" {
-			name = "func literal"
+			name = funcLiteral
 		}
 		names = append(names, strings.ToValidUTF8(name[:min(len(name), systemText)], ""))
 	}
@@ -76,8 +81,37 @@ func (s *server) tellSystems() {
 type determinism struct {
 	wrong    bool // In this frame such a misprediction was found.
 	compared bool // In this frame a state was compared.
-	inARow   int  // wrongWeight for each wrong tick, less 1 for each right one, not below 0.
+	inARow   int  // The weight for each wrong tick, less 1 for each right one, not below 0.
 	told     bool
+}
+
+// otherOrder reports whether systems that both lists have come in another order. Function literals cannot be told apart.
+func otherOrder(ours, theirs []string) bool {
+	last := -1
+	for i, name := range ours {
+		if name == funcLiteral {
+			continue
+		}
+		nth := 0 // Of several systems of a name.
+		for _, before := range ours[:i] {
+			if before == name {
+				nth++
+			}
+		}
+		for at, other := range theirs {
+			if other != name {
+				continue
+			}
+			if nth--; nth < 0 {
+				if at < last {
+					return true
+				}
+				last = at
+				break
+			}
+		}
+	}
+	return false
 }
 
 // noteWrong counts a misprediction of an entity.
@@ -87,27 +121,26 @@ func (c *client) noteWrong(n int) {
 
 // judge tells the game if it mispredicts its own entities tick by tick.
 func (c *client) judge() {
-	d := &c.determinism
-	switch {
-	case d.wrong:
-		d.inARow += wrongWeight
-	case d.compared:
+	d, theirs := &c.determinism, c.received.serverSystems
+	wrong, right := d.wrong, d.compared && !d.wrong
+	if d.wrong, d.compared = false, false; right {
 		d.inARow = max(d.inARow-1, 0)
 	}
-	d.wrong, d.compared = false, false
-	if d.told || d.inARow < wrongWeight*wrongWithOthers {
+	if !wrong || d.told {
 		return
 	}
-	theirs := c.received.serverSystems
-	switch {
-	case theirs != nil && !slices.Equal(theirs, c.names):
+	weight := wrongWeight
+	if otherOrder(c.names, theirs) {
+		weight = wrongOrderWeight
+	}
+	if d.inARow += weight; d.inARow < weight*wrongInARow {
+		return
+	}
+	if d.told = true; theirs != nil && !slices.Equal(theirs, c.names) {
 		c.end.Report(fmt.Errorf("%w: the server's predict.Simulate has the systems [%s], this client's [%s]: give both the same, in the same order",
 			ErrMispredicts, strings.Join(theirs, ", "), strings.Join(c.names, ", ")))
-	case d.inARow >= wrongWeight*wrongInARow:
-		c.end.Report(fmt.Errorf("%w: a system differs from the server's or comes in another order, reads a clock, keeps state of its own, "+
-			"or uses entities that are not predicted; predict.Explain(protocol) and Simulation.OnExplanation name it", ErrMispredicts))
-	default:
 		return
 	}
-	d.told = true
+	c.end.Report(fmt.Errorf("%w: a system differs from the server's or comes in another order, reads a clock, keeps state of its own, "+
+		"or uses entities that are not predicted; predict.Explain(protocol) and Simulation.OnExplanation name it", ErrMispredicts))
 }

@@ -1,8 +1,6 @@
 package predict
 
 import (
-	"slices"
-
 	"github.com/mlange-42/arche/ecs"
 
 	"github.com/arche-netcode/netcode"
@@ -19,20 +17,17 @@ type Effect struct {
 
 // effects stores the effects of the last ticks.
 type effects struct {
-	made     byTick[madeEffect]   // The last Window ticks.
-	ordinals map[effectName]uint8 // By kind and name: the newest ordinal of the present step.
-	before   []madeEffect         // The effects of the earlier run of the present tick.
-	matched  []bool
-	next     int // The place in before after the newest match: a replay has mostly the same order.
+	made     byTick[madeEffect]   // The effects that were played: of the last Window ticks at a server, claimTicks at a client.
+	ordinals map[effectName]uint8 // By kind and name: the newest ordinal of the present tick.
+	next     int                  // The place after the newest match: a replay has mostly the same order.
 	first    bool
 	play     []func(Effect)
 	cancel   []func(Effect)
 	newest   netcode.Tick
 	calls    []Effect // Effects to play at the end of the step.
 
-	claims byTick[claim] // At a client with OnCancel: the effects that it played in the last claimTicks.
-	unsent []claimed     // Those that the server does not know yet, the first played first.
-	flight int           // Those that it was sent and has not judged, or not told so. At most claimsAtMost.
+	unsent []claimed // At a client with OnCancel: effects that the server does not know yet, the first played first.
+	flight int       // Those that it was sent and has not judged, or not told so. At most claimsAtMost.
 }
 
 // effectName identifies an effect of a step at both ends, but for its ordinal.
@@ -41,11 +36,13 @@ type effectName struct {
 	name uint64 // The name of its entity; 0: none that both ends know.
 }
 
-// madeEffect is an effect of a step. Both ends know it by its kind, name and ordinal.
+// madeEffect is an effect that a step played. Both ends know it by its kind, name and ordinal.
 type madeEffect struct {
 	Effect
-	name    uint64 // See effectName.
-	ordinal uint8  // It is the n-th of its kind and name in the step, from 1.
+	name      uint64 // See effectName.
+	ordinal   uint8  // It is the n-th of its kind and name in the tick, from 1.
+	inRun     bool   // The newest run of the tick has it.
+	cancelled bool   // The server did not make it.
 }
 
 // OnEffect adds a function that plays an effect. It is called once for each effect, at the end of the step, and not again
@@ -53,83 +50,93 @@ type madeEffect struct {
 func (s *Simulation) OnEffect(f func(Effect)) { s.effects.play = append(s.effects.play, f) }
 
 // OnCancel adds a function that is called for an effect that was played here and that the server did not make in its tick.
-// An example is the muzzle flash of a shot that was corrected away. The client learns it from a replay that does not have
-// the effect, or from the server, a round trip after the effect.
+// An example is the muzzle flash of a shot that was corrected away. The client learns it from the server, a round trip after
+// the effect. A replay without the effect cancels nothing: it may lack an entity that the server has removed since.
 func (s *Simulation) OnCancel(f func(Effect)) { s.effects.cancel = append(s.effects.cancel, f) }
 
-// Effect plays an effect in this tick. A replay matches its effects with the played ones by kind and entity.
+// Effect plays an effect in this tick. A replay matches its effects with the played ones by kind and entity, and of several
+// first with one of the same value.
 func (s *Step) Effect(kind uint16, e ecs.Entity, value uint64) {
-	f := &s.simulation.effects
-	made := madeEffect{Effect: Effect{Kind: kind, Entity: e, Value: value, Tick: s.Tick}, name: s.simulation.nameOf(e)}
+	sim := s.simulation
+	f := &sim.effects
+	made := madeEffect{Effect: Effect{Kind: kind, Entity: e, Value: value, Tick: s.Tick}, name: sim.nameOf(e), inRun: true}
+	if !f.first {
+		if f.wasPlayed(&made) {
+			return
+		}
+		made.Age = f.newest - s.Tick
+		sim.stats.Late++
+	}
 	n := effectName{kind, made.name}
 	made.ordinal = min(f.ordinals[n], 254) + 1
 	f.ordinals[n] = made.ordinal
 	f.made.add(s.Tick, made)
-	if f.wasPlayed(&made) || !f.mayPlay(s.simulation.client, &made) {
-		return
-	}
-	if !f.first {
-		made.Age = f.newest - s.Tick
-		s.simulation.stats.Late++
-	}
 	f.calls = append(f.calls, made.Effect)
+	if sim.client != nil && len(f.cancel) > 0 {
+		f.unsent = append(f.unsent, claimed{s.Tick.Low(), kind, made.name, made.ordinal})
+	}
 }
 
-// begin prepares the effects of a step.
+// effectTicks returns the number of ticks whose effects an end stores: those that can be replayed, and at a client those that
+// the server can refuse.
+func (s *Simulation) effectTicks() int {
+	if s.server != nil {
+		return Window
+	}
+	return claimTicks(s.client.end.TickRate())
+}
+
+// begin prepares the effects of a step. A replay has those that the earlier runs played.
 func (f *effects) begin(t netcode.Tick, first bool) {
 	f.first, f.next = first, 0
-	f.before = append(f.before[:0], f.made.of(t)...)
-	f.matched = slices.Grow(f.matched[:0], len(f.before))[:len(f.before)]
-	clear(f.matched)
 	clear(f.ordinals)
-	f.made.clear(t)
-	f.newest = max(f.newest, t)
-	if first {
+	if f.newest = max(f.newest, t); first {
 		f.newest = t
+		f.made.clear(t)
+		return
+	}
+	played := f.made.of(t)
+	for i := range played {
+		played[i].inRun = false
+		f.ordinals[effectName{played[i].Kind, played[i].name}] = played[i].ordinal
 	}
 }
 
-// wasPlayed reports whether an earlier run of the tick has made an effect, and marks that one as matched.
+// wasPlayed reports whether an earlier run of the tick has played an effect, and marks that one.
 func (f *effects) wasPlayed(made *madeEffect) bool {
-	for n := range f.before {
-		i := (f.next + n) % len(f.before)
-		if !f.matched[i] && f.before[i].Kind == made.Kind && f.before[i].Entity == made.Entity {
-			f.matched[i], f.next = true, i+1
-			return true
+	played, match := f.made.of(made.Tick), -1
+	for n := range played {
+		i := (f.next + n) % len(played)
+		if p := &played[i]; p.inRun || p.Kind != made.Kind || p.name != made.name || p.name == 0 && p.Entity != made.Entity {
+			continue
+		}
+		if match < 0 {
+			match = i
+		}
+		if played[i].Value == made.Value {
+			match = i
+			break
 		}
 	}
-	return false
+	if match < 0 {
+		return false
+	}
+	played[match].inRun, f.next = true, match+1
+	return true
 }
 
 // end calls the functions of the game.
 func (f *effects) end(s *Simulation) {
-	for i := range f.before {
-		if !f.matched[i] {
-			f.takeBack(s, &f.before[i])
-		}
-	}
 	for _, e := range f.calls {
 		f.callHooks(s, "OnEffect", f.play, e)
 	}
 	f.calls = f.calls[:0]
 }
 
-// takeBack cancels an effect that a replay does not have.
-func (f *effects) takeBack(s *Simulation, made *madeEffect) {
-	if c := f.claimOf(made.Tick, made.Kind, made.name, made.ordinal); c != nil {
-		if !c.plays {
-			return // The server has refused it.
-		}
-		c.plays = false
-	}
-	s.stats.Cancelled++
-	f.callHooks(s, "OnCancel", f.cancel, made.Effect)
-}
-
 // forget forgets the effects of a connection.
 func (f *effects) forget() {
-	clear(f.made.ticks)
-	f.newest, f.claims, f.unsent, f.flight = 0, byTick[claim]{}, f.unsent[:0], 0
+	f.made = byTick[madeEffect]{}
+	f.newest, f.unsent, f.flight = 0, f.unsent[:0], 0
 }
 
 // callHooks calls functions of the game with an effect.

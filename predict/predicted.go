@@ -18,8 +18,10 @@ type slot struct {
 	entity    ecs.Entity
 	origin    components.SpawnOf
 	spawned   netcode.Tick // The tick of the step that spawned it; None: spawned by the server.
+	absent    netcode.Tick // Spawned here: the first known tick in which the server has it no more, or not yet; None: none is known.
 	hidden    bool         // Spawned here and hidden: the server should have shown it by now, and has not.
 	late      bool         // It begins with the server's state: the server's entity arrived before its step was replayed, or while it was hidden.
+	ended     netcode.Tick // The server has removed it as of this tick; None: it has not. See retain.
 	spawnedIn uint32       // The value of spawns.rollbacks when a step spawned it last.
 	added     ecs.Mask     // Components that this step added, beside predicted and local ones.
 	asked     netcode.Tick // The tick at which its local components were last requested.
@@ -75,11 +77,56 @@ func (c *client) dropGone() {
 			continue
 		}
 		if !c.sim.step.World.Alive(s.entity) {
-			c.free(i)
+			c.remove(i)
+		} else if s.ended != tick.None {
+			continue
 		} else if e, ok := c.group.Entity(s.id); !s.id.IsZero() && (!ok || e != s.entity) {
 			c.strip(s.entity)
 			c.free(i)
 		}
+	}
+}
+
+// retain reports whether a predicted entity that the server has removed stays in the world: until the simulation has reached
+// the tick of its end. Otherwise a step before that, a first one with an input delay or a replay, would lack it.
+func (c *client) retain(id netcode.NetworkID) bool {
+	n := c.slotOf(id)
+	if n < 0 || c.now == tick.None || c.replica != c.end.Replica() {
+		return false
+	}
+	_, ended := c.replica.Latest(id)
+	if ended <= c.history.oldest || ended-c.now >= Window {
+		return false
+	}
+	c.slots[n].ended, c.byIndex[id.Index], c.comparison.spansVersion = ended, 0, 0
+	c.ended++
+	return true
+}
+
+// stripEnded removes from the simulation the entities that the server has removed up to a tick.
+func (c *client) stripEnded(t netcode.Tick) {
+	for i := 0; i < len(c.slots) && c.ended > 0; i++ {
+		if s := &c.slots[i]; s.ended != tick.None && s.ended <= t {
+			c.strip(s.entity)
+		}
+	}
+}
+
+// dropEnded removes the entities whose end the simulation has reached.
+func (c *client) dropEnded() {
+	for i := 0; i < len(c.slots) && c.ended > 0; i++ {
+		if s := &c.slots[i]; s.ended != tick.None && s.ended <= c.now {
+			c.remove(i)
+		}
+	}
+}
+
+// remove frees a slot, and removes its entity if the server has removed it.
+func (c *client) remove(n int) {
+	e, ended := c.slots[n].entity, c.slots[n].ended != tick.None
+	c.strip(e)
+	if c.free(n); ended {
+		c.group.Apply.Bridge().RemoveRetained(e)
 	}
 }
 
@@ -195,6 +242,16 @@ func (c *client) takeNewestState(n int) {
 	c.history.restore(&c.structure, c.sim.step.World, c.slots[n].entity, c.sim.simulateID, c.now, n)
 }
 
+// idOf returns the network id of a predicted entity, also of one that the server has removed; zero without one.
+func (c *client) idOf(e ecs.Entity) (id netcode.NetworkID) {
+	if w := c.sim.step.World; w.Has(e, c.placeID) {
+		if n := int(placeOf(w, e, c.placeID).number) - 1; n >= 0 && n < len(c.slots) && c.slots[n].entity == e {
+			id = c.slots[n].id
+		}
+	}
+	return id
+}
+
 // slotOf returns the slot of an entity, -1 if it is not predicted.
 func (c *client) slotOf(id netcode.NetworkID) int {
 	if uint(id.Index) < uint(len(c.byIndex)) {
@@ -254,6 +311,9 @@ func (c *client) free(n int) {
 	}
 	if w := c.sim.step.World; w.Alive(s.entity) && w.Has(s.entity, c.placeID) {
 		c.structure.without(w, s.entity, c.placeID)
+	}
+	if s.ended != tick.None {
+		c.ended--
 	}
 	c.slots[n], c.progress[n], c.checked[n], c.comparison.spansVersion = slot{}, progress{}, tick.None, 0
 	c.used--

@@ -72,7 +72,7 @@ type Stats struct {
 	Postponed      uint64 `json:"postponed"`      // Frames in which Config.MaxReplay left steps for the next frames.
 	Restarts       uint64 `json:"restarts"`       // Restarts of a client that fell too far behind.
 	Unconfirmed    uint64 `json:"unconfirmed"`    // Entities that were spawned here and not at the server. They are no Mispredictions.
-	Cancelled      uint64 `json:"cancelled"`      // Effects that were played and that a replay does not have, or that the server refused: see OnCancel.
+	Cancelled      uint64 `json:"cancelled"`      // Effects that were played and that the server did not make. Only with OnCancel.
 	Late           uint64 `json:"late"`           // Effects that only a replay has.
 	Stood          uint64 `json:"stood"`          // Frames in which the prediction stood or lagged: Window ticks ahead of the newest state. See StoodError.
 }
@@ -158,7 +158,7 @@ func Simulate(g group, config Config, list ...System) *Simulation {
 	}
 	s := &Simulation{config: config, systems: list}
 	s.step.simulation = s
-	s.effects.made, s.effects.ordinals = newByTick[madeEffect](Window), map[effectName]uint8{}
+	s.effects.ordinals = map[effectName]uint8{}
 	s.random = rand.New(&s.pcg)
 	switch g := g.(type) {
 	case *systems.HostSystems:
@@ -263,6 +263,9 @@ func (s *Simulation) Finalize(*ecs.World) {}
 func (s *Simulation) run(t netcode.Tick, first bool) {
 	s.step.Tick, s.step.First = t, first
 	s.step.spawns = s.step.spawns[:0]
+	if s.effects.made.ticks == nil {
+		s.effects.made = newByTick[madeEffect](s.effectTicks())
+	}
 	s.effects.begin(t, first)
 	if s.traces != nil {
 		s.traces.begin(t)

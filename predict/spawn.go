@@ -9,6 +9,7 @@ import (
 
 	"github.com/arche-netcode/netcode"
 	"github.com/arche-netcode/netcode/components"
+	"github.com/arche-netcode/netcode/tick"
 )
 
 // Spawn spawns an entity for a player in a step: a bullet. On the server the entity is replicated and owned by the
@@ -206,7 +207,7 @@ func (c *client) spawnsArrived() netcode.Tick {
 
 // dropUnconfirmed hides entities that the server should have shown by now. It hides them at once if the server or
 // complete ticks prove their absence, else after the time of a repeat. It removes them when the server can no longer show
-// them late.
+// them late. An entity that ends here before the tick of its absence is not hidden: it may have ended at the server too.
 func (c *client) dropUnconfirmed() {
 	if c.unnamed == 0 {
 		return
@@ -221,11 +222,15 @@ func (c *client) dropUnconfirmed() {
 		}
 		known := func(t netcode.Tick) bool { return arrived >= t || c.replica.Complete(s.spawned, t) }
 		heard := c.replica.NewestKnown() - s.spawned
+		if s.absent == tick.None && (known(s.spawned) || heard >= trip+repeatTicks) {
+			s.absent = max(s.spawned, arrived, c.replica.NewestKnown())
+		}
 		switch {
+		case s.absent == tick.None || c.now < s.absent: // Until then it may be that it ends as at the server.
 		case known(s.spawned+lateTicks) || heard >= 2*trip+lateTicks:
 			c.sim.stats.Unconfirmed++
 			c.unspawn(i)
-		case !s.hidden && (known(s.spawned) || heard >= trip+repeatTicks):
+		case !s.hidden && (!c.history.holds(s.absent) || c.history.mask(s.absent, i)&alive != 0):
 			c.hide(i)
 		}
 	}

@@ -91,7 +91,11 @@ func (s *Simulation) nameOf(e ecs.Entity) uint64 {
 		return 1<<63 | uint64(o.Client)<<24 | uint64(o.Tick)<<8 | uint64(o.Ordinal)
 	}
 	if w.Has(e, s.replicatedID) {
-		if id := replicatedAt(w, e, s.replicatedID).ID; !id.IsZero() {
+		id := replicatedAt(w, e, s.replicatedID).ID
+		if id.IsZero() && s.client != nil {
+			id = s.client.idOf(e)
+		}
+		if !id.IsZero() {
 			return uint64(id.Generation)<<32 | uint64(id.Index) + 1
 		}
 	}

@@ -17,6 +17,8 @@ type Apply struct {
 
 	// Adopt, when not nil, returns the entity of this world that an entity of the server becomes: see netecs.Apply.Adopt.
 	Adopt func(netcode.NetworkID) (ecs.Entity, bool)
+	// Retain, when not nil, reports whether a predicted entity stays although the server has removed it: see netecs.Apply.Retain.
+	Retain func(netcode.NetworkID) bool
 
 	world   *ecs.World
 	apply   *netecs.Apply
@@ -118,6 +120,7 @@ func (a *Apply) renew() {
 	}
 	a.apply = netecs.NewApply(a.world, shown, a.Client.Protocol().Schema(), a.Client.Tag(), a.Hooks, a.report)
 	a.apply.Adopt(a.Adopt)
+	a.apply.Retain(a.Retain)
 	if written, ok := netcode.ExtensionOf[authority.ClientState](a.Client); ok {
 		a.apply.Own(written.Rights)
 	}

@@ -180,7 +180,7 @@ const bang = 1
 func explain(sim *predict.Simulation, play, stop func(predict.Effect), drop func(ecs.Entity), log func(string)) {
 	// begin guide
 	sim.OnEffect(play)  // a sound: once, however often the tick is replayed
-	sim.OnCancel(stop)  // it was played, and the corrected replay does not make it
+	sim.OnCancel(stop)  // it was played, and the server did not make it
 	sim.OnUnspawn(drop) // the server did not spawn it: it is about to be removed
 	sim.OnMisprediction(func(m predict.Misprediction) {
 		stick, _ := predict.InputOf[Stick](sim, m) // that of its tick, of the entity's owner

@@ -4,7 +4,7 @@ package switchoff
 func presses() []mutation {
 	const host = "TestAPressOfTheHostIsInOneTick"
 	const once, late, back = "TestAPressOfOneFrameArrivesExactlyOnce", "TestAPressThatComesLateIsInTheNextTick", "TestEachPressCountsOnceWhereTheClockWentBack"
-	const young = "TestInputsAreYoungAfterAHitch"
+	const young, screen = "TestInputsAreYoungAfterAHitch", "TestTheOwnScreenGoesOnAfterAHitch"
 	list := []mutation{
 		change("presses", "what the last frame set takes the place of a press", once, "input/client.go", "plan.MergeEvents(lanes, now)", ""),
 		change("presses", "the oldest tick that begins in a frame has the press", "TestAPressIsInTheNewestTickOfItsFrame", "input/client.go", "if !newest {", "if false {"),
@@ -20,6 +20,7 @@ func presses() []mutation {
 		change("presses", "inputs after the client's newest tick stay", "TestInputsAreWithdrawnWhereTheClockWentBack", "input/server.go", "q.withdraw(newest)\n", "\n"),
 		change("slips", "no client is told that ticks slipped", young, "input/feedback.go", "if total == s.told || len(room)", "if true || len(room)"),
 		change("slips", "samples of before a slip stay", young, "tick/sync.go", "s.seen.slip(since, n)\n", "\n"),
+		change("slips", "the screen waits for a clock that went back", screen, "predict/client.go", "if target < c.now && c.history.holds(target-1) {", "if false {"),
 		change("slips", "answers of before a slip stay", young, "tick/sync.go", "s.input.slip(math.MaxInt64, n)", "s.input.slip(math.MaxInt64, 0)"),
 		change("slips", "a stall is in the lead of the start", young, "tick/sync.go", "!s.measured || trip < s.trip", "true"),
 		change("slips", "an input that came in a stall is late", young, "input/server.go", "begun := q.server.simulated()", "begun := now - 1"),
@@ -32,7 +33,7 @@ func presses() []mutation {
 	}
 	for i := range list {
 		switch list[i].test {
-		case once, young:
+		case once, young, screen:
 			list[i].in = "nettest"
 		case host:
 			list[i].in = "systems"
