@@ -57,9 +57,12 @@ func (h Host) Network() netip.Prefix {
 	return network
 }
 
-// levels calls f for each valid prefix. share is what it may have: 1 for the host, twice as much for each network around it.
+// levels calls f for each valid prefix, of which the zero Host has none. share is what it may have: 1 for the host, twice as much for each
+// network around it.
 func (h *Host) levels(f func(p netip.Prefix, share int)) {
-	f(h.Prefix, 1)
+	if h.Prefix.IsValid() {
+		f(h.Prefix, 1)
+	}
 	for i, p := range h.Around {
 		if p.IsValid() {
 			f(p, 2<<i)

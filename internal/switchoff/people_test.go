@@ -36,7 +36,7 @@ func people() []mutation {
 		change("players", "a second connection that finds no room ends the first", "TestSecondConnectionThatFindsNoRoom",
 			"internal/handshake/admit.go", "if reason != nil || old.Phase == Nobody {", "if old.Phase == Nobody {").inFolder("."),
 		change("players", "a client with many identities ends the time of others", "TestManyIdentitiesTakeNoTimeOfOthers",
-			"internal/admission/players.go", "return slices.MaxFunc(p.Away, func(a, b *Player) int { return counts.Load(a.from) - counts.Load(b.from) })", "return p.Away[0]").inFolder("."),
+			"internal/admission/players.go", "return p.hosts.Worst(0).Of", "return p.Away[0]").inFolder("."),
 		change("players", "two connections of a player live side by side", "TestSecondConnectionTakesOver",
 			"handshake.go", "(*Server)(s).end(s.byID[client], &peer.Error{Reason: peer.ReasonTakenOver}, closeTold)", "_ = closeTold"),
 		change("players", "the old connection ends with the new one there", "TestSecondConnectionTakesOver",
