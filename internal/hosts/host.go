@@ -40,6 +40,13 @@ func Of(ip netip.Addr) (h Host, ok bool) {
 	return h, true
 }
 
+// Same reports whether two valid IP addresses are of the same host.
+func Same(a, b netip.Addr) bool {
+	one, limited := Of(a)
+	two, _ := Of(b)
+	return one == two && (limited || a.IsValid() && a.Unmap() == b.Unmap())
+}
+
 // prefixOf returns the prefix of a valid address with so many bits.
 func prefixOf(ip netip.Addr, bits int) netip.Prefix {
 	p, _ := ip.Prefix(bits) // It fails for more bits than the address has.
