@@ -44,7 +44,7 @@ func people() []mutation {
 		change("players", "a client with many identities ends the time of others", "TestManyIdentitiesTakeNoTimeOfOthers",
 			"internal/admission/players.go", "return p.hosts.Worst(0).Of", "return p.Away[0]").inFolder("."),
 		change("players", "two connections of a player live side by side", "TestSecondConnectionTakesOver",
-			"handshake.go", "(*Server)(s).end(s.byID[client], &peer.Error{Reason: peer.ReasonTakenOver}, closeTold)", "_ = closeTold"),
+			"handshake.go", "(*Server)(s).end(s.byID[client], reason, closeTold)", "_ = reason"),
 		change("players", "the old connection ends with the new one there", "TestSecondConnectionTakesOver",
 			"handshake.go", "s.events.Fire() // OnDisconnect is", "// OnDisconnect is"),
 		change("players", "the end of an old connection takes the new one out of the tables", "TestSecondConnectionTakesOver",
