@@ -155,6 +155,8 @@ func handshake() []mutation {
 			"internal/admission/places.go", "most > 0 && around.IsValid()", "most < 0 && around.IsValid()").inFolder("."),
 		change("handshake", "a host locks out its neighbours", "TestBusyNeighboursLockNobodyOut",
 			"internal/hosts/limiter.go", "> uint64(most)*spentUnit*left/leftUnit {", "> 1<<62+0*uint64(most)*left {").inFolder("internal/admission"),
+		change("limits", "a host that spent nothing waits in its network", "TestBusyNeighboursLockNobodyOut",
+			"internal/hosts/limiter.go", "\tif spent > 0 {\n", "\tif false {\n").inFolder("internal/admission"),
 		change("handshake", "networks fill the list of decisions", "TestDecisionsOfAHostMakeRoom",
 			"internal/admission/decisions.go", "d.Settle(drop.Of)\n\t\t\treturn true", "return false"),
 		change("handshake", "a place is not given back", places,
