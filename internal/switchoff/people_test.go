@@ -36,7 +36,7 @@ func people() []mutation {
 		change("players", "a second connection that finds no room ends the first", "TestSecondConnectionThatFindsNoRoom",
 			"internal/handshake/admit.go", "if reason != nil || old.Phase == Nobody {", "if old.Phase == Nobody {").inFolder("."),
 		change("players", "the place of whoever plays is given away", "TestAQuietClientKeepsItsPlace",
-			"handshake.go", "c.link.ReceivedAt < since &&", "c.link.ReceivedAt <= s.frame.Now &&"),
+			"handshake.go", "c.link.ReceivedAt < since &&", "c.link.ReceivedAt <= since+d &&"),
 		change("players", "a neighbour ends a silent session", "TestAClientThatCrashedHasThePlaceOfItsSilentSession",
 			"internal/handshake/admit.go", "return hosts.Same(at.IP.Addr(), from.IP.Addr()) })", "return hosts.Same(at.IP.Addr(), at.IP.Addr()) })").inFolder("."),
 		change("players", "a client that crashed waits for its own session", "TestAClientThatCrashedHasThePlaceOfItsSilentSession",
