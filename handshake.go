@@ -191,10 +191,21 @@ func (s *doorSessions) Replace(address transport.Addr) {
 	}
 }
 
-// TakeOver ends the session of a player that connects again, so that the player has only one.
-func (s *doorSessions) TakeOver(client wire.ClientID) {
-	(*Server)(s).end(s.byID[client], &peer.Error{Reason: peer.ReasonTakenOver}, closeTold)
+// End ends a session in favour of another one, which takes its place: a player has only one.
+func (s *doorSessions) End(client wire.ClientID, reason *peer.Error) {
+	(*Server)(s).end(s.byID[client], reason, closeTold)
 	s.events.Fire() // OnDisconnect is called before the new session exists.
+}
+
+// Silent returns the session that is silent for longest, of those at some addresses.
+func (s *doorSessions) Silent(d time.Duration, at func(transport.Addr) bool) (found handshake.Session) {
+	since := s.frame.Now - d
+	for _, c := range s.sessions {
+		if c.state == connected && c.link.loopback == nil && c.joined.User == "" && c.link.ReceivedAt < since && at(c.link.Address) {
+			since, found = c.link.ReceivedAt, c.forDoor()
+		}
+	}
+	return found
 }
 
 // Resumed accepts a Resume. The client gets a packet with the next tick.

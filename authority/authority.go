@@ -143,18 +143,18 @@ func maskOf(word uint64, numbered snapshot.Mask) (rows snapshot.Mask) {
 	return rows
 }
 
-// right tells a client the rows of an entity that it may write; Rows 0 means none. The bits of Rows and Anew stand for the rows that
+// right tells a client the rows of an entity that it may write; Rows 0 means none. The bits of Rows and Renewed stand for the rows that
 // both ends have, or for those of them that clients write if there are more than 64.
 //
 // Number is the number of the right, 0 without rows: it is higher than that of every right that the session was told before. The
-// client's records of the entity name it in place of the generation. Anew is the rows of Rows that begin with the server's state of
+// client's records of the entity name it in place of the generation. Renewed is the rows of Rows that begin with the server's state of
 // Tick or later: they are new, were taken and given back, or were corrected. The server refuses them under an older number.
 type right struct {
-	Entity wire.NetworkID
-	Rows   uint64
-	Anew   uint64
-	Number uint32
-	Tick   uint32
+	Entity  wire.NetworkID
+	Rows    uint64
+	Renewed uint64
+	Number  uint32
+	Tick    uint32
 }
 
 // wish asks the server to name the client for an entity, or to name nobody. Number is the newest number of a right that the client was

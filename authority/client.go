@@ -137,7 +137,7 @@ func (w *client) setRight(m *right) {
 
 // await lets a right wait for the state that it begins with.
 func (w *client) await(m *right, h *writeRight, rows snapshot.Mask) {
-	anew := maskOf(m.Anew, w.writers.numbered(w.SharedRows()))
+	anew := maskOf(m.Renewed, w.writers.numbered(w.SharedRows()))
 	if h.waits {
 		w.waits--
 		anew = anew.Union(h.next.anew)

@@ -24,7 +24,7 @@ func TestWritersAreDescribed(t *testing.T) {
 	require.Equal(t, []string{
 		"component Load{X:f32[-512,512,0.002];Y:f32}[named]",
 		"component Steering{X:u16;Y:u16}[owner]",
-		"message netcode.right{Entity.Index:u32;Entity.Generation:u32;Rows:u64;Anew:u64;Number:u32;Tick:u32}[from server;ReliableOrdered 63]",
+		"message netcode.right{Entity.Index:u32;Entity.Generation:u32;Rows:u64;Renewed:u64;Number:u32;Tick:u32}[from server;ReliableOrdered 63]",
 		"message netcode.wish{Entity.Index:u32;Entity.Generation:u32;Number:u32;GiveUp:bool}[from client;ReliableOrdered 63]",
 	}, p.Description()[1:])
 }

@@ -398,7 +398,7 @@ func (s *server) tellRight(c *session, h *heldRight, rows snapshot.Mask) {
 		from = c.View().Again(h.id)
 	}
 	both := s.writers.numbered(c.SharedRows())
-	m := right{Entity: h.id, Rows: wordOf(rows, both), Anew: wordOf(anew, both), Tick: uint32(from)}
+	m := right{Entity: h.id, Rows: wordOf(rows, both), Renewed: wordOf(anew, both), Tick: uint32(from)}
 	if !rows.IsZero() {
 		m.Number = c.number + 1
 	}

@@ -57,7 +57,8 @@ const (
 	ReasonShuttingDown Reason = 3
 	// ReasonTimeout means that nothing arrived for the silence timeout.
 	ReasonTimeout Reason = 4
-	// ReasonReplaced means that the same address opened a new connection, or that the client called Connect again.
+	// ReasonReplaced means that the same address opened a new connection, that the client called Connect again, or that this
+	// end was silent and a new client of its host needed the place at a full server.
 	ReasonReplaced Reason = 5
 	// ReasonMalformed means that a packet had a correct checksum and illegal content.
 	ReasonMalformed Reason = 6

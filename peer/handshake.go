@@ -759,6 +759,7 @@ type HandshakeStats struct {
 	ApprovalsFull     uint64 // Clients, ClientsPerAddress: Joins delayed because too many other clients wait for OnApprove.
 	ApprovalsLate     uint64 // HandshakeTimeout: clients refused because OnApprove did not decide in time.
 	TakenOver         uint64 // Connections ended because the same player connected again.
+	Displaced         uint64 // Connections ended because they were silent for a second and a new client of their host needed the place.
 	RefusedSecond     uint64 // RefuseSecond: clients refused because the same player is connected.
 	Returned          uint64 // Players that returned within Keep.
 	KeptFull          uint64 // Clients: players dropped before Keep was over because too many others are away.

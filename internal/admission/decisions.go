@@ -23,6 +23,7 @@ type Decision struct {
 	Reason   *peer.Error    // From Refuse.
 
 	until time.Duration // End of the time to decide; 0: it does not wait yet.
+	held  *hosts.Held[*Decision]
 }
 
 // State is a step of a decision.
@@ -54,12 +55,15 @@ func (d *Decision) Refuse(reason *peer.Error) { d.State, d.Reason = Refused, rea
 
 // Decisions is the list of waiting decisions.
 type Decisions struct {
-	Waiting []*Decision       // In order of arrival.
+	Waiting []*Decision // In order of arrival.
+	hosts   *hosts.Table[*Decision]
 	refused peer.PastSessions // Recent refusals: a repeated Join gets the same answer without asking the game.
 }
 
 // NewDecisions returns a list without decisions.
-func NewDecisions() Decisions { return Decisions{refused: peer.NewPastSessions()} }
+func NewDecisions() Decisions {
+	return Decisions{hosts: hosts.NewTable[*Decision](false), refused: peer.NewPastSessions()}
+}
 
 // Refusal returns the reason for which an attempt was refused, nil if it was not.
 func (d *Decisions) Refusal(nonce uint64, now time.Duration) *peer.Error {
@@ -83,24 +87,13 @@ func (d *Decisions) Find(from transport.Addr, nonce uint64, user string) *Decisi
 
 // Wait adds a decision that waits until a time.
 func (d *Decisions) Wait(one *Decision, until time.Duration) {
-	one.until = until
+	one.until, one.held = until, d.hosts.Add(one.Address.IP.Addr(), one)
 	d.Waiting = append(d.Waiting, one)
 }
 
 // Crowded reports whether too many decisions about clients of a host or its network are waiting: as many as its limit of places.
 func (d *Decisions) Crowded(from transport.Addr, limits Limits) bool {
-	return limits.reached(from.IP.Addr(), d.counts()).Scope != None
-}
-
-// counts returns the number of waiting decisions by host.
-func (d *Decisions) counts() hosts.Counts {
-	counts := hosts.Counts{}
-	for _, one := range d.Waiting {
-		if host, limited := hosts.Of(one.Address.IP.Addr()); limited {
-			counts.Add(host, 1)
-		}
-	}
-	return counts
+	return limits.reached(from.IP.Addr(), d.hosts.Counts).Scope != None
 }
 
 // MakeRoom reports whether there is room for another decision if at most so many may wait. If there is none, it ends the newest open
@@ -109,23 +102,15 @@ func (d *Decisions) MakeRoom(from transport.Addr, most int) bool {
 	if len(d.Waiting) < most {
 		return true
 	}
-	counts := d.counts()
-	load := func(of transport.Addr) int {
-		host, _ := hosts.Of(of.IP.Addr())
-		return counts.Load(host)
-	}
-	var drop *Decision
-	worst := load(from) + 1
-	for _, one := range d.Waiting {
-		if l := load(one.Address); one.State == Open && (l > worst || drop != nil && l == worst) {
-			drop, worst = one, l
+	least := d.hosts.LoadOf(from.IP.Addr(), nil) + 1
+	for drop := d.hosts.Worst(least); drop != nil; drop = d.hosts.Worst(least) {
+		if drop.Of.State == Open {
+			d.Settle(drop.Of)
+			return true
 		}
+		d.hosts.Keep(drop, true) // The game has decided.
 	}
-	if drop == nil {
-		return false
-	}
-	d.Settle(drop)
-	return true
+	return false
 }
 
 // Settle ends a decision.
@@ -133,6 +118,7 @@ func (d *Decisions) Settle(one *Decision) {
 	one.State = Over
 	if i := slices.Index(d.Waiting, one); i >= 0 {
 		d.Waiting = slices.Delete(d.Waiting, i, i+1)
+		d.hosts.Remove(one.held)
 	}
 }
 
@@ -149,6 +135,7 @@ func (d *Decisions) Expire(now time.Duration, late *peer.Error) (n uint64) {
 			d.refused.Add(one.Nonce, late, now)
 		}
 		one.State = Over
+		d.hosts.Remove(one.held)
 	}
 	clear(d.Waiting[len(kept):])
 	d.Waiting = kept

@@ -80,19 +80,29 @@ func TestBusyNeighboursLockNobodyOut(t *testing.T) {
 	for name, row := range map[string]struct {
 		busy func(i int) netip.Addr
 		calm string
+		many bool // 1024 with 16 a second each, not 16 with 1000.
 	}{
-		"IPv4":          {func(i int) netip.Addr { return netip.AddrFrom4([4]byte{198, 51, 100, byte(i)}) }, "198.51.100.77"},
-		"a /56":         {func(i int) netip.Addr { return netip.AddrFrom16([16]byte{0x20, 1, 7: byte(i)}) }, "2001:0:0:77::1"},
-		"a /48 of /56s": {func(i int) netip.Addr { return netip.AddrFrom16([16]byte{0x20, 1, 6: byte(i)}) }, "2001:0:0:7700::1"},
+		"IPv4":               {func(i int) netip.Addr { return netip.AddrFrom4([4]byte{198, 51, 100, byte(i)}) }, "198.51.100.77", false},
+		"a /56":              {func(i int) netip.Addr { return netip.AddrFrom16([16]byte{0x20, 1, 7: byte(i)}) }, "2001:0:0:77::1", false},
+		"a /48 of /56s":      {func(i int) netip.Addr { return netip.AddrFrom16([16]byte{0x20, 1, 6: byte(i)}) }, "2001:0:0:7700::1", false},
+		"a /48 of 1024 /64s": {func(i int) netip.Addr { return netip.AddrFrom16([16]byte{0x20, 1, 6: byte(i), 7: byte(i >> 8)}) }, "2001:0:0:ff77::1", true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := NewPlaces([16]byte{1}, Limits{HandshakesPerAddress: 256, HandshakesPerNetwork: 1024})
 			busy, answered, calm := 0, 0, netip.MustParseAddr(row.calm)
 			for now := time.Duration(0); now < 4*time.Second; now += time.Millisecond {
-				for i := range 16 { // 1000 a second each.
+				for i := range 16 {
+					if row.many {
+						i = (int(now/time.Millisecond)*16 + i) % 1024
+					}
 					if p.Work(row.busy(i), hosts.Proven, now) == None {
 						busy++
 					}
+				}
+				if row.many { // Hosts that join once: nothing is left for one that asks ten times a second.
+					ip := calm.As16()
+					ip[7] = byte(0x80 + now/(100*time.Millisecond))
+					calm = netip.AddrFrom16(ip)
 				}
 				if now%(100*time.Millisecond) == 50*time.Millisecond && p.Work(calm, hosts.Proven, now) == None {
 					answered++

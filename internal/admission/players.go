@@ -16,8 +16,8 @@ type Player struct {
 	Connected bool          // It has a session. Otherwise it is away or has left for good.
 	Left      bool          // It has left for good.
 
-	from  hosts.Host    // While away: the host that it came from.
-	until time.Duration // While away: the time at which it leaves for good.
+	held  *hosts.Held[*Player] // While away: by the host that it came from.
+	until time.Duration        // While away: the time at which it leaves for good.
 }
 
 // Players is the set of clients with an identity.
@@ -25,11 +25,12 @@ type Players struct {
 	byIdentity map[string]*Player // For lookup only.
 	byClient   map[wire.ClientID]*Player
 	Away       []*Player // In order of disconnection. Valid until the next change.
+	hosts      *hosts.Table[*Player]
 }
 
 // NewPlayers returns a list without players.
 func NewPlayers() Players {
-	return Players{byIdentity: map[string]*Player{}, byClient: map[wire.ClientID]*Player{}}
+	return Players{byIdentity: map[string]*Player{}, byClient: map[wire.ClientID]*Player{}, hosts: hosts.NewTable[*Player](true)}
 }
 
 // Of returns the player with a client ID, nil if there is none.
@@ -54,7 +55,7 @@ func (p *Players) Enter(identity string, client wire.ClientID) (one *Player, ret
 // GoAway marks a player as away until a time. from is the address that it came from.
 func (p *Players) GoAway(one *Player, from netip.Addr, until time.Duration) {
 	one.Connected, one.until = false, until
-	one.from, _ = hosts.Of(from)
+	one.held = p.hosts.Add(from, one)
 	p.Away = append(p.Away, one)
 }
 
@@ -79,11 +80,7 @@ func (p *Players) TooMany(most int) *Player {
 	if len(p.Away) <= most {
 		return nil
 	}
-	counts := hosts.Counts{}
-	for _, one := range p.Away {
-		counts.Add(one.from, 1)
-	}
-	return slices.MaxFunc(p.Away, func(a, b *Player) int { return counts.Load(a.from) - counts.Load(b.from) })
+	return p.hosts.Worst(0).Of
 }
 
 // Leave marks a player as gone for good. Of finds it until Forget.
@@ -106,9 +103,12 @@ func (p *Players) Forget(client wire.ClientID) { delete(p.byClient, client) }
 // notAway removes a player from Away, in constant time if it is the first.
 func (p *Players) notAway(one *Player) {
 	switch i := slices.Index(p.Away, one); {
+	case i < 0:
+		return
 	case i == 0:
 		p.Away[0], p.Away = nil, p.Away[1:]
-	case i > 0:
+	default:
 		p.Away = slices.Delete(p.Away, i, i+1)
 	}
+	p.hosts.Remove(one.held)
 }

@@ -3,8 +3,10 @@ package handshake
 import (
 	"fmt"
 	"net/netip"
+	"time"
 
 	"github.com/arche-netcode/netcode/internal/admission"
+	"github.com/arche-netcode/netcode/internal/hosts"
 	"github.com/arche-netcode/netcode/peer"
 	"github.com/arche-netcode/netcode/transport"
 	"github.com/arche-netcode/netcode/wire"
@@ -21,7 +23,7 @@ func (d *Door) fits(from transport.Addr) *peer.Error {
 }
 
 // hasRoom returns the reason to refuse a client a place, nil if there is a place. A session of the same address is about
-// to be replaced, and old is about to be taken over, so that their places count as free.
+// to be replaced, and old is about to be taken over, so that their places count as free. So does that of a silent session.
 func (d *Door) hasRoom(from transport.Addr, old Session) *peer.Error {
 	if d.sessions.Shut() {
 		return &peer.Error{Reason: peer.ReasonShuttingDown}
@@ -29,6 +31,43 @@ func (d *Door) hasRoom(from transport.Addr, old Session) *peer.Error {
 	if d.sessions.At(from).Phase == Connected {
 		return nil
 	}
+	reason, scope := d.lacks(from, old)
+	if reason != nil && d.silent(from).Phase == Nobody {
+		d.countRefused(scope)
+		return reason
+	}
+	return nil
+}
+
+// silentAfter is the silence after which a session may lose its place to another client of its host. Every session acknowledges a packet of
+// the server each Pulse.
+const silentAfter = time.Second
+
+// silent returns the session that may lose its place to a client at an address, that of a client which has crashed and come back: of the same
+// host, silent, where the transport proves no users. Where it does, the name of a user passes on instead.
+func (d *Door) silent(from transport.Addr) Session {
+	if d.sessions.Proved(from) != "" {
+		return Session{}
+	}
+	return d.sessions.Silent(silentAfter, func(at transport.Addr) bool { return hosts.Same(at.IP.Addr(), from.IP.Addr()) })
+}
+
+// displace ends a silent session if a client needs its place. It returns the reason to refuse the client if there is none, nor a place.
+func (d *Door) displace(from transport.Addr) *peer.Error {
+	if reason, _ := d.lacks(from, Session{}); reason == nil || d.sessions.At(from).Phase == Connected {
+		return nil
+	}
+	if old := d.silent(from); old.Phase == Connected {
+		d.out.Stats.Displaced++
+		d.sessions.End(old.Client, &peer.Error{Reason: peer.ReasonReplaced, Detail: "it was silent, and a new client of its host needed the place"})
+	}
+	reason, _ := d.lacks(from, Session{}) // OnDisconnect may have closed the server or filled the place.
+	return reason
+}
+
+// lacks returns the reason to refuse a client a place with the limit that was reached, None if that is Clients. The reason is nil if there is
+// a place.
+func (d *Door) lacks(from transport.Addr, old Session) (*peer.Error, admission.Scope) {
 	taken := d.sessions.Taken()
 	if old.Phase != Nobody {
 		d.places.Free(old.Address.IP.Addr())
@@ -36,23 +75,32 @@ func (d *Door) hasRoom(from transport.Addr, old Session) *peer.Error {
 		taken--
 	}
 	if taken >= d.config.Clients {
-		d.out.Stats.RefusedFull++
-		return &peer.Error{Reason: peer.ReasonFull, Detail: fmt.Sprintf("%d of %d places are taken", d.sessions.Taken(), d.config.Clients)}
+		return &peer.Error{Reason: peer.ReasonFull, Detail: fmt.Sprintf("%d of %d places are taken", d.sessions.Taken(), d.config.Clients)}, admission.None
 	}
 	return d.crowded(from.IP.Addr())
 }
 
 // crowded returns the reason to refuse an address another place, nil if it may have one.
-func (d *Door) crowded(ip netip.Addr) *peer.Error {
+func (d *Door) crowded(ip netip.Addr) (*peer.Error, admission.Scope) {
 	switch limit := d.places.Crowded(ip); limit.Scope {
 	case admission.Address:
+		return &peer.Error{Reason: peer.ReasonCrowded, Detail: fmt.Sprintf("%d clients from this address, which is the most (ClientsPerAddress)", limit.Most)}, limit.Scope
+	case admission.Network:
+		return &peer.Error{Reason: peer.ReasonCrowded, Detail: fmt.Sprintf("%d clients from %v, which is the most (ClientsPerNetwork)", limit.Most, limit.Of)}, limit.Scope
+	}
+	return nil, admission.None
+}
+
+// countRefused counts a client that was refused a place.
+func (d *Door) countRefused(scope admission.Scope) {
+	switch scope {
+	case admission.Address:
 		d.out.Stats.RefusedAddress++
-		return &peer.Error{Reason: peer.ReasonCrowded, Detail: fmt.Sprintf("%d clients from this address, which is the most (ClientsPerAddress)", limit.Most)}
 	case admission.Network:
 		d.out.Stats.RefusedNetwork++
-		return &peer.Error{Reason: peer.ReasonCrowded, Detail: fmt.Sprintf("%d clients from %v, which is the most (ClientsPerNetwork)", limit.Most, limit.Of)}
+	default:
+		d.out.Stats.RefusedFull++
 	}
-	return nil
 }
 
 // admit opens the session of a client that has proved its address, if the game approves it and there is a place.
@@ -74,6 +122,10 @@ func (d *Door) admit(s Session, payload []byte) {
 	seed, err := peer.NewSkipSeed(d.config.Random)
 	if err != nil {
 		d.report.Error(err)
+		return
+	}
+	if reason := d.displace(s.Address); reason != nil {
+		d.refuse(s.Address, s.Nonce, reason)
 		return
 	}
 	d.sessions.Replace(s.Address)
@@ -125,7 +177,7 @@ func (d *Door) makeRoom(from transport.Addr, identity string) *peer.Error {
 		return reason
 	}
 	d.out.Stats.TakenOver++
-	d.sessions.TakeOver(old.Client)
+	d.sessions.End(old.Client, takenOver())
 	return d.hasRoom(from, Session{}) // OnDisconnect may have closed the server or filled the place.
 }
 
@@ -140,7 +192,7 @@ func (d *Door) connectedAs(identity string) (old Session, refused *peer.Error) {
 	local := d.sessions.Local(p.ID)
 	switch {
 	case local == Leaving && d.mayReturn():
-		d.sessions.TakeOver(p.ID)
+		d.sessions.End(p.ID, takenOver())
 		return Session{}, nil
 	case old.Phase == Leaving && d.mayReturn(): // The old session has closed in order. It ends now.
 		return old, nil
@@ -153,6 +205,9 @@ func (d *Door) connectedAs(identity string) (old Session, refused *peer.Error) {
 	}
 	return old, nil
 }
+
+// takenOver returns the reason of the end of a player's old session.
+func takenOver() *peer.Error { return &peer.Error{Reason: peer.ReasonTakenOver} }
 
 // Leave frees the place of a client whose session ended for a reason. Its player is then away or has left for good. For a
 // client of this process s is empty.

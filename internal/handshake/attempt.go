@@ -11,14 +11,13 @@ import (
 )
 
 const (
-	// HelloEvery is the interval between Hellos until one is answered.
-	HelloEvery = 250 * time.Millisecond
-	// JoinEvery is the interval between Joins of an accepted client. They end with the Welcome.
-	JoinEvery = 100 * time.Millisecond
+	// HelloEvery is the interval between Hellos until one is answered, and JoinEvery that between Hellos with a cookie, and Joins until the
+	// Welcome. At 40 % loss in both directions one of three is answered.
+	HelloEvery, JoinEvery = 100 * time.Millisecond, 50 * time.Millisecond
 	// cookieFor is the least time for which a client uses a cookie: it allows for a round trip of 1.75 s. Three longer
 	// round trips do not fit into HandshakeTimeout (5 s). Another cookie in this time answers an earlier Hello, and so
 	// does the Accept for that cookie.
-	cookieFor = 7 * HelloEvery
+	cookieFor = 1750 * time.Millisecond
 )
 
 // Attempt is one attempt to connect.
@@ -80,11 +79,13 @@ func (a *Attempt) Due(now time.Duration) bool { return now >= a.sayAt }
 
 // Append appends the due datagram: a Hello or, after an Accept, a Join.
 func (a *Attempt) Append(b []byte, now time.Duration) (datagram []byte, kind peer.Kind) {
-	if !a.accepted {
+	a.sayAt = now + JoinEvery
+	if a.cookie.IsZero() {
 		a.sayAt = now + HelloEvery
+	}
+	if !a.accepted {
 		return peer.AppendHello(b, peer.Hello{Version: peer.Version, Nonce: a.Nonce, Protocol: a.speaks[0].Hash, Cookie: a.cookie, Digest: a.speaks[0].Digest}), peer.KindHello
 	}
-	a.sayAt = now + JoinEvery
 	if !a.joins {
 		a.joinedAt, a.joins = now, true
 	}

@@ -59,17 +59,19 @@ const (
 
 // Sessions is the server behind a Door.
 type Sessions interface {
-	At(address transport.Addr) Session              // Returns the session of an address.
-	Of(client wire.ClientID) Session                // Returns the session of a remote client.
-	Local(client wire.ClientID) Phase               // Returns the phase of a client of this process; Nobody for any other.
-	Taken() int                                     // Returns the number of places in use.
-	Shut() bool                                     // Reports whether new clients are refused.
-	Proved(address transport.Addr) (user string)    // Returns the user that the transport proves at an address; empty: none.
-	Asks() bool                                     // Reports whether the game decides about each client.
-	Ask(d *admission.Decision, payload []byte)      // Asks the game.
-	Open(s Session, seed peer.SkipSeed)             // Begins a session.
-	Replace(address transport.Addr)                 // Ends the session of an address: its client has forgotten it.
-	TakeOver(client wire.ClientID)                  // Ends the session of a player that connects again.
+	At(address transport.Addr) Session            // Returns the session of an address.
+	Of(client wire.ClientID) Session              // Returns the session of a remote client.
+	Local(client wire.ClientID) Phase             // Returns the phase of a client of this process; Nobody for any other.
+	Taken() int                                   // Returns the number of places in use.
+	Shut() bool                                   // Reports whether new clients are refused.
+	Proved(address transport.Addr) (user string)  // Returns the user that the transport proves at an address; empty: none.
+	Asks() bool                                   // Reports whether the game decides about each client.
+	Ask(d *admission.Decision, payload []byte)    // Asks the game.
+	Open(s Session, seed peer.SkipSeed)           // Begins a session.
+	Replace(address transport.Addr)               // Ends the session of an address: its client has forgotten it.
+	End(client wire.ClientID, reason *peer.Error) // Ends a session and tells its client, before another one takes its place.
+	// Silent returns the session that is silent for longest, and longer than d, of those at addresses for which a function is true. Sessions whose user the transport proved are none.
+	Silent(d time.Duration, at func(transport.Addr) bool) Session
 	Resumed(client wire.ClientID, number uint32)    // Accepts a Resume of a session.
 	Move(client wire.ClientID, to transport.Addr)   // Moves a session to another address.
 	Left(client wire.ClientID)                      // Handles a client that has left for good.
@@ -374,7 +376,8 @@ func (d *Door) mayMove(s Session, to transport.Addr, r *peer.Resume) {
 	case !proved || !d.mayWork(to, r.Path, hosts.Proven):
 	default:
 		d.places.Free(s.Address.IP.Addr()) // A session's own place never blocks it.
-		if reason := d.crowded(to.IP.Addr()); reason != nil {
+		if reason, scope := d.crowded(to.IP.Addr()); reason != nil {
+			d.countRefused(scope)
 			d.places.Take(s.Address.IP.Addr())
 			d.refuse(to, r.Path, &peer.Error{Reason: reason.Reason})
 			return

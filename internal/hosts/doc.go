@@ -3,5 +3,6 @@
 //
 //   - Host: an IPv4 address or an IPv6 /64, with the networks around it
 //   - Counts: what each host has at present, such as sessions
+//   - Table: Counts with what is counted, and which one makes room for another
 //   - Limiter: what each host has used up of work per second, such as handshakes
 package hosts

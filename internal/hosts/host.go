@@ -40,6 +40,13 @@ func Of(ip netip.Addr) (h Host, ok bool) {
 	return h, true
 }
 
+// Same reports whether two valid IP addresses are of the same host.
+func Same(a, b netip.Addr) bool {
+	one, limited := Of(a)
+	two, _ := Of(b)
+	return one == two && (limited || a.IsValid() && a.Unmap() == b.Unmap())
+}
+
 // prefixOf returns the prefix of a valid address with so many bits.
 func prefixOf(ip netip.Addr, bits int) netip.Prefix {
 	p, _ := ip.Prefix(bits) // It fails for more bits than the address has.
@@ -57,9 +64,12 @@ func (h Host) Network() netip.Prefix {
 	return network
 }
 
-// levels calls f for each valid prefix. share is what it may have: 1 for the host, twice as much for each network around it.
+// levels calls f for each valid prefix, of which the zero Host has none. share is what it may have: 1 for the host, twice as much for each
+// network around it.
 func (h *Host) levels(f func(p netip.Prefix, share int)) {
-	f(h.Prefix, 1)
+	if h.Prefix.IsValid() {
+		f(h.Prefix, 1)
+	}
 	for i, p := range h.Around {
 		if p.IsValid() {
 			f(p, 2<<i)

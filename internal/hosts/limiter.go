@@ -77,7 +77,7 @@ func (l *Limiter) Take(prefix netip.Prefix, work Work, rate int, now time.Durati
 
 // TakeIn takes one piece of work for a host out of its budget, and out of those of the networks around it: network pieces per second,
 // twice as many for the wider one. The less a network has left, the less its host may have spent recently to get more, so that one host
-// locks out no neighbours. A rate below 1 is no limit. TakeIn reports what had no piece left.
+// locks out no neighbours. The last eighth is for hosts that spent nothing. A rate below 1 is no limit. TakeIn reports what had no piece left.
 func (l *Limiter) TakeIn(h Host, work Work, host, network int, now time.Duration) (hostFull, networkFull bool) {
 	if host > 0 && !l.Take(h.Prefix, work, host, now) {
 		return true, false
@@ -95,8 +95,11 @@ func (l *Limiter) TakeIn(h Host, work Work, host, network int, now time.Duration
 			left = min(left, uint64(budget*leftUnit/time.Second))
 		}
 	}
-	most := max(host, network/2) * 2 // A host that spends its rate has spent that much.
-	if l.find(l.hash(h.Prefix), now).spentAt(work, now) > uint64(most)*spentUnit*left/leftUnit {
+	most, spent := max(host, network/2)*2, l.find(l.hash(h.Prefix), now).spentAt(work, now) // A host that spends its rate has spent that much.
+	if spent > 0 {
+		left -= min(left, (leftUnit-left)/(freshPart-1))
+	}
+	if spent > uint64(most)*spentUnit*left/leftUnit {
 		return false, true
 	}
 	for i, p := range h.Around {

@@ -61,15 +61,15 @@ func (l goldenLook) String() string {
 
 // goldenRight and goldenWish have the fields of what the ends say about authority.
 type goldenRight struct {
-	Entity wire.NetworkID
-	Rows   uint64
-	Anew   uint64
-	Number uint32
-	Tick   uint32
+	Entity  wire.NetworkID
+	Rows    uint64
+	Renewed uint64
+	Number  uint32
+	Tick    uint32
 }
 
 func (r goldenRight) String() string {
-	return fmt.Sprintf("netcode.right{Entity.Index:%d;Entity.Generation:%d;Rows:%d;Anew:%d;Number:%d;Tick:%d}", r.Entity.Index, r.Entity.Generation, r.Rows, r.Anew, r.Number, r.Tick)
+	return fmt.Sprintf("netcode.right{Entity.Index:%d;Entity.Generation:%d;Rows:%d;Renewed:%d;Number:%d;Tick:%d}", r.Entity.Index, r.Entity.Generation, r.Rows, r.Renewed, r.Number, r.Tick)
 }
 
 type goldenWish struct {

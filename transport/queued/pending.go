@@ -19,13 +19,10 @@ type Pending struct {
 	config Config
 	most   int
 
-	mu      sync.Mutex
-	claims  map[*Claim]struct{}
-	hosts   hosts.Counts // Of the claims,
-	early   hosts.Counts // and of those that are not ready.
-	unready int
-	serial  uint64
-	stats   PendingStats
+	mu     sync.Mutex
+	claims *hosts.Table[*Claim]
+	early  *hosts.Table[*Claim] // Those that are not ready.
+	stats  PendingStats
 }
 
 // PendingStats has the counters of a Pending.
@@ -39,11 +36,10 @@ type PendingStats struct {
 // Claim is one connection of a Pending.
 type Claim struct {
 	pending *Pending
-	host    hosts.Host
-	limited bool
-	serial  uint64
-	waits   bool   // It is among the claims.
-	end     func() // Ends the connection; nil until it is ready.
+	ip      netip.Addr
+	held    *hosts.Held[*Claim] // Among the claims; nil while it is not.
+	early   *hosts.Held[*Claim] // Until it is ready.
+	end     func()              // Ends the connection; nil until it is ready.
 	gone    bool
 	count   int // Number of sessions.
 	timer   *time.Timer
@@ -52,115 +48,74 @@ type Claim struct {
 // NewPending returns a Pending without connections. It obeys Connections, PerIP and Idle of config.
 func NewPending(config Config) *Pending {
 	config = config.withDefaults()
-	return &Pending{config: config, most: min(config.Connections, mostPending), claims: map[*Claim]struct{}{}, hosts: hosts.Counts{}, early: hosts.Counts{}}
+	return &Pending{config: config, most: min(config.Connections, mostPending), claims: hosts.NewTable[*Claim](true), early: hosts.NewTable[*Claim](true)}
 }
 
 // Stats returns the counters.
 func (p *Pending) Stats() PendingStats {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.stats.Now = len(p.claims)
+	p.stats.Now = p.claims.Len()
 	return p.stats
 }
 
 // Enter counts a connection of an address. Call it before anything is kept of the connection, and Leave when it has ended. The error is
 // ErrFull.
 func (p *Pending) Enter(ip netip.Addr) (*Claim, error) {
-	c := &Claim{pending: p}
-	c.host, c.limited = hosts.Of(ip)
+	c := &Claim{pending: p, ip: ip}
 	p.mu.Lock()
-	displaced, ok := p.room(c)
+	displaced, ok := p.room(ip)
 	if !ok {
 		p.stats.Refused++
 		p.mu.Unlock()
 		return nil, ErrFull
 	}
 	if displaced != nil {
-		p.remove(displaced)
+		p.remove(displaced.Of)
 		p.stats.Displaced++
 	}
-	p.serial++
-	c.serial = p.serial
-	p.unready++
-	if c.limited {
-		p.early.Add(c.host, 1)
-	}
-	p.add(c)
+	c.held, c.early = p.claims.Add(ip, c), p.early.Add(ip, c)
+	p.claims.Keep(c.held, true) // Nobody can end it yet.
 	p.mu.Unlock()
 	if displaced != nil {
-		displaced.end()
+		displaced.Of.end()
 	}
 	return c, nil
 }
 
 // room reports whether a connection may enter, and which one must end for it. Connections that are not ready cannot be ended: of those
 // a host has at most a quarter of what is left, but always one.
-func (p *Pending) room(c *Claim) (displaced *Claim, ok bool) {
-	if p.unready >= 4*p.most || c.limited && p.early.Load(c.host) >= max(1, (p.most-p.unready)/4) {
+func (p *Pending) room(ip netip.Addr) (displaced *hosts.Held[*Claim], ok bool) {
+	switch unready := p.early.Len(); {
+	case unready >= 4*p.most || p.early.LoadOf(ip, nil) >= max(1, (p.most-unready)/4):
 		return nil, false
-	}
-	if c.limited && p.hosts.Load(c.host) >= p.config.PerIP {
-		displaced = p.oldest(func(other *Claim) int {
-			if other.host.Network() == c.host.Network() {
-				return 1
-			}
-			return 0
-		})
+	case p.claims.LoadOf(ip, nil) >= p.config.PerIP:
+		displaced = p.claims.WorstNear(ip)
 		return displaced, displaced != nil
-	}
-	if len(p.claims) < p.most {
+	case p.claims.Len() < p.most:
 		return nil, true
 	}
-	displaced = p.oldest(func(other *Claim) int {
-		if !other.limited {
-			return 1
-		}
-		return p.hosts.Load(other.host)
-	})
-	return displaced, true
-}
-
-// oldest returns the oldest of the claims with the highest weight, nil if none is above 0.
-func (p *Pending) oldest(weight func(*Claim) int) (found *Claim) {
-	most := 1
-	for c := range p.claims {
-		if c.end == nil {
-			continue
-		}
-		if w := weight(c); w > most || w == most && (found == nil || c.serial < found.serial) {
-			found, most = c, w
-		}
-	}
-	return found
-}
-
-// add counts a claim.
-func (p *Pending) add(c *Claim) {
-	c.waits = true
-	p.claims[c] = struct{}{}
-	if c.limited {
-		p.hosts.Add(c.host, 1)
-	}
+	return p.claims.Worst(0), true
 }
 
 // remove takes a claim out of the count.
 func (p *Pending) remove(c *Claim) {
-	if !c.waits {
+	if c.held == nil {
 		return
 	}
-	c.waits = false
-	delete(p.claims, c)
-	if c.limited {
-		p.hosts.Add(c.host, -1)
-	}
+	p.claims.Remove(c.held)
+	c.held = nil
 	if c.timer != nil {
 		c.timer.Stop()
 	}
-	if c.end == nil {
-		p.unready--
-		if c.limited {
-			p.early.Add(c.host, -1)
-		}
+	p.ready(c)
+}
+
+// ready takes a claim out of those that are not ready.
+func (p *Pending) ready(c *Claim) {
+	if c.early != nil {
+		p.early.Remove(c.early)
+		c.early = nil
 	}
 }
 
@@ -173,9 +128,9 @@ func (c *Claim) Ready(end func()) {
 		return
 	}
 	c.end = end
-	p.unready--
-	if c.limited {
-		p.early.Add(c.host, -1)
+	p.ready(c)
+	if c.held != nil {
+		p.claims.Keep(c.held, false)
 	}
 	c.timer = time.AfterFunc(p.config.Idle, c.expire)
 }
@@ -184,7 +139,7 @@ func (c *Claim) Ready(end func()) {
 func (c *Claim) expire() {
 	p := c.pending
 	p.mu.Lock()
-	if !c.waits {
+	if c.held == nil {
 		p.mu.Unlock()
 		return
 	}
@@ -199,7 +154,7 @@ func (c *Claim) Touch() {
 	p := c.pending
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if c.waits && c.timer != nil {
+	if c.held != nil && c.timer != nil {
 		c.timer.Reset(p.config.Idle)
 	}
 }
@@ -220,7 +175,7 @@ func (c *Claim) End() {
 	if c.count--; c.count > 0 || c.gone || c.end == nil {
 		return
 	}
-	p.add(c)
+	c.held = p.claims.Add(c.ip, c)
 	c.timer.Reset(p.config.Idle)
 }
 

@@ -5,6 +5,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/arche-netcode/netcode/internal/hosts"
 	"github.com/arche-netcode/netcode/transport"
 )
 
@@ -26,6 +27,7 @@ type Peer struct {
 	addr transport.Addr
 	pipe Pipe
 	out  *ring
+	held *hosts.Held[*Peer]
 	end  sync.Once
 	idle *time.Timer
 	done chan struct{} // Closed when the connection has ended.

@@ -16,8 +16,6 @@ const (
 	// restTime is the first pause of a reader whose connection has its share of the queue. It doubles up to longRest while that is so.
 	restTime = 5 * time.Millisecond
 	longRest = 20 * time.Millisecond
-	// mostLooked is the maximum number of connections that are looked at to find one to end.
-	mostLooked = 128
 )
 
 var (
@@ -67,7 +65,7 @@ type Conn struct {
 
 	mu     sync.Mutex // Guards the fields below.
 	peers  map[transport.Addr]*Peer
-	hosts  hosts.Counts // Number of open connections.
+	hosts  *hosts.Table[*Peer] // The open connections.
 	serial uint64
 	closed bool
 
@@ -87,7 +85,7 @@ func New(local transport.Addr, config Config) *Conn {
 	config = config.withDefaults()
 	return &Conn{
 		local: local, config: config,
-		peers: map[transport.Addr]*Peer{}, hosts: hosts.Counts{},
+		peers: map[transport.Addr]*Peer{}, hosts: hosts.NewTable[*Peer](true),
 		start: time.Now(), queue: turns.New(config.Queue, config.MaxDatagram, max(config.Queue/4, 1)),
 	}
 }
@@ -127,32 +125,19 @@ func (c *Conn) Full(ip netip.Addr) bool {
 // place tells whether there is a place for a connection of an address, and the one that it displaces. When all places are taken it
 // is one without a session, if the layer above tells who has one: the oldest of the host with the most.
 func (c *Conn) place(ip netip.Addr) (displaced *Peer, err error) {
-	host, limited := hosts.Of(ip)
 	switch {
 	case c.closed:
 		return nil, transport.ErrClosed
-	case limited && c.hosts.Load(host) >= c.config.PerIP:
+	case c.hosts.LoadOf(ip, nil) >= c.config.PerIP:
 		return nil, ErrFull
 	case len(c.peers) < c.config.Connections:
 		return nil, nil
 	}
-	most, looked := 0, 0
-	for _, p := range c.peers {
-		if looked++; looked > mostLooked || !c.queue.Told() {
-			break
-		}
-		load := 1
-		if h, ok := hosts.Of(p.addr.IP.Addr()); ok {
-			load = c.hosts.Load(h)
-		}
-		if (displaced == nil || load > most || load == most && p.addr.Key < displaced.addr.Key) && !c.queue.Has(p.addr) {
-			displaced, most = p, load
-		}
-	}
-	if displaced == nil {
+	worst := c.hosts.Worst(0)
+	if worst == nil || !c.queue.Told() {
 		return nil, ErrFull
 	}
-	return displaced, nil
+	return worst.Of, nil
 }
 
 // enter registers a connection and gives it its address, or returns one that must end before.
@@ -170,9 +155,7 @@ func (c *Conn) enter(p *Peer) (displaced *Peer, err error) {
 	c.serial++
 	p.addr.Key = c.serial
 	c.peers[p.addr] = p
-	if host, limited := hosts.Of(p.addr.IP.Addr()); limited {
-		c.hosts.Add(host, 1)
-	}
+	p.held = c.hosts.Add(p.addr.IP.Addr(), p)
 	p.idle = time.AfterFunc(c.config.Idle, func() { p.stop(ErrIdle) })
 	c.running.Add(2)
 	c.stats.opened.Add(1)
@@ -184,9 +167,7 @@ func (c *Conn) remove(p *Peer) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	delete(c.peers, p.addr)
-	if host, limited := hosts.Of(p.addr.IP.Addr()); limited {
-		c.hosts.Add(host, -1)
-	}
+	c.hosts.Remove(p.held)
 }
 
 // Send puts the datagram into the ring of its connection. If that connection has ended the datagram is counted and dropped.
@@ -242,8 +223,18 @@ func (c *Conn) Receive(buf []byte) (n int, from transport.Addr, err error) {
 	return n, from, nil
 }
 
-// Rank implements transport.Ranker.
-func (c *Conn) Rank(session bool) { c.queue.Rank(session) }
+// Rank implements transport.Ranker. A connection with a session makes no room for others.
+func (c *Conn) Rank(session bool) {
+	from, changed := c.queue.Rank(session)
+	if !changed {
+		return
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if p := c.peers[from]; p != nil {
+		c.hosts.Keep(p.held, session)
+	}
+}
 
 // Waited implements transport.Timed. It is called from the goroutine of Receive.
 func (c *Conn) Waited() time.Duration { return c.waited }

@@ -147,15 +147,14 @@ func (s *Server) judge(c *session, payload []byte, now time.Duration) (cipher Ci
 // not count: nobody is locked out by the own old session.
 func (s *Server) full(c *session) bool {
 	replaced := 0
+	var held *hosts.Held[*session]
 	if old := s.users[c.userAt()]; old != nil {
-		replaced = 1
-		s.countHost(old.from, -1)
-		defer s.countHost(old.from, 1)
+		replaced, held = 1, old.held
 	}
-	if s.hostIsFull(c.from) {
+	if s.hostIsFull(c.from, held) {
 		return true
 	}
-	return (len(s.sessions)-replaced >= s.config.Sessions || s.pendingIsFull()) && !s.makeRoom(c)
+	return (len(s.sessions)-replaced >= s.config.Sessions || s.pendingIsFull()) && !s.makeRoom(c.from)
 }
 
 // pendingIsFull reports whether half of the sessions are unconfirmed ones.
@@ -163,45 +162,23 @@ func (s *Server) pendingIsFull() bool { return len(s.pending) >= max(1, s.config
 
 // makeRoom ends the newest session of the host with the most, if that has more than the host of a new session would have. Only
 // unconfirmed sessions end so; with Open, where strangers have confirmed ones, those too unless all unconfirmed places are taken.
-func (s *Server) makeRoom(c *session) bool {
-	confirmed := s.gate.open && len(s.sessions) >= s.config.Sessions && !s.pendingIsFull()
-	var worst *session
-	most := s.load(c.from) + 1
-	for _, one := range s.sessions {
-		if one.confirmed && !confirmed {
-			continue
-		}
-		if load := s.load(one.from); load > most || worst != nil && load == most && one.serial > worst.serial {
-			worst, most = one, load
-		}
+func (s *Server) makeRoom(from transport.Addr) bool {
+	table := s.unconfirmed
+	if s.gate.open && !s.pendingIsFull() {
+		table = s.hosts
 	}
+	worst := table.Worst(table.LoadOf(from.IP.Addr(), nil) + 1)
 	if worst == nil {
 		return false
 	}
 	s.stats.Evicted++
-	s.end(worst)
+	s.end(worst.Of)
 	return true
 }
 
-// load returns the number of sessions of the host of an address, or of its network in relation to its share.
-func (s *Server) load(from transport.Addr) int {
-	host, limited := hosts.Of(from.IP.Addr())
-	if !limited {
-		return 0
-	}
-	return s.hosts.Load(host)
-}
-
-// hostIsFull reports whether the host of an address, or its network, has Config.SessionsPerHost sessions.
-func (s *Server) hostIsFull(from transport.Addr) bool {
-	return s.config.SessionsPerHost > 0 && s.load(from) >= s.config.SessionsPerHost
-}
-
-// countHost adds more, which may be negative, to the number of sessions of a host.
-func (s *Server) countHost(from transport.Addr, more int) {
-	if host, limited := hosts.Of(from.IP.Addr()); limited {
-		s.hosts.Add(host, more)
-	}
+// hostIsFull reports whether the host of an address, or its network, has Config.SessionsPerHost sessions, without one, nil for none.
+func (s *Server) hostIsFull(from transport.Addr, without *hosts.Held[*session]) bool {
+	return s.config.SessionsPerHost > 0 && s.hosts.LoadOf(from.IP.Addr(), without) >= s.config.SessionsPerHost
 }
 
 // claim names an unconfirmed session: one token has one, and without a token one address.
@@ -226,7 +203,7 @@ func (s *Server) keep(c *session) {
 	s.serial++
 	c.serial = s.serial
 	s.sessions[c.id], s.pending[c.claim()], s.initiates[c.ephemeral] = c, c, c
-	s.countHost(c.from, 1)
+	c.held, c.waits = s.hosts.Add(c.from.IP.Addr(), c), s.unconfirmed.Add(c.from.IP.Addr(), c)
 }
 
 // logKeys writes the first keys of a session to the key log.

@@ -30,8 +30,11 @@ type ClientConfig struct {
 }
 
 const (
-	firstRetry = 100 * time.Millisecond
-	lastRetry  = time.Second
+	// requestEvery and initiateEvery are the intervals between repeats of a handshake datagram in the time quickFor, slowRetry that later.
+	requestEvery, initiateEvery, slowRetry = 100 * time.Millisecond, 50 * time.Millisecond, time.Second
+	quickFor                               = 5 * time.Second
+	// cookieFor is the least time for which a client uses a cookie.
+	cookieFor = 1750 * time.Millisecond
 )
 
 // progress is the state of a client's handshake.
@@ -55,31 +58,31 @@ type Client struct {
 	token  []byte
 	stats  ClientStats
 
-	state   progress
-	peer    transport.Addr
-	began   time.Duration // Start of the handshake, or time of its failure.
-	again   time.Duration // When hello is sent again.
-	pause   time.Duration
-	nonce   [8]byte
-	hs      *noise.HandshakeState
-	hello   []byte // The handshake datagram that is repeated until an answer comes.
-	hint    error
-	err     error // Error of the last handshake.
-	untold  bool  // Receive has not returned err yet.
-	id      uint32
-	reset   [resetToken]byte // Secret token by which the server proves that the session is over.
-	sentAt  time.Duration    // Time of the last datagram sent.
-	to      sealer
-	from    opener
-	heard   time.Duration
-	asked   time.Duration // Time of the first Send after heard. If it is not after heard, there was none.
-	waiting []byte        // The newest datagram, while there is no session.
-	scratch []byte
-	text    [pathText]byte // Text of a Path.
-	asks    [pathText]byte // Text of the server's newest question.
-	moved   bool           // That text was new, and Moved has not returned it yet.
-	mayMove time.Duration  // Moved returns nothing before this time.
-	out     []byte
+	state    progress
+	peer     transport.Addr
+	began    time.Duration // Start of the handshake, or time of its failure.
+	again    time.Duration // When hello is sent again.
+	cookieAt time.Duration // When the cookie of the Initiate came.
+	nonce    [8]byte
+	hs       *noise.HandshakeState
+	hello    []byte // The handshake datagram that is repeated until an answer comes.
+	hint     error
+	err      error // Error of the last handshake.
+	untold   bool  // Receive has not returned err yet.
+	id       uint32
+	reset    [resetToken]byte // Secret token by which the server proves that the session is over.
+	sentAt   time.Duration    // Time of the last datagram sent.
+	to       sealer
+	from     opener
+	heard    time.Duration
+	asked    time.Duration // Time of the first Send after heard. If it is not after heard, there was none.
+	waiting  []byte        // The newest datagram, while there is no session.
+	scratch  []byte
+	text     [pathText]byte // Text of a Path.
+	asks     [pathText]byte // Text of the server's newest question.
+	moved    bool           // That text was new, and Moved has not returned it yet.
+	mayMove  time.Duration  // Moved returns nothing before this time.
+	out      []byte
 }
 
 var (
@@ -194,7 +197,7 @@ func (c *Client) Send(to transport.Addr, datagram []byte) error {
 
 // mayRetry reports whether a failed handshake may be repeated. After some errors it may only with another token or key.
 func (c *Client) mayRetry(now time.Duration) bool {
-	return (errors.Is(c.err, ErrNoAnswer) || errors.Is(c.err, ErrFull)) && now-c.began >= lastRetry
+	return (errors.Is(c.err, ErrNoAnswer) || errors.Is(c.err, ErrFull)) && now-c.began >= slowRetry
 }
 
 // seal seals and sends a datagram of the session.
@@ -214,7 +217,7 @@ func (c *Client) begin(to transport.Addr, now time.Duration) error {
 	c.state, c.peer, c.began, c.hint, c.err, c.untold = requesting, to, now, nil, nil, false
 	c.hello = appendHello(c.hello[:0], kindRequest, c.nonce[:])
 	c.hello = append(c.hello, make([]byte, requestSize-helloSize)...)
-	c.again, c.pause = now, firstRetry
+	c.again = now
 	return nil
 }
 
@@ -230,7 +233,14 @@ func (c *Client) drive(now time.Duration) error {
 	if now < c.again {
 		return nil
 	}
-	c.again, c.pause = now+c.pause, min(c.pause*3/2, lastRetry)
+	switch {
+	case now-c.began >= quickFor:
+		c.again = now + slowRetry
+	case c.state == initiating:
+		c.again = now + initiateEvery
+	default:
+		c.again = now + requestEvery
+	}
 	return c.inner.Send(c.peer, c.hello)
 }
 
@@ -345,11 +355,12 @@ func (c *Client) answer(packet []byte, now time.Duration) error {
 }
 
 // initiate sends the first message of Noise with the cookie. A repeated cookie changes nothing, so that the server recognises
-// repeats of the Initiate.
+// repeats of the Initiate, nor does another one soon after, which answers an earlier Request: an Accept may be on its way.
 func (c *Client) initiate(cookie []byte, now time.Duration) error {
-	if c.state == initiating && string(cookie[:4]) == string(c.hello[helloSize:helloSize+4]) {
+	if c.state == initiating && (now-c.cookieAt < cookieFor || string(cookie[:4]) == string(c.hello[helloSize:helloSize+4])) {
 		return nil
 	}
+	c.cookieAt = now
 	c.hello = appendHello(c.hello[:0], kindInitiate, c.nonce[:])
 	c.hello = append(c.hello, cookie...)
 	hs, err := newHandshake(noise.DHKey{}, c.server[:], c.hello, c.config.Random)
@@ -361,7 +372,7 @@ func (c *Client) initiate(cookie []byte, now time.Duration) error {
 		c.fail(fmt.Errorf("%w: %w", ErrServerKey, err), now) // The server's public key is no point of the curve.
 		return nil
 	}
-	c.hs, c.state, c.again, c.pause = hs, initiating, now, firstRetry
+	c.hs, c.state, c.again = hs, initiating, now
 	return c.drive(now)
 }
 

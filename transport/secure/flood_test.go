@@ -180,7 +180,8 @@ func TestUnconfirmedSessionsAreBounded(t *testing.T) {
 	require.Zero(t, r.server.Stats().Sessions)
 	require.EqualValues(t, 10, r.server.Stats().TimedOut)
 	require.Empty(t, r.server.initiates)
-	require.Empty(t, r.server.hosts)
+	require.Empty(t, r.server.hosts.Counts)
+	require.Zero(t, r.server.unconfirmed.Len())
 }
 
 // Strangers who begin sessions and never confirm them take the unconfirmed half, and no more: who plays stays.

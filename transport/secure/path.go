@@ -69,8 +69,7 @@ func (c *session) answered(s *Server, from transport.Addr) {
 	if from == c.from || from != c.path.to || s.text != c.path.text || !c.mayMove(s, from) {
 		return
 	}
-	s.countHost(c.from, -1)
-	s.countHost(from, 1)
+	s.hosts.Move(c.held, from.IP.Addr())
 	if !c.left.IsValid() {
 		c.left = c.from
 		s.moved = append(s.moved, c)
@@ -81,12 +80,8 @@ func (c *session) answered(s *Server, from transport.Addr) {
 	s.stats.Moved++
 }
 
-// mayMove reports whether a session may move to an address: the host there must have room.
-func (c *session) mayMove(s *Server, to transport.Addr) bool {
-	s.countHost(c.from, -1) // Its own place never blocks it.
-	defer s.countHost(c.from, 1)
-	return !s.hostIsFull(to)
-}
+// mayMove reports whether a session may move to an address: the host there must have room. Its own place never blocks it.
+func (c *session) mayMove(s *Server, to transport.Addr) bool { return !s.hostIsFull(to, c.held) }
 
 // userAt is a user of a token at an address.
 type userAt struct {

@@ -349,7 +349,7 @@ func TestAMoveCountsForItsHost(t *testing.T) {
 	r.say(c, name)
 	require.EqualValues(t, 3, r.server.Stats().Moved, "there is room now")
 	total := 0
-	for _, n := range r.server.hosts {
+	for _, n := range r.server.hosts.Counts {
 		total += n
 	}
 	require.Equal(t, 2*2, total, "by host and by network")

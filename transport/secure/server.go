@@ -92,21 +92,22 @@ func (c Config) withDefaults() Config {
 
 // session is the keys that the server shares with a client.
 type session struct {
-	id        uint32
-	serial    uint64         // The number of the session since Listen.
-	from      transport.Addr // The client's present address.
-	name      transport.Addr // The address for the layer above; never changes.
-	path      path           // An address to which the session may have moved.
-	left      transport.Addr // The address before moves that Moved has not returned yet; zero: none.
-	who       Identity
-	token     tokenID // Zero without a token.
-	expires   int64   // Expiry of the token; 0: no token.
-	out       sealer
-	in        opener
-	confirmed bool // The client has proved that it has the keys.
-	heard     time.Duration
-	ephemeral [32]byte // Key of the Initiate, to recognise repeats.
-	answer    []byte   // The Accept, sent again for repeats.
+	id          uint32
+	serial      uint64         // The number of the session since Listen.
+	from        transport.Addr // The client's present address.
+	name        transport.Addr // The address for the layer above; never changes.
+	path        path           // An address to which the session may have moved.
+	left        transport.Addr // The address before moves that Moved has not returned yet; zero: none.
+	who         Identity
+	token       tokenID // Zero without a token.
+	expires     int64   // Expiry of the token; 0: no token.
+	out         sealer
+	in          opener
+	confirmed   bool // The client has proved that it has the keys.
+	heard       time.Duration
+	held, waits *hosts.Held[*session] // Among all, and among the unconfirmed ones.
+	ephemeral   [32]byte              // Key of the Initiate, to recognise repeats.
+	answer      []byte                // The Accept, sent again for repeats.
 }
 
 // Server is the server's end. It implements transport.Conn and transport.BatchSender. It receives from and sends to clients with
@@ -114,26 +115,27 @@ type session struct {
 // session had that name before. The name stays when the client moves: Path returns the present address. No name ever passes to
 // another client, but for a handshake of the same user of a token from the same address. All methods are called from one goroutine.
 type Server struct {
-	inner     transport.Conn
-	batch     transport.BatchSender // nil if inner does not implement it.
-	config    Config
-	gate      gate
-	static    noise.DHKey
-	cookies   *cookies
-	sessions  map[uint32]*session
-	serial    uint64                      // Of the newest session.
-	via       uint8                       // The number inside a Join; 0: none.
-	initiates map[[32]byte]*session       // All sessions by the key of their Initiate.
-	users     map[userAt]*session         // Confirmed sessions with a user, by user and present address.
-	byName    map[transport.Addr]*session // Confirmed sessions by name.
-	addresses map[transport.Addr]struct{} // Addresses that were used as names, at most plainNames.
-	pending   map[claim]*session
-	hosts     hosts.Counts // Number of sessions.
-	limiter   *hosts.Limiter
-	resets    *resets
-	moved     []*session // Sessions with moves that Moved has not returned yet.
-	swept     time.Duration
-	stats     Stats
+	inner       transport.Conn
+	batch       transport.BatchSender // nil if inner does not implement it.
+	config      Config
+	gate        gate
+	static      noise.DHKey
+	cookies     *cookies
+	sessions    map[uint32]*session
+	serial      uint64                      // Of the newest session.
+	via         uint8                       // The number inside a Join; 0: none.
+	initiates   map[[32]byte]*session       // All sessions by the key of their Initiate.
+	users       map[userAt]*session         // Confirmed sessions with a user, by user and present address.
+	byName      map[transport.Addr]*session // Confirmed sessions by name.
+	addresses   map[transport.Addr]struct{} // Addresses that were used as names, at most plainNames.
+	pending     map[claim]*session
+	hosts       *hosts.Table[*session] // All sessions,
+	unconfirmed *hosts.Table[*session] // and those of pending.
+	limiter     *hosts.Limiter
+	resets      *resets
+	moved       []*session // Sessions with moves that Moved has not returned yet.
+	swept       time.Duration
+	stats       Stats
 
 	scratch []byte // The received datagram.
 	text    [pathText]byte
@@ -183,7 +185,7 @@ func Listen(inner transport.Conn, config Config) (*Server, error) {
 		inner: inner, config: config, static: config.Key.static(), cookies: cookies,
 		gate:     gate{Admission: &admit, key: config.Key, used: map[tokenID]usedToken{}, byUser: map[string]int{}, limit: config.UsedTokens},
 		sessions: map[uint32]*session{}, initiates: map[[32]byte]*session{}, users: map[userAt]*session{}, byName: map[transport.Addr]*session{},
-		addresses: map[transport.Addr]struct{}{}, pending: map[claim]*session{}, hosts: hosts.Counts{}, limiter: hosts.NewLimiter(secret),
+		addresses: map[transport.Addr]struct{}{}, pending: map[claim]*session{}, hosts: hosts.NewTable[*session](false), unconfirmed: hosts.NewTable[*session](false), limiter: hosts.NewLimiter(secret),
 		resets: newResets(config.Key, inner.LocalAddr(), admit.servers), scratch: make([]byte, transport.MaxDatagram),
 	}
 	s.batch, _ = inner.(transport.BatchSender)
@@ -432,7 +434,7 @@ func (s *Server) confirm(c *session) bool {
 		s.end(c)
 		return false
 	}
-	delete(s.pending, c.claim())
+	s.settle(c)
 	c.name = s.newName(c)
 	c.confirmed, c.answer = true, nil
 	s.byName[c.name] = c
@@ -467,13 +469,19 @@ func (s *Server) end(c *session) {
 	if s.byName[c.name] == c {
 		delete(s.byName, c.name)
 	}
-	if s.pending[c.claim()] == c {
-		delete(s.pending, c.claim())
-	}
+	s.settle(c)
 	if c.left.IsValid() {
 		s.moved = slices.DeleteFunc(s.moved, func(other *session) bool { return other == c })
 	}
-	s.countHost(c.from, -1)
+	s.hosts.Remove(c.held)
+}
+
+// settle takes a session out of the unconfirmed ones.
+func (s *Server) settle(c *session) {
+	if s.pending[c.claim()] == c {
+		delete(s.pending, c.claim())
+		s.unconfirmed.Remove(c.waits)
+	}
 }
 
 // sweep removes silent sessions, once a second.

@@ -235,7 +235,7 @@ func (c *Conn) Receive(buf []byte) (n int, from transport.Addr, err error) {
 func (c *Conn) Waited() time.Duration { return c.waited }
 
 // Rank implements transport.Ranker.
-func (c *Conn) Rank(session bool) { c.queue.Rank(session) }
+func (c *Conn) Rank(session bool) { _, _ = c.queue.Rank(session) }
 
 // LocalAddr returns the address to which the socket is bound.
 func (c *Conn) LocalAddr() transport.Addr { return c.local }

@@ -5,6 +5,7 @@ import (
 	"crypto/tls"
 	"fmt"
 	"io"
+	"log"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -49,6 +50,7 @@ func listenGuarded(t *testing.T, config Config, at func(port int) netip.AddrPort
 	h := httptest.NewUnstartedServer(mux)
 	h.Listener = s.Guard(elsewhere{h.Listener, at})
 	h.Config.ConnContext = ShortBuffer
+	h.Config.ErrorLog = log.New(io.Discard, "", 0) // Each handshake that stalls is a line.
 	if secure {
 		h.StartTLS()
 	} else {

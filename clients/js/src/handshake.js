@@ -36,11 +36,11 @@ export class Handshake {
     if (now - this.began > 5000) throw new Closed(this.pendingReason, this.pendingText);
     if (now < this.next) return;
     if (this.accept) {
-      this.next = now + 100;
+      this.next = now + 50;
       this.send(sealed(new ByteWriter(448).u8(Kind.join).u64(this.nonce).raw(this.cookie).raw(this.payload), this.accept.seed));
       return;
     }
-    this.next = now + 250;
+    this.next = now + (this.cookieCame < 0 ? 100 : 50);
     const { hashes } = this.protocol;
     const w = new ByteWriter(512).u8(Kind.hello).u16(1).u64(this.nonce).u64(this.protocol.hash).raw(this.cookie).u16(hashes.length);
     for (const h of hashes.slice(0, 117)) w.u32(h);

@@ -157,7 +157,7 @@ export class World {
     e.nextRight = null;
     e.rights = v.Rows;
     e.number = v.Number;
-    this.own.right(e, e.rights, v.Anew);
+    this.own.right(e, e.rights, v.Renewed);
     this.emit('right', e, e.rights);
   }
 

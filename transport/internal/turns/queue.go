@@ -135,15 +135,17 @@ func (q *Queue) Take(buf []byte) (size int, from transport.Addr, at time.Duratio
 	return size, p.from, at
 }
 
-// Rank tells whether the peer of the last Take has a session with the layer above.
-func (q *Queue) Rank(session bool) {
+// Rank tells whether the peer of the last Take has a session with the layer above. It returns the peer if that has changed.
+func (q *Queue) Rank(session bool) (from transport.Addr, changed bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.told = true
 	if p := q.last; p != nil && p.session != session && q.peers[p.from] == p {
 		q.ranked = q.ranked || session
 		q.move(p, session)
+		return p.from, true
 	}
+	return transport.Addr{}, false
 }
 
 // move moves a peer with what waits of it into the other class.
@@ -171,14 +173,6 @@ func (q *Queue) Crowded(from transport.Addr) bool {
 		return false
 	}
 	return p.below(l).n*l.children >= l.n
-}
-
-// Has reports whether a peer has a session.
-func (q *Queue) Has(from transport.Addr) bool {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	p := q.peers[from]
-	return p != nil && p.session
 }
 
 // LocalOf returns the address of this machine that a peer sends to, zero if it is not known.

@@ -145,18 +145,24 @@ func TestHostsTakeTurns(t *testing.T) {
 	require.Equal(t, 1, take(q, 65)[b])
 }
 
+// has reports whether a peer has a session.
+func (q *Queue) has(from transport.Addr) bool {
+	p := q.peers[from]
+	return p != nil && p.session
+}
+
 func TestPeersWithASessionComeFirst(t *testing.T) {
 	q := New(100, 8, 100)
 	a, b := peerAt(0, 1), peerAt(0, 2) // Of one host.
 	fill(q, a, 1)
 	take(q, 1)
 	q.Rank(true)
-	require.True(t, q.Has(a))
+	require.True(t, q.has(a))
 	require.Equal(t, 25, fill(q, b, 100), "others have a quarter")
 	require.Equal(t, 75, fill(q, a, 75))
 	require.Equal(t, map[transport.Addr]int{a: 30, b: 10}, take(q, 40))
 	q.Forget(a)
-	require.False(t, q.Has(a))
+	require.False(t, q.has(a))
 	require.Equal(t, 45, take(q, 100)[a], "what waits of it can still be taken")
 }
 
@@ -172,9 +178,9 @@ func TestStrangersAreForgotten(t *testing.T) {
 		take(q, 1)
 	}
 	require.LessOrEqual(t, len(q.peers)+len(q.groups), 200)
-	require.True(t, q.Has(player))
+	require.True(t, q.has(player))
 	q.sweep(2 * silence)
-	require.False(t, q.Has(player), "it is silent")
+	require.False(t, q.has(player), "it is silent")
 }
 
 func TestTheQueueTakesMemoryAsItIsUsed(t *testing.T) {
