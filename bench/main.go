@@ -49,6 +49,7 @@ func scenarios() []scenario {
 		{"bytes", "T2 to T4: bytes to one client, decoder verified every frame (-trace FILE -train FILE -tables FILE -only LINE)", runBytes},
 		{"apply", "T11: receive and apply plain rows, ordered and scattered, against World.Get and columns (-e -frac -t)", runApply},
 		{"clients", "T8: what one more client costs a tick, 1 to 256 of them, against one more client of the floor (-e -c -frac -t)", runClients},
+		{"asteroids", "the scene of KinematicSoup/benchmarks: kB/s to one client with Ethernet headers, no delay, 100 ms, and 5 % loss; quantised and exact; decoder verified", runAsteroids},
 		{"loss", "T9: bytes, staleness and recovery at 0 to 50 % loss and in bursts, against a reliable ordered stream (-trace FILE)", runLoss},
 		{"budget", "updates of bodies by weight at 3000, 6000 and 12 000 bytes a second, against their ideal share (-e)", runBudget},
 		{"lines", "congestion control on lines of 16 KiB/s to 1 MiB/s with a queue of 200 ms: goodput, queue, overflow; beside TCP, loss and four clients", runLines},
