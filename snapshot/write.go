@@ -194,6 +194,7 @@ func (p *packetWriter) writeEpoch() {
 // writeEnd ends the unlisted records.
 func (p *packetWriter) writeEnd() {
 	if p.v.plain {
+		p.w.Bool(false)
 		p.w.Var(0)
 		return
 	}
@@ -536,9 +537,10 @@ type openRun struct {
 	open       bool
 	generation uint32
 	mask       Mask
-	sent       Mask // of a plain record: the rows that it has
 	n          int  // records behind the first
 	at         int  // position in bytes of their number
+	any, full  bool // of plain records: there was one; it was a full one
+	sent       Mask // of plain records: the rows that it had
 }
 
 // endRun writes the end of a run.
