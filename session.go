@@ -111,6 +111,9 @@ func (c *Session) Waiting() int { return c.link.Outgoing.Waiting() }
 // Protocol returns the hash of the protocol that the session speaks: that of the client's build, see Protocol.Support.
 func (c *Session) Protocol() uint64 { return c.server.protocol.types.HashWith(c.link.older) }
 
+// Plain reports whether the client is one of the plain profile, see Protocol.Plain.
+func (c *Session) Plain() bool { return c.link.older.Plain() }
+
 // SharedRows returns the components that the client's build has too. An extension that sends rows to the client numbers them by their
 // place among these.
 func (c *Session) SharedRows() snapshot.Mask { return c.server.protocol.types.RowsWith(c.link.older) }

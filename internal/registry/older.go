@@ -22,11 +22,11 @@ const mostOlder = 8
 // means a session between equal builds.
 type Older struct {
 	canon   canon.Description
-	unknown snapshot.Mask // Rows that the older build lacks.
-	grown   snapshot.Mask // Rows with fewer fields in the older build.
-	forms   snapshot.Mask // The rows that replace those of grown.
-	types   *peer.Types   // Nil in the plain variant of this build.
-	plain   bool          // The plain variant, which servers alone speak.
+	unknown snapshot.Mask    // Rows that the older build lacks.
+	grown   snapshot.Mask    // Rows with fewer fields in the older build.
+	forms   snapshot.Mask    // The rows that replace those of grown.
+	types   *peer.Types      // Nil in the plain variant of this build.
+	plain   bool             // The plain variant, which servers alone speak.
 	nobody  wire.MessageType // A number without a type in the older build. Message types that it lacks have this number.
 }
 

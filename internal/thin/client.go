@@ -166,17 +166,13 @@ func (c *Client) feedback(early float64) {
 	}
 }
 
-// inputMessage returns the body of an Input: the newest ticks, each type as a series.
+// inputMessage returns the body of an Input: the newest ticks, each type whole.
 func (c *Client) inputMessage() []byte {
 	s := &stream{}
 	for of := range c.protocol.Inputs {
 		s.writeNumber(uint64(len(c.rows)))
-		for i, rows := range c.rows {
-			if shape := &c.protocol.Inputs[of]; i == 0 {
-				shape.write(s, rows[of])
-			} else {
-				shape.writeNext(s, rows[of], c.rows[i-1][of])
-			}
+		for _, rows := range c.rows {
+			c.protocol.Inputs[of].write(s, rows[of])
 		}
 	}
 	b := binary.LittleEndian.AppendUint16(nil, uint16(c.newest))

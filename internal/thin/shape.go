@@ -2,7 +2,6 @@ package thin
 
 import (
 	"hash/fnv"
-	"math/bits"
 	"strings"
 )
 
@@ -104,72 +103,6 @@ func (p *Protocol) Component(name string) *Shape {
 
 // Hash returns the protocol hash of the plain variant.
 func (p *Protocol) Hash() uint64 { return p.hash }
-
-// writeNext writes a row of a series behind another one (section 16). Its fields have one number of at most 64 bits, and it has no texts.
-func (s *Shape) writeNext(to *stream, row, before Row) {
-	differs := false
-	for i := range s.fields {
-		f := &s.fields[i]
-		differs = differs || f.number(row[f.path]) != f.number(before[f.path])
-	}
-	if !differs {
-		to.write(0, 1)
-		return
-	}
-	to.write(1, 1)
-	for i := range s.fields {
-		f := &s.fields[i]
-		now, was := f.number(row[f.path]), f.number(before[f.path])
-		if now == was {
-			to.write(0, 1)
-			continue
-		}
-		to.write(1, 1)
-		f.writeLanes(to, now, was)
-	}
-}
-
-// writeLanes writes the numbers of a field that differs: one, or the two words of a wide one.
-func (f *field) writeLanes(to *stream, now, was uint64) {
-	n := bits.Len64(f.most)
-	if n <= 32 {
-		writeLane(to, now, was, n)
-		return
-	}
-	for _, part := range [2]struct{ shift, bits int }{{0, 32}, {32, n - 32}} {
-		x, y := now>>part.shift&(1<<part.bits-1), was>>part.shift&(1<<part.bits-1)
-		if to.write(uint64(b2i(x != y)), 1); x != y {
-			writeLane(to, x, y, part.bits)
-		}
-	}
-}
-
-func b2i(b bool) int {
-	if b {
-		return 1
-	}
-	return 0
-}
-
-// writeLane writes a number of n bits that differs from the one before.
-func writeLane(to *stream, now, was uint64, n int) {
-	if n == 1 {
-		return
-	}
-	d := int64((now-was)<<(64-n)) >> (64 - n)
-	z := uint64(d<<1) ^ uint64(d>>63)
-	size := 2*bits.Len64(z-1+4) - 3 // of the Var of z - 1
-	switch {
-	case n <= 3:
-		to.write(now, n)
-	case size < n:
-		to.write(0, 1)
-		to.writeNumber(z - 1)
-	default:
-		to.write(1, 1)
-		to.write(now, n)
-	}
-}
 
 // channel returns the channel that a message is registered with.
 func (s *Shape) channel() byte {
