@@ -3,6 +3,7 @@ package nettest_test
 import (
 	"encoding/json"
 	"fmt"
+	"math"
 	"strconv"
 	"testing"
 	"time"
@@ -336,5 +337,121 @@ func TestPlainBytes(t *testing.T) {
 		t.Logf("exact floats %t, loss %v: a plain client gets %d B/s, another %d B/s: %.3f times as much", of.drift, of.loss, plain/2, whole/2, ratio)
 		require.Greater(t, whole, 2*100_000, "the world moves")
 		require.LessOrEqual(t, ratio, of.most)
+	}
+}
+
+// TestAPlainClientIsNotThrottled plays the moving game with the server's usual budget: a plain client gets as much of it as another, since its
+// acknowledgements count. When the world comes to rest nothing is sent again.
+func TestAPlainClientIsNotThrottled(t *testing.T) {
+	p := netcode.NewProtocol()
+	p.Plain()
+	netcode.Replicate[busyPlace](p)
+	netcode.Replicate[busyTurn](p)
+	netcode.Replicate[busySpeed](p)
+	netcode.Replicate[busyDrift](p)
+	g, rests := &moving{busy{churn: churn{rest: 400, state: 11}, spin: map[ecs.Entity][4]int{}}}, false
+	n := nettest.New(t, nettest.Config{
+		Protocol: p, Clients: 1, Seed: 3, Link: transport.Link{Delay: 50 * time.Millisecond, Loss: .02},
+		Game: func(w *ecs.World, frame int) {
+			if !rests {
+				g.play(w, frame)
+			}
+		},
+	})
+	e := joinPlain(n, p, 5)
+	n.Run(5 * time.Second)
+	plain := 0
+	n.OnSend(func(_, to transport.Addr, datagram []byte) {
+		if to == e.conn.LocalAddr() {
+			plain += len(datagram)
+		}
+	})
+	n.Run(2 * time.Second)
+	require.Greater(t, plain, 2*60_000, "the budget is 64 KiB a second")
+	stats, ok := n.Server.ClientStats(netcode.ClientID(e.ID))
+	require.True(t, ok)
+	require.Less(t, stats.Loss, .1)
+	rests = true
+	n.Run(3 * time.Second)
+	plain = 0
+	n.Run(2 * time.Second)
+	require.Less(t, plain, 2*1_000, "nothing but ticks")
+	require.Empty(t, e.differs())
+}
+
+// TestPlainClientsAreRefusedWithoutPlain finds that the profile is the server's choice.
+func TestPlainClientsAreRefusedWithoutPlain(t *testing.T) {
+	n := nettest.New(t, nettest.Config{Protocol: protocol(), Seed: 1})
+	e := joinPlain(n, protocol(), 5)
+	n.Run(time.Second)
+	require.False(t, e.Connected)
+	require.Contains(t, e.Closed, "refused, reason 33: 0 limits netcode{")
+}
+
+// TestARefusedPlainClientIsToldTheEntryThatDiffers compares it with the plain variant, and not with the first entry of the other one.
+func TestARefusedPlainClientIsToldTheEntryThatDiffers(t *testing.T) {
+	p := protocol()
+	p.Plain()
+	n := nettest.New(t, nettest.Config{Protocol: p, Seed: 1})
+	other := netcode.NewProtocol()
+	netcode.Replicate[busyPlace](other)
+	e := joinPlain(n, other, 5)
+	n.Run(time.Second)
+	require.Contains(t, e.Closed, "refused, reason 33: 1 component ")
+}
+
+// TestAPlainClientPlaysWithANewerServer finds that the plain variant of an older build is spoken too.
+func TestAPlainClientPlaysWithANewerServer(t *testing.T) {
+	older := netcode.NewProtocol()
+	netcode.Replicate[busyPlace](older)
+	netcode.Replicate[busyTurn](older)
+	p := netcode.NewProtocol()
+	netcode.Replicate[busyPlace](p)
+	netcode.Replicate[busyDrift](p) // new, and before the older one's second row
+	netcode.Replicate[busyTurn](p)
+	p.Support(older.Description())
+	p.Plain()
+	n := nettest.New(t, nettest.Config{Protocol: p, Seed: 1, Game: func(w *ecs.World, frame int) {
+		if build := generic.NewMap4[components.Replicated, busyPlace, busyDrift, busyTurn](w); frame == 60 {
+			build.NewWith(&components.Replicated{}, &busyPlace{X: 2}, &busyDrift{X: 3}, &busyTurn{Q: [4]float32{0, 0, 0, 1}})
+		}
+	}})
+	e := joinPlain(n, older, 5)
+	n.Run(3 * time.Second)
+	require.True(t, e.Connected, e.Closed)
+	require.Len(t, e.World.Entities, 1)
+	require.Equal(t, map[string]thin.Row{"busyPlace": {"X": 2.0, "Y": 0.0, "Z": 0.0}, "busyTurn": {"Q": [4]float64{0, 0, 0, 1}}}, roundRows(e.World.Entities[0].Rows))
+}
+
+// roundRows rounds floats to thousandths.
+func roundRows(rows map[string]thin.Row) map[string]thin.Row {
+	for _, row := range rows {
+		for path, v := range row {
+			switch v := v.(type) {
+			case float64:
+				row[path] = math.Round(v*100) / 100
+			case [4]float64:
+				for i := range v {
+					v[i] = math.Abs(math.Round(v[i]*100) / 100)
+				}
+				row[path] = v
+			}
+		}
+	}
+	return rows
+}
+
+// TestAPlainClientSendsNoState finds that a Snapshot and a Resync of a plain client end its session, though other clients of the protocol may ask for one.
+func TestAPlainClientSendsNoState(t *testing.T) {
+	for _, message := range [][]byte{{1, 0, 3, 0, 1, 0, 0}, {4, 0, 2, 0, 1, 0}} {
+		p := protocol()
+		p.Plain()
+		n := nettest.New(t, nettest.Config{Protocol: p, Seed: 1})
+		e := joinPlain(n, p, 5)
+		n.Run(time.Second)
+		require.True(t, e.Connected, e.Closed)
+		e.Raw(message)
+		n.Run(time.Second)
+		require.Contains(t, e.Closed, "closed: message type", "malformed")
 	}
 }

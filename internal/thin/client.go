@@ -133,7 +133,7 @@ func (c *Client) Receive(datagram []byte, now float64) {
 	}
 }
 
-// inputs is what the player does, by tick.
+// inputs holds the rows of the player, by tick.
 type inputs struct {
 	first   float64 // the tick of inputs at the time began
 	began   float64

@@ -28,7 +28,7 @@ type reliable struct {
 	done    bool
 }
 
-// outgoing is what waits to be sent.
+// outgoing holds messages that wait to be sent.
 type outgoing struct {
 	once    []byte // messages of channel 0 of Unreliable
 	repeat  []*reliable
@@ -323,3 +323,6 @@ func (c *Client) header() []byte {
 	}
 	return b
 }
+
+// Raw sends bytes of messages on channel 0, for tests of servers.
+func (c *Client) Raw(b []byte) { c.once = append(c.once, b...) }

@@ -56,7 +56,7 @@ func (s *Shape) Read(b []byte) (row Row, err error) {
 	return row, err
 }
 
-// Protocol is what a client knows of a protocol.
+// Protocol has the shapes of a protocol, and its hashes.
 type Protocol struct {
 	Components []Shape // by row
 	Messages   []Shape // by type less 16

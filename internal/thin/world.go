@@ -1,6 +1,6 @@
 package thin
 
-// Known is what a client knows of an index: its newest entity, alive or gone.
+// Known has the newest entity of an index, alive or gone.
 type Known struct {
 	Generation uint32
 	Tick       int64          // of the newest record, or of the despawn

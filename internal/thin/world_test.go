@@ -95,3 +95,43 @@ func FuzzSnapshot(f *testing.F) {
 		require.LessOrEqual(t, len(world.Entities), 8*len(payload))
 	})
 }
+
+// TestPlainRecordsAllocateNothing writes and acknowledges the snapshots of a world in motion.
+func TestPlainRecordsAllocateNothing(t *testing.T) {
+	store, set := example(t)
+	view := snapshot.NewView(store, snapshot.Config{Plain: true})
+	var ids []wire.NetworkID
+	now, sequence, b := tick.Tick(0), uint64(0), make([]byte, 1100)
+	step := func() {
+		now++
+		store.Begin(now)
+		for i, id := range ids {
+			set(id, uint32(now)%200, float32((int(now)+i)%100), 0)
+		}
+		store.Commit()
+		view.Observe()
+		for view.Pending() {
+			sequence++
+			if view.Write(b, sequence) == 0 {
+				break
+			}
+			if sequence%8 != 0 {
+				view.Acked(sequence)
+			} else {
+				view.Lost(sequence)
+			}
+		}
+	}
+	store.Begin(1)
+	for range 300 {
+		ids = append(ids, store.Spawn())
+	}
+	store.Commit()
+	view.Observe()
+	now = 1
+	for range 500 {
+		step()
+	}
+	require.Zero(t, testing.AllocsPerRun(100, step))
+	require.NotZero(t, view.Stats().Updates)
+}
