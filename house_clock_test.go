@@ -27,6 +27,7 @@ const (
 func clockExempt() map[string]string {
 	return map[string]string{
 		"bench/replay_test.go":                        "for a benchmark",
+		"clients/python/live_test.go":                 "the game goes on until all messages came; " + hangOnly,
 		"clients/js/live_test.go":                     "the game goes on until enough inputs came; " + hangOnly,
 		"docs/guide/deploy_test.go":                   hangOnly,
 		"docs/guide/server_test.go":                   "the guide's own loop, which nobody measures",

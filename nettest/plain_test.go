@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
+	"reflect"
 	"strconv"
 	"testing"
 	"time"
@@ -17,6 +18,7 @@ import (
 	"github.com/arche-netcode/netcode/input"
 	"github.com/arche-netcode/netcode/internal/thin"
 	"github.com/arche-netcode/netcode/nettest"
+	"github.com/arche-netcode/netcode/snapshot"
 	"github.com/arche-netcode/netcode/transport"
 	"github.com/arche-netcode/netcode/wire"
 )
@@ -71,7 +73,7 @@ func (e *thinEnd) differs() string {
 		}
 		for row := range p.Components {
 			name, lanes := p.Components[row].Name, store.Row(id, row)
-			if got, has := k.Rows[name]; has != store.Mask(id).Has(row) {
+			if got, has := k.Rows[name]; has != store.Mask(id).Intersect(server.VisibleRows(netcode.ClientID(e.ID), id)).Has(row) {
 				return fmt.Sprintf("%s: %s %t", id, name, has)
 			} else if want := e.valueOf(&p.Components[row], row, lanes); has && want != text(got) {
 				return fmt.Sprintf("%s: %s is %s, at the server %s", id, name, text(got), want)
@@ -180,7 +182,24 @@ func newPlainGame(t *testing.T, seed uint64, link transport.Link, rest int) *pla
 	netcode.Handle(p, func(ctx *netcode.Context, m *plainFlash) { g.flashes++; _ = netcode.Reply(ctx, m) })
 	netcode.Handle[plainBig](p, nil, netcode.FromServer(), netcode.Over(netcode.Reliable))
 	g.n = nettest.New(t, nettest.Config{Protocol: p, Clients: 1, Seed: seed, Link: link, Game: g.play})
+	g.n.Server.Server.SetInterest(&blinks{})
 	return g
+}
+
+// blinks hides the component plainKinds of some entities, others from time to time.
+type blinks struct{ store *snapshot.Store }
+
+func (b *blinks) Prepare(s *snapshot.Store) { b.store = s }
+func (*blinks) Leave(netcode.ClientID)      {}
+func (b *blinks) Update(_ netcode.ClientID, v *snapshot.View) {
+	kinds := b.store.Schema().RowOf(reflect.TypeFor[plainKinds]())
+	for id := range b.store.All {
+		rows := snapshot.AllRows()
+		if (int(id.Index)+int(min(b.store.Tick(), 240))/10)%5 == 0 {
+			rows = rows.Without(kinds)
+		}
+		v.SetRows(id, rows)
+	}
 }
 
 func (g *plainGame) play(w *ecs.World, frame int) {
