@@ -6,7 +6,7 @@ func plains() []mutation {
 	return []mutation{
 		testedIn("nettest", change("plain", "components that come or go send no rows that did not change", world,
 			file, "base != tick.None && !p.v.otherRows(index, base)", "base != tick.None")),
-		testedIn("nettest", change("plain", "a change since the newest acknowledged record is left out", world,
+		testedIn("internal/thin", change("plain", "a change since the newest acknowledged record is left out", "TestAChangeOfALostPacketIsSentAgain",
 			file, "p.changedRows(index, base, mask)", "p.changedRows(index, base+1, mask)")),
 		testedIn("nettest", change("plain", "a record that begins a lifetime has the head of one that does not", world, file, "full: r.base == tick.None", "full: false")),
 		testedIn("internal/thin", change("plain", "a row that did not change is sent", page,

@@ -135,3 +135,34 @@ func TestPlainRecordsAllocateNothing(t *testing.T) {
 	require.Zero(t, testing.AllocsPerRun(100, step))
 	require.NotZero(t, view.Stats().Updates)
 }
+
+// TestAChangeOfALostPacketIsSentAgain loses the packet of the tick after the newest acknowledged one. The next record has its change too.
+func TestAChangeOfALostPacketIsSentAgain(t *testing.T) {
+	store, set := example(t)
+	view := snapshot.NewView(store, snapshot.Config{Plain: true})
+	world, b := thin.NewWorld(thin.NewProtocol(entries), 1), make([]byte, 200)
+	var id wire.NetworkID
+	for i, of := range []struct {
+		points uint32
+		x      float32
+		lost   bool
+	}{{1, 0, false}, {2, 0, true}, {2, 5, false}} {
+		store.Begin(tick.Tick(3 + i))
+		if i == 0 {
+			id = store.Spawn()
+		}
+		set(id, of.points, of.x, 0)
+		store.Commit()
+		view.Observe()
+		sequence := uint64(i + 1)
+		if n := view.Write(b, sequence); of.lost {
+			view.Lost(sequence)
+		} else {
+			require.NoError(t, world.Snapshot(b[:n]))
+			view.Acked(sequence)
+		}
+	}
+	require.Equal(t, thin.Row{"Points": uint64(2)}, world.Entities[0].Rows["Health"])
+	require.Equal(t, 5.0, world.Entities[0].Rows["Position"]["X"])
+	require.True(t, view.Synced())
+}
