@@ -8,6 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/arche-netcode/netcode/internal/alloctest"
 	"github.com/arche-netcode/netcode/internal/thin"
 	"github.com/arche-netcode/netcode/quantize"
 	"github.com/arche-netcode/netcode/snapshot"
@@ -132,7 +133,7 @@ func TestPlainRecordsAllocateNothing(t *testing.T) {
 	for range 500 {
 		step()
 	}
-	require.Zero(t, testing.AllocsPerRun(100, step))
+	alloctest.Zero(t, 100, step)
 	require.NotZero(t, view.Stats().Updates)
 }
 
