@@ -261,8 +261,8 @@ func (g *plainGame) change(bodies *generic.Map4[components.Replicated, busyPlace
 		place.X += float32(g.next(100)-50) / 100
 	}
 	if g.next(10) == 0 {
-		kinds.F, kinds.D, kinds.N = float32(g.next(1000))/7-50, float64(g.next(1000))/3-100, int64(g.next(1<<31))<<30-1<<60
-		kinds.U, kinds.On, kinds.Half = 5+uint64(g.next(1<<31))*2, g.next(2) == 0, float32(g.next(1000))/10-50
+		kinds.F, kinds.D, kinds.N = float32(g.next(1000))/7-50, float64(g.next(1000))/3-100, int64(g.next(1<<31-1))<<30-1<<60
+		kinds.U, kinds.On, kinds.Half = 5+uint64(g.next(1<<31-1))*2, g.next(2) == 0, float32(g.next(1000))/10-50
 		kinds.Axis, kinds.Turn, kinds.S = float64(g.next(255)-127)/127, float32(g.next(700))/100, uint32(g.next(1<<g.next(30)))
 		for k := range kinds.Q {
 			kinds.Q[k] = float32(g.next(200) - 100)
