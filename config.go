@@ -300,7 +300,7 @@ func (c Config) door(p *Protocol) handshake.Config {
 		},
 		Accept:  peer.Accept{Rate: uint16(c.TickRate), Window: uint16(c.Window), PacketSize: uint16(c.PacketSize)},
 		Clients: c.Clients, Timeout: c.HandshakeTimeout, Keep: c.Keep, KeepClosed: c.KeepClosed, RefuseSecond: c.RefuseSecond, ResetKey: c.ResetKey, Random: c.Random,
-		Known: p.types.Speaks(), Canon: &p.types.Canon,
+		Known: p.types.Knows(), Canon: &p.types.Canon, Plain: p.types.PlainCanon(),
 	}
 }
 

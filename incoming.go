@@ -74,6 +74,9 @@ func (c *endpointCore) judgeMessage(l *connection, r *peer.Reader, got *packetCo
 		if !c.protocol.types.Upstream && (h.Type == wire.MessageSnapshot && c.server != nil || h.Type == wire.MessageResync && c.client != nil) {
 			return fmt.Errorf("message type %d, though clients write nothing", h.Type)
 		}
+		if l.older.Plain() && (h.Type == wire.MessageSnapshot || h.Type == wire.MessageResync) {
+			return fmt.Errorf("message type %d, from a client of the plain profile", h.Type)
+		}
 		return got.take(h, r.Payload, c.role)
 	}
 	var a peer.Arrival

@@ -82,6 +82,13 @@ func (p *Protocol) Messages() *message.Registry {
 // several times as large, so it is for finding faults and not for play. Debug panics on a frozen protocol.
 func (p *Protocol) Debug() { p.types.Debug() }
 
+// Plain lets a server also take clients of the plain profile: thin clients, in any language, that read state as whole rows and keep
+// no history (docs/plain.md). They share the world, the messages and the inputs with all other clients. What they get is up to 1.5 times
+// as large; nothing changes for the others. Only the server calls it, in any order with Replicate and Handle. The plain variant of the
+// protocol has a hash of its own, by which the server knows such a client, also one of an older build (Support). Plain panics on a
+// frozen protocol, and the first NewServer does where packing is off (Debug).
+func (p *Protocol) Plain() { p.types.Plain() }
+
 // UseTables makes state use prefix codes that were trained on recordings of the user's own game, in place of those
 // that ship, which know motion in general. Call it on both sides, in any order with Replicate and Handle: the hash
 // tells protocols with other tables. Components that the tables do not know use the tables that the same training made for fields

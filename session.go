@@ -114,6 +114,9 @@ func (c *Session) Protocol() uint64 { return c.server.protocol.types.HashWith(c.
 // LocalType returns the number that this end's build has for a message type in packets of the session.
 func (c *Session) LocalType(t wire.MessageType) wire.MessageType { return c.link.older.Local(t) }
 
+// Plain reports whether the client is one of the plain profile, see Protocol.Plain.
+func (c *Session) Plain() bool { return c.link.older.Plain() }
+
 // SharedRows returns the components that the client's build has too. An extension that sends rows to the client numbers them by their
 // place among these.
 func (c *Session) SharedRows() snapshot.Mask { return c.server.protocol.types.RowsWith(c.link.older) }

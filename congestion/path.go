@@ -14,7 +14,7 @@ const (
 	noiseAge = 512
 	// lateAge is the number of samples over which lateShare is averaged. chance is the probability below which a run of late
 	// samples is no noise.
-	lateAge, chance = 64, 0.01
+	lateAge, chance = 64, 0.003
 	mostNoise       = 20 * time.Millisecond
 )
 

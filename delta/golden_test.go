@@ -156,7 +156,7 @@ func goldenRun(t *testing.T, text string, b []byte) {
 	w, r := wire.NewBitWriter(buf), wire.NewBitReader(b)
 	p.WriteRun(&w, rows, count)
 	require.Equal(t, b, buf[:w.Finish()])
-	read, ok := p.ReadRun(&r, got, count)
+	read, ok := p.ReadRun(&r, got, count, false)
 	require.True(t, ok)
 	require.Equal(t, count, read)
 	require.Equal(t, rows, append([]uint32(nil), got...))

@@ -34,7 +34,7 @@ func (p *pair) jabbed(t testing.TB, at tick.Tick, v jab) {
 func (p *pair) asked(t testing.TB, payload []byte, now tick.Tick) jab {
 	p.moment = moment{now: now, due: true, steps: 1}
 	if payload != nil {
-		require.NoError(t, p.server.staged.read(p.in, payload))
+		require.NoError(t, p.server.staged.read(p.in, payload, false))
 		p.takeStaged()
 	}
 	v, _ := at[jab](p, now, now)
@@ -120,7 +120,7 @@ func TestInputsAreWithdrawnWhereTheClockWentBack(t *testing.T) {
 	newer := p.message()
 	require.Equal(t, jab{1, 0}, p.asked(t, newer, 101))
 	p.moment = moment{now: 102, due: true, steps: 1}
-	require.NoError(t, p.server.staged.read(p.in, old))
+	require.NoError(t, p.server.staged.read(p.in, old, false))
 	p.queue.take(&p.server.staged, 1) // An older packet that the network held back.
 	require.Equal(t, jab{1, 0}, p.asked(t, newer, 102))
 	require.Equal(t, jab{2, 0}, p.asked(t, nil, 103))
@@ -168,7 +168,7 @@ func TestPressesAllocateNothing(t *testing.T) {
 		p.buffer.record(now, tick.Time{})
 		n := p.buffer.write(room)
 		p.moment = moment{now: now + 2, due: true, steps: 1} // Each input is late.
-		if err := p.server.staged.read(p.in, room[:n]); err != nil {
+		if err := p.server.staged.read(p.in, room[:n], false); err != nil {
 			t.Fatal(err)
 		}
 		p.takeStaged()

@@ -15,7 +15,7 @@ func TestFeedbackTellsPartsOfATick(t *testing.T) {
 	p.note(t, 12, sticks{})
 	payload := p.message()
 	p.moment = moment{now: 10, came: tick.Time{Tick: 10, Fraction: 3 << 30}}
-	require.NoError(t, p.server.staged.read(p.in, payload))
+	require.NoError(t, p.server.staged.read(p.in, payload, false))
 	p.takeStaged()
 	var room [feedbackSize]byte
 	require.Equal(t, feedbackSize, p.queue.writeFeedback(room[:], 1))

@@ -104,7 +104,7 @@ func (p *pair) message() []byte {
 // take lets the server read a message in the frame of a tick.
 func (p *pair) take(t testing.TB, payload []byte, now tick.Tick) {
 	p.moment = moment{now: now, due: true, steps: 1}
-	require.NoError(t, p.server.staged.read(p.in, payload))
+	require.NoError(t, p.server.staged.read(p.in, payload, false))
 	p.takeStaged()
 }
 
@@ -236,10 +236,10 @@ func TestInputMessagesAreReadAsWritten(t *testing.T) {
 		payload := p.message()
 		g := &p.server.staged
 		for cut := range payload {
-			require.Error(t, g.read(p.in, payload[:cut]), "cut at %d", cut)
+			require.Error(t, g.read(p.in, payload[:cut], false), "cut at %d", cut)
 		}
-		require.Error(t, g.read(p.in, append(payload[:len(payload):len(payload)], 0)))
-		require.NoError(t, g.read(p.in, payload))
+		require.Error(t, g.read(p.in, append(payload[:len(payload):len(payload)], 0), false))
+		require.NoError(t, g.read(p.in, payload, false))
 		require.Equal(t, count, g.count)
 		require.EqualValues(t, behindUnknown, g.behind)
 		p.queue = p.server.open()
@@ -267,7 +267,7 @@ func TestCase53InputTickAbuse(t *testing.T) {
 			payload[0], payload[1] = byte(low), byte(low>>8)
 			for range 2 {
 				p.moment = moment{now: now, due: true, steps: 1}
-				if err := p.server.staged.read(p.in, payload); err != nil {
+				if err := p.server.staged.read(p.in, payload, false); err != nil {
 					t.Fatal(err)
 				}
 				p.takeStaged()
@@ -290,7 +290,7 @@ func TestCase53OneInputATick(t *testing.T) {
 		for i := range 10 {
 			p.buffer.restart()
 			p.note(t, at, sticks{MoveX: map[bool]float32{true: last, false: -1}[i == 9]})
-			require.NoError(t, p.server.staged.read(p.in, p.message()))
+			require.NoError(t, p.server.staged.read(p.in, p.message(), false))
 			p.takeStaged()
 		}
 	}
@@ -345,7 +345,7 @@ func FuzzInputMessage(f *testing.F) {
 	f.Add([]byte{1, 0, 255, 255, 0})
 	f.Fuzz(func(t *testing.T, payload []byte) {
 		g := &p.server.staged
-		if g.read(p.in, payload) == nil {
+		if g.read(p.in, payload, false) == nil {
 			require.True(t, g.count >= 1 && g.count <= reach)
 		}
 	})

@@ -128,7 +128,7 @@ func (a *queues) hooks() netcode.ServerHooks {
 			return ofSession(c).presented(at)
 		},
 		Section: &netcode.ServerSection{
-			Check: func(_ *netcode.Session, payload []byte) error { return a.staged.read(a.in, payload) },
+			Check: func(c *netcode.Session, payload []byte) error { return a.staged.read(a.in, payload, c.Plain()) },
 			Take:  func(c *netcode.Session, packet uint64, _ []byte) { ofSession(c).take(&a.staged, packet) },
 			Due:   func(c *netcode.Session, _ bool) bool { return ofSession(c).feedback.due },
 			Write: func(c *netcode.Session, room []byte, packet uint64) int {
@@ -259,8 +259,9 @@ type staged struct {
 	rows   []uint32 // By type: reach rows each.
 }
 
-// read validates and decodes a whole input section. The queue takes it only if all of it is legal.
-func (g *staged) read(in *types, payload []byte) error {
+// read validates and decodes a whole input section, of a client of the plain profile or another one. The queue takes it only if all of
+// it is legal.
+func (g *staged) read(in *types, payload []byte, plain bool) error {
 	if len(payload) <= headSize {
 		return errInput
 	}
@@ -268,7 +269,7 @@ func (g *staged) read(in *types, payload []byte) error {
 	g.count, g.types = 0, 0
 	r := wire.NewBitReader(payload[headSize:])
 	for n, plan := range in.plans {
-		count, ok := plan.ReadRun(&r, g.rows[in.first[n]*reach:][:plan.Lanes()*reach], reach)
+		count, ok := plan.ReadRun(&r, g.rows[in.first[n]*reach:][:plan.Lanes()*reach], reach, plain)
 		switch {
 		case !ok || count > 0 && g.count > 0 && count != g.count:
 			return errInput

@@ -83,7 +83,7 @@ func TestCase02HostileCount(t *testing.T) {
 			w := wire.NewBitWriter(buf)
 			w.Var(n)
 			r := wire.NewBitReader(buf[:w.Finish()])
-			count, ok := p.ReadRun(&r, rows, 7)
+			count, ok := p.ReadRun(&r, rows, 7, false)
 			require.False(t, ok)
 			require.Zero(t, count)
 		}

@@ -212,7 +212,7 @@ func runDecoder(t testing.TB, p *Plan) *decoder {
 	d.good = [][]byte{b}
 	d.decode = func(b []byte) error {
 		r, ok := wire.NewBitReader(b), false
-		if count, ok = p.ReadRun(&r, last, 4); !ok || !r.Done() {
+		if count, ok = p.ReadRun(&r, last, 4, false); !ok || !r.Done() {
 			return errRefused
 		}
 		return nil

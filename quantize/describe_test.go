@@ -222,12 +222,12 @@ func TestDebugRun(t *testing.T) {
 	require.LessOrEqual(t, w.Bits(), maxRunBits(p, 3))
 	require.Equal(t, want, buf[:w.Finish()])
 	r := wire.NewBitReader(want)
-	count, ok := p.ReadRun(&r, back, 4)
+	count, ok := p.ReadRun(&r, back, 4, false)
 	require.True(t, ok && r.Done())
 	require.Equal(t, rows, back[:count*n])
 	for cut := range want {
 		r := wire.NewBitReader(want[:cut])
-		_, ok := p.ReadRun(&r, back, 4)
+		_, ok := p.ReadRun(&r, back, 4, false)
 		require.False(t, ok)
 	}
 }

@@ -260,8 +260,8 @@ func (p *Plan) WriteRun(w *wire.BitWriter, rows []uint32, count int) {
 
 // ReadRun reads a run of at most limit rows into rows and returns their count. It returns false, with a failed reader
 // and undefined rows, in three cases: there are more rows; the bits end; a row is illegal or not in WriteRun's
-// encoding.
-func (p *Plan) ReadRun(r *wire.BitReader, rows []uint32, limit int) (count int, ok bool) {
+// encoding. whole tells that all rows are whole, as a client of the plain profile writes them.
+func (p *Plan) ReadRun(r *wire.BitReader, rows []uint32, limit int, whole bool) (count int, ok bool) {
 	n := len(p.lanes)
 	rows = rows[:limit*n]
 	if v := r.Var(); v <= uint64(limit) {
@@ -270,8 +270,8 @@ func (p *Plan) ReadRun(r *wire.BitReader, rows []uint32, limit int) (count int, 
 		r.Fail()
 	}
 	for i := 0; i < count && !r.Failed(); i++ {
-		if i == 0 {
-			p.ReadRow(r, rows[:n])
+		if i == 0 || whole {
+			p.ReadRow(r, rows[i*n:(i+1)*n])
 			continue
 		}
 		p.ReadNext(r, rows[(i-1)*n:i*n], rows[i*n:(i+1)*n])

@@ -294,7 +294,7 @@ func TestRunRoundTrip(t *testing.T) {
 		got := make([]uint32, 20*n)
 		r := wire.NewBitReader(buf[:size])
 		r.Read(before)
-		read, ok := p.ReadRun(&r, got, 20)
+		read, ok := p.ReadRun(&r, got, 20, false)
 		require.True(t, ok)
 		require.Equal(t, count, read)
 		require.Equal(t, rows, got[:count*n])
@@ -304,14 +304,14 @@ func TestRunRoundTrip(t *testing.T) {
 		for cut := 0; cut*8 < bits+int(before); cut++ {
 			r := wire.NewBitReader(buf[:cut])
 			r.Read(before)
-			_, ok := p.ReadRun(&r, got, 20)
+			_, ok := p.ReadRun(&r, got, 20, false)
 			require.False(t, ok)
 			require.True(t, r.Failed())
 		}
 		if count > 0 {
 			r = wire.NewBitReader(buf[:size])
 			r.Read(before)
-			_, ok = p.ReadRun(&r, got, count-1)
+			_, ok = p.ReadRun(&r, got, count-1, false)
 			require.False(t, ok, "more rows than there is room for")
 			require.True(t, r.Failed())
 		}
@@ -418,14 +418,14 @@ func TestRunOfATypeWithoutFields(t *testing.T) {
 	p.WriteRun(&w, nil, 3)
 	require.LessOrEqual(t, w.Bits(), maxRunBits(p, 3))
 	r := wire.NewBitReader(buf[:w.Finish()])
-	count, ok := p.ReadRun(&r, nil, 3)
+	count, ok := p.ReadRun(&r, nil, 3, false)
 	require.True(t, ok)
 	require.Equal(t, 3, count)
 	w = wire.NewBitWriter(buf)
 	w.Var(2)
 	w.Write(1, 1)
 	r = wire.NewBitReader(buf[:w.Finish()])
-	_, ok = p.ReadRun(&r, nil, 3)
+	_, ok = p.ReadRun(&r, nil, 3, false)
 	require.False(t, ok, "something differs where nothing can")
 }
 
@@ -437,7 +437,7 @@ func TestRunsAllocateNothing(t *testing.T) {
 		w := wire.NewBitWriter(buf)
 		p.WriteRun(&w, rows, count)
 		r := wire.NewBitReader(buf[:w.Finish()])
-		if _, ok := p.ReadRun(&r, got, count); !ok {
+		if _, ok := p.ReadRun(&r, got, count, false); !ok {
 			t.Fatal("not read")
 		}
 	})
@@ -487,7 +487,7 @@ func FuzzReadRun(f *testing.F) {
 		p := plans[bit(second)]
 		const limit = 20
 		r, got := wire.NewBitReader(b), make([]uint32, limit*p.Lanes())
-		count, ok := p.ReadRun(&r, got, limit)
+		count, ok := p.ReadRun(&r, got, limit, false)
 		require.Equal(t, !ok, r.Failed())
 		if !ok {
 			require.Zero(t, count)

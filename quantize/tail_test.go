@@ -154,7 +154,7 @@ func TestTailRoundTrip(t *testing.T) {
 				require.LessOrEqual(t, w.Bits(), maxRunBits(p, 2))
 				rows := make([]uint32, 2*len(b))
 				r = wire.NewBitReader(buf[:w.Finish()])
-				n, ok := p.ReadRun(&r, rows, 2)
+				n, ok := p.ReadRun(&r, rows, 2, false)
 				require.True(t, ok && n == 2 && r.Done())
 				require.Equal(t, append(slices.Clone(a), b...), rows)
 			})

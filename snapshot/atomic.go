@@ -523,7 +523,7 @@ func (p *packetWriter) outgrew() bool {
 	v, s := p.v, p.v.store
 	size, old := emptyBits, false
 	for _, index := range v.lacking {
-		size += recordBits(s.schema, v.maskOf(index), v.lifetimes[index].generation)
+		size += v.recordBits(index, v.lifetimes[index].generation)
 		for n := v.links.first[index]; n != 0; n = v.links.nodes[n].next {
 			old = old || p.s-v.links.nodes[n].at >= s.cfg.Window
 		}

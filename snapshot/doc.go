@@ -78,6 +78,7 @@
 //   - sent.go: packets and records on their way
 //   - page_refs.go: how R and N of a page are chosen (View.noteAckedRefs, findRefs)
 //   - write.go: a packet from its header to its last record, despawns and their share of a short budget (writeDespawns), one record and its baselines; list.go: listed records
+//   - plain_profile.go: records for clients of the plain profile
 //   - groups.go: entities that are sent together; atomic.go: with despawns and departures, and groups that found no room
 //   - priority.go: which records are sent first when the budget is short
 //   - page_cache.go, page_floats.go: texts of pages that several clients get, only if they see the same rows

@@ -233,6 +233,16 @@ func recordBits(s *Schema, rows Mask, generation uint32) int {
 	return size
 }
 
+// recordBits returns the most bits of a record of an entity with all rows that the client may see.
+func (v *View) recordBits(index, generation uint32) int {
+	mask := v.maskOf(index)
+	size := recordBits(v.store.schema, mask, generation)
+	if v.plain {
+		size += v.store.schema.Rows() + mask.Count()
+	}
+	return size
+}
+
 // varBits returns the length in bits of a number's Var code.
 func varBits(v uint32) int { return 2*bits.Len64((uint64(v)+4)>>2) + 1 }
 
@@ -272,7 +282,7 @@ func (v *View) groupOf(index uint32) *groupMembers {
 // packet. The result is cached for a tick, unless the client's sight changes.
 func (v *View) splits(m *groupMembers) bool {
 	s := v.store
-	if !m.split && v.payload >= s.cfg.Payload {
+	if !m.split && v.payload >= s.cfg.Payload && !v.plain {
 		return false
 	}
 	v.portions = grown(v.portions, m.number+1, s.groups.made)
@@ -290,7 +300,7 @@ func (v *View) groupTooLarge(m *groupMembers) bool {
 		if !v.visible.has(index) {
 			continue
 		}
-		if size += recordBits(s.schema, v.maskOf(index), s.gens[index]); size > 8*v.payload {
+		if size += v.recordBits(index, s.gens[index]); size > 8*v.payload {
 			return true
 		}
 	}

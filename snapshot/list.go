@@ -43,7 +43,7 @@ type lists struct {
 func (p *packetWriter) chooseRefs() {
 	v := p.v
 	// Under a short budget without a plan, entities that waited long come first: listed ones were sent lately.
-	if !v.updatesPending() || v.backlog && !v.plan.active {
+	if v.plain || !v.updatesPending() || v.backlog && !v.plan.active {
 		return
 	}
 	if v.refTick != p.s {
@@ -80,6 +80,9 @@ func (p *packetWriter) waitsIn(w uint32) uint64 {
 
 // writeListsHead writes whether the packet has lists, and U.
 func (p *packetWriter) writeListsHead() {
+	if p.v.plain {
+		return
+	}
 	p.w.Bool(p.refers)
 	if p.refers {
 		p.w.Var(uint64(p.s-p.upTo) - 1)

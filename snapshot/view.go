@@ -26,6 +26,7 @@ type View struct {
 	number   uint64        // number among the views of the store, from 1
 	payload  int           // most bytes of a snapshot in a packet with nothing else
 	unknown  Mask          // Config.Unknown
+	plain    bool          // Config.Plain
 	client   wire.ClientID // Config.Client
 	observed tick.Tick     // the newest commit that was observed
 	start    tick.Tick     // the tick of the store when the view was made
@@ -140,7 +141,7 @@ func NewView(store *Store, cfg Config) *View {
 	cfg = cfg.WithDefaults()
 	v := &View{store: store, observed: store.tick, start: store.tick, payload: cfg.Payload}
 	v.sent, v.spoke = newSentRing(cfg.SentPackets), store.tick
-	v.unknown, v.client = cfg.Lacks(store.schema), cfg.Client
+	v.unknown, v.client, v.plain = cfg.Lacks(store.schema), cfg.Client, cfg.Plain
 	store.numbered++
 	v.number = store.numbered
 	v.overrides.usual = store.schema.Coarse.Minus(cfg.Older).Union(v.unknown)

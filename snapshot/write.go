@@ -158,8 +158,8 @@ func (v *View) WriteWithin(cache *EncodeCache, dst []byte, room int, lend bool, 
 func (p *packetWriter) writePayload() {
 	v := p.v
 	p.w.Write(uint64(p.s.Low()), 16)
-	if p.w.Bool(v.epoch != 0); v.epoch != 0 {
-		p.w.Write(uint64(v.epoch), 16)
+	if !v.plain {
+		p.writeEpoch()
 	}
 	p.head = p.w.Bits()
 	starved := v.starved.index != 0 && p.takeStarved()
@@ -190,7 +190,25 @@ func (p *packetWriter) writePayload() {
 	if p.run.open {
 		p.endRun()
 	}
-	p.symbol(v.store.schema.Codes.Gap, p.gapContext, format.GapEnd)
+	p.writeEnd()
+}
+
+// writeEpoch writes the newest resync that was served, if there was one.
+func (p *packetWriter) writeEpoch() {
+	epoch := p.v.epoch
+	if p.w.Bool(epoch != 0); epoch != 0 {
+		p.w.Write(uint64(epoch), 16)
+	}
+}
+
+// writeEnd ends the unlisted records.
+func (p *packetWriter) writeEnd() {
+	if p.v.plain {
+		p.w.Bool(false)
+		p.w.Var(0)
+		return
+	}
+	p.symbol(p.v.store.schema.Codes.Gap, p.gapContext, format.GapEnd)
 }
 
 // overwritten takes a packet as lost whose slot in the ring is needed for another packet.
@@ -338,6 +356,10 @@ type record struct {
 // 2, 3), else it is full.
 func (p *packetWriter) prepare(index uint32, r *record) {
 	v, s := p.v, p.v.store
+	if v.plain {
+		p.preparePlain(index, r)
+		return
+	}
 	ack, mask := v.ack(index), v.maskOf(index)
 	*r = record{index: index, mask: mask, explicit: true, whole: mask.Minus(s.schema.Tags)}
 	base, shown := ack.base, mask
@@ -395,11 +417,16 @@ func (s *Store) previousOf(base tick.Tick, span uint16) tick.Tick {
 	return base - tick.Tick(span)
 }
 
-// changedWhole returns which of the rows that are never coded as deltas changed since T. A row that names entities also changes when
-// these come into the client's sight or leave it.
-func (p *packetWriter) changedWhole(index uint32, base tick.Tick, rows Mask) (changed Mask) {
+// changedWhole returns which of the rows that are never coded as deltas changed since T.
+func (p *packetWriter) changedWhole(index uint32, base tick.Tick, rows Mask) Mask {
+	return p.changedRows(index, base, rows.Intersect(p.v.store.schema.Whole))
+}
+
+// changedRows returns which of some rows changed since T. A row that names entities also changes when these come into the client's sight or
+// leave it.
+func (p *packetWriter) changedRows(index uint32, base tick.Tick, rows Mask) (changed Mask) {
 	s, personal := p.v.store, p.v.touchedAt(index) > base
-	for m := rows.Intersect(s.schema.Whole); !m.IsZero(); m = m.Rest() {
+	for m := rows; !m.IsZero(); m = m.Rest() {
 		row := m.Lowest()
 		since := s.sinceOf(index, row)
 		if s.schema.Refs.Has(row) {
@@ -450,7 +477,9 @@ func (p *packetWriter) writeWord(w int, word uint64) bool {
 	if !v.plan.active {
 		word &^= bound
 	}
-	p.encodeAhead(w, word)
+	if !v.plain {
+		p.encodeAhead(w, word)
+	}
 	for ; word != 0; word &= word - 1 {
 		index := firstOf(uint32(w), word)
 		switch {
@@ -483,6 +512,10 @@ func (p *packetWriter) candidate(index uint32) bool {
 
 // writeAt writes an unlisted record with its gap. A record that continues the open run is written as its rows alone.
 func (p *packetWriter) writeAt(r *record) {
+	if p.v.plain {
+		p.writePlain(r)
+		return
+	}
 	generation := p.v.lifetimes[r.index].generation
 	u := &p.run
 	if u.open && u.n < mostInRun && r.base == tick.None && r.index == p.last && generation == u.generation && r.mask == u.mask {
@@ -515,8 +548,10 @@ type openRun struct {
 	open       bool
 	generation uint32
 	mask       Mask
-	n          int // records behind the first
-	at         int // position in bytes of their number
+	n          int  // records behind the first
+	at         int  // position in bytes of their number
+	any, full  bool // of plain records: there was one; it was a full one
+	sent       Mask // of plain records: the rows that it had
 }
 
 // endRun writes the end of a run.
@@ -612,10 +647,12 @@ func (p *packetWriter) recordSent(r *record) {
 		v.stats.Spawns++
 		return
 	}
-	d := &p.cache.deltas.entries[r.delta]
-	v.stats.Deltas += uint64(d.deltas)
-	v.stats.Unchanged += uint64(d.same)
 	v.stats.Updates++
+	if !v.plain {
+		d := &p.cache.deltas.entries[r.delta]
+		v.stats.Deltas += uint64(d.deltas)
+		v.stats.Unchanged += uint64(d.same)
+	}
 }
 
 // groupSent notes that the packet has a group of n records.

@@ -605,6 +605,7 @@ var withoutHost = map[string]string{
 	"admit":          "as join",
 	"place":          "a host's grid reads the same store as that of any server",
 	"dressShells":    "a host's player is not predicted: nothing spawns ahead of the server",
+	"plainProtocol":  "it is a protocol: a host's player is no client of the plain profile",
 	"run":            "it is a loop of NewServer: one of a host is fixedSteps, or host",
 	"restartable":    "a host's player has no session that could be lost",
 	"publicServer":   "it is a matter of the socket: NewHost takes the same one",

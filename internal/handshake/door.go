@@ -30,6 +30,7 @@ type Config struct {
 	Random       io.Reader          // The source of secrets.
 	Known        []Protocol         // Protocols that the server speaks, its own first.
 	Canon        *canon.Description // The description of the server's own protocol.
+	Plain        *canon.Description // That of its plain variant; nil: the server takes no plain clients.
 }
 
 // Session is a session, as a Door sees it.
@@ -243,9 +244,17 @@ func (d *Door) admissible(from transport.Addr, hello peer.Hello) *peer.Error {
 	}
 	if !slices.ContainsFunc(d.config.Known, func(p Protocol) bool { return p.Hash == hello.Protocol }) {
 		d.noteRefused(from, hello)
-		return &peer.Error{Reason: peer.ReasonWrongProtocol, Detail: d.config.Canon.FirstDifference(hello.Digest)}
+		return &peer.Error{Reason: peer.ReasonWrongProtocol, Detail: d.meant(hello.Digest).FirstDifference(hello.Digest)}
 	}
 	return d.fits(from)
+}
+
+// meant returns the description that a client of another protocol is compared with: the one with its first entry, if there is one.
+func (d *Door) meant(theirs peer.Digest) *canon.Description {
+	if plain := d.config.Plain; plain != nil && theirs.Len() > 0 && theirs.At(0) == plain.Digest.At(0) {
+		return plain
+	}
+	return d.config.Canon
 }
 
 // refusalsTold bounds the protocol differences that OnError gets, since clients choose them.
@@ -261,7 +270,7 @@ func (d *Door) noteRefused(from transport.Addr, hello peer.Hello) {
 		return
 	}
 	if hello.Version == peer.Version {
-		difference = d.config.Canon.Difference(hello.Digest)
+		difference = d.meant(hello.Digest).Difference(hello.Digest)
 	}
 	if len(d.refused) < refusalsTold && !slices.Contains(d.refused, difference) {
 		d.refused = append(d.refused, difference)

@@ -103,7 +103,7 @@ func (g *goldenRig) input(payload []byte) string {
 	r := wire.NewBitReader(payload[4:])
 	for n, plan := range goldenInputs() {
 		rows := make([]uint32, 64*plan.Lanes())
-		count, ok := plan.ReadRun(&r, rows, 64)
+		count, ok := plan.ReadRun(&r, rows, 64, false)
 		require.True(g.T, ok)
 		var texts []string
 		for i := range count {
@@ -282,7 +282,7 @@ func goldenRun(plan *quantize.Plan, random *rand.Rand, count int) (rows []uint32
 func goldenInputsLegal(payload []byte) bool {
 	r, some := wire.NewBitReader(payload[4:]), 0
 	for _, plan := range goldenInputs() {
-		count, ok := plan.ReadRun(&r, make([]uint32, 64*plan.Lanes()), 64)
+		count, ok := plan.ReadRun(&r, make([]uint32, 64*plan.Lanes()), 64, false)
 		if !ok || some > 0 && count > 0 && some != count {
 			return false
 		}

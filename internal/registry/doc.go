@@ -8,4 +8,5 @@
 //   - bands.go: distance bands of components
 //   - features.go: the parts that extensions add
 //   - older.go: sessions with an older build
+//   - plain.go: sessions with a client of the plain profile
 package registry

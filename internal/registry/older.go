@@ -17,15 +17,16 @@ import (
 // mostOlder bounds the protocols of Support: a Join is checked with the checksum of each.
 const mostOlder = 8
 
-// Older is the protocol of an older build that ends of this build also speak. Both ends of such a session speak it: the
-// newer end omits everything that it lacks. It is made once, by the freeze. A nil Older means a session between equal
-// builds.
+// Older is another protocol that ends of this build also speak: that of an older build, or the plain variant of one. Both
+// ends of such a session speak it: the newer end omits everything that it lacks. It is made once, by the freeze. A nil Older
+// means a session between equal builds.
 type Older struct {
 	canon   canon.Description
-	unknown snapshot.Mask // Rows that the older build lacks.
-	grown   snapshot.Mask // Rows with fewer fields in the older build.
-	forms   snapshot.Mask // The rows that replace those of grown.
-	types   peer.Types
+	unknown snapshot.Mask    // Rows that the older build lacks.
+	grown   snapshot.Mask    // Rows with fewer fields in the older build.
+	forms   snapshot.Mask    // The rows that replace those of grown.
+	types   *peer.Types      // Nil in the plain variant of this build.
+	plain   bool             // The plain variant, which servers alone speak.
 	nobody  wire.MessageType // A number without a type in the older build. Message types that it lacks have this number.
 }
 
@@ -50,7 +51,7 @@ func (r *Registry) freezeOlder() {
 
 // compareOlder makes the Older for one build. It panics on differences that are not supported.
 func (r *Registry) compareOlder(description []string) *Older {
-	o := &Older{}
+	o := &Older{types: &peer.Types{}}
 	here, theirs := map[string]string{}, map[string]bool{}
 	for _, e := range r.Canon.Entries {
 		here[kindAndName(e.Text)] = e.Text
@@ -182,7 +183,7 @@ func (o *Older) number(ours []*message.Type, names []string) {
 
 // OlderOf returns the Older with this hash, nil without one.
 func (r *Registry) OlderOf(hash uint64) *Older {
-	for _, o := range r.Older {
+	for _, o := range append(r.Older[:len(r.Older):len(r.Older)], r.plains...) {
 		if o.canon.Hash == hash {
 			return o
 		}
@@ -207,9 +208,18 @@ func (r *Registry) Speaks() []handshake.Protocol {
 	return all
 }
 
+// Knows returns the protocols that a server speaks, in order: those of Speaks, then their plain variants.
+func (r *Registry) Knows() []handshake.Protocol {
+	all := r.Speaks()
+	for _, o := range r.plains {
+		all = append(all, handshake.Protocol{Hash: o.canon.Hash, Digest: o.canon.Digest})
+	}
+	return all
+}
+
 // Lacks reports whether the other end lacks a message type of this end.
 func (o *Older) Lacks(t wire.MessageType) bool {
-	return o != nil && t >= wire.FirstUserMessage && o.types.Out[t] == o.nobody
+	return o != nil && o.types != nil && t >= wire.FirstUserMessage && o.types.Out[t] == o.nobody
 }
 
 // Local returns this end's number of a message type in packets of the session.
@@ -223,7 +233,7 @@ func (o *Older) Local(t wire.MessageType) wire.MessageType {
 // State returns the configuration of state for the session.
 func (o *Older) State(c snapshot.Config) snapshot.Config {
 	if o != nil {
-		c.Unknown, c.Older = o.unknown.Union(o.grown), o.forms
+		c.Unknown, c.Older, c.Plain = o.unknown.Union(o.grown), o.forms, o.plain
 	}
 	return c
 }
@@ -231,7 +241,7 @@ func (o *Older) State(c snapshot.Config) snapshot.Config {
 // Conn returns the configuration of packets for the session.
 func (o *Older) Conn(c peer.ConnConfig) peer.ConnConfig {
 	if o != nil {
-		c.Types = &o.types
+		c.Types = o.types
 	}
 	return c
 }

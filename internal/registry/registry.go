@@ -41,9 +41,11 @@ type Registry struct {
 
 	frozen   bool
 	unpacked bool
+	plain    bool // Servers take clients of the plain profile.
 
 	supported [][]string // Descriptions of older builds.
 	Older     []*Older   // Their plans, once frozen.
+	plains    []*Older   // The plain variants of this build and of Older, once frozen.
 }
 
 // New returns an empty registry.
@@ -276,6 +278,7 @@ func (r *Registry) Freeze() {
 	r.describeBands()
 	r.Canon = canon.New(append(r.describe(), r.described.behind...))
 	r.freezeOlder()
+	r.freezePlain()
 }
 
 // turnPackingOff sets the debug encoding for every type.

@@ -63,7 +63,7 @@ func messages() []mutation {
 		change("messages", "a packet size changes under messages that wait", "TestPacketSizeRefuses",
 			"internal/link/link.go", "if !l.Outgoing.SetPacketSize(n) {", "if !l.Outgoing.SetPacketSize(n) && false {").inFolder("."),
 		change("messages", "a group has to fit the server's packets alone", "TestGroupTooLargeForTheSmallerPacketsOfOneClient",
-			"snapshot/groups.go", "if !m.split && v.payload >= s.cfg.Payload {", "if !m.split {"),
+			"snapshot/groups.go", "if !m.split && v.payload >= s.cfg.Payload && !v.plain {", "if !m.split {"),
 		change("messages", "state ignores the packet size of a client", "TestPacketSizeOfOneClient",
 			"internal/link/link.go", "l.Conn.SetPacketSize(n)\n", "").inFolder("."),
 		change("messages", "an unknown type is malformed", "TestUnknownMessageTypesAreIgnored",

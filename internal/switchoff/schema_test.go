@@ -28,7 +28,7 @@ func schemas() []mutation {
 		change("older builds", "an input that the older build lacks is supported", "TestSupportNamesWhatIsNotAdditive",
 			"internal/registry/older.go", "case e.Kind != kindComponent && e.Kind != kindMessage:", "case false:").inFolder("."),
 		change("older builds", "messages that the other end lacks are sent", "TestBuildsMeet",
-			"internal/registry/older.go", "return o != nil && t >= wire.FirstUserMessage && o.types.Out[t] == o.nobody", "return false").inFolder("."),
+			"internal/registry/older.go", "return o != nil && o.types != nil && t >= wire.FirstUserMessage && o.types.Out[t] == o.nobody", "return false").inFolder("."),
 		change("older builds", "components that the other end lacks are sent", "TestOlderClientsGetTheBytesOfTheirBuild",
 			"snapshot/view.go", "v.overrides.usual = store.schema.Coarse.Minus(cfg.Older).Union(v.unknown)", "v.overrides.usual = store.schema.Coarse.Minus(cfg.Older)"),
 		change("older builds", "fields that the other end lacks are sent", "TestOlderClientsGetTheBytesOfTheirBuild",

@@ -25,7 +25,7 @@ func groupsAndSight() []mutation {
 		change("groups", "hidden members make one too large", "TestGroupIsWholeIfItsVisiblePartFits",
 			"snapshot/groups.go", "if !v.visible.has(index) {", "if false {"),
 		change("groups", "components that are not seen make one too large", "TestGroupIsWholeIfItsVisiblePartFits",
-			"snapshot/groups.go", "recordBits(s.schema, v.maskOf(index)", "recordBits(s.schema, s.rows.masks[index]"),
+			"snapshot/groups.go", "mask := v.maskOf(index)", "mask := v.store.rows.masks[index]"),
 
 		change("interest", "the children of children stay hidden", "TestChildrenAreVisibleWithTheirParent",
 			"interest/children.go", "for i := len(c.stack) - 1; i >= 0; i-- {", "for i := 0; i < len(c.stack); i++ {"),

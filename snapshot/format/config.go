@@ -30,6 +30,9 @@ type Config struct {
 	Client wire.ClientID
 	// Older is the rows of Schema.Older that the other end has. The components that they stand for are in Unknown.
 	Older Mask
+	// Plain makes a View write the snapshots of the plain profile: every record stands by itself, and has the rows that changed since
+	// the newest acknowledged one, whole.
+	Plain bool
 }
 
 const (

@@ -1,0 +1,2 @@
+// Package csharp tests the thin client in C# of this folder: its tests start Mono.
+package csharp
