@@ -306,8 +306,8 @@ func (c *Controller) slower() time.Duration {
 	return time.Duration(c.filter()-c.least) * c.path.spacing
 }
 
-// filter returns the number of newest samples whose minimum is the standing delay. Noise alone makes all of them late once in a
-// hundred runs.
+// filter returns the number of newest samples whose minimum is the standing delay. Noise alone makes all of them late three times in a
+// thousand runs.
 func (c *Controller) filter() int {
 	n, most := 1, c.least*mostFilter
 	for by := c.path.lateShare; by > chance && n < most; by *= c.path.lateShare {
