@@ -21,7 +21,7 @@
 //   - delay: a queue lowers the rate below the delivered rate (Google congestion control, draft-ietf-rmcat-gcc-02). The queue is
 //     measured by the standing delay (Copa, NSDI 2018) above a base delay with a history (LEDBAT, RFC 6817)
 //   - jitter: jitter makes single samples late, a queue makes all of them late. The filter is a run of late samples so long that
-//     jitter causes it once in a hundred times. A queue that vanishes too soon, or a short one that stays, was none: the decrease is undone (Eifel, RFC 4015)
+//     jitter causes it three times in a thousand. A queue that vanishes too soon, or a short one that stays, was none: the decrease is undone (Eifel, RFC 4015)
 //   - growth: slow around the newest estimate of the line. If no queue shows above it, pulses; then doubled each round trip (velocity
 //     of Copa)
 //   - competing: if a long queue stays although the rate falls, another sender fills it. A window then grows each round trip up to a
