@@ -24,7 +24,7 @@ const (
 	asteroidsHeader = 14 + 20 + 8 // Ethernet, IP, UDP
 )
 
-// asteroids is the scene of the bandwidth contest KinematicSoup/benchmarks (2025), as its page describes it: 250 asteroids in a ball around a
+// asteroids is the scene of the bandwidth contest Kinematic Soup (github.com, 2025), as its page describes it: 250 asteroids in a ball around a
 // planetoid, with speeds of 1 to 4 m/s and spins of up to 45 degrees a second, which they strive for again after each hit. Hits have
 // friction. They are spheres here, and meshes there.
 type asteroids struct {
