@@ -34,7 +34,7 @@ type claims struct {
 type claimed struct {
 	Tick    uint16 // The low bits of its tick.
 	Kind    uint16
-	Name    uint64 // See Simulation.nameOf.
+	Name    uint64 // See nameOfEffect.
 	Ordinal uint8  // It is the n-th of its kind and name in the step, from 1.
 }
 

@@ -33,7 +33,7 @@ type effects struct {
 // effectName identifies an effect of a step at both ends, but for its ordinal.
 type effectName struct {
 	kind uint16
-	name uint64 // The name of its entity; 0: none that both ends know.
+	name uint64 // See nameOfEffect.
 }
 
 // madeEffect is an effect that a step played. Both ends know it by its kind, name and ordinal.
@@ -55,11 +55,12 @@ func (s *Simulation) OnEffect(f func(Effect)) { s.effects.play = append(s.effect
 func (s *Simulation) OnCancel(f func(Effect)) { s.effects.cancel = append(s.effects.cancel, f) }
 
 // Effect plays an effect in this tick. A replay matches its effects with the played ones by kind and entity, and of several
-// first with one of the same value.
+// first with one of the same value. An effect at no place is matched by kind and value, at the server too: with the number of
+// its player as the value, it is not taken for another player's. Without a value it matches each of its kind in the tick.
 func (s *Step) Effect(kind uint16, e ecs.Entity, value uint64) {
 	sim := s.simulation
 	f := &sim.effects
-	made := madeEffect{Effect: Effect{Kind: kind, Entity: e, Value: value, Tick: s.Tick}, name: sim.nameOf(e), inRun: true}
+	made := madeEffect{Effect: Effect{Kind: kind, Entity: e, Value: value, Tick: s.Tick}, name: sim.nameOfEffect(e, value), inRun: true}
 	if !f.first {
 		if f.wasPlayed(&made) {
 			return
@@ -75,6 +76,15 @@ func (s *Step) Effect(kind uint16, e ecs.Entity, value uint64) {
 	if sim.client != nil && len(f.cancel) > 0 {
 		f.unsent = append(f.unsent, claimed{s.Tick.Low(), kind, made.name, made.ordinal})
 	}
+}
+
+// nameOfEffect returns the name by which both ends know an effect: of its entity, or of its value if it is at no place. 0:
+// none that both ends know.
+func (s *Simulation) nameOfEffect(e ecs.Entity, value uint64) uint64 {
+	if e.IsZero() && value != 0 {
+		return 1<<62 | value*0x9E3779B97F4A7C15>>2 // No network id has that bit alone, and SpawnOf has bit 63.
+	}
+	return s.nameOf(e)
 }
 
 // effectTicks returns the number of ticks whose effects an end stores: those that can be replayed, and at a client those that

@@ -181,6 +181,8 @@ func screens() []mutation {
 			"predict/step.go", "id = s.client.idOf(e)", "_ = e"),
 		change("predict", "an effect that the server refuses stays", effects,
 			"predict/claims.go", "return count < c.Ordinal\n}", "return false && count < c.Ordinal\n}"),
+		change("predict", "effects at no place are equal, whoever plays them", effects,
+			"predict/effect.go", "if e.IsZero() && value != 0 {", "if false {"),
 		change("predict", "the second effect of a kind counts as the first", shells,
 			"predict/effect.go", "f.ordinals[n] = made.ordinal\n", ""),
 		change("predict", "the server judges effects before their step", shells,
