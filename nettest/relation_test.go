@@ -1,6 +1,7 @@
 package nettest_test
 
 import (
+	"math"
 	"testing"
 	"time"
 
@@ -44,7 +45,8 @@ func ride(t *testing.T, seed uint64) {
 	interpolate.Register[rides](p)
 	const speed = 6. / 60 // m a tick
 	// Nothing is blended across a Teleport: before one the rider stands at its newest known place, for the tick of the Teleport
-	// and for each lost tick before it. More than lost in a row are lost once in 5000 games.
+	// and for each lost tick before it; behind one at its first known place, until a second one tells its speed. More than lost
+	// in a row are lost once in 2600 games.
 	const lost = 5
 	const most = (1 + lost) * speed
 	var screen *ecs.World
@@ -106,15 +108,17 @@ func ride(t *testing.T, seed uint64) {
 			seen[on] = true
 			base := spots.Get(on).Value
 			now := spot{base.X + at.Value.X, base.Y + at.Value.Y}
-			late := now.Y - 20 - now.X // The height tells the moment of the screen.
-			if drawn != nil {
+			late := now.Y - 20 - now.X           // The height tells the moment of the screen.
+			if drawn != nil && n.Frame() > 120 { // A screen of few records leaps once, at first.
 				require.InDelta(t, speed, now.Y-drawn.Y, .6*speed, "frame %d, on %v", n.Frame(), on)
 				frames++
 			}
 			require.InDelta(t, most/2, late, most/2+.02, "frame %d, on %v", n.Frame(), on)
-			if stands := late > .02; stands {
-				require.Greater(t, at.Value.X, float32(20-.02-most), "frame %d: it stands, and no change comes", n.Frame())
-				stood = on
+			if late > .02 {
+				require.Greater(t, math.Abs(float64(at.Value.X)), 20-.02-most, "frame %d: it stands far from a change", n.Frame())
+				if at.Value.X > 0 {
+					stood = on
+				}
 			} else if !stood.IsZero() {
 				require.NotEqual(t, stood, on, "frame %d: it leaps on its platform", n.Frame())
 				stood = ecs.Entity{}
