@@ -108,7 +108,7 @@ func ride(t *testing.T, seed uint64) {
 			seen[on] = true
 			base := spots.Get(on).Value
 			now := spot{base.X + at.Value.X, base.Y + at.Value.Y}
-			late := now.Y - 20 - now.X // The height tells the moment of the screen.
+			late := now.Y - 20 - now.X           // The height tells the moment of the screen.
 			if drawn != nil && n.Frame() > 120 { // A screen of few records leaps once, at first.
 				require.InDelta(t, speed, now.Y-drawn.Y, .6*speed, "frame %d, on %v", n.Frame(), on)
 				frames++
