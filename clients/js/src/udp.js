@@ -9,7 +9,11 @@ export class UDPTransport {
     this.dropped = 0;
     this.ready = false;
     this.socket = dgram.createSocket(host.includes(':') ? 'udp6' : 'udp4');
-    this.socket.on('error', (err) => (this.failed = err));
+    /** failed has the reason if the host was not found, else null. An error of the network later on is a lost packet. */
+    this.failed = null;
+    this.socket.on('error', (err) => {
+      if (!this.ready) this.failed = new Error(`netcode: ${host}:${port}: ${err.message}`, { cause: err });
+    });
     this.socket.on('message', (bytes) => {
       if (this.waiting.length >= 1024) {
         this.waiting.shift();
