@@ -8,7 +8,7 @@ const passing = new Set([0, 3, 4, 7, 8, 14, 32, 35, 36, 37, 39]);
 const own = ['client', 'waiting', 'end'];
 
 // broken tells whether an error is a mistake of the program: it would come again. fetch reports a network that is gone as a TypeError too.
-const broken = (err) => /^(Type|Reference|Range|Syntax)Error$/.test(err?.constructor?.name) && !/fetch|network|load failed/i.test(err.message);
+const broken = (err) => /^(Type|Reference|Range|Syntax)Error$/.test(err.constructor.name) && !/fetch|network|load failed/i.test(err.message);
 
 /**
  * Session has one client at a time. Handlers of `on` and `onMessage` are those of all its clients. Call `update` once a frame.
@@ -107,8 +107,9 @@ export class Session {
   }
 
   // failed ends an attempt. An error without a reason is the game's mistake, but for one of the network.
-  failed(err, opens) {
-    const network = err?.reason === undefined && !broken(err) && (opens || err instanceof TypeError);
+  failed(thrown, opens) {
+    const err = thrown instanceof Error ? thrown : new Error(`netcode: ${thrown}`);
+    const network = err.reason === undefined && !broken(err) && (opens || err instanceof TypeError);
     this.over(network ? Object.assign(err, { reason: 0 }) : err);
   }
 

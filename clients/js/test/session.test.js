@@ -93,6 +93,7 @@ test('a mistake of the game ends the session', async () => {
 
 test('a network that is gone is asked again', async () => {
   assert.deepEqual(await attempts({ open: () => Promise.reject(new Error('netcode: the WebSocket did not open')) }), [500, 1000, 2000]);
+  assert.deepEqual(await attempts({ open: () => Promise.reject() }), [500, 1000, 2000]);
   assert.deepEqual(await attempts({ payload: () => Promise.reject(new TypeError('Failed to fetch')) }), [500, 1000, 2000]);
   assert.deepEqual(await attempts({ payload: () => Promise.reject(Object.assign(new Error('503'), { reason: 0 })) }), [500, 1000, 2000]);
 });
