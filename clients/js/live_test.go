@@ -443,9 +443,14 @@ func playInNode(t *testing.T, key *secure.Key) {
 	}
 	require.NoError(t, json.Unmarshal(out.Bytes(), &got), out.String()+problems.String())
 	require.Greater(t, len(got.Entities), 20)
+	written := 0
 	for index, e := range want {
 		require.Equal(t, e, got.Entities[index], "entity %s", index)
+		if slices.Equal(e.Rows["Paint"], []uint32{7}) {
+			written++
+		}
 	}
+	require.Equal(t, 1, written, "the client writes its Paint: the right came, if before the entity")
 	require.Len(t, got.Entities, len(want))
 	require.Equal(t, []string{"a 0", "a 1", "a 2", "a 3", "a 4", "a 5", "a 6", "a 7", "a 8", "a 9"}, got.Echoes)
 	require.Equal(t, got.Echoes, g.heard)

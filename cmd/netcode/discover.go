@@ -15,9 +15,9 @@ import (
 // runDiscover prints a server's protocol as a lock file.
 func runDiscover(args []string, out, progress io.Writer) error {
 	if len(args) != 1 && (len(args) != 3 || args[1] != "-o") {
-		return usage.Errorf("discover wants an address, as in netcode discover 127.0.0.1:9000 -o game.lock")
+		return usage.Errorf("discover wants an address, as in netcode discover game.example:9000 -o game.lock")
 	}
-	server, err := transport.ParseAddr(args[0])
+	server, err := udp.Resolve(args[0])
 	if err != nil {
 		return err
 	}

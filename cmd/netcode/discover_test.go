@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"net"
 	"path/filepath"
 	"testing"
 	"time"
@@ -59,6 +60,11 @@ func TestDiscover(t *testing.T) {
 	require.Equal(t, schema.Of(p).Hash, lock.Hash)
 	require.Contains(t, progress.String(), "component")
 	require.NoError(t, run([]string{"discover", socket.LocalAddr().String()}, &out, &progress))
+	require.Contains(t, out.String(), "component discoverSpot #")
+	out.Reset()
+	_, port, err := net.SplitHostPort(socket.LocalAddr().String())
+	require.NoError(t, err)
+	require.NoError(t, run([]string{"discover", net.JoinHostPort("localhost", port)}, &out, &progress), "a name is looked up")
 	require.Contains(t, out.String(), "component discoverSpot #")
 	require.Error(t, run([]string{"discover"}, &out, &progress))
 	require.Error(t, run([]string{"discover", "nowhere"}, &out, &progress))

@@ -1,5 +1,6 @@
 // The client of a game: connects, keeps the world that the server shows, handles and sends messages and inputs.
 import { ByteReader, ByteWriter, Malformed, fnv32, nearest, textBytes } from './bits.js';
+import { checkRow } from './check.js';
 import { bytesOfRow, rowOfBytes } from './fields.js';
 import { InputClock, ShownClock } from './clock.js';
 import { Closed, Handshake, Resume } from './handshake.js';
@@ -17,11 +18,15 @@ export const States = { connecting: 'connecting', connected: 'connected', closin
 
 const secureRandom = (n) => globalThis.crypto.getRandomValues(new Uint8Array(n));
 const empty = new Uint8Array(0);
+/** Names of the events of a client. */
+export const events = ['connect', 'spawn', 'change', 'despawn', 'collection', 'right', 'message', 'error', 'close'];
 
 /**
  * Client is one connection to a server. It has no timer: call `update` once a frame. `transport` sends and receives datagrams, see transports.js.
  *
- * Events, by `on(name, handler)`: connect(), spawn(entity), change(entity, names), despawn(entity), message(name, value, info), error(err), close(err).
+ * Events, by `on(name, handler)`: connect(), spawn(entity), change(entity), despawn(entity), collection(entity, name, elements), right(entity, rows),
+ * message(name, value, info), close(err), error(err). An error that a handler throws stops nothing else: it goes to `error`, and without such a handler
+ * `update` throws it at its end.
  */
 export class Client {
   /**
@@ -34,6 +39,10 @@ export class Client {
     this.protocol = this.protocols[0];
     this.transport = transport;
     this.options = options;
+    const { payload } = options;
+    if (payload !== undefined && payload !== null && typeof payload !== 'string' && !(payload instanceof Uint8Array)) throw new Error('netcode: a payload is a text or a Uint8Array');
+    this.payload = typeof payload === 'string' ? textBytes(payload) : payload ?? empty;
+    if (this.payload.length > 400) throw new Error(`netcode: a payload of ${this.payload.length} bytes; at most 400 are sent`);
     this.random = options.random ?? secureRandom;
     this.state = States.connecting;
     this.handlers = new Map();
@@ -44,6 +53,8 @@ export class Client {
     this.world = null;
     this.calls = new Map();
     this.nextCall = 0;
+    this.thrown = []; // errors of the game's handlers
+    this.now = 0;
     this.pingMs = 0;
     /** transfers sends and receives large messages. */
     this.transfers = new Transfers(this);
@@ -51,21 +62,40 @@ export class Client {
 
   /** on adds a handler of an event and returns a function that removes it. */
   on(event, handler) {
+    if (!events.includes(event)) throw new Error(`netcode: a client has no event ${event}; it has ${events.join(', ')}`);
     const list = this.handlers.get(event) ?? [];
     this.handlers.set(event, [...list, handler]);
     return () => this.handlers.set(event, this.handlers.get(event).filter((h) => h !== handler));
   }
 
-  /** onMessage adds the handler of a message type of the game: handler(value, { entity, tick }). */
+  /** onMessage adds a handler of a message type of the game: handler(value, { entity, tick }). */
   onMessage(name, handler) {
     this.messageNamed(name);
-    this.messageHandlers.set(name, handler);
+    this.messageHandlers.set(name, [...(this.messageHandlers.get(name) ?? []), handler]);
     return this;
   }
 
   emit(event, ...args) {
     const list = this.handlers.get(event);
-    if (list !== undefined) for (const h of list) h(...args);
+    if (list !== undefined) for (const h of list) this.run(h, ...args);
+  }
+
+  /** run calls a handler of the game. What it throws waits for the end of the frame. */
+  run(handler, ...args) {
+    try {
+      handler(...args);
+    } catch (err) {
+      this.thrown.push(err);
+    }
+  }
+
+  // tell hands the errors of handlers to the game.
+  tell() {
+    if (this.thrown.length === 0) return;
+    const list = this.thrown;
+    this.thrown = [];
+    if (this.handlers.has('error')) for (const err of list) for (const h of this.handlers.get('error')) h(err);
+    else throw list.length === 1 ? list[0] : new AggregateError(list, `netcode: ${list.length} handlers failed, the first by ${list[0]?.message}`);
   }
 
   /** connected tells whether the server has this client. */
@@ -86,9 +116,16 @@ export class Client {
       for (let bytes = this.transport.receive(); bytes !== null && this.state !== States.closed; bytes = this.transport.receive()) this.take(bytes, now);
       if (this.state === States.connecting) this.connecting(now);
       else if (this.link) this.running(now);
+      if (this.transport.failed) this.gone(this.transport.failed);
     } catch (err) {
       this.fail(err, now);
     }
+    this.tell();
+  }
+
+  // gone ends the connection whose transport has failed.
+  gone(err) {
+    this.end(this.state === States.closing ? new Closed(1, this.closeText) : Object.assign(new Closed(0, err.message.replace(/^netcode: /, '')), { cause: err }));
   }
 
   // fail ends the connection for what a peer did; other errors are the game's.
@@ -137,8 +174,7 @@ export class Client {
   connecting(now) {
     if (!this.handshake) {
       if (this.transport.ready === false) return;
-      const payload = typeof this.options.payload === 'string' ? textBytes(this.options.payload) : this.options.payload ?? empty;
-      this.handshake = new Handshake({ protocol: this.protocol, payload, random: this.random, send: (b) => this.transport.send(b) }, now);
+      this.handshake = new Handshake({ protocol: this.protocol, payload: this.payload, random: this.random, send: (b) => this.transport.send(b) }, now);
     }
     this.handshake.update(now);
   }
@@ -154,7 +190,7 @@ export class Client {
     this.state = States.connected;
     this.snapshots = new State(this.protocol, welcome.window, Math.max(1, welcome.tick), this.options.maxEntities);
     this.own = new OwnRows(this.protocol);
-    this.world = new World(this.protocol, this.snapshots, this.own, (event, ...args) => this.emit(event, ...args));
+    this.world = new World(this.protocol, this.snapshots, this.own, (event, ...args) => this.emit(event, ...args), this.protocols);
     this.shownClock = new ShownClock(welcome.rate, this.options.delay);
     this.inputClock = new InputClock(welcome.rate, welcome.tick, now, roundTrip);
     this.inputs = new Inputs(this.protocol);
@@ -337,8 +373,7 @@ export class Client {
     if (t.name === 'netcode.right') return this.world.right(value);
     if (t.name === 'netcode.Collections') return this.world.collections.take(m);
     const info = { entity: m.entity ? this.world.find(m.entity) : null, tick: m.tick < 0 ? null : nearest(m.tick, this.serverTick) };
-    const handler = this.messageHandlers.get(t.name);
-    if (handler) handler(value, info);
+    for (const h of this.messageHandlers.get(t.name) ?? []) this.run(h, value, info);
     this.emit('message', t.name, value, info);
   }
 
@@ -398,7 +433,7 @@ export class Client {
   }
 
   put(t, value, options, call) {
-    const body = value instanceof Uint8Array ? value : t.plan ? bytesOfRow(t.plan, value, !t.unpacked) : t.codec ? t.codec.write(value) : null;
+    const body = value instanceof Uint8Array ? value : t.plan ? rowBytes(t, value) : t.codec ? t.codec.write(value, t.name) : null;
     if (!body) throw new Error(`netcode: the layout of ${t.name} depends on its data: pass its bytes`);
     const w = new ByteWriter(body.length + 24);
     let flags = (options.stage ?? 4) & 7;
@@ -423,6 +458,7 @@ export class Client {
     if (!this.connected || !entity.alive) return;
     const c = this.protocol.componentNamed.get(name);
     if (!c) throw new Error(`netcode: the protocol has no component ${name}; it has ${[...this.protocol.componentNamed.keys()].join(', ')}`);
+    checkRow(c.plan, name, value);
     this.own.write(entity, c, value);
   }
 
@@ -431,24 +467,36 @@ export class Client {
     if (this.connected) this.inputs.set(name, value);
   }
 
-  /** close ends the session in order: what is reliable is sent first, for a second at most. */
-  close(words = '') {
-    if (this.state === States.connecting) return this.end(new Closed(1, words));
-    if (this.state !== States.connected) return;
-    this.state = States.closing;
-    this.closeText = words;
-    this.closeAt = this.now + 1000;
-    this.closes = 0;
+  /**
+   * close ends the session in order. What waits is sent at once, and the Close behind it, as soon as what is reliable has come, for a second at most: keep
+   * calling `update`. leaving: no frame may follow, as in `pagehide`: four copies of the Close are sent at once, whatever has not come.
+   * @param {string} [words] @param {{leaving?: boolean}} [options]
+   */
+  close(words = '', { leaving = false } = {}) {
+    if (this.state === States.connecting) this.end(new Closed(1, words));
+    else if (this.state === States.connected) {
+      this.state = States.closing;
+      this.closeText = words;
+      this.closeAt = this.now + 1000;
+      this.closes = 0;
+      this.link.send(this.now);
+      if (leaving || this.transport.ordered) this.closeAt = this.now; // nobody can wait, or nothing overtakes what was sent
+      this.closingStep(this.now);
+    }
+    if (leaving && this.state === States.closing) while (this.closes < 4) this.sendClose(this.now);
+    this.tell();
   }
 
   closingStep(now) {
-    const { link } = this;
-    if (now < this.closeAt && !link.outbox.empty && this.closes === 0) return link.send(now);
-    if (this.closes >= 4) return this.end(new Closed(1, this.closeText));
-    if (this.closes > 0 && now < this.nextClose) return undefined;
+    if (now < this.closeAt && !this.link.outbox.empty && this.closes === 0) this.link.send(now);
+    else if (this.closes === 0 || (this.closes < 4 && now >= this.nextClose)) this.sendClose(now);
+    else if (now >= this.nextClose) this.end(new Closed(1, this.closeText));
+  }
+
+  sendClose(now) {
     this.closes++;
     this.nextClose = now + 100;
-    return link.sendClose(1, this.closeText, now);
+    this.link.sendClose(1, this.closeText, now);
   }
 
   /** stats returns the figures of the line: round trip and ping in ms, loss, bytes, ticks. */
@@ -459,6 +507,12 @@ export class Client {
       shownTick: this.shown ?? 0, delay: this.shownClock?.delay ?? 0, inputTick: this.tick ?? 0, entities: this.world?.count ?? 0,
     };
   }
+}
+
+// rowBytes checks and writes a message that is a row.
+function rowBytes(t, value) {
+  checkRow(t.plan, t.name, value);
+  return bytesOfRow(t.plan, value, !t.unpacked);
 }
 
 export { fnv32 };

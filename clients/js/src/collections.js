@@ -17,6 +17,7 @@ export class Collections {
 
   /** of returns the elements of a collection of an entity, or undefined before it came. Do not change them. */
   of(entity, name) {
+    if (!this.kinds.some((k) => k.name === name)) throw new Error(`netcode: the protocol has no collection ${name}; it has ${this.names().join(', ') || 'none'}`);
     return this.byEntity.get(entity)?.get(name)?.values;
   }
 

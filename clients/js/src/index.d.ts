@@ -34,6 +34,10 @@ export interface Entity<G extends AnyGame = AnyGame> extends EntityID {
 
 export interface Transport {
   readonly ready?: boolean;
+  /** The reason once the transport is gone: its client ends at once. */
+  readonly failed?: Error | null;
+  /** All that was sent comes, in order. */
+  readonly ordered?: boolean;
   send(datagram: Uint8Array): void;
   receive(): Uint8Array | null;
   close(): void;
@@ -91,9 +95,12 @@ export class Client<G extends AnyGame = AnyGame> {
   on(event: 'connect', handler: () => void): () => void;
   on(event: 'spawn' | 'despawn' | 'change', handler: (entity: Entity<G>) => void): () => void;
   on(event: 'collection', handler: (entity: Entity<G>, name: string, elements: Value[]) => void): () => void;
-  on(event: 'right', handler: (entity: Entity<G> | null, right: Value) => void): () => void;
+  /** What this client may write of an entity has changed: a bit for each component that clients write. */
+  on(event: 'right', handler: (entity: Entity<G>, rights: bigint) => void): () => void;
   on(event: 'message', handler: (name: string, value: Value, info: MessageInfo<G>) => void): () => void;
-  on(event: 'close', handler: (err: Error) => void): () => void;
+  on(event: 'close', handler: (err: Closed) => void): () => void;
+  /** What a handler threw. Without a handler of error, update throws it at its end. */
+  on(event: 'error', handler: (err: Error) => void): () => void;
   onMessage<K extends Name<G['messages']>>(name: K, handler: (value: G['messages'][K], info: MessageInfo<G>) => void): this;
   /** Does the work of a frame. now is in ms and never goes back. */
   update(now?: number): void;
@@ -101,14 +108,37 @@ export class Client<G extends AnyGame = AnyGame> {
   call<K extends Name<G['messages']>>(name: K, value: G['messages'][K], options?: SendOptions): Promise<any>;
   input<K extends Name<G['inputs']>>(name: K, value: Partial<G['inputs'][K]>): void;
   write<K extends Name<G['components']>>(entity: Entity<G>, component: K, value: Partial<G['components'][K]>): void;
-  close(text?: string): void;
+  /** Ends in order. leaving: no frame may follow, as in pagehide. */
+  close(text?: string, options?: { leaving?: boolean }): void;
   stats(): Stats;
+  /** Large messages in both directions. */
+  readonly transfers: Transfers;
+}
+
+export interface Transfer {
+  readonly id: number;
+  readonly name: string;
+  readonly size: number;
+}
+
+export interface Transfers {
+  /** Takes transfers of up to limit bytes. begin may throw to refuse one. */
+  receive(limit: number, handler: {
+    begin?(t: Transfer): void;
+    progress?(t: Transfer, received: number, size: number): void;
+    done?(t: Transfer, bytes: Uint8Array): void;
+    failed?(t: Transfer, why: string): void;
+  }): void;
+  send(name: string, bytes: Uint8Array, progress?: (sent: number, size: number) => void): Promise<void>;
+  /** Stops a transfer that comes. */
+  cancel(t: Transfer, why?: string): void;
 }
 
 /** Keeps a player connected: a new client when a connection ends for a reason that may pass. */
 export class Session<G extends AnyGame = AnyGame> {
-  constructor(protocol: Protocol | Protocol[], transport: () => Promise<Transport>, options?: {
-    /** Who the player is, asked for each attempt. */
+  /** protocol: or a function, asked for each attempt. */
+  constructor(protocol: Protocol | Protocol[] | (() => Protocol | Protocol[] | Promise<Protocol | Protocol[]>), transport: () => Transport | Promise<Transport>, options?: {
+    /** Who the player is, asked for each attempt. An error ends the session, one with reason 0 is asked again. */
     payload?: () => Uint8Array | string | Promise<Uint8Array | string>;
     /** The first and the longest wait before a new attempt, in ms. */
     least?: number; most?: number;
@@ -122,15 +152,21 @@ export class Session<G extends AnyGame = AnyGame> {
   on(event: 'end', handler: (err: Error) => void): this;
   on(event: 'connect', handler: () => void): this;
   on(event: 'spawn' | 'despawn' | 'change', handler: (entity: Entity<G>) => void): this;
-  on(event: 'close', handler: (err: Error) => void): this;
+  on(event: 'collection', handler: (entity: Entity<G>, name: string, elements: Value[]) => void): this;
+  on(event: 'right', handler: (entity: Entity<G>, rights: bigint) => void): this;
+  on(event: 'message', handler: (name: string, value: Value, info: MessageInfo<G>) => void): this;
+  on(event: 'close', handler: (err: Closed) => void): this;
+  on(event: 'error', handler: (err: Error) => void): this;
   onMessage<K extends Name<G['messages']>>(name: K, handler: (value: G['messages'][K], info: MessageInfo<G>) => void): this;
   update(now?: number): void;
-  close(text?: string): void;
+  close(text?: string, options?: { leaving?: boolean }): void;
 }
 
 export class OwnBody {
   constructor(client: Client<any>, options: { component: string; input: string; step: (value: Value, input: Value | undefined, seconds: number) => Value; smooth?: number });
   update(entity: Entity<any> | null | undefined, now?: number): Value | undefined;
+  /** Forgets what was predicted: the next value is shown without smoothing. */
+  reset(): void;
   readonly corrections: number;
 }
 
@@ -138,6 +174,7 @@ export class WebSocketTransport implements Transport {
   constructor(url: string);
   readonly opened: Promise<this>;
   readonly ready: boolean;
+  readonly failed: Error | null;
   send(datagram: Uint8Array): void;
   receive(): Uint8Array | null;
   close(): void;
@@ -147,13 +184,14 @@ export class WebTransportTransport implements Transport {
   constructor(url: string, options?: object);
   readonly opened: Promise<this>;
   readonly ready: boolean;
+  readonly failed: Error | null;
   send(datagram: Uint8Array): void;
   receive(): Uint8Array | null;
   close(): void;
 }
 
-/** Opens WebTransport where browser and network allow it, else WebSocket. */
-export function connectTransport(to: { webTransport?: string; webSocket?: string; certificateHashes?: Uint8Array[]; patience?: number }): Promise<Transport>;
+/** Opens WebTransport where browser and network allow it, else WebSocket; fallback tells why. */
+export function connectTransport(to: { webTransport?: string; webSocket?: string; certificateHashes?: Uint8Array[]; patience?: number }): Promise<(WebTransportTransport | WebSocketTransport) & { readonly fallback: Error | null }>;
 
 /** Asks a server for the entries of its protocol. */
 export function discover(transport: Transport, options: { random: (n: number) => Uint8Array; entries?: string[] }): Promise<string[]>;

@@ -1,5 +1,6 @@
 // Inputs: a row a tick, sent again until it has come. PROTOCOL.md, section 6, Inputs.
 import { BitWriter, ByteWriter } from './bits.js';
+import { checkRow } from './check.js';
 import { around } from './fields.js';
 
 const reach = 64;
@@ -18,6 +19,7 @@ export class Inputs {
   set(name, value) {
     const t = this.types.find((x) => x.name === name);
     if (!t) throw new Error(`netcode: the protocol has no input ${name}; it has ${this.types.map((x) => x.name).join(', ')}`);
+    checkRow(t.plan, name, value);
     const before = t.value.slice();
     t.plan.write(value, t.value, 0);
     for (const f of t.plan.fields) if (f.event && t.set) join(f, t.value, before);

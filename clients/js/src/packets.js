@@ -5,9 +5,9 @@ export const Kind = { hello: 0x81, challenge: 0x82, accept: 0x83, refuse: 0x84, 
 export const Type = { snapshot: 1, keepAlive: 2, close: 3, resync: 4, credit: 5, fragment: 6, refusal: 7, feedback: 8, input: 9 };
 export const Mode = { unreliable: 0, sequenced: 1, reliable: 2, ordered: 3 };
 
-/** Reason has the reasons of section 15 in words. */
+/** reasons has the reasons of section 15 in words; 0 is this client's own, for a transport that failed. */
 export const reasons = {
-  1: 'closed', 2: 'kicked', 3: 'the server is shutting down', 4: 'silence', 5: 'replaced', 6: 'malformed packet',
+  0: 'the connection is gone', 1: 'closed', 2: 'kicked', 3: 'the server is shutting down', 4: 'silence', 5: 'replaced', 6: 'malformed packet',
   7: 'acknowledgement of a number that was never sent', 8: 'queue overflow', 9: 'sent too much for too long', 10: 'a handler failed',
   11: 'wrote without authority', 12: 'more entities than this client takes', 13: 'the same player connected anew', 14: 'unknown session',
   32: 'the server is full', 33: 'client and server have different protocols', 34: 'client and server have different versions of netcode',

@@ -14,12 +14,17 @@ export class OwnBody {
     this.client = client;
     this.options = { smooth: 100, ...options };
     this.type = client.protocol.inputs.find((t) => t.name === options.input);
-    if (!this.type) throw new Error(`netcode: the protocol has no input ${options.input}`);
+    if (!this.type) throw new Error(`netcode: the protocol has no input ${options.input}; it has ${client.protocol.inputs.map((t) => t.name).join(', ')}`);
+    const { componentNamed } = client.protocol;
+    if (!componentNamed.has(options.component)) throw new Error(`netcode: the protocol has no component ${options.component}; it has ${[...componentNamed.keys()].join(', ')}`);
+    this.teleports = componentNamed.has('Teleport');
     this.reset();
   }
 
+  /** reset forgets what was predicted: the next value is shown without smoothing. */
   reset() {
-    this.tick = 0;
+    this.entity = null;
+    this.jumps = '';
     this.predicted = new Map(); // tick to value
     this.offset = new Map(); // path of a number to what is added to it on the screen
     this.last = -1;
@@ -33,6 +38,7 @@ export class OwnBody {
     if (!entity || !entity.alive || !client.connected) return undefined;
     let value = entity.get(component);
     if (value === undefined) return undefined;
+    this.jump(entity);
     const from = client.snapshots.newest;
     const to = Math.max(from, client.tick);
     const seconds = 1 / client.session.rate;
@@ -48,6 +54,15 @@ export class OwnBody {
     this.fade(now);
     const part = client.inputClock.at(now) - client.tick;
     return this.shift(blend(before, value, Math.max(0, Math.min(1, part))));
+  }
+
+  // jump begins anew, without smoothing, for another entity and after a teleport.
+  jump(entity) {
+    const jumps = this.teleports ? Object.values(entity.get('Teleport') ?? {}).join() : '';
+    if (entity === this.entity && jumps === this.jumps) return;
+    const { corrections } = this;
+    this.reset();
+    Object.assign(this, { entity, jumps, corrections });
   }
 
   inputAt(tick) {

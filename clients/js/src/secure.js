@@ -116,8 +116,13 @@ export class SecureTransport {
     this.serverKey = Buffer.from(options.serverKey ?? this.token.subarray(1, 33));
     if (this.serverKey.length !== 32) throw new Error('netcode: a token, or a server key of 32 bytes');
     this.now = options.now ?? (() => performance.now());
-    this.failed = null;
+    this.refused = null;
     this.begin();
+  }
+
+  /** failed has the reason if the server refused, or the transport below failed, else null. */
+  get failed() {
+    return this.refused ?? this.inner.failed ?? null;
   }
 
   /** ready tells whether there is a session. */
@@ -181,7 +186,7 @@ export class SecureTransport {
       return;
     }
     if (payload[0] !== 0) {
-      this.failed = new Error(`netcode: secure: ${words[payload[0]] ?? `status ${payload[0]}`}`);
+      this.refused = new Error(`netcode: secure: ${words[payload[0]] ?? `status ${payload[0]}`}`);
       return;
     }
     const [up, down] = this.noise.split();

@@ -1,5 +1,6 @@
 // Messages that a method of their type writes: a codec from the layout in their entry. PROTOCOL.md, section 8, Serialized messages.
 import { ByteReader, ByteWriter, Malformed, textBytes } from './bits.js';
+import { checkBool, checkList, checkNumber, checkText, checkTree, treeOf } from './check.js';
 
 /** serialized returns a codec { read(bytes), write(value) } of a layout, as `Text:string200;Tags:[..8]u8`. Null if it depends on data in a way without a form. */
 export function serialized(layout) {
@@ -19,9 +20,9 @@ export function serialized(layout) {
       if (r.left > 0) throw new Malformed('bytes behind a message', r.pos * 8);
       return out;
     },
-    write(value) {
+    write(value, name) {
       const w = new ByteWriter();
-      writeParts(w, root.parts, value, 0);
+      writeLayout(w, root, value, 0, name);
       return w.done();
     },
   };
@@ -113,11 +114,12 @@ class Parser {
         for (let i = 0; i < n; i++) out.push(one.read(r, depth));
         return out;
       },
-      write(w, value, depth) {
+      write(w, value, depth, path) {
         const list = value ?? [];
+        checkList(path, list, exact >= 0 ? exact : Infinity);
         const n = exact >= 0 ? exact : Math.min(list.length, most);
         if (exact < 0) w.varint(n);
-        for (let i = 0; i < n; i++) one.write(w, list[i], depth);
+        for (let i = 0; i < n; i++) one.write(w, list[i], depth, `${path}[${i}]`);
       },
     };
   }
@@ -132,10 +134,11 @@ class Parser {
         const n = r.varint(most);
         return Array.from({ length: n }, () => one.read(r, depth));
       },
-      write(w, value, depth) {
+      write(w, value, depth, path) {
+        checkList(path, value ?? []);
         const list = (value ?? []).slice(0, most);
         w.varint(list.length);
-        for (const v of list) one.write(w, v, depth);
+        list.forEach((v, i) => one.write(w, v, depth, `${path}[${i}]`));
       },
     };
   }
@@ -160,22 +163,31 @@ class Parser {
     const m = this.match(/(bool|rune|string|[iuf]\d+)(packed|half|axis|any)?(\d+)?(?:\[([^\]]*)\])?/y);
     if (!m) this.fail();
     const [, base, how, most, bounds] = m;
-    if (base === 'bool') return { isBool: true, read: (r) => r.bool(), write: (w, v) => void w.u8(v ? 1 : 0) };
-    if (base === 'string') return stringOf(Number(most));
-    if (base === 'rune') return runeOf();
-    if (base[0] === 'f') return floatOf(base, how, bounds) ?? this.fail();
-    return integerOf(base, how, bounds);
+    if (base === 'bool') return checked({ isBool: true, read: (r) => r.bool(), write: (w, v) => void w.u8(v ? 1 : 0) }, checkBool);
+    if (base === 'string') return checked(stringOf(Number(most)), checkText);
+    if (base === 'rune') return checked(runeOf(), checkText);
+    if (base[0] === 'f') return checked(floatOf(base, how, bounds), (path, v) => checkNumber(path, v, { finite: how !== 'any' }));
+    return checked(integerOf(base, how, bounds), (path, v) => checkNumber(path, v, { big: true, whole: how === 'packed' || base.endsWith('64') }));
   }
 }
+
+// checked checks what the game gives before it is written; undefined is zero.
+const checked = (one, check) => ({
+  ...one,
+  write(w, v, depth, path) {
+    if (v !== undefined) check(path, v);
+    one.write(w, v);
+  },
+});
 
 const partsOf = (path) => path.split('.').flatMap((p) => p.split(/(?=\[)/).map((s) => (/^\[\d+\]$/.test(s) ? Number(s.slice(1, -1)) : s))).filter((s) => s !== '' && s !== '[]');
 
 function optional(one) {
   return {
     read: (r, depth) => (r.bool() ? one.read(r, depth) : null),
-    write(w, v, depth) {
+    write(w, v, depth, path) {
       w.u8(v === null || v === undefined ? 0 : 1);
-      if (v !== null && v !== undefined) one.write(w, v, depth);
+      if (v !== null && v !== undefined) one.write(w, v, depth, path);
     },
   };
 }
@@ -188,7 +200,7 @@ function again(layout) {
       readParts(r, layout.parts, out, depth + 1);
       return out;
     },
-    write: (w, v, depth) => writeParts(w, layout.parts, v ?? {}, depth + 1),
+    write: (w, v, depth, path) => writeLayout(w, layout, v ?? {}, depth + 1, path),
   };
 }
 
@@ -345,12 +357,21 @@ function readParts(r, parts, out, depth) {
   }
 }
 
-function writeParts(w, parts, value, depth) {
+const allParts = (parts) => parts.flatMap((p) => [p, ...(p.branches ?? []).flatMap((b) => allParts(b.parts))]);
+
+// writeLayout writes the parts of a layout. A field that it lacks is an error; those of other branches are not.
+function writeLayout(w, layout, value, depth, path) {
+  layout.names ??= treeOf(allParts(layout.parts));
+  if (value !== undefined) checkTree(layout.names, path, value, () => {});
+  writeParts(w, layout.parts, value, depth, path);
+}
+
+function writeParts(w, parts, value, depth, path) {
   if (depth > deepest) throw new Error('netcode: values within values without end');
   for (const part of parts) {
     const v = pick(value, part.steps);
-    part.write(w, v, depth);
-    if (part.branches) writeParts(w, branchOf(part, v ?? (part.isBool ? false : 0)).parts, value, depth);
+    part.write(w, v, depth, [path, ...part.steps].join('.'));
+    if (part.branches) writeParts(w, branchOf(part, v ?? (part.isBool ? false : 0)).parts, value, depth, path);
   }
 }
 

@@ -108,9 +108,14 @@ export class Transfers {
     t.received += bytes.length;
     if (t.received > t.size) throw new Malformed('a piece beyond the size of its transfer');
     t.parts.push(bytes.slice());
-    this.handler.progress?.(t, t.received, t.size);
+    this.tell('progress', t, t.received, t.size);
     if (t.received === t.size) this.finish(t);
     else if (t.received - t.told >= gotEvery) this.got(t);
+  }
+
+  // tell calls a method of the game's handler.
+  tell(what, ...args) {
+    this.client.run(() => this.handler?.[what]?.(...args));
   }
 
   got(t) {
@@ -128,7 +133,7 @@ export class Transfers {
       at += p.length;
     }
     t.parts = [];
-    this.handler.done?.(t, all);
+    this.tell('done', t, all);
   }
 
   confirmed(id, n) {
@@ -139,7 +144,7 @@ export class Transfers {
     }
     if (n < t.got || n > t.sent) throw new Malformed('a confirmation of what was not sent');
     t.got = n;
-    t.progress(n, t.bytes.length);
+    this.client.run(t.progress, n, t.bytes.length);
     if (n < t.bytes.length) return;
     this.outgoing.delete(id);
     t.resolve();
@@ -150,14 +155,14 @@ export class Transfers {
     const t = list.get(id);
     if (!t) return;
     list.delete(id);
-    if (sender) this.handler?.failed?.(t, why);
+    if (sender) this.tell('failed', t, why);
     else t.reject(new Error(`netcode: the server refused the transfer: ${why}`));
   }
 
   /** end fails all transfers: the connection is over. */
   end(err) {
     for (const t of this.outgoing.values()) t.reject(err);
-    for (const t of this.incoming.values()) this.handler?.failed?.(t, err.message);
+    for (const t of this.incoming.values()) this.tell('failed', t, err.message);
     this.outgoing.clear();
     this.incoming.clear();
   }

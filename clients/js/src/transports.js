@@ -28,6 +28,9 @@ export class WebSocketTransport extends Queue {
     this.socket = new Socket(url);
     this.socket.binaryType = 'arraybuffer';
     this.ready = false;
+    /** ordered tells that all that was sent comes, in order: nothing had to be dropped. */
+    this.ordered = true;
+    /** failed has the reason once the connection is gone, else null. */
     this.failed = null;
     this.opened = new Promise((resolve, reject) => {
       this.socket.onopen = () => {
@@ -35,7 +38,7 @@ export class WebSocketTransport extends Queue {
         resolve(this);
       };
       this.socket.onclose = (e) => {
-        this.failed = new Error(`netcode: the WebSocket to ${url} closed (${e.code})`);
+        this.failed = new Error(`netcode: the WebSocket to ${url} ${this.ready ? 'closed' : 'did not open'} (${e.code})`);
         reject(this.failed);
       };
       this.socket.onerror = () => {};
@@ -46,6 +49,7 @@ export class WebSocketTransport extends Queue {
 
   send(bytes) {
     if (this.socket.readyState === 1 && this.socket.bufferedAmount < 32768) this.socket.send(bytes);
+    else this.ordered = false;
   }
 
   close() {
@@ -58,6 +62,7 @@ export class WebTransportTransport extends Queue {
   constructor(url, options = {}) {
     super();
     this.ready = false;
+    /** failed has the reason once the session is gone, else null. */
     this.failed = null;
     this.transport = new globalThis.WebTransport(url, options);
     this.opened = this.transport.ready.then(() => {
@@ -97,21 +102,38 @@ export class WebTransportTransport extends Queue {
 }
 
 /**
- * connectTransport opens WebTransport where the browser and the network allow it, else WebSocket.
+ * connectTransport opens WebTransport where the browser and the network allow it, else WebSocket. The transport's `fallback` is the Error for which it is
+ * not WebTransport, or null.
  * @param {{webTransport?: string, webSocket?: string, certificateHashes?: Uint8Array[], patience?: number}} to
  */
 export async function connectTransport(to) {
-  if (to.webTransport && globalThis.WebTransport) {
-    const options = to.certificateHashes ? { serverCertificateHashes: to.certificateHashes.map((value) => ({ algorithm: 'sha-256', value })) } : {};
-    const t = new WebTransportTransport(to.webTransport, options);
-    const timer = new Promise((_, reject) => setTimeout(() => reject(new Error('netcode: no WebTransport session in time')), to.patience ?? 3000));
+  let fallback = null;
+  if (!to.webTransport) fallback = new Error('netcode: no WebTransport address was given');
+  else if (!globalThis.WebTransport) fallback = new Error('netcode: this browser has no WebTransport');
+  else {
     try {
-      return await Promise.race([t.opened, timer]);
+      return await openWebTransport(to);
     } catch (err) {
-      t.close();
-      if (!to.webSocket) throw err;
+      fallback = err;
     }
   }
-  if (!to.webSocket) throw new Error('netcode: this browser has no WebTransport, and no WebSocket address was given');
-  return new WebSocketTransport(to.webSocket).opened;
+  if (!to.webSocket) throw new Error(`${fallback.message}, and no WebSocket address was given`, { cause: fallback });
+  return Object.assign(await new WebSocketTransport(to.webSocket).opened, { fallback });
+}
+
+async function openWebTransport(to) {
+  const options = to.certificateHashes ? { serverCertificateHashes: to.certificateHashes.map((value) => ({ algorithm: 'sha-256', value })) } : {};
+  const t = new WebTransportTransport(to.webTransport, options);
+  let timer;
+  const late = new Promise((_, reject) => {
+    timer = setTimeout(() => reject(new Error('netcode: no WebTransport session in time')), to.patience ?? 3000);
+  });
+  try {
+    return Object.assign(await Promise.race([t.opened, late]), { fallback: null });
+  } catch (err) {
+    t.close();
+    throw err instanceof Error && /^netcode: /.test(err.message) ? err : new Error(`netcode: no WebTransport session to ${to.webTransport}: ${err?.message ?? err}`, { cause: err });
+  } finally {
+    clearTimeout(timer);
+  }
 }

@@ -9,7 +9,9 @@ export class UDPTransport {
     this.dropped = 0;
     this.ready = false;
     this.socket = dgram.createSocket(host.includes(':') ? 'udp6' : 'udp4');
-    this.socket.on('error', (err) => (this.failed = err));
+    /** failed has the reason if the host was not found, else null. An error of the network later on is a lost packet. */
+    this.failed = null;
+    this.socket.on('error', () => {});
     this.socket.on('message', (bytes) => {
       if (this.waiting.length >= 1024) {
         this.waiting.shift();
@@ -18,8 +20,12 @@ export class UDPTransport {
       this.waiting.push(new Uint8Array(bytes));
     });
     this.opened = new Promise((resolve, reject) => {
-      this.socket.once('error', reject);
-      this.socket.connect(port, host, () => {
+      this.socket.connect(port, host, (err) => {
+        if (err) {
+          this.failed = new Error(`netcode: ${host}:${port}: ${err.message}`, { cause: err });
+          reject(this.failed);
+          return;
+        }
         this.ready = true;
         resolve(this);
       });

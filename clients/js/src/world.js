@@ -33,8 +33,8 @@ export class Entity {
 
   // rowOf finds the row of a component, or that of one of its distance bands.
   rowOf(name) {
-    if (!this.alive) return null;
-    for (const c of this.state.record.shape.components) if (c.base.name === name) return c;
+    if (this.alive) for (const c of this.state.record.shape.components) if (c.base.name === name) return c;
+    this.world.known(name);
     return null;
   }
 
@@ -77,11 +77,15 @@ function valueOf(c, record) {
   return c.plan.value(record.lanes, shape.offset[c.row], record.tails ? record.tails[shape.place.get(c.row)] : null);
 }
 
+const keyOf = (id) => `${id.index}v${id.generation}`;
+
 /** World keeps the entities of a client and tells what came, changed and went. */
 export class World {
-  constructor(protocol, state, own, emit) {
+  constructor(protocol, state, own, emit, protocols = [protocol]) {
     this.own = own;
     this.protocol = protocol;
+    this.protocols = protocols; // that of the server, and others that the game knows
+    this.teleport = protocol.componentNamed.get('Teleport') ?? null;
     this.snapshots = state;
     this.emit = emit;
     this.entities = new Map(); // index to Entity
@@ -96,6 +100,12 @@ export class World {
     return this.entities.size;
   }
 
+  /** known throws if no protocol has a component of this name. */
+  known(name) {
+    if (this.protocols.some((p) => p.componentNamed.has(name))) return;
+    throw new Error(`netcode: the protocol has no component ${name}; it has ${[...this.protocol.componentNamed.keys()].join(', ')}`);
+  }
+
   /** find returns the entity of an id, or null. */
   find(id) {
     const e = this.entities.get(id.index);
@@ -108,7 +118,7 @@ export class World {
       const entity = new Entity(this, e);
       this.entities.set(e.index, entity);
       this.emit('spawn', entity);
-      const key = `${e.index}v${e.generation}`;
+      const key = keyOf(e);
       const right = this.early.get(key);
       if (right && this.early.delete(key)) this.right(right);
       return;
@@ -133,10 +143,10 @@ export class World {
 
   /** right takes what this client may write. */
   right(v) {
-    const id = v.Entity ?? { Index: v['Entity.Index'], Generation: v['Entity.Generation'] };
-    const e = this.find({ index: id.Index, generation: id.Generation });
+    const id = { index: v.Entity.Index, generation: v.Entity.Generation };
+    const e = this.find(id);
     if (!e) {
-      this.early.set(`${id.index}v${id.generation}`, v); // it came before its entity
+      this.early.set(keyOf(id), v); // it came before its entity
       if (this.early.size > 1024) this.early.delete(this.early.keys().next().value);
       return;
     }
@@ -172,11 +182,21 @@ export class World {
     if (a === null || a.generation !== entity.generation || a.shape.offset[c.row] < 0) return entity.get(name);
     const b = history.after(entity.index, whole);
     const value = valueOf(c, a);
-    if (b === null || b.generation !== a.generation || b.shape.offset[c.row] < 0) return value;
+    if (b === null || b.generation !== a.generation || b.shape.offset[c.row] < 0 || this.teleported(a, b)) return value;
     // An entity at rest has no records: it begins to move one tick before the next one.
     const from = Math.max(a.tick, b.tick - 1 - this.gap(a, b));
     const t = Math.max(0, Math.min(1, (tick - from) / (b.tick - from)));
     return mix(c.plan, value, valueOf(c, b), t);
+  }
+
+  // teleported tells whether an entity jumped from one record to another: its Teleport differs.
+  teleported(a, b) {
+    const c = this.teleport;
+    if (c === null) return false;
+    const [at, to] = [a.shape.offset[c.row], b.shape.offset[c.row]];
+    if (at < 0 || to < 0) return at >= 0 || to >= 0;
+    for (let i = 0; i < c.plan.size; i++) if (a.lanes[at + i] !== b.lanes[to + i]) return true;
+    return false;
   }
 
   // gap is how many ticks between two records may be due to loss.

@@ -44,7 +44,8 @@ const shown = (e) => {
       continue;
     }
     const at = record.shape.offset[c.row];
-    out.Rows[c.name] = [...record.lanes.slice(at, at + c.plan.size)];
+    const written = client.own.rowOf(e, c); // what this client writes is as it wrote it
+    out.Rows[c.name] = [...(written ? written.lanes : record.lanes.slice(at, at + c.plan.size))];
   }
   const bag = client.world.collections.of(e, 'bag');
   const ranks = client.world.collections.of(e, 'ranks');
