@@ -24,7 +24,7 @@ const (
 	asteroidsHeader = 14 + 20 + 8 // Ethernet, IP, UDP
 )
 
-// asteroids is the scene of the bandwidth contest Kinematic Soup (github.com, 2025), as its page describes it: 250 asteroids in a ball around a
+// asteroids is the scene of Kinematic Soup's bandwidth benchmarks (2025), as their page describes it: 250 asteroids in a ball around a
 // planetoid, with speeds of 1 to 4 m/s and spins of up to 45 degrees a second, which they strive for again after each hit. Hits have
 // friction. They are spheres here, and meshes there.
 type asteroids struct {
@@ -84,7 +84,7 @@ func (a *asteroids) next() ([]body, bool, error) {
 	}
 	a.frames++
 	for range 2 {
-		a.step(1. / 60)
+		a.simulate(1. / 60)
 	}
 	for i := range a.bodies {
 		b := &a.bodies[i]
@@ -93,7 +93,7 @@ func (a *asteroids) next() ([]body, bool, error) {
 	return a.out, true, nil
 }
 
-func (a *asteroids) step(dt float64) {
+func (a *asteroids) simulate(dt float64) {
 	for i := range a.bodies {
 		b := &a.bodies[i]
 		b.p = add3(b.p, scale3(b.v, dt))

@@ -194,7 +194,7 @@ func (c *Controller) PacketSize() int {
 	if !c.on {
 		return math.MaxInt
 	}
-	if c.phase == starting && c.rate < c.bound && (c.limited || c.path.taken == 0) { // Bytes of a pulse that arrive are counted in packets.
+	if c.phase == starting && !c.stalled && c.rate < c.bound && (c.limited || c.path.taken == 0) { // Pulses count packets. In a stall there are none, and groups need room.
 		return max(int(scale(c.rate/6, c.interval, time.Second)), leastPacket/2)
 	}
 	return max(int(scale(c.rate/2, c.interval, time.Second)), leastPacket)

@@ -66,8 +66,8 @@ type pulse struct {
 	position uint32
 }
 
-// passed returns the rate at which the line took the newest pulse of which the last train arrived, at least. The line had the time until
-// then, without the least delay ever. Usual losses count as taken. It returns 0 if no such train is the newest that arrived.
+// passed returns the least rate at which the line took the newest pulse, once the pulse's last train has arrived: its bytes over the time
+// since the pulse began, less the least delay ever. Usual losses count as taken. It returns 0 unless that train is the newest that arrived.
 func (c *Controller) passed(length time.Duration) int64 {
 	s := &c.path.samples[(c.path.taken-1)%samples]
 	for _, p := range c.pulse {

@@ -44,3 +44,22 @@ func TestTheStartOfALateConnection(t *testing.T) {
 	require.Greater(t, first[49], 200<<10)
 	require.Equal(t, first, play(300*time.Hour))
 }
+
+// In a stall packets have room for a group of entities, also before the start has found a rate: a group without room for W ticks is parted.
+func TestPacketsOfAStallAreNotThoseOfAPulse(t *testing.T) {
+	c := New(1<<20, time.Second/30)
+	var sent []uint32
+	for i := range 40 {
+		now := time.Duration(i) * time.Second / 30
+		sent = append(sent, c.Sent(now, 150, true))
+		if n := len(sent) - 4; n >= 0 && i < 10 {
+			c.Acked(now, sent[n], 150, true)
+		}
+		c.Tick(now, true)
+		if i == 9 {
+			require.Less(t, c.PacketSize(), leastPacket)
+		}
+	}
+	require.Equal(t, Loss, c.State().Reason)
+	require.GreaterOrEqual(t, c.PacketSize(), leastPacket)
+}

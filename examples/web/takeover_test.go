@@ -378,7 +378,7 @@ func (s *siege) holds() {
 	require.Equal(s, s.clear, s.cable.saw(s.line.heard), "what she hears passes in clear")
 }
 
-// listenSocket serves WebSockets, of which each seems to come from one address, as behind a proxy.
+// listenSocket serves WebSockets. All of them seem to come from one address, as behind a proxy.
 func listenSocket(encrypted bool) func(s *siege) transport.Conn {
 	return func(s *siege) transport.Conn {
 		server := websocket.NewServer(transport.MustParseAddr("127.0.0.1:443"), websocket.Config{

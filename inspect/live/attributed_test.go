@@ -73,8 +73,8 @@ func (r *rig) look() {
 	r.inspector.ServeHTTP(httptest.NewRecorder(), request)
 }
 
-// crowd makes a game of 14 named clients, each of which sees the bodies near its own, on lines that lose a fifth of all datagrams. Bodies
-// move, come and go.
+// crowd makes a game of 14 named clients on lines that lose a fifth of all datagrams. A client sees the bodies near its own. Bodies move,
+// come and go.
 func crowd(t *testing.T) *rig {
 	r := newRig(t, 0)
 	r.server.OnApprove(func(a *netcode.Approval) { a.Accept(string(a.Payload)) })

@@ -64,8 +64,8 @@ func (h Host) Network() netip.Prefix {
 	return network
 }
 
-// levels calls f for each valid prefix, of which the zero Host has none. share is what it may have: 1 for the host, twice as much for each
-// network around it.
+// levels calls f for each valid prefix. The zero Host has none. share is the part that a prefix may have: 1 for the host, twice as much for
+// each network around it.
 func (h *Host) levels(f func(p netip.Prefix, share int)) {
 	if h.Prefix.IsValid() {
 		f(h.Prefix, 1)

@@ -9,7 +9,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// A table says of whom the load is highest, as a list does that looks at all.
+// A table finds the highest load, as a list does that looks at every host.
 func TestATableAgainstAList(t *testing.T) {
 	type item struct {
 		ip    netip.Addr

@@ -17,6 +17,8 @@ func congestionRules() []mutation {
 			"congestion/start.go", "		c.setRate(took)", "		c.setRate(2 * took)"),
 		change("congestion", "the start begins with the first sample", "TestTheStartOfALateConnection",
 			"congestion/controller.go", "c.phase == starting && c.path.taken < 2", "c.phase != starting && c.path.taken < 2"),
+		change("congestion", "packets of a stall have room for a group", "TestPacketsOfAStallAreNotThoseOfAPulse",
+			"congestion/controller.go", "c.phase == starting && !c.stalled &&", "c.phase == starting &&"),
 		change("congestion", "a pulse of large packets counts", "TestPulsesOfLargeRecords",
 			"congestion/start.go", "max(c.path.took(ticks*c.interval), c.passed(ticks*c.interval))", "c.path.took(ticks*c.interval)"),
 		change("congestion", "silence lowers the rate", "TestSilenceLowersTheRate",
