@@ -260,8 +260,10 @@ func (g *game) play(w *ecs.World, conn transport.Conn, address string) error {
 				own = query.Entity()
 			}
 		}
+		aimed := new(gun) // none until the client has what it owns
 		if !own.IsZero() && w.Alive(own) {
-			*guns.Get(own) = gun{int16(min(frame, playFrames)), 77}
+			aimed = guns.Get(own)
+			*aimed = gun{int16(min(frame, playFrames)), 77}
 		}
 		if sent < lastMessage && netcode.Send(client, netcode.ToServer(), &counted{Number: sent + 1}) == nil {
 			sent++
@@ -277,7 +279,7 @@ func (g *game) play(w *ecs.World, conn transport.Conn, address string) error {
 			}
 		}
 		if frame++; frame%20 == 0 {
-			g.tell(w, s.ID, client.Stats(), guns.Get(own))
+			g.tell(w, s.ID, client.Stats(), aimed)
 		}
 	}))
 	if err := client.Connect(to); err != nil {
@@ -333,7 +335,10 @@ func startBuild(t *testing.T, build string, args ...string) *process {
 		_ = cmd.Process.Kill()
 		_ = cmd.Wait()
 		if t.Failed() {
-			t.Logf("--- %s %v\n%s", build, args, strings.Join(p.seen[max(0, len(p.seen)-8):], "\n"))
+			for line := range p.lines {
+				p.seen = append(p.seen, line)
+			}
+			t.Logf("--- %s %v\n%s", build, args, strings.Join(p.seen[max(0, len(p.seen)-20):], "\n"))
 		}
 	})
 	go func() {
