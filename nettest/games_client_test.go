@@ -114,9 +114,19 @@ func (p *gamePlayer) Update(*ecs.World) {
 	}
 }
 
-// write writes what is the client's to write.
+// write writes what is the client's to write, and at times asks for a right or releases one, also in the frame of a write.
 func (p *gamePlayer) write() {
 	for id, e := range p.sorted {
+		if p.g.protocol.lent && p.r.IntN(16) == 0 && !authority.MayWrite[gameMine](p.c.Client, id) {
+			p.g.met["rights asked for"]++
+			p.g.hold(authority.Ask(p.c.Client, id) == nil, "client", p.i, "cannot ask for", id)
+		}
+		if p.g.protocol.lent && p.r.IntN(16) == 0 && authority.MayWrite[gameMine](p.c.Client, id) {
+			defer func() {
+				p.g.met["rights released"]++
+				p.g.hold(authority.Release(p.c.Client, id) == nil, "client", p.i, "cannot release", id)
+			}()
+		}
 		if p.w.Has(e, p.w.id[partMine]) && authority.MayWrite[gameMine](p.c.Client, id) && p.r.IntN(4) == 0 {
 			*gameAt[gameMine](p.w, e, p.w.id[partMine]) = drawMine(p.r)
 			p.g.met["own writes"]++

@@ -60,7 +60,7 @@ type (
 	}
 	gameSlow  struct{ V int32 }
 	gameFirst struct{ V int32 }
-	gameMine  struct { // Its owner writes it, in half of the games.
+	gameMine  struct { // A client writes it in half of the games, the owner or one that is named.
 		V int32
 		X float32 `net:"half"`
 		T wire.Text[[12]byte]
@@ -173,12 +173,13 @@ type gameProtocol struct {
 	set    *collections.Set[uint16]
 	table  *collections.Map[uint8, int32]
 	rows   [gameParts]int // of the schema
-	writes bool           // owners write gameMine
+	writes bool           // clients write gameMine
+	lent   bool           // those that are named for it do, and not the owners
 	smooth bool           // spots and turns are interpolated
 }
 
-func newGameProtocol(writes, smooth, debug bool, hear func(*netcode.Context, *gameWord)) *gameProtocol {
-	p := &gameProtocol{Protocol: netcode.NewProtocol(), writes: writes, smooth: smooth}
+func newGameProtocol(writes, lent, smooth, debug bool, hear func(*netcode.Context, *gameWord)) *gameProtocol {
+	p := &gameProtocol{Protocol: netcode.NewProtocol(), writes: writes, lent: writes && lent, smooth: smooth}
 	if smooth {
 		interpolate.Register[gameSpot](p.Protocol)
 		interpolate.Register[gameTurn](p.Protocol)
@@ -194,11 +195,14 @@ func newGameProtocol(writes, smooth, debug bool, hear func(*netcode.Context, *ga
 	netcode.Replicate[gameSlow](p.Protocol, netcode.Every(3))
 	netcode.Replicate[gameFirst](p.Protocol, netcode.Once())
 	netcode.Replicate[components.Group](p.Protocol)
-	if writes {
-		netcode.Replicate[gameMine](p.Protocol, authority.WrittenBy(authority.OwnerWrites))
-	} else {
-		netcode.Replicate[gameMine](p.Protocol)
+	writer := authority.ServerWrites
+	switch {
+	case p.lent:
+		writer = authority.NamedWrites
+	case writes:
+		writer = authority.OwnerWrites
 	}
+	netcode.Replicate[gameMine](p.Protocol, authority.WrittenBy(writer))
 	p.list = collections.NewList[uint32](p.Protocol, "gameList", collections.MaxElements(100))
 	p.set = collections.NewSet[uint16](p.Protocol, "gameSet")
 	p.table = collections.NewMap[uint8, int32](p.Protocol, "gameTable")

@@ -5,26 +5,32 @@ import (
 	"github.com/arche-netcode/netcode/components"
 )
 
-// changeRights takes the right of owners within a tick, writes, and gives it back, in each way that a game has: the author gets what the
-// server wrote, and nothing that it had on its way undoes that.
+// changeRights takes rights to write within a tick, writes, and gives them back, in each way that a game has: the author gets what the
+// server wrote, and nothing that it had on its way undoes that. Named clients come and go too.
 func (g *match) changeRights() {
-	w := g.world
+	w, server := g.world, g.net.Server.Server
 	for _, e := range g.all {
+		if g.protocol.lent && !e.id.IsZero() && g.rights.IntN(24) == 0 {
+			g.met["rights lent"]++
+			authority.Grant(server, e.id, g.players[g.rights.IntN(len(g.players))].ID())
+		}
 		if e.Entity.IsZero() || !w.Alive(e.Entity) || !w.Has(e.Entity, w.owner) || !w.Has(e.Entity, w.id[partMine]) || g.rights.IntN(24) > 0 {
 			continue
 		}
-		owner, way := gameAt[components.Owner](w, e.Entity, w.owner), g.rights.IntN(4)
+		owner, named, way := gameAt[components.Owner](w, e.Entity, w.owner), authority.Granted(server, e.id), g.rights.IntN(4)
 		keeps := owner.Client
 		if keeps == 0 || e.id.IsZero() {
 			continue
 		}
 		switch way {
 		case 0:
-			authority.Correct(g.net.Server.Server, e.id)
+			authority.Correct(server, e.id)
 		case 1:
 			owner.Client = 0
+			authority.Grant(server, e.id, 0)
 		case 2:
-			g.net.Server.Server.SetOwner(e.id, 0)
+			server.SetOwner(e.id, 0)
+			authority.Grant(server, e.id, 0)
 		}
 		if way == 3 || g.rights.IntN(4) > 0 {
 			*gameAt[gameMine](w, e.Entity, w.id[partMine]) = drawMine(g.rights)
@@ -33,7 +39,10 @@ func (g *match) changeRights() {
 		if way == 1 || way == 2 {
 			g.met["rights taken for a tick"]++
 			owner.Client = keeps
-			g.net.Server.Server.SetOwner(e.id, keeps)
+			server.SetOwner(e.id, keeps)
+			if g.protocol.lent {
+				authority.Grant(server, e.id, named)
+			}
 		}
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/arche-netcode/netcode"
+	"github.com/arche-netcode/netcode/authority"
 	"github.com/arche-netcode/netcode/components"
 	"github.com/arche-netcode/netcode/nettest"
 	"github.com/arche-netcode/netcode/systems"
@@ -54,7 +55,7 @@ func TestGames(t *testing.T) {
 		require.NotZero(t, met[deed.name], "no game met: %s", deed.name)
 	}
 	for _, what := range []string{
-		"spawn hooks", "despawn hooks", "changes", "groups", "own writes", "corrections", "rights taken for a tick", "scribbles", "meddling", "words heard", "fresh", "ticks replayed",
+		"spawn hooks", "despawn hooks", "changes", "groups", "own writes", "corrections", "rights taken for a tick", "rights lent", "rights asked for", "rights released", "scribbles", "meddling", "words heard", "fresh", "ticks replayed",
 		"values as of a tick", "joins", "new connections", "closes", "sleeps", "blackouts", "kills",
 	} {
 		require.NotZero(t, met[what], "no game met: %s", what)
@@ -127,7 +128,7 @@ func newMatch(t *testing.T, seed uint64, met map[string]int) *match {
 	for _, deed := range g.deeds {
 		g.weights += deed.weight
 	}
-	g.protocol = newGameProtocol(one(2), one(5), one(6), g.hear)
+	g.protocol = newGameProtocol(one(2), g.rights.IntN(2) == 0, one(5), one(6), g.hear)
 	g.sight = newGameSight(gameWay(r.IntN(int(gameWays))), g.protocol)
 	_ = one(5) // keeps the draws of older seeds
 	server := netcode.Config{
@@ -165,6 +166,7 @@ func (g *match) setUp(s *systems.ServerSystems, w *ecs.World) {
 			}
 		}
 	})
+	authority.OnAsk(s.Server, func(netcode.ClientID, netcode.NetworkID) bool { return g.rights.IntN(4) > 0 })
 	s.Add(netcode.StageUpdate, systems.Func(func(*ecs.World) {
 		if g.playing && s.Server.TickDue() {
 			g.tick()
