@@ -20,7 +20,7 @@ func pages() []mutation {
 		change("pages", "an older N than the one there is takes its place", complete,
 			"snapshot/page_refs.go", "g.ref-t >= tick.Tick(g.distance) {", "false {"),
 		change("pages", "N is near R however straight a page flies", "TestAPageThatFliesStraightHasADistantN",
-			"snapshot/page_distance.go", "d.far != try && ", "false && "),
+			"snapshot/page_distance.go", "d.distance = farDistance", "d.distance = nearDistance"),
 		change("pages", "N is far from R however a page turns", "TestAPageThatTurnsHasANearN",
 			"snapshot/page_distance.go", "d.far, d.gain, d.cost = !d.far", "d.far, d.gain, d.cost = true"),
 		change("pages", "pages of few records try another N", "TestAPageOfFewRecordsTriesNothing",
