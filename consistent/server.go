@@ -191,6 +191,9 @@ func (f *sender) find(packet uint64) int {
 	return at
 }
 
+// sizeStep is the step of the sizes of kept sections: packets of slightly other sizes use the memory of one another.
+const sizeStep = 512
+
 // keep stores the state of a packet until it is acknowledged.
 func (f *sender) keep(own *section, packet uint64, now netcode.Tick) {
 	for f.bytes+own.size() > maxKept && len(f.packets) > 0 {
@@ -200,7 +203,7 @@ func (f *sender) keep(own *section, packet uint64, now netcode.Tick) {
 	if last := len(f.free) - 1; last >= 0 {
 		k.section, f.free = f.free[last][:0], f.free[:last]
 	}
-	k.section = own.put(k.section)
+	k.section = own.put(slices.Grow(k.section, (own.size()+sizeStep-1)&^(sizeStep-1)))
 	f.bytes += len(k.section)
 	f.packets = append(f.packets, k)
 }

@@ -44,7 +44,7 @@ type ackRecord struct {
 //
 // A View also stores which entities of a page had a record in each recent tick (recentRecords). A tick is complete for a page if every
 // packet with records of the page of that tick was acknowledged. The client then has exactly these records. R is the newest complete
-// tick, and packets name it as the base tick of a list. N is the newest complete tick before R, and gives the second baseline.
+// tick, and packets name it as the base tick of a list. N is a complete tick before R, and gives the second baseline (pageDistance).
 //
 // Encoded pages are shared by clients with equal R and N. For pages of large records with several clients, R therefore is an even
 // tick: of the two newest ticks, if both are complete, the even one (docs/adr/0033).
@@ -54,7 +54,7 @@ type ackPage struct { // the fields that a packet is written from are in the fir
 	refOf   uint64    // entities with a record of R
 	nearOf  uint64    // entities with a record of N
 	ref     tick.Tick // R: the newest complete tick, or the one before it; tick.None: none
-	near    tick.Tick // N: the newest complete tick from R - format.MaxNear to R - 1; tick.None: none
+	near    tick.Tick // N: see View.findNear; tick.None: none
 	ackState
 	sentTo           tick.Tick
 	rowsChangedAt    tick.Tick // newest tick in which an entity came into sight, or its rows changed for this client alone
@@ -63,6 +63,7 @@ type ackPage struct { // the fields that a packet is written from are in the fir
 	newestCompleteOf uint64    // entities with a record of newestComplete
 	newestComplete   tick.Tick // the newest complete tick; tick.None: none
 	preferEven       bool      // R is the even one of two complete ticks: the newest records are large, and there are leastSharing clients
+	pageDistance
 }
 
 // ack returns the ack state of an index. It includes a send of a member that the shared state does not have yet.

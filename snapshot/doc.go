@@ -23,7 +23,7 @@
 //   - page: 64 entities, neighbours by index; one word of a bitset
 //   - ack state: the server's knowledge of a client's records of one entity; entities of a page with equal ones share one (members)
 //   - complete tick: a tick of a page whose packets with records of the page were all acknowledged
-//   - R and N: the newest complete tick of a page, and the one before it
+//   - R and N: the newest complete tick of a page, and one before it
 //   - list: the entities of pages with a record of R; a packet has one symbol for each four of them
 //   - nibble: that symbol; it tells which of the four have a record in the packet
 //   - text: the encoded bits of a page's records, shared by clients
@@ -76,7 +76,7 @@
 //   - baselines.go: acknowledged rows of a client, for tools; account.go: the account of what is written, for tools
 //   - ack_pages.go: ack states by page, and its reference ticks R and N
 //   - sent.go: packets and records on their way
-//   - page_refs.go: how R and N of a page are chosen (View.noteAckedRefs, findRefs)
+//   - page_refs.go: how R and N of a page are chosen (View.noteAckedRefs, findRefs); page_distance.go: how far N lies before R
 //   - write.go: a packet from its header to its last record, despawns and their share of a short budget (writeDespawns), one record and its baselines; list.go: listed records
 //   - plain_profile.go: records for clients of the plain profile
 //   - groups.go: entities that are sent together; atomic.go: with despawns and departures, and groups that found no room

@@ -98,7 +98,12 @@ func (p *packetWriter) writeListed() (room bool) {
 		w := uint32(v.nextPage)
 		g := &v.pages[w]
 		if wait := p.waitsIn(w); wait != 0 {
-			if room = p.writePage(g, w, wait); !room {
+			from, records := p.w.Bits(), p.sent.records
+			room = p.writePage(g, w, wait)
+			if n := p.sent.records - records; n > 0 && p.near != tick.None {
+				g.noteCost(p.w.Bits()-from, n)
+			}
+			if !room {
 				break
 			}
 		} else {

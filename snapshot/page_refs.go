@@ -100,13 +100,16 @@ func (v *View) noteAckedRefs(w uint32, t tick.Tick) {
 	case plain.On || g.preferEven || g.ref != g.newestComplete:
 		v.findRefs(w, max(t, g.newestComplete))
 	case t > g.ref:
-		if g.near, g.nearOf = tick.None, 0; g.ref != tick.None && t-g.ref <= format.MaxNear {
-			g.near, g.nearOf = g.ref, g.refOf
-		}
+		was, wasOf := g.ref, g.refOf
 		g.ref, g.refOf = t, b.of
 		g.newestComplete, g.newestCompleteOf = g.ref, g.refOf
-	case t > g.near && t < g.ref && g.ref-t <= format.MaxNear:
-		g.near, g.nearOf = t, b.of
+		if g.chooseDistance(w); g.distance > 1 {
+			v.findNear(w)
+		} else if g.near, g.nearOf = tick.None, 0; was != tick.None && t-was <= format.MaxNear {
+			g.near, g.nearOf = was, wasOf
+		}
+	case t < g.ref && g.ref-t <= format.MaxNear:
+		v.findNear(w)
 	}
 }
 
@@ -118,24 +121,40 @@ func (g *ackPage) complete(b *tickRecords, t tick.Tick) bool {
 // findRefs searches R and N of a page among the ticks up to now.
 func (v *View) findRefs(w uint32, now tick.Tick) {
 	g := &v.pages[w]
+	was := g.ref
 	g.clearRefs()
-	for t := now; t > g.resyncedAt && now-t < mostTicks; t-- {
+	for t := now; t > g.resyncedAt && now-t < mostTicks && g.ref == tick.None; t-- {
 		b := v.recent.at(t, w)
-		switch {
-		case b == nil || !g.complete(b, t):
-		case g.ref == tick.None:
-			g.ref, g.refOf = t, b.of
-			if g.newestComplete == tick.None {
-				g.newestComplete, g.newestCompleteOf = t, b.of
-				if e := v.recent.at(t-1, w); g.preferEven && t%2 != 0 && e != nil && g.complete(e, t-1) {
-					g.ref, g.refOf = tick.None, 0 // R is the even tick before
-				}
+		if b == nil || !g.complete(b, t) {
+			continue
+		}
+		g.ref, g.refOf = t, b.of
+		if g.newestComplete == tick.None {
+			g.newestComplete, g.newestCompleteOf = t, b.of
+			if e := v.recent.at(t-1, w); g.preferEven && t%2 != 0 && e != nil && g.complete(e, t-1) {
+				g.ref, g.refOf = tick.None, 0 // R is the even tick before
 			}
-		case g.ref-t <= format.MaxNear:
-			g.near, g.nearOf = t, b.of
-			return
-		default:
-			return
+		}
+	}
+	if g.ref != was {
+		g.chooseDistance(w)
+	}
+	v.findNear(w)
+}
+
+// findNear searches N of a page: the newest complete tick that is distance ticks before R or more. Without one it is the oldest complete
+// tick before R. N is at most format.MaxNear ticks before R.
+func (v *View) findNear(w uint32) {
+	g := &v.pages[w]
+	g.near, g.nearOf = tick.None, 0
+	if g.ref == tick.None {
+		return
+	}
+	for t := g.ref - 1; t > g.resyncedAt && g.ref-t <= format.MaxNear; t-- {
+		if b := v.recent.at(t, w); b != nil && g.complete(b, t) {
+			if g.near, g.nearOf = t, b.of; g.ref-t >= tick.Tick(g.distance) {
+				return
+			}
 		}
 	}
 }
