@@ -92,7 +92,6 @@ func (g *gate) serve() {
 		} else {
 			g.set(id, row)
 			s.idle = s.idle && !s.own.Has(row) // the server's now, if only by name
-			s.own = s.own.Without(row)
 		}
 	}
 }
@@ -205,8 +204,9 @@ func (g *gate) parentOf(id wire.NetworkID) ecs.Entity {
 func (g *gate) check(change func()) {
 	applied := g.apply.Stats().Applied
 	g.feed(change)
-	for _, id := range g.ids { // a row that was removed and set within a tick was never gone to the client
-		g.here[id].lost = g.here[id].lost.Intersect(g.store.Mask(id))
+	for _, id := range g.ids { // a row that was removed and set, or set and removed, within a tick was never gone, or never there, to the client
+		s := g.here[id]
+		s.lost, s.own = s.lost.Intersect(g.store.Mask(id)), s.own.Minus(g.store.Mask(id))
 	}
 	told := map[wire.NetworkID]netecs.Change{}
 	if g.apply.Stats().Applied != applied {
