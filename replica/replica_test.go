@@ -305,7 +305,7 @@ func TestDamagedPayloadsComeToTheSame(t *testing.T) {
 }
 
 // damagedHash is of all that TestDamagedPayloadsComeToTheSame reads.
-const damagedHash = 0xe3663ca704d31f02
+const damagedHash = 0x8a24b87535ac026c
 
 // batchGame returns the packets that a client has received when a list arrives, and the packets of
 // the tick of that list.
