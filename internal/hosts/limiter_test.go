@@ -157,3 +157,34 @@ func TestWhoSpentNothingGoesFirst(t *testing.T) {
 		})
 	}
 }
+
+// Hosts that come for the first time get no more in all than everybody may have, also those without limits.
+func TestSharedWorkHasATotal(t *testing.T) {
+	for _, limited := range []bool{true, false} {
+		l, served := NewLimiter([16]byte{1}), 0
+		for i := range 39_000 { // 13000 a second.
+			if h, _ := Of(netip.AddrFrom4([4]byte{100, byte(i >> 8), byte(i), 1})); l.Share(h, limited, 1000, time.Duration(i)*time.Second/13000) {
+				served++
+			}
+		}
+		require.InDelta(t, 4000, served, 10, "limited=%t", limited)
+	}
+}
+
+// A rate of 0 is no limit.
+func TestNoLimit(t *testing.T) {
+	l := NewLimiter([16]byte{1})
+	h, _ := Of(netip.MustParseAddr("2001:db8::1"))
+	for range 5000 {
+		require.True(t, l.Share(h, true, 0, 0))
+		hostFull, networkFull := l.TakeIn(h, Proven, 0, 0, 0)
+		require.False(t, hostFull || networkFull)
+	}
+	_, full := l.TakeIn(h, Proven, 0, 5, 0)
+	require.False(t, full)
+	for range 5 {
+		_, networkFull := l.TakeIn(h, Proven, 0, 5, 0)
+		full = full || networkFull
+	}
+	require.True(t, full, "the network has a limit without one of the host")
+}

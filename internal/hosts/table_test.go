@@ -58,6 +58,11 @@ func TestATableAgainstAList(t *testing.T) {
 				return max(load.Load(h), 1)
 			}
 			for _, one := range all {
+				h, limited := Of(one.ip)
+				if load.Add(h, -1); limited {
+					require.Equal(rt, load.Load(h), table.LoadOf(one.ip, one.held), "without itself")
+				}
+				load.Add(h, 1)
 				if !one.stays {
 					most = max(most, weigh(one.ip))
 				}
@@ -85,10 +90,12 @@ func TestATableAgainstAList(t *testing.T) {
 // The newest of the host with the most makes room, or the oldest. Where all have one it is the newest or the oldest of all.
 func TestWhoMakesRoom(t *testing.T) {
 	for oldest, want := range map[bool][]int{false: {5, 4, 6, 3, 2}, true: {2, 4, 1, 3, 5}} {
-		table := NewTable[int](oldest)
+		table, held := NewTable[int](oldest), []*Held[int](nil)
 		for i, ip := range []string{"192.0.2.1", "198.51.100.7", "203.0.113.1", "198.51.100.7", "198.51.100.7", "127.0.0.1"} {
-			table.Add(netip.MustParseAddr(ip), i+1)
+			held = append(held, table.Add(netip.MustParseAddr(ip), i+1))
 		}
+		table.Keep(held[0], false) // It stayed no more than now, so it is not new.
+		table.Keep(held[4], false)
 		var got []int
 		for range want {
 			worst := table.Worst(0)
