@@ -124,6 +124,29 @@ func TestDecisionsCanBePostponed(t *testing.T) {
 	require.Equal(t, netcode.Connecting, third.State())
 }
 
+// A client whose refusal was lost asks again, and gets the same answer. The game is asked once.
+func TestALostRefusalIsRepeated(t *testing.T) {
+	p := protocol()
+	r := rig.New(t, p, netcode.Config{})
+	asked, lost := 0, 0
+	r.Server.OnApprove(func(a *netcode.Approval) {
+		asked++
+		a.Refuse(fmt.Sprint("refusal ", asked))
+	})
+	r.Tamper = func(from, _ transport.Addr, packet []byte) []byte {
+		if from == r.Server.Conn.LocalAddr() && asked > 0 && lost < 3 {
+			lost++
+			return nil
+		}
+		return packet
+	}
+	c := joinWith(r, p, netcode.Config{}, "anna")
+	r.Until(func() bool { return c.Err() != nil })
+	require.ErrorIs(t, c.Err(), peer.ReasonNotApproved)
+	require.Equal(t, "refusal 1", c.Err().Detail)
+	require.Equal(t, []int{1, 3}, []int{asked, lost})
+}
+
 // A decision that does not come refuses the client when the server's time is over; where the client's own is over first, its error says why.
 func TestDecisionsTimeOut(t *testing.T) {
 	p := protocol()
