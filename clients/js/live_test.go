@@ -161,7 +161,7 @@ func newGame(t *testing.T, seed uint64, loss float64, key *secure.Key) *game {
 	g.server.OnError(func(err error) { t.Log("server: ", err) })
 	var conn transport.Conn = &lossy{socket, loss, rand.New(rand.NewPCG(seed, 2))}
 	if key != nil {
-		conn, err = secure.Listen(conn, secure.Config{Key: *key, Admit: secure.Tokens(g.address), Timeout: time.Second, RekeyEvery: 2 * time.Second})
+		conn, err = secure.Listen(conn, secure.Config{Key: *key, Admit: secure.Tokens(g.address), Timeout: 15 * time.Second, RekeyEvery: 2 * time.Second})
 		require.NoError(t, err)
 	}
 	g.loop = systems.NewServer(g.server, conn, systems.WallClock())

@@ -8,6 +8,7 @@ const chaCha = 2;
 const words = ['accepted', 'wrong key', 'another version', 'no common cipher', 'the server is full', 'the token is missing', 'malformed', 'the token is forged', 'the token has expired', 'the token is not valid yet', 'the token is for another server', 'the token was used'];
 const epoch = 2 ** 20; // numbers of a key
 const replay = 1024;
+const cookieFor = 1750; // ms for which a cookie is used: a Challenge that comes sooner answers an earlier Request
 
 const sha = (...parts) => parts.reduce((h, p) => h.update(p), createHash('sha256')).digest();
 const mac = (key, ...parts) => parts.reduce((h, p) => h.update(p), createHmac('sha256', key)).digest();
@@ -164,18 +165,19 @@ export class SecureTransport {
       return null;
     }
     if (this.session !== null) return null;
-    if (b[0] === kind.challenge && b.length === 30 && b[1] === version && b.subarray(2, 10).equals(this.nonce)) this.initiate(b);
+    if (b[0] === kind.challenge && b.length === 30 && b[1] === version && b.subarray(2, 10).equals(this.nonce) && !(this.noise && now - this.cookieAt < cookieFor)) this.initiate(b, now);
     if (b[0] === kind.accept && b.length === 76 && b[1] === version && b.subarray(2, 10).equals(this.nonce) && this.noise) this.accept(b, now);
     return null;
   }
 
-  initiate(challenge) {
+  initiate(challenge, now) {
+    this.cookieAt = now;
     const head = Buffer.from(challenge);
     head[0] = kind.initiate;
     this.noise = new Noise(Buffer.concat([Buffer.from('netcode secure'), head]), this.serverKey);
     this.request = Buffer.concat([head, this.noise.first(Buffer.concat([Buffer.from([aesGCM | chaCha]), this.token]))]);
     this.pause = 100;
-    this.next = this.now();
+    this.next = now;
   }
 
   accept(b, now) {

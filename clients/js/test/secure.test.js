@@ -50,6 +50,23 @@ test('a challenge makes the key of the server be used, and never a forged answer
   assert.deepEqual(t.noise.h, h, 'the handshake goes on as before');
 });
 
+test('a second challenge changes the Initiate only when the cookie of the first is old', () => {
+  let now = 0;
+  const l = line();
+  const t = new SecureTransport(l, { serverKey: randomBytes(32), now: () => now });
+  const challenge = () => {
+    l.inbox.push(new Uint8Array(Buffer.concat([Buffer.from([2, 2]), t.nonce, randomBytes(20)])));
+    now += 200;
+    t.receive();
+    return l.sent.at(-1);
+  };
+  t.receive();
+  const first = challenge();
+  for (let i = 0; i < 5; i++) assert.deepEqual(challenge(), first, 'an answer to an earlier Request');
+  now += 1000;
+  assert.notDeepEqual(challenge(), first);
+});
+
 test('a key is asked for', () => {
   assert.throws(() => new SecureTransport(line(), {}), /server key of 32 bytes/);
 });
