@@ -200,6 +200,9 @@ func TestPlayerReturnsWithinKeep(t *testing.T) {
 	require.Equal(t, "connect 1", r.Server.Log[len(r.Server.Log)-1])
 	r.Run(2 * time.Minute)
 	require.NotContains(t, r.Server.Log, "leave 1")
+
+	enter(r, p, "anna")
+	require.Equal(t, []string{"disconnect 1: the same player connected anew", "connect 1"}, r.Server.Log[len(r.Server.Log)-2:], "who returned is connected as before")
 }
 
 func TestPlayersLeaveForGood(t *testing.T) {
