@@ -167,8 +167,11 @@ func TestNoEffectIsTooMany(t *testing.T) {
 	for name, scene := range map[string]struct {
 		effects, every int // Each so many ticks.
 		tooMany        bool
+		loss           float64
+		rate, frames   int // Of ticks, and of the client's frames.
 	}{
-		"bursts": {1000, 60, false}, "always": {12, 1, false}, "too many": {600, 2, true},
+		"bursts": {1000, 60, false, .05, 60, 60}, "always": {12, 1, false, .05, 60, 60}, "too many": {600, 2, true, .05, 60, 60},
+		"many, and most is lost": {12, 1, true, .4, 128, 30},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := netcode.NewProtocol()
@@ -179,8 +182,8 @@ func TestNoEffectIsTooMany(t *testing.T) {
 			const ticks = 240 // With a trigger that may be pulled.
 			frame, played, stays := 0, 0, map[shot]int{}
 			n := nettest.New(t, nettest.Config{
-				Protocol: p, Clients: 1, Seed: 5, Link: transport.Link{Delay: 100 * time.Millisecond, Loss: .05},
-				Server: netcode.Config{TickRate: 60},
+				Protocol: p, Clients: 1, Seed: 5, Link: transport.Link{Delay: 100 * time.Millisecond, Loss: scene.loss},
+				Rate: scene.frames, Server: netcode.Config{TickRate: scene.rate, SendBudget: -1}, ServerRate: scene.rate,
 				Setup: func(s *systems.ServerSystems, w *ecs.World) {
 					predict.Simulate(s, predict.Config{}, barrage{scene.effects}).OnCancel(func(predict.Effect) { t.Fatal("at the server") })
 					build := generic.NewMap3[components.Replicated, components.Owner, ammo](w)
@@ -200,7 +203,7 @@ func TestNoEffectIsTooMany(t *testing.T) {
 					}))
 				},
 			})
-			n.Run(17 * time.Second)
+			n.Run(11*time.Second + ticks*time.Second/time.Duration(scene.frames) + 8*time.Second)
 			wrong, right, lost := 0, 0, 0
 			for e, count := range stays {
 				require.GreaterOrEqual(t, count, 0, "%v is cancelled twice", e)

@@ -12,9 +12,9 @@ import (
 // of its own step of that tick, and answers with those that it did not make.
 
 const (
-	// claimSeconds is the time for which both ends remember an effect. An effect that the server was not told in half of it is
+	// claimSeconds is the time for which both ends remember an effect. An effect that the server was not told in a quarter of it is
 	// cancelled.
-	claimSeconds = 10
+	claimSeconds = 20
 	// claimsInMessage bounds the effects of one message.
 	claimsInMessage = 64
 	// claimsAtMost bounds the effects of a client that the server was sent and has not judged, or not told so. Further ones wait
@@ -169,7 +169,7 @@ func (s *server) refuses(t netcode.Tick, c *claimed) bool {
 // are cancelled.
 func (c *client) sendClaims() {
 	f, m, sent := &c.sim.effects, &c.claimed, 0
-	for sent < len(f.unsent) && f.unsent[sent].at(c.now) < c.now-netcode.Tick(claimTicks(c.end.TickRate())/2) {
+	for sent < len(f.unsent) && f.unsent[sent].at(c.now) < c.now-netcode.Tick(claimTicks(c.end.TickRate())/4) {
 		c.refuse(&f.unsent[sent])
 		sent++
 	}
