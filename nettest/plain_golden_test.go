@@ -5,7 +5,6 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"flag"
-	"fmt"
 	"os"
 	"strconv"
 	"testing"
@@ -38,7 +37,6 @@ type plainLine struct {
 type plainSent struct {
 	Name string   `json:"name"`
 	Row  thin.Row `json:"row,omitempty"`
-	Body string   `json:"body,omitempty"`
 }
 
 // plainWriter is a plain client that writes down its frames.
@@ -85,11 +83,7 @@ func (w *plainWriter) frame(send ...plainSent) {
 // tell adds what the client knows now and did not know before.
 func (w *plainWriter) tell(line *plainLine) {
 	for _, m := range w.Messages {
-		told := plainSent{Name: m.Name, Row: portable(m.Row)}
-		if m.Row == nil {
-			told.Body = hex.EncodeToString(m.Body)
-		}
-		line.Messages = append(line.Messages, told)
+		line.Messages = append(line.Messages, plainSent{Name: m.Name, Row: portable(m.Row)})
 	}
 	w.Messages, line.Closed = nil, w.Closed
 	if w.World == nil {
@@ -143,12 +137,12 @@ func goldenOfPlain(t *testing.T) []byte {
 	link := transport.Link{Delay: 30 * time.Millisecond, Jitter: 20 * time.Millisecond, Loss: .2, Duplicate: .05}
 	g := newPlainGame(t, 5, link, 150)
 	g.most = 9
-	p := thin.NewProtocol(g.protocol.Description())
+	p := thin.NewProtocol(plainWords(g.protocol))
 	w := &plainWriter{known: map[uint32]string{}, thinEnd: thinEnd{n: g.n, conn: g.n.Listen()}}
 	w.Client = thin.New(p, 0x1122334455667788, []byte("anna"), ms(g.n))
 	var send []plainSent
 	g.n.Each(func() { w.frame(send...); send = nil })
-	head, err := json.Marshal(map[string]any{"entries": g.protocol.Description(), "hash": fmt.Sprintf("%016x", p.Hash()), "nonce": "1122334455667788", "payload": "616e6e61"})
+	head, err := json.Marshal(map[string]any{"plain": plainWords(g.protocol), "nonce": "8877665544332211", "payload": "616e6e61"})
 	require.NoError(t, err)
 	w.rows = []thin.Row{{"X": int64(3), "Y": int64(-3), "Jump": false}}
 	require.True(t, g.n.RunUntil(5*time.Second, func() bool { return w.Connected }))

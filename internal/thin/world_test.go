@@ -26,8 +26,13 @@ type position struct {
 	Y float32 `net:"min=-512,max=512,step=0.5"`
 }
 
-// entries is the description of the example in docs/plain.md.
-var entries = []string{"limits netcode{version:1;tables:0}", "component Health{Points:u8}", "component Position{X:f32[-512,512,0.5];Y:f32[-512,512,0.5]}"} //nolint:gochecknoglobals // a constant
+// words is the protocol of the example in docs/plain.md.
+const words = `component Health
+field Points int 8 0 0 1
+component Position
+field X scaled 12 2048 -512 0.5
+field Y scaled 12 2048 -512 0.5
+`
 
 func example(t testing.TB) (*snapshot.Store, func(id wire.NetworkID, points uint32, x, y float32)) {
 	points, err := quantize.Compile(reflect.TypeFor[health](), "Health")
@@ -64,13 +69,13 @@ func TestTheExampleOfThePage(t *testing.T) {
 	}
 	page, err := os.ReadFile("../../docs/plain.md")
 	require.NoError(t, err)
-	world := thin.NewWorld(thin.NewProtocol(entries), 1)
+	world := thin.NewWorld(thin.NewProtocol(words), 1)
 	for _, payload := range payloads {
 		require.Contains(t, string(page), fmt.Sprintf("\n    % x\n", payload))
 		require.NoError(t, world.Snapshot(payload))
 	}
 	require.Equal(t, thin.Row{"X": 0.5, "Y": 0.0}, world.Entities[1].Rows["Position"])
-	require.Equal(t, thin.Row{"Points": uint64(50)}, world.Entities[1].Rows["Health"])
+	require.Equal(t, thin.Row{"Points": int64(50)}, world.Entities[1].Rows["Health"])
 	require.Equal(t, thin.Row{"X": 1.0, "Y": -2.0}, world.Entities[0].Rows["Position"])
 	require.Equal(t, int64(4), world.Tick)
 }
@@ -88,7 +93,7 @@ func FuzzSnapshot(f *testing.F) {
 	b := make([]byte, 200)
 	f.Add(b[:view.Write(b, 1)])
 	f.Fuzz(func(t *testing.T, payload []byte) {
-		world := thin.NewWorld(thin.NewProtocol(entries), 1)
+		world := thin.NewWorld(thin.NewProtocol(words), 1)
 		if err := world.Snapshot(payload); err != nil {
 			require.ErrorIs(t, err, thin.ErrMalformed)
 			require.Empty(t, world.Entities)
@@ -141,7 +146,7 @@ func TestPlainRecordsAllocateNothing(t *testing.T) {
 func TestAChangeOfALostPacketIsSentAgain(t *testing.T) {
 	store, set := example(t)
 	view := snapshot.NewView(store, snapshot.Config{Plain: true})
-	world, b := thin.NewWorld(thin.NewProtocol(entries), 1), make([]byte, 200)
+	world, b := thin.NewWorld(thin.NewProtocol(words), 1), make([]byte, 200)
 	var id wire.NetworkID
 	for i, of := range []struct {
 		points uint32
@@ -163,7 +168,7 @@ func TestAChangeOfALostPacketIsSentAgain(t *testing.T) {
 			view.Acked(sequence)
 		}
 	}
-	require.Equal(t, thin.Row{"Points": uint64(2)}, world.Entities[0].Rows["Health"])
+	require.Equal(t, thin.Row{"Points": int64(2)}, world.Entities[0].Rows["Health"])
 	require.Equal(t, 5.0, world.Entities[0].Rows["Position"]["X"])
 	require.True(t, view.Synced())
 }
