@@ -42,9 +42,10 @@ type plainSent struct {
 // plainWriter is a plain client that writes down its frames.
 type plainWriter struct {
 	thinEnd
-	out   bytes.Buffer
-	known map[uint32]string
-	leave bool
+	out    bytes.Buffer
+	known  map[uint32]string
+	leave  bool
+	forged [][]byte // datagrams that come now too
 }
 
 func (w *plainWriter) frame(send ...plainSent) {
@@ -54,9 +55,12 @@ func (w *plainWriter) frame(send ...plainSent) {
 		if size == 0 || err != nil {
 			break
 		}
-		line.In = append(line.In, hex.EncodeToString(w.buf[:size]))
-		w.Receive(w.buf[:size], ms(w.n))
+		w.take(&line, w.buf[:size])
 	}
+	for _, datagram := range w.forged {
+		w.take(&line, datagram)
+	}
+	w.forged = nil
 	for _, m := range send {
 		w.Send(m.Name, m.Row)
 	}
@@ -78,6 +82,11 @@ func (w *plainWriter) frame(send ...plainSent) {
 		panic(err)
 	}
 	w.out.Write(append(b, '\n'))
+}
+
+func (w *plainWriter) take(line *plainLine, datagram []byte) {
+	line.In = append(line.In, hex.EncodeToString(datagram))
+	w.Receive(datagram, ms(w.n))
 }
 
 // tell adds what the client knows now and did not know before.
@@ -132,7 +141,7 @@ func portable(row thin.Row) thin.Row {
 }
 
 // goldenOfPlain plays the session of the golden file: a plain client that joins, sees births, deaths, sight, groups, texts and lists over a bad link,
-// gives inputs, sends and gets messages, one of them in pieces, and closes.
+// gives inputs, sends and gets messages, one of them in pieces, takes packets of a hostile server, and closes.
 func goldenOfPlain(t *testing.T) []byte {
 	link := transport.Link{Delay: 30 * time.Millisecond, Jitter: 20 * time.Millisecond, Loss: .2, Duplicate: .05}
 	g := newPlainGame(t, 5, link, 150)
@@ -157,6 +166,18 @@ func goldenOfPlain(t *testing.T) []byte {
 	g.n.Run(time.Second)
 	require.Empty(t, w.differs())
 	require.Equal(t, []string{"hej", "på dig"}, g.heard)
+	illegal, _ := forgedPackets(w.Client)
+	world, err := json.Marshal(w.World)
+	require.NoError(t, err)
+	for _, datagram := range illegal {
+		w.Receive(datagram, ms(g.n))
+		after, _ := json.Marshal(w.World)
+		require.Equal(t, string(world), string(after), "%x", datagram)
+	}
+	w.forged = illegal
+	g.n.Run(100 * time.Millisecond)
+	require.Empty(t, w.differs())
+	_, w.forged = forgedPackets(w.Client)
 	w.leave = true
 	g.n.Run(200 * time.Millisecond)
 	require.Equal(t, "closed", w.Closed)

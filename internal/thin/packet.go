@@ -289,3 +289,10 @@ func (c *Client) header() []byte {
 
 // Raw sends bytes of messages on channel 0, for tests of servers.
 func (c *Client) Raw(b []byte) { c.once = append(c.once, b...) }
+
+// Forge returns a packet of the server that this client would take next, with these bytes behind its header, for tests of clients. ahead is 1 for
+// the number behind the newest.
+func (c *Client) Forge(ahead int64, batches []byte) []byte {
+	b := binary.LittleEndian.AppendUint16([]byte{0}, uint16(c.newestIn+ahead))
+	return seal(^c.seed, append(b, batches...))
+}
