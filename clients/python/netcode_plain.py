@@ -47,10 +47,10 @@ class Bits:
 
 
 class Field:
-    def __init__(self, path, form, bits, most, low, step):
+    def __init__(self, path, form, bits, most, low, high):
         self.path, self.form, self.bits, self.most, self.elements = path, form, int(bits), int(most), []
-        number = int if form in ("int", "short") else float
-        self.low, self.step = number(low), number(step)
+        self.low = int(low) if form in ("int", "short") else float(low)
+        self.step = 1 if form in ("int", "short", "bool") else (float(high) - self.low) / max(1, self.most)
 
     def read(self, s):
         if self.form == "entity":

@@ -21,12 +21,13 @@ type field struct {
 	elements   []field
 }
 
-// newField reads the words behind "field": PATH FORM BITS MOST LOW STEP.
+// newField reads the words behind "field": PATH FORM BITS MOST LOW HIGH.
 func newField(words []string) field {
-	f := field{path: words[0], form: words[1], low: float(words[4]), step: float(words[5])}
+	f := field{path: words[0], form: words[1], low: float(words[4])}
 	f.bits, _ = strconv.Atoi(words[2])
 	f.most, _ = strconv.ParseUint(words[3], 10, 64)
 	f.first, _ = strconv.ParseInt(words[4], 10, 64)
+	f.step = (float(words[5]) - f.low) / math.Max(1, float64(f.most))
 	return f
 }
 

@@ -28,10 +28,10 @@ type position struct {
 
 // words is the protocol of the example in docs/plain.md.
 const words = `component Health
-field Points int 8 0 0 1
+field Points int 8 0 0 0
 component Position
-field X scaled 12 2048 -512 0.5
-field Y scaled 12 2048 -512 0.5
+field X scaled 12 2048 -512 512
+field Y scaled 12 2048 -512 512
 `
 
 func example(t testing.TB) (*snapshot.Store, func(id wire.NetworkID, points uint32, x, y float32)) {

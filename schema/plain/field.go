@@ -14,10 +14,10 @@ type words struct {
 	form      string
 	bits      int    // of its number
 	most      uint64 // its largest number, or length; 0: any that fits the bits
-	low, step string // the value is low + number * step
+	low, high string // the value is low + number * (high - low) / most
 }
 
-// field writes "field PATH FORM BITS MOST LOW STEP" for "path:kind". Behind a list follow its elements, each an "element".
+// field writes "field PATH FORM BITS MOST LOW HIGH" for "path:kind". Behind a list follow its elements, each an "element".
 func field(b *strings.Builder, word, text string) error {
 	path, kind, found := strings.Cut(text, ":")
 	if !found {
@@ -30,7 +30,7 @@ func field(b *strings.Builder, word, text string) error {
 	if err != nil {
 		return fmt.Errorf("%q: %w", text, err)
 	}
-	fmt.Fprintf(b, "%s %s %s %d %d %s %s\n", word, path, w.form, w.bits, w.most, w.low, w.step)
+	fmt.Fprintf(b, "%s %s %s %d %d %s %s\n", word, path, w.form, w.bits, w.most, w.low, w.high)
 	if _, elements, is := strings.Cut(strings.TrimSuffix(kind, ")"), "("); is && w.form == "list" {
 		for _, element := range strings.Split(elements, " ") {
 			if err := field(b, "element", element); err != nil {
@@ -53,14 +53,14 @@ func wordsOf(kind string) (words, error) {
 		kind  string
 		words words
 	}{
-		{"bool", words{"bool", 1, 0, "0", "1"}},
+		{"bool", words{"bool", 1, 0, "0", "0"}},
 		{"entity", words{"entity", 0, 0, "0", "0"}},
 		{"f32", words{"float", 32, 0, "0", "0"}},
 		{"f64", words{"float", 64, 0, "0", "0"}},
 		{"f32half", words{"half", 16, 63487, "0", "0"}},
 		{"f64half", words{"half", 16, 63487, "0", "0"}},
-		{"f32axis", words{"scaled", 8, 254, "-1", number(1.0 / 127)}},
-		{"f64axis", words{"scaled", 8, 254, "-1", number(1.0 / 127)}},
+		{"f32axis", words{"scaled", 8, 254, "-1", "1"}},
+		{"f64axis", words{"scaled", 8, 254, "-1", "1"}},
 	} {
 		if kind == of.kind && !bounded {
 			return of.words, nil
@@ -76,7 +76,7 @@ func wordsOf(kind string) (words, error) {
 		return scaled(kind == "f32", strings.Split(bounds, ","))
 	case strings.HasPrefix(kind, "f32angle"), strings.HasPrefix(kind, "f64angle"):
 		k, err := strconv.Atoi(kind[len("f32angle"):])
-		return words{"angle", k, 0, "0", number(2 * math.Pi / math.Ldexp(1, k))}, err
+		return words{"angle", k, 1 << k, "0", number(2 * math.Pi)}, err
 	case name == "u" || name == "i":
 		return integer(name, digits, bounds)
 	}
@@ -105,7 +105,7 @@ func scaled(single bool, bounds []string) (words, error) {
 	if err != nil || err2 != nil || err3 != nil || !(n >= 1 && n < 1<<53) {
 		return words{}, fmt.Errorf("no bounds of a float")
 	}
-	return words{"scaled", bits.Len64(uint64(n)), uint64(n), number(low), number((high - low) / n)}, nil
+	return words{"scaled", bits.Len64(uint64(n)), uint64(n), number(low), number(high)}, nil
 }
 
 // integer returns the words of "u16", "i8[-5,5]" (digits "16", bounds "-5,5") or "u32short".
@@ -116,14 +116,14 @@ func integer(name, digits, bounds string) (words, error) {
 		return words{}, fmt.Errorf("no integer")
 	}
 	if short {
-		return words{"short", 0, math.MaxUint64 >> (64 - width), "0", "1"}, nil
+		return words{"short", 0, math.MaxUint64 >> (64 - width), "0", "0"}, nil
 	}
 	low := new(big.Int)
 	if name == "i" {
 		low.Neg(low.Lsh(big.NewInt(1), uint(width-1)))
 	}
 	if bounds == "" {
-		return words{"int", width, 0, low.String(), "1"}, nil
+		return words{"int", width, 0, low.String(), "0"}, nil
 	}
 	from, to, _ := strings.Cut(bounds, ",")
 	high, ok := new(big.Int).SetString(to, 10)
@@ -133,7 +133,7 @@ func integer(name, digits, bounds string) (words, error) {
 		return words{}, fmt.Errorf("no bounds of an integer")
 	}
 	n := high.Uint64()
-	return words{"int", bits.Len64(n), n, low.String(), "1"}, nil
+	return words{"int", bits.Len64(n), n, low.String(), "0"}, nil
 }
 
 // number returns the shortest text of a float.
