@@ -20,7 +20,7 @@ class Bits: # a bit stream, the least significant bit of a byte first
 		var n = 2
 		while not bad and read(1) == 0:
 			n += 1
-			bad = bad or n > 62
+			bad = bad or n > 32
 		var v = read(n) + (1 << n) - 4
 		return 0 if bad else v
 

@@ -30,7 +30,7 @@ class Bits:
         n = 2
         while not self.read(1):
             n += 1
-        must(n < 64)
+        must(n <= 32)
         return self.read(n) + (1 << n) - 4
 
     def write(self, v, n):
