@@ -1,6 +1,5 @@
 // A thin client of arche-netcode: the plain profile of docs/plain.md. netstandard2.1, C# 7, no unsafe: .NET and Unity.
 // Client does no I/O: Receive takes datagrams, Update returns those to send. Times are milliseconds of one clock.
-// Values are bool, long, double, double[4] (x, y, z, w), string, List<Row>, byte[], and Entity (null: nobody).
 using System;
 using System.Collections.Generic;
 using System.Linq;
@@ -8,7 +7,7 @@ using System.Text;
 
 namespace NetcodePlain {
 public class Malformed : Exception {} // bytes that no honest server sends
-public class Row : Dictionary<string, object> {}
+public class Row : Dictionary<string, object> {} // bool, long, double, double[], string, List<Row>, byte[], Entity
 public class Entity { public uint Index, Generation; }
 public class Rows : Dictionary<string, Row> {} // by component
 public class Known { public long Generation, Tick; public Rows Rows; } // Rows null: it is gone
@@ -41,8 +40,7 @@ public class Bits { // a bit stream, the least significant bit of a byte first
         return this;
     }
     public Bits WriteVar(long v) {
-        int n = 2;
-        while (v + 4 >> n + 1 != 0) n++;
+        int n = 2; while (v + 4 >> n + 1 != 0) n++;
         return Write(1L << n - 2, n - 1).Write(v + 4, n);
     }
     public Bits Add(IEnumerable<byte> bytes) { Data.AddRange(bytes); At = 8 * Data.Count; return this; }
@@ -65,8 +63,7 @@ public class Field {
     }
     static double Number(string text) => double.Parse(text, System.Globalization.CultureInfo.InvariantCulture);
     public static Row Read(List<Field> fields, Bits s) {
-        var row = new Row();
-        fields.ForEach(f => row[f.path] = f.Read(s));
+        var row = new Row(); fields.ForEach(f => row[f.path] = f.Read(s));
         return row;
     }
     public static void Write(List<Field> fields, Bits s, Row row) => fields.ForEach(f => f.Write(s, row[f.path]));
@@ -82,8 +79,7 @@ public class Field {
             double root = Math.Sqrt(2), unit = root / ((1 << bits) - 1);
             int largest = s.Int(2);
             for (int i = 0; i < 4; i++) q[i] = i == largest ? 0 : s.Read(bits) * unit - root / 2;
-            q[largest] = Math.Sqrt(Math.Max(0, 1 - q.Sum(x => x * x)));
-            return q;
+            q[largest] = Math.Sqrt(Math.Max(0, 1 - q.Sum(x => x * x))); return q;
         }
         ulong n = form == "short" || form == "text" || form == "list" ? (ulong)s.Var() : s.Read(bits);
         Bits.Must(n <= most || most == 0);
@@ -96,9 +92,8 @@ public class Field {
         case "float": return bits == 64 ? BitConverter.Int64BitsToDouble((long)n) :
             BitConverter.ToSingle(BitConverter.GetBytes((uint)n), 0);
         case "half": // halves are numbered in the order of their values
-            int h = n >= 31744 ? (int)n - 31744 : 31743 - (int)n;
-            double size = h < 1024 ? h * Math.Pow(2, -24) : (h % 1024 + 1024) * Math.Pow(2, h / 1024 - 25);
-            return n >= 31744 ? size : -size;
+            int h = n >= 31744 ? (int)n - 31744 : 31743 - (int)n, e = h / 1024 - 25;
+            return (n < 31744 ? -1 : 1) * (h < 1024 ? h * Math.Pow(2, -24) : (h % 1024 + 1024) * Math.Pow(2, e));
         }
         return low + n * step;
     }
@@ -165,9 +160,8 @@ public class Client {
         try {
             if (session && type < 0x80 && Connected) { ReadPacket(s); heardAt = now; }
             else if (session && type == 0x86 && end == 29 && !Connected) {
-                s.Read(8);
-                Id = (uint)s.Read(32); Tick = (long)s.Read(64); Connected = true; heardAt = began = now; sentAt = -1e9;
-                first = Tick + 2 + Rate * (now - askedAt) / 1000;
+                s.Read(8); Id = (uint)s.Read(32); Tick = (long)s.Read(64); Connected = true; heardAt = began = now;
+                sentAt = -1e9; first = Tick + 2 + Rate * (now - askedAt) / 1000;
             } else if (!accepted && s.Int(8) == type && (long)s.Read(64) == nonce) {
                 if (type == 0x82 && end == 25) { cookie = s.Bytes(16); sentAt = -1e9; }
                 else if (type == 0x83 && end == 19) {
@@ -191,9 +185,8 @@ public class Client {
 
     void ReadPacket(Bits s) {
         int flags = s.Int(8);
-        long n = Near(s.Read(16), newestIn), ack = -1, ahead = n - newestIn;
+        long n = Near(s.Read(16), newestIn), ack = flags % 2 == 1 ? Near(s.Read(16), number) : -1, ahead = n - newestIn;
         ulong bits = 1; // bit i tells that the server took packet ack - i
-        if ((flags & 1) != 0) ack = Near(s.Read(16), number);
         for (int k = 0; k < 4; k++) bits |= ((flags & 2 << k) != 0 ? s.Read(8) : 255) << 1 + 8 * k;
         s.Read((flags & 32) != 0 ? 16 : 0);
         if (n < 1 || ahead < -32 || ahead <= 0 && (mask >> (int)-ahead & 1) != 0) return; // old, or taken before
@@ -218,8 +211,7 @@ public class Client {
         for (; s.Read(1) == 1; changes.Add((index, s.Var(), null))) index += s.Var() + 1;
         for (index = 0; ; index++) {
             if (s.Read(1) == 0) {
-                long gap = s.Var();
-                if (gap == 0) break;
+                long gap = s.Var(); if (gap == 0) break;
                 index = (index + gap - 1) % (1 << 20);
                 if (s.Read(1) == 0) {
                     isNew = s.Read(1) == 1;
@@ -251,8 +243,7 @@ public class Client {
             long n = Near(m.Body.Read(16), s.Next);
             if (n >= s.Next && n < s.Next + 1024) s[n] = m;
             while (s.TryGetValue(s.Next, out m)) {
-                s.Remove(s.Next++);
-                credit += m.Body.Data.Count + 32;
+                s.Remove(s.Next++); credit += m.Body.Data.Count + 32;
                 if (m.Type != 6) { Handle(m); continue; }
                 int[] head = m.Body.Bytes(4).Select(b => (int)b).ToArray(); // type, stage, index and number of pieces
                 s.Whole = s.Whole.Take(head[2]).Append(m.Body.Rest()).ToArray();
