@@ -120,7 +120,8 @@ func read_field(f, s):
 	var n = s.read_var() if counted or f.form == "short" else s.read(f.bits)
 	s.bad = s.bad or f.most > 0 and n > f.most
 	var all = [] # bytes of a text, or rows of a list
-	for _i in (n if counted and not s.bad else 0): all.append(s.read(8) if f.form == "text" else read_row(f.elements, s))
+	for _i in (n if counted and not s.bad else 0):
+		all.append(s.read(8) if f.form == "text" else read_row(f.elements, s))
 	match f.form:
 		"text": return unpack("get_utf8_string", all)
 		"list": return all
@@ -186,8 +187,7 @@ func update(now): # returns the datagrams that are due; call it each frame
 	return [sealed(OPEN, hello)]
 
 func read_packet(s): # returns false if it is illegal
-	var flags = s.read(8)
-	var number = near(s.read(16), newest_in)
+	var flags = s.read(8); var number = near(s.read(16), newest_in)
 	var ack = near(s.read(16), out) if flags & 1 else -1
 	var bits = 1 # bit i tells that the server took packet ack - i
 	for k in 4: bits |= (s.read(8) if flags & (2 << k) else 255) << (1 + 8 * k)

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"reflect"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -78,6 +79,23 @@ func TestTheExampleOfThePage(t *testing.T) {
 	require.Equal(t, thin.Row{"Points": int64(50)}, world.Entities[1].Rows["Health"])
 	require.Equal(t, thin.Row{"X": 1.0, "Y": -2.0}, world.Entities[0].Rows["Position"])
 	require.Equal(t, int64(4), world.Tick)
+}
+
+// TestThinClientsAreThin counts the lines of each client that are not empty: at most 300, of at most 120 columns.
+func TestThinClientsAreThin(t *testing.T) {
+	for _, file := range []string{"python/netcode_plain.py", "csharp/Client.cs", "godot/netcode_plain.gd"} {
+		text, err := os.ReadFile("../../clients/" + file)
+		require.NoError(t, err)
+		lines := 0
+		for _, line := range strings.Split(string(text), "\n") {
+			if strings.TrimSpace(line) != "" {
+				lines++
+			}
+			require.LessOrEqual(t, len(strings.ReplaceAll(line, "\t", "    ")), 120, "%s: %s", file, line)
+		}
+		require.LessOrEqual(t, lines, 300, file)
+		require.Greater(t, lines, 200, file)
+	}
 }
 
 // FuzzSnapshot gives the reader any bytes. It takes them or leaves its world as it was; it neither panics nor grows beyond what the bytes have.
