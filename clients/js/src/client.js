@@ -473,6 +473,7 @@ export class Client {
    * @param {string} [words] @param {{leaving?: boolean}} [options]
    */
   close(words = '', { leaving = false } = {}) {
+    if (leaving) this.transport.leaving = true;
     if (this.state === States.connecting) this.end(new Closed(1, words));
     else if (this.state === States.connected) {
       this.state = States.closing;

@@ -62,6 +62,8 @@ export class WebTransportTransport extends Queue {
   constructor(url, options = {}) {
     super();
     this.ready = false;
+    /** leaving makes send queue what the connection cannot take yet: no later datagram follows. */
+    this.leaving = false;
     /** failed has the reason once the session is gone, else null. */
     this.failed = null;
     this.transport = new globalThis.WebTransport(url, options);
@@ -89,7 +91,7 @@ export class WebTransportTransport extends Queue {
   }
 
   send(bytes) {
-    if (this.ready && this.writer.desiredSize > 0) this.writer.write(bytes).catch(() => {});
+    if (this.ready && (this.writer.desiredSize > 0 || this.leaving)) this.writer.write(bytes).catch(() => {});
   }
 
   close() {
