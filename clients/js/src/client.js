@@ -480,7 +480,8 @@ export class Client {
       this.closeText = words;
       this.closeAt = this.now + 1000;
       this.closes = 0;
-      this.link.send(this.now);
+      // WebTransport hands over one datagram at a time: of a page that leaves only the first one goes.
+      if (!leaving || this.transport.ordered) this.link.send(this.now);
       if (leaving || this.transport.ordered) this.closeAt = this.now; // nobody can wait, or nothing overtakes what was sent
       this.closingStep(this.now);
     }
