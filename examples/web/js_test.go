@@ -61,6 +61,9 @@ func TestAClosedTabLeaves(t *testing.T) {
 			b := open(t)
 			for way, blocked := range map[string]string{"WebTransport": "", "WebSocket": "127.0.0.1:1"} {
 				t.Run(way, func(t *testing.T) {
+					if name == "Firefox" && way == "WebTransport" {
+						t.Skip("Firefox drops half of the last datagrams of a window and all reasons of its sessions: the server waits for the silence")
+					}
 					h := serve(t, nil, 0, blocked, game.Bodies)
 					page := openTab(t, b, h.url+"js")
 					until(t, "the game plays", func() bool { p := page.panel(); return p != nil && p.Bodies == game.Bodies+1 })

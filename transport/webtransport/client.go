@@ -46,7 +46,7 @@ func dialOver(ctx context.Context, over *webtransport.Transport, to string, conf
 		return nil, fmt.Errorf("webtransport: %w", err)
 	}
 	c := &Conn{Conn: queued.New(transport.Addr{}, config)}
-	if c.server, err = c.Add(netip.AddrPort{}, session{accepted}); err != nil {
+	if c.server, err = c.Add(netip.AddrPort{}, &session{Session: accepted}); err != nil {
 		return nil, err
 	}
 	return c, nil

@@ -480,12 +480,14 @@ export class Client {
       this.closeText = words;
       this.closeAt = this.now + 1000;
       this.closes = 0;
-      // WebTransport hands over one datagram at a time: of a page that leaves only the first one goes.
-      if (!leaving || this.transport.ordered) this.link.send(this.now);
+      this.link.send(this.now);
       if (leaving || this.transport.ordered) this.closeAt = this.now; // nobody can wait, or nothing overtakes what was sent
       this.closingStep(this.now);
     }
-    if (leaving && this.state === States.closing) while (this.closes < 4) this.sendClose(this.now);
+    if (leaving && this.state === States.closing) {
+      while (this.closes < 4) this.sendClose(this.now);
+      this.transport.leave?.();
+    }
     this.tell();
   }
 
