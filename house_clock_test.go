@@ -37,6 +37,7 @@ func clockExempt() map[string]string {
 		"examples/arena/play_test.go":                 hangOnly,
 		"examples/arena/process_test.go":              hangOnly,
 		"examples/web/browser_test.go":                hangOnly,
+		"examples/web/js_test.go":                     "it measures when it is asked to, and judges nothing",
 		"examples/web/takeover_test.go":               hangOnly,
 		"examples/web/web_test.go":                    hangOnly,
 		"inspect/live/attributed_test.go":             hangOnly,

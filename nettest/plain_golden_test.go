@@ -5,7 +5,6 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"flag"
-	"fmt"
 	"os"
 	"strconv"
 	"testing"
@@ -38,15 +37,15 @@ type plainLine struct {
 type plainSent struct {
 	Name string   `json:"name"`
 	Row  thin.Row `json:"row,omitempty"`
-	Body string   `json:"body,omitempty"`
 }
 
 // plainWriter is a plain client that writes down its frames.
 type plainWriter struct {
 	thinEnd
-	out   bytes.Buffer
-	known map[uint32]string
-	leave bool
+	out    bytes.Buffer
+	known  map[uint32]string
+	leave  bool
+	forged [][]byte // datagrams that come now too
 }
 
 func (w *plainWriter) frame(send ...plainSent) {
@@ -56,9 +55,12 @@ func (w *plainWriter) frame(send ...plainSent) {
 		if size == 0 || err != nil {
 			break
 		}
-		line.In = append(line.In, hex.EncodeToString(w.buf[:size]))
-		w.Receive(w.buf[:size], ms(w.n))
+		w.take(&line, w.buf[:size])
 	}
+	for _, datagram := range w.forged {
+		w.take(&line, datagram)
+	}
+	w.forged = nil
 	for _, m := range send {
 		w.Send(m.Name, m.Row)
 	}
@@ -82,14 +84,15 @@ func (w *plainWriter) frame(send ...plainSent) {
 	w.out.Write(append(b, '\n'))
 }
 
+func (w *plainWriter) take(line *plainLine, datagram []byte) {
+	line.In = append(line.In, hex.EncodeToString(datagram))
+	w.Receive(datagram, ms(w.n))
+}
+
 // tell adds what the client knows now and did not know before.
 func (w *plainWriter) tell(line *plainLine) {
 	for _, m := range w.Messages {
-		told := plainSent{Name: m.Name, Row: portable(m.Row)}
-		if m.Row == nil {
-			told.Body = hex.EncodeToString(m.Body)
-		}
-		line.Messages = append(line.Messages, told)
+		line.Messages = append(line.Messages, plainSent{Name: m.Name, Row: portable(m.Row)})
 	}
 	w.Messages, line.Closed = nil, w.Closed
 	if w.World == nil {
@@ -138,17 +141,17 @@ func portable(row thin.Row) thin.Row {
 }
 
 // goldenOfPlain plays the session of the golden file: a plain client that joins, sees births, deaths, sight, groups, texts and lists over a bad link,
-// gives inputs, sends and gets messages, one of them in pieces, and closes.
+// gives inputs, sends and gets messages, one of them in pieces, takes packets of a hostile server, and closes.
 func goldenOfPlain(t *testing.T) []byte {
 	link := transport.Link{Delay: 30 * time.Millisecond, Jitter: 20 * time.Millisecond, Loss: .2, Duplicate: .05}
 	g := newPlainGame(t, 5, link, 150)
 	g.most = 9
-	p := thin.NewProtocol(g.protocol.Description())
+	p := thin.NewProtocol(plainWords(g.protocol))
 	w := &plainWriter{known: map[uint32]string{}, thinEnd: thinEnd{n: g.n, conn: g.n.Listen()}}
 	w.Client = thin.New(p, 0x1122334455667788, []byte("anna"), ms(g.n))
 	var send []plainSent
 	g.n.Each(func() { w.frame(send...); send = nil })
-	head, err := json.Marshal(map[string]any{"entries": g.protocol.Description(), "hash": fmt.Sprintf("%016x", p.Hash()), "nonce": "1122334455667788", "payload": "616e6e61"})
+	head, err := json.Marshal(map[string]any{"plain": plainWords(g.protocol), "nonce": "8877665544332211", "payload": "616e6e61"})
 	require.NoError(t, err)
 	w.rows = []thin.Row{{"X": int64(3), "Y": int64(-3), "Jump": false}}
 	require.True(t, g.n.RunUntil(5*time.Second, func() bool { return w.Connected }))
@@ -163,6 +166,18 @@ func goldenOfPlain(t *testing.T) []byte {
 	g.n.Run(time.Second)
 	require.Empty(t, w.differs())
 	require.Equal(t, []string{"hej", "på dig"}, g.heard)
+	illegal, _ := forgedPackets(w.Client)
+	world, err := json.Marshal(w.World)
+	require.NoError(t, err)
+	for _, datagram := range illegal {
+		w.Receive(datagram, ms(g.n))
+		after, _ := json.Marshal(w.World)
+		require.Equal(t, string(world), string(after), "%x", datagram)
+	}
+	w.forged = illegal
+	g.n.Run(100 * time.Millisecond)
+	require.Empty(t, w.differs())
+	_, w.forged = forgedPackets(w.Client)
 	w.leave = true
 	g.n.Run(200 * time.Millisecond)
 	require.Equal(t, "closed", w.Closed)

@@ -14,15 +14,15 @@ func _ready():
 	var nonce = []
 	randomize()
 	for i in 8: nonce.append(randi() & 255)
-	var lock = FileAccess.open("res://game.lock", FileAccess.READ).get_as_text()
-	client = Client.new(Client.entries_of(lock), nonce, [], now())
+	var text = FileAccess.open("res://game.plain", FileAccess.READ).get_as_text() # netcode schema plain game.lock -o game.plain
+	client = Client.new(text, nonce, [], now())
 	socket.connect_to_host(SERVER, PORT)
 
 func now(): return float(Time.get_ticks_msec())
 
 func _process(_delta):
 	while socket.get_available_packet_count() > 0: client.receive(socket.get_packet(), now())
-	if client.connected and client.inputs.size() > 0:
+	if client.connected and client.shapes.input.size() > 0:
 		client.set_input(now(), [{"X": int(100 * Input.get_axis("ui_left", "ui_right")), "Y": int(100 * Input.get_axis("ui_up", "ui_down"))}])
 	for datagram in client.update(now()): socket.put_packet(PackedByteArray(datagram))
 	for m in client.messages: print(m)

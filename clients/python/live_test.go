@@ -22,6 +22,8 @@ import (
 	"github.com/arche-netcode/netcode/components"
 	"github.com/arche-netcode/netcode/input"
 	"github.com/arche-netcode/netcode/internal/thin"
+	"github.com/arche-netcode/netcode/schema"
+	"github.com/arche-netcode/netcode/schema/plain"
 	"github.com/arche-netcode/netcode/systems"
 	"github.com/arche-netcode/netcode/transport/udp"
 	"github.com/arche-netcode/netcode/wire"
@@ -150,10 +152,17 @@ func (g *game) step() {
 	}
 }
 
+// words returns what netcode schema plain writes of the game's protocol.
+func (g *game) words() string {
+	words, err := plain.Words(schema.Of(g.server.Protocol()))
+	require.NoError(g.t, err)
+	return words
+}
+
 // shown returns what the client must have, as JSON has it.
 func (g *game) shown() any {
 	out, store := map[string]any{}, g.server.Store()
-	p := thin.NewProtocol(g.server.Protocol().Description())
+	p := thin.NewProtocol(g.words())
 	for id := range store.All {
 		if !g.server.Visible(g.client, id) {
 			continue
@@ -169,8 +178,8 @@ func (g *game) shown() any {
 			plan.WriteRow(&w, lanes)
 			values, err := p.Components[row].Read(b[:w.Finish()])
 			require.NoError(g.t, err)
-			if to, is := values["To"].(thin.Entity); is && !g.server.Visible(g.client, netcode.NetworkID(to)) {
-				values["To"] = thin.Entity{}
+			if to, is := values["To"].(*thin.Entity); is && to != nil && !g.server.Visible(g.client, netcode.NetworkID(*to)) {
+				values["To"] = (*thin.Entity)(nil)
 			}
 			rows[p.Components[row].Name] = values
 		}
@@ -230,13 +239,11 @@ func TestPythonReadsTheGoldenSession(t *testing.T) {
 func TestAClientInPythonEqualsTheServer(t *testing.T) {
 	const seconds = 2
 	path, g := python(t), newGame(t)
-	var text bytes.Buffer
-	require.NoError(t, netcode.WriteSchema(&text, g.server.Protocol()))
-	lock := filepath.Join(t.TempDir(), "game.lock")
-	require.NoError(t, os.WriteFile(lock, text.Bytes(), 0o600))
+	file := filepath.Join(t.TempDir(), "game.plain")
+	require.NoError(t, os.WriteFile(file, []byte(g.words()), 0o600))
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, path, "-B", "play.py", g.address, lock, "20", "0.3")
+	cmd := exec.CommandContext(ctx, path, "-B", "play.py", g.address, file, "20", "0.3")
 	var out, problems bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &problems
 	require.NoError(t, cmd.Start())

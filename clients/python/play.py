@@ -1,18 +1,21 @@
 """Joins a server by UDP, loses some datagrams on purpose, and prints its world as JSON when a message "Done" comes.
 
-    python3 play.py HOST:PORT GAME.lock [SECONDS] [LOSS]
+    python3 play.py HOST:PORT GAME.plain [SECONDS] [LOSS]
+
+"netcode schema plain game.lock -o GAME.plain" writes that file.
 """
 import json, os, random, select, socket, sys, time
-from netcode_plain import Client, Protocol, entries_of
+from netcode_plain import Client, Protocol
 
 
-def play(address, lock, seconds=3.0, loss=0.0):
+def play(address, plain, seconds=3.0, loss=0.0):
     host, port = address.rsplit(":", 1)
     sock = socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET, socket.SOCK_DGRAM)
     sock.setblocking(False)
     sock.connect((host.strip("[]"), int(port)))
     now = lambda: time.monotonic() * 1000
-    client = Client(Protocol(entries_of(open(lock, encoding="utf-8").read())), int.from_bytes(os.urandom(8), "little"), b"python", now())
+    with open(plain, encoding="utf-8") as file:
+        client = Client(Protocol(file.read()), os.urandom(8), b"python", now())
     began, said, chance = now(), 0, random.Random(1)
     while not client.closed:
         select.select([sock], [], [], 0.005)
@@ -38,8 +41,9 @@ def play(address, lock, seconds=3.0, loss=0.0):
             sys.exit("no end came")
     if client.closed:
         sys.exit(client.closed)
-    entities = {i: {"generation": g, "rows": rows} for i, (g, _, rows) in client.world.entities.items() if rows is not None}
-    print(json.dumps({"entities": entities, "heard": [row["Text"] for name, row, _ in client.messages if name == "Chat"]}))
+    entities = {i: {"generation": g, "rows": rows} for i, (g, _, rows) in client.entities.items() if rows is not None}
+    heard = [row["Text"] for name, row, _ in client.messages if name == "Chat"]
+    print(json.dumps({"entities": entities, "heard": heard}))
     client.closing = 3
     for _ in range(8):
         time.sleep(0.03)

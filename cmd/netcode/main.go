@@ -10,6 +10,7 @@
 //	netcode key server.key
 //	netcode schema check old.lock new.lock
 //	netcode schema js game.lock -o game.js
+//	netcode schema plain game.lock -o game.plain
 //	netcode discover 127.0.0.1:9000 -o game.lock
 //	netcode bots -addr 127.0.0.1:9000
 package main
@@ -47,6 +48,7 @@ const commands = `usage:
   netcode schema check OLD NEW                say whether builds with these lock files of package schema play together, and which change breaks
                                               whom; - is the standard input. The status is 1 if a change breaks somebody
   netcode schema js LOCK -o FILE.js           write the protocol of a lock file as a module for the JavaScript client, and FILE.d.ts with its types
+  netcode schema plain LOCK -o FILE           write the protocol of a lock file as lines of words, for thin clients
   netcode discover ADDRESS [-o FILE.lock]     print the protocol of a server as a lock file, from its refusals
   netcode bots [-game PACKAGE] -addr ADDRESS  let a game's bots play, and report: runs PACKAGE bots -addr ADDRESS; the game is
                                               ./examples/arena unless given; netcode bots -help lists the flags

@@ -11,18 +11,22 @@ import (
 	"github.com/arche-netcode/netcode/internal/usage"
 	"github.com/arche-netcode/netcode/schema"
 	"github.com/arche-netcode/netcode/schema/js"
+	"github.com/arche-netcode/netcode/schema/plain"
 )
 
 // errBreaks is the error for locks whose builds cannot play together; the exit status is 1.
 var errBreaks = errors.New("the change breaks players: see the ways out above")
 
-// runSchema compares two lock files, or writes one as a module for the JavaScript client.
+// runSchema compares two lock files, or writes one for clients in other languages.
 func runSchema(args []string, in io.Reader, out io.Writer) error {
 	if len(args) == 4 && args[0] == "js" && args[2] == "-o" {
 		return writeJS(args[1], args[3])
 	}
+	if len(args) == 4 && args[0] == "plain" && args[2] == "-o" {
+		return writePlain(args[1], args[3])
+	}
 	if len(args) != 3 || args[0] != "check" {
-		return usage.Errorf("schema wants check and two files, as in netcode schema check OLD NEW, - being the standard input; or js, a file and -o, as in netcode schema js game.lock -o game.js")
+		return usage.Errorf("schema wants check and two files, as in netcode schema check OLD NEW, - being the standard input; or js, a file and -o, as in netcode schema js game.lock -o game.js; or plain, a file and -o, as in netcode schema plain game.lock -o game.plain")
 	}
 	var locks [2]*schema.Lock
 	for i, name := range args[1:] {
@@ -42,6 +46,19 @@ func runSchema(args []string, in io.Reader, out io.Writer) error {
 		return errBreaks
 	}
 	return nil
+}
+
+// writePlain writes the protocol of a lock file as words for thin clients.
+func writePlain(file, to string) error {
+	lock, err := schema.ReadFile(file)
+	if err != nil {
+		return named(file, err)
+	}
+	words, err := plain.Words(lock)
+	if err != nil {
+		return named(file, err)
+	}
+	return os.WriteFile(to, []byte(words), 0o644)
 }
 
 // writeJS writes the protocol of a lock file as a JavaScript module, and its types beside it.

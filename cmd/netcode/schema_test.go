@@ -82,3 +82,15 @@ func TestSchemaJS(t *testing.T) {
 	require.Equal(t, 2, usage.Status(runSchema([]string{"js", lock, "-o", "game.ts"}, nil, &out)))
 	require.Error(t, runSchema([]string{"js", lock + "x", "-o", to}, nil, &out))
 }
+
+func TestSchemaPlain(t *testing.T) {
+	lock := lockOf(t, func(p *netcode.Protocol) { netcode.Replicate[hull](p) })
+	to := filepath.Join(t.TempDir(), "game.plain")
+	var out bytes.Buffer
+	require.NoError(t, runSchema([]string{"plain", lock, "-o", to}, nil, &out))
+	words, err := os.ReadFile(to)
+	require.NoError(t, err)
+	require.Contains(t, string(words), "component hull\nfield Strength int 16 0 0 0\n")
+	require.Error(t, runSchema([]string{"plain", lock + "x", "-o", to}, nil, &out))
+	require.Equal(t, 2, usage.Status(runSchema([]string{"plain", lock}, nil, &out)))
+}

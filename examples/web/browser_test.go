@@ -145,6 +145,7 @@ type panel struct {
 	Tick                       int64
 	Entities, Bodies, Replayed int
 	OwnX, OwnY                 float32
+	Now, Spent                 float64 // Milliseconds: the page's clock, and what the client's part of frames took.
 	Failure                    string
 }
 

@@ -62,7 +62,7 @@ type host struct {
 }
 
 // listen makes a host of a client that build built. blocked gives the page a WebTransport URL where nobody answers, as behind a firewall.
-func listen(wasm []byte, address string, loss float64, blocked string) (*host, error) {
+func listen(wasm []byte, address string, loss float64, blocked string, bodies int) (*host, error) {
 	certificate, hash, err := webtransport.NewCertificate(time.Now(), "127.0.0.1", "localhost")
 	if err != nil {
 		return nil, err
@@ -88,7 +88,7 @@ func listen(wasm []byte, address string, loss float64, blocked string) (*host, e
 		h.settings.WebTransport, h.settings.Wait = "https://"+blocked+"/netcode", 500
 	}
 	h.socket = transport.Join(h.wt, h.ws)
-	h.match, err = game.NewMatch(&lossy{h.socket, loss, rand.New(rand.NewPCG(1, 2))})
+	h.match, err = game.NewCrowd(&lossy{h.socket, loss, rand.New(rand.NewPCG(1, 2))}, bodies)
 	h.http = &http.Server{Handler: h.routes(), ConnContext: websocket.ShortBuffer, ReadHeaderTimeout: 10 * time.Second}
 	return h, err
 }

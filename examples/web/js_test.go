@@ -3,6 +3,7 @@ package main
 import (
 	"net"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -27,6 +28,52 @@ func playJS(t *testing.T, b browser, loss float64, blocked, by string) {
 	require.Greater(t, page.panel().OwnX, float32(5))
 	if *shots != "" {
 		page.shoot(*shots + "/js.png")
+	}
+}
+
+// TestTabCost measures what the JavaScript client costs a tab with many bodies that all move: update, and the shown place of each, 60 times a second.
+// It tells figures and judges nothing: go test . -run TestTabCost -bodies 1000 -v
+func TestTabCost(t *testing.T) {
+	if *bodies == 0 {
+		t.Skip("it measures: give it -bodies 1000")
+	}
+	for name, open := range browsers() {
+		t.Run(name, func(t *testing.T) {
+			h := serve(t, nil, 0, "", *bodies)
+			page := openTab(t, open(t), h.url+"js")
+			defer page.close()
+			until(t, "the game plays", func() bool { p := page.panel(); return p != nil && p.Bodies == *bodies+1 && p.Tick > 0 })
+			for range 3 {
+				from := page.panel()
+				time.Sleep(5 * time.Second)
+				to := page.panel()
+				t.Logf("%s: %d bodies, %.1f ticks a second: the client takes %.1f %% of a core", name, to.Bodies, float64(to.Tick-from.Tick)*1000/(to.Now-from.Now),
+					100*(to.Spent-from.Spent)/(to.Now-from.Now))
+			}
+		})
+	}
+}
+
+// TestAClosedTabLeaves closes a tab in which the game plays. The server knows at once, in words, and does not wait for the silence of 30 s.
+func TestAClosedTabLeaves(t *testing.T) {
+	for name, open := range browsers() {
+		t.Run(name, func(t *testing.T) {
+			b := open(t)
+			for way, blocked := range map[string]string{"WebTransport": "", "WebSocket": "127.0.0.1:1"} {
+				t.Run(way, func(t *testing.T) {
+					if name == "Firefox" && way == "WebTransport" {
+						t.Skip("Firefox drops half of the last datagrams of a window and all reasons of its sessions: the server waits for the silence")
+					}
+					h := serve(t, nil, 0, blocked, game.Bodies)
+					page := openTab(t, b, h.url+"js")
+					until(t, "the game plays", func() bool { p := page.panel(); return p != nil && p.Bodies == game.Bodies+1 })
+					require.Equal(t, way, page.panel().By)
+					page.close()
+					until(t, "the player is gone", func() bool { return h.match.Left() != nil })
+					require.ErrorContains(t, h.match.Left(), "the page was left")
+				})
+			}
+		})
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 
+	"github.com/arche-netcode/netcode/examples/web/game"
 	"github.com/arche-netcode/netcode/inspect/live"
 	"github.com/arche-netcode/netcode/systems"
 )
@@ -33,7 +34,7 @@ func run(ctx context.Context, address string, loss float64, url, client, page st
 	if err != nil {
 		return err
 	}
-	h, err := listen(wasm, address, loss, "")
+	h, err := listen(wasm, address, loss, "", game.Bodies)
 	if err != nil {
 		return err
 	}

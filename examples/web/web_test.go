@@ -21,6 +21,7 @@ import (
 
 var (
 	all    = flag.Bool("all", false, "also WebTransport without loss, WebSocket with loss, and TestTabs")
+	bodies = flag.Int("bodies", 0, "bodies of TestTabCost, as 1000; 0: it is skipped")
 	client = flag.String("client", "client", "folder of the page's client")
 	loud   = flag.Bool("loud", false, "print the log of the browser")
 	shots  = flag.String("shots", "", "folder for screenshots")
@@ -37,7 +38,12 @@ var said strings.Builder
 func start(t *testing.T, loss float64, blocked string) *host {
 	wasm, err := built()
 	require.NoError(t, err)
-	h, err := listen(wasm, "127.0.0.1:0", loss, blocked)
+	return serve(t, wasm, loss, blocked, game.Bodies)
+}
+
+// serve starts a host of a number of bodies.
+func serve(t *testing.T, wasm []byte, loss float64, blocked string, bodies int) *host {
+	h, err := listen(wasm, "127.0.0.1:0", loss, blocked, bodies)
 	require.NoError(t, err)
 	if blocked == "" {
 		h.settings.Wait = 60_000 // A busy machine is no reason for WebSocket.

@@ -49,7 +49,7 @@ func (s *stream) number() uint64 {
 	n := 2
 	for s.read(1) == 0 {
 		n++
-		must(n < 64)
+		must(n <= 32)
 	}
 	return s.read(n) + 1<<n - 4
 }

@@ -10,9 +10,8 @@ import (
 // Message is a message of the game that came.
 type Message struct {
 	Name    string
-	Row     Row    // nil if its body has a layout of its own
-	Body    []byte // as bytes
-	Mode    byte   // 0 Unreliable, 1 UnreliableSequenced, 2 Reliable, 3 ReliableOrdered
+	Row     Row
+	Mode    byte // 0 Unreliable, 1 UnreliableSequenced, 2 Reliable, 3 ReliableOrdered
 	Channel byte
 	Entity  Entity // that it is about
 }
@@ -44,16 +43,18 @@ type Client struct {
 // New makes a client that is about to join. nonce is random.
 func New(p *Protocol, nonce uint64, payload []byte, now float64) *Client {
 	c := &Client{protocol: p, nonce: nonce, payload: payload, cookie: make([]byte, 16), sentAt: -1e9, heardAt: now}
-	c.packets.got, c.packets.sent = map[int64]bool{}, map[int64][]*reliable{}
-	c.packets.streams = map[byte]*incoming{}
+	c.packets.got, c.packets.streams = map[int64]bool{}, map[byte]*incoming{}
+	c.outgoing.numbers = map[byte]uint16{}
 	return c
 }
 
 // crcOf returns the checksum C of a session.
-func crcOf(epoch uint32, hash uint64) uint32 {
-	b := binary.LittleEndian.AppendUint32(nil, epoch)
-	return crc32.ChecksumIEEE(binary.LittleEndian.AppendUint64(b, hash))
+func crcOf(epoch uint32, hash []byte) uint32 {
+	return crc32.ChecksumIEEE(append(binary.LittleEndian.AppendUint32(nil, epoch), hash...))
 }
+
+// open is the checksum C before the session.
+func open() uint32 { return crcOf(0, make([]byte, 8)) }
 
 // seal appends the checksum that continues from a seed.
 func seal(seed uint32, b []byte) []byte {
@@ -77,11 +78,14 @@ func (c *Client) Update(now float64) (out [][]byte) {
 	case !c.Connected && silent > 5000, silent > 10000:
 		c.Closed = "silence"
 		return nil
+	case c.Connected && now-c.sentAt >= 1000/float64(c.Rate)-1:
+		c.sentAt = now
+		return [][]byte{seal(c.seed, c.packet(now))}
 	case c.Connected:
-		return c.packet(now)
+		return nil
 	case !c.accepted && now-c.sentAt >= 250:
 		c.sentAt = now
-		return [][]byte{seal(crcOf(0, 0), c.hello())}
+		return [][]byte{seal(open(), c.hello())}
 	case c.accepted && now-c.sentAt >= 100:
 		c.sentAt = now
 		b := binary.LittleEndian.AppendUint64([]byte{0x85}, c.nonce)
@@ -92,11 +96,7 @@ func (c *Client) Update(now float64) (out [][]byte) {
 
 func (c *Client) hello() []byte {
 	b := binary.LittleEndian.AppendUint64([]byte{0x81, 1, 0}, c.nonce)
-	b = append(binary.LittleEndian.AppendUint64(b, c.protocol.hash), c.cookie...)
-	b = binary.LittleEndian.AppendUint16(b, uint16(len(c.protocol.entries)))
-	for _, h := range c.protocol.entries[:min(len(c.protocol.entries), 117)] {
-		b = binary.LittleEndian.AppendUint32(b, h)
-	}
+	b = append(append(append(b, c.protocol.hash...), c.cookie...), c.protocol.entries...)
 	return append(b, make([]byte, 508-len(b))...)
 }
 
@@ -117,7 +117,7 @@ func (c *Client) Receive(datagram []byte, now float64) {
 		c.began, c.first = now, float64(c.World.Tick)+2+float64(c.Rate)*(now-c.askedAt)/1000
 		return
 	}
-	b := opened(crcOf(0, 0), datagram)
+	b := opened(open(), datagram)
 	if len(b) < 10 || c.Connected || binary.LittleEndian.Uint64(b[1:]) != c.nonce {
 		return
 	}
@@ -125,9 +125,10 @@ func (c *Client) Receive(datagram []byte, now float64) {
 	case b[0] == 0x82 && len(b) == 25 && !c.accepted:
 		c.cookie, c.sentAt = append([]byte(nil), b[9:]...), -1e9
 	case b[0] == 0x83 && len(b) == 19 && !c.accepted:
-		c.seed = crcOf(binary.LittleEndian.Uint32(b[9:]), c.protocol.hash)
-		c.Rate = int(binary.LittleEndian.Uint16(b[13:]))
-		c.accepted, c.sentAt, c.askedAt = true, -1e9, now
+		if c.Rate = int(binary.LittleEndian.Uint16(b[13:])); c.Rate > 0 {
+			c.seed = crcOf(binary.LittleEndian.Uint32(b[9:]), c.protocol.hash)
+			c.accepted, c.sentAt, c.askedAt = true, -1e9, now
+		}
 	case b[0] == 0x84 && b[9] != 37 && b[9] != 39:
 		c.Closed = fmt.Sprintf("refused, reason %d: %s", b[9], b[10:])
 	}
@@ -145,10 +146,10 @@ type inputs struct {
 // SetInput sets the inputs of the present tick and of those that were left out: a row for each input type, in the order of Protocol.Inputs.
 func (c *Client) SetInput(now float64, rows []Row) {
 	at := int64(c.first + float64(c.Rate)*(now-c.began)/1000)
-	for ; c.newest < at; c.newest++ {
-		if c.newest == 0 {
-			c.newest = at - 1
-		}
+	if c.newest == 0 {
+		c.newest = at - 1
+	}
+	for c.newest = max(c.newest, at-8); c.newest < at; c.newest++ {
 		c.rows = append(c.rows, rows)
 	}
 	if len(c.rows) > 8 {
@@ -172,7 +173,7 @@ func (c *Client) inputMessage() []byte {
 	for of := range c.protocol.Inputs {
 		s.writeNumber(uint64(len(c.rows)))
 		for _, rows := range c.rows {
-			c.protocol.Inputs[of].write(s, rows[of])
+			writeRow(c.protocol.Inputs[of].fields, s, rows[of])
 		}
 	}
 	b := binary.LittleEndian.AppendUint16(nil, uint16(c.newest))

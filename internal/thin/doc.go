@@ -4,7 +4,7 @@
 // # Files
 //
 //   - bits.go: bit streams
-//   - field.go, shape.go: descriptions, rows and values
+//   - field.go, shape.go: the words of the protocol, rows and values
 //   - world.go: snapshots
 //   - client.go, packet.go: handshake, packets, messages, inputs
 package thin

@@ -2,167 +2,102 @@ package thin
 
 import (
 	"math"
-	"math/bits"
 	"strconv"
-	"strings"
 )
 
-// Entity is the value of a field that names an entity; the zero Entity is nobody.
+// Entity is the value of a field that names an entity.
 type Entity struct {
 	Index      uint32 `json:"index"`
 	Generation uint32 `json:"generation"`
 }
 
-// field is one field of a description: its numbers, and how they make a value.
+// field is one field of a row: its number, and how that makes a value.
 type field struct {
-	path, base     string // base: bool, u, i, f, angle, quat, half, axis, entity, text or list
-	width          int    // of a number in memory
-	bits           int    // of an angle or a part of a rotation
-	low            uint64 // of an integer
-	min, max, step float64
-	most           uint64 // the largest number
-	bounded, short bool
-	elements       *Shape // of a list
+	path, form string
+	bits       int
+	most       uint64
+	low, step  float64
+	first      int64 // low of an integer
+	elements   []field
 }
 
-// parseField reads "path:kind".
-func parseField(text string) field {
-	path, kind, _ := strings.Cut(text, ":")
-	f := field{path: path}
-	if inner, ok := strings.CutSuffix(kind, ")"); ok {
-		size, of, _ := strings.Cut(strings.TrimPrefix(inner, "list"), "(")
-		f.base, f.most, f.elements = "list", uint64(integer(size)), &Shape{}
-		for _, element := range strings.Split(of, " ") {
-			f.elements.fields = append(f.elements.fields, parseField(element))
-		}
-		return f
-	}
-	kind, _, _ = strings.Cut(kind, "~")
-	kind, bounds, bounded := strings.Cut(strings.TrimSuffix(kind, "]"), "[")
-	f.bounded = bounded
-	low, high, _ := strings.Cut(bounds, ",")
-	if kind, f.short = strings.CutSuffix(kind, "short"); kind == "bool" || kind == "entity" {
-		f.base, f.most = kind, 1
-		return f
-	}
-	for _, base := range []string{"angle", "quat", "text", "half", "axis"} {
-		if before, digits, ok := strings.Cut(kind, base); ok {
-			f.base, f.width = base, integer(strings.TrimPrefix(before, "f"))
-			f.bits, f.most = integer(digits), 1<<integer(digits)-1
-			if most := map[string]uint64{"text": uint64(f.bits), "half": 63487, "axis": 254}[base]; most > 0 {
-				f.most = most
-			}
-			return f
-		}
-	}
-	f.base, f.width = kind[:1], integer(kind[1:])
-	switch f.most = math.MaxUint64 >> (64 - f.width); {
-	case f.base == "f" && bounded:
-		high, step, _ := strings.Cut(high, ",")
-		f.min, f.max, f.step = float(low, f.width), float(high, f.width), float(step, 64)
-		n := math.Ceil((f.max-f.min)/f.step - 1e-6)
-		f.most, f.step = uint64(n), (f.max-f.min)/n
-	case bounded:
-		f.low = signed(low)
-		f.most = signed(high) - f.low
-	case f.base == "i":
-		f.low = -(1 << (f.width - 1))
-	}
+// newField reads the words behind "field": PATH FORM BITS MOST LOW HIGH.
+func newField(words []string) field {
+	f := field{path: words[0], form: words[1], low: float(words[4])}
+	f.bits, _ = strconv.Atoi(words[2])
+	f.most, _ = strconv.ParseUint(words[3], 10, 64)
+	f.first, _ = strconv.ParseInt(words[4], 10, 64)
+	f.step = (float(words[5]) - f.low) / math.Max(1, float64(f.most))
 	return f
 }
 
-func integer(text string) int { n, _ := strconv.Atoi(text); return n }
+func float(text string) float64 { x, _ := strconv.ParseFloat(text, 64); return x }
 
-// signed reads a decimal number of 64 bits with or without a sign.
-func signed(text string) uint64 {
-	if n, err := strconv.ParseInt(text, 10, 64); err == nil {
-		return uint64(n)
-	}
-	n, _ := strconv.ParseUint(text, 10, 64)
-	return n
-}
-
-func float(text string, width int) float64 { x, _ := strconv.ParseFloat(text, width); return x }
-
-// read returns the value of a field.
+// read returns the value of a field: a number, a bool, a text, []float64, []Row, []byte, or *Entity.
 func (f *field) read(s *stream) any {
-	switch f.base {
+	switch f.form {
 	case "entity":
 		return readEntity(s)
+	case "quat":
+		return f.rotation(s)
+	case "bytes":
+		b := []byte{}
+		for s.at+8 <= 8*len(s.b) {
+			b = append(b, byte(s.read(8)))
+		}
+		return b
+	}
+	var n uint64
+	if f.form == "short" || f.form == "text" || f.form == "list" {
+		n = s.number()
+	} else {
+		n = s.read(f.bits)
+	}
+	must(n <= f.most || f.most == 0)
+	switch f.form {
 	case "text":
-		n := s.number()
-		must(n <= f.most)
 		text := make([]byte, n)
 		for i := range text {
 			text[i] = byte(s.read(8))
 		}
 		return string(text)
 	case "list":
-		n := s.number()
-		must(n <= f.most)
 		rows := make([]Row, n)
 		for i := range rows {
-			rows[i] = f.elements.read(s)
+			rows[i] = readRow(f.elements, s)
 		}
 		return rows
-	case "quat":
-		return f.rotation(s)
+	case "bool":
+		return n == 1
+	case "short":
+		return n
+	case "int":
+		if f.bits == 64 && f.first == 0 {
+			return n // an u64
+		}
+		return f.first + int64(n)
+	case "half":
+		return half(n)
+	case "float":
+		if f.bits == 32 {
+			return float64(math.Float32frombits(uint32(n)))
+		}
+		return math.Float64frombits(n)
 	}
-	var n uint64
-	if f.short {
-		n = s.number()
-	} else {
-		n = s.read(bits.Len64(f.most))
-	}
-	must(n <= f.most)
-	return f.value(n)
+	return f.low + float64(float64(n)*f.step)
 }
 
+// readEntity returns nil for nobody.
 func readEntity(s *stream) any {
 	if s.read(1) == 0 {
-		return Entity{}
+		return (*Entity)(nil)
 	}
 	n := int(s.read(5))
 	index := s.read(max(n, 1))
 	if n > 0 {
 		index |= 1 << n
 	}
-	return Entity{uint32(index), uint32(s.number() + 1)}
-}
-
-// value returns the value of a field with one number.
-func (f *field) value(n uint64) any {
-	single := func(x float64) float64 {
-		if f.width == 32 {
-			return float64(float32(x))
-		}
-		return x
-	}
-	switch f.base {
-	case "bool":
-		return n == 1
-	case "u":
-		return n + f.low
-	case "i":
-		return int64(n + f.low)
-	case "half":
-		return half(n)
-	case "axis":
-		return single((float64(n) - 127) / 127)
-	case "angle":
-		s := float64(n)
-		if n >= 1<<(f.bits-1) {
-			s -= math.Ldexp(1, f.bits)
-		}
-		return single(s * (2 * math.Pi / math.Ldexp(1, f.bits)))
-	}
-	switch {
-	case f.bounded:
-		return single(math.Min(f.min+float64(float64(n)*f.step), f.max))
-	case f.width == 32:
-		return float64(math.Float32frombits(uint32(n)))
-	}
-	return math.Float64frombits(n)
+	return &Entity{uint32(index), uint32(s.number() + 1)}
 }
 
 // half returns the half with a number, in the order of their values.
@@ -179,66 +114,67 @@ func half(n uint64) float64 {
 
 // rotation reads x, y, z and w.
 func (f *field) rotation(s *stream) any {
-	var q [4]float64
-	largest, sum := int(s.read(2)), 0.0
+	q, sum := make([]float64, 4), 0.0
+	largest, unit := int(s.read(2)), math.Sqrt2/(math.Ldexp(1, f.bits)-1)
 	for i := range q {
-		if i == largest {
-			continue
+		if i != largest {
+			q[i] = float64(float64(s.read(f.bits))*unit) - math.Sqrt2/2
+			sum += float64(q[i] * q[i])
 		}
-		g := float64(float64(s.read(f.bits))*(math.Sqrt2/float64(f.most))) - math.Sqrt2/2
-		q[i], sum = float64(float32(g)), sum+float64(g*g)
 	}
-	q[largest] = float64(float32(math.Sqrt(math.Max(0, 1-sum))))
+	q[largest] = math.Sqrt(math.Max(0, 1-sum))
 	return q
 }
 
-// write writes the value of a field with one number, or a text. Others are not written.
+// write writes a value. Halves, rotations, lists and entities are not written.
 func (f *field) write(s *stream, v any) {
-	if text, ok := v.(string); ok {
+	switch f.form {
+	case "text":
+		text := v.(string)
 		s.writeNumber(uint64(len(text)))
 		for i := range len(text) {
 			s.write(uint64(text[i]), 8)
 		}
-		return
-	}
-	if n := f.number(v); f.short {
-		s.writeNumber(n)
-	} else {
-		s.write(n, bits.Len64(f.most))
+	case "float":
+		if x := numberOf(v); f.bits == 32 {
+			s.write(uint64(math.Float32bits(float32(x))), 32)
+		} else {
+			s.write(math.Float64bits(x), 64)
+		}
+	case "scaled":
+		n := math.Floor((numberOf(v)-f.low)/f.step + 0.5)
+		s.write(uint64(math.Min(math.Max(n, 0), float64(f.most))), f.bits)
+	case "angle":
+		s.write(uint64(int64(math.Floor(numberOf(v)/f.step+0.5))), f.bits)
+	case "short":
+		s.writeNumber(uint64(integer(v)))
+	case "int", "bool":
+		s.write(uint64(integer(v)-f.first), f.bits)
+	default:
+		panic("thin: a field of this form is not written")
 	}
 }
 
-// number returns the number of a value.
-func (f *field) number(v any) uint64 {
+// integer returns a value that is whole.
+func integer(v any) int64 {
 	switch v := v.(type) {
-	case nil:
-		return f.number(int64(0))
 	case bool:
 		if v {
 			return 1
 		}
-		return 0
-	case uint64:
-		return v - f.low
 	case int:
-		return f.number(int64(v))
+		return int64(v)
 	case int64:
-		if f.base != "u" && f.base != "i" {
-			return f.number(float64(v))
-		}
-		return uint64(v) - f.low
-	case float64:
-		switch {
-		case f.base == "angle":
-			return uint64(int64(math.Floor(v/(2*math.Pi)*math.Ldexp(1, f.bits)+0.5))) & f.most
-		case f.base == "axis":
-			return uint64(math.Floor(v*127+0.5) + 127)
-		case f.bounded:
-			return uint64(math.Floor((math.Min(math.Max(v, f.min), f.max)-f.min)/f.step + 0.5))
-		case f.width == 32:
-			return uint64(math.Float32bits(float32(v)))
-		}
-		return math.Float64bits(v)
+		return v
+	case uint64:
+		return int64(v)
 	}
-	panic("thin: a value of this type is not written")
+	return 0
+}
+
+func numberOf(v any) float64 {
+	if x, is := v.(float64); is {
+		return x
+	}
+	return float64(integer(v))
 }

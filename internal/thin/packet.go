@@ -1,23 +1,24 @@
 package thin
 
-import "encoding/binary"
+import (
+	"encoding/binary"
+	"slices"
+)
 
 // packets is the numbers of packets of both directions.
 type packets struct {
-	got       map[int64]bool // accepted ones, of the newest 256
-	newestIn  int64
-	out       int64                 // the newest that was sent
-	sent      map[int64][]*reliable // messages in packets that are not acknowledged, by their numbers
-	eliciting bool                  // something is to be acknowledged
-	streams   map[byte]*incoming    // of reliable channels
-	credit    uint32                // the sum of the costs of messages that were taken
+	got      map[int64]bool // accepted ones, of the newest 33
+	newestIn int64
+	out      int64              // the newest that was sent
+	streams  map[byte]*incoming // of reliable channels
+	credit   uint32             // the sum of the costs of messages that were taken
 }
 
 // incoming is one channel of reliable messages. Those of Reliable are taken in order too.
 type incoming struct {
 	next  int64 // the oldest number that is missing
 	early map[int64][]byte
-	whole []byte // of a message in pieces, so far
+	whole [][]byte // the pieces of a message, so far: 256 at most
 }
 
 // reliable is a message that is sent again until it arrives.
@@ -25,7 +26,7 @@ type reliable struct {
 	channel byte
 	bytes   []byte // with its header
 	at      float64
-	done    bool
+	packets map[int64]bool // that had it
 }
 
 // outgoing holds messages that wait to be sent.
@@ -59,7 +60,7 @@ func (c *Client) read(b []byte, now float64) {
 			r.u16()
 		}
 	}
-	if number < 1 || number <= c.newestIn-256 || c.got[number] {
+	if number < 1 || number < c.newestIn-32 || c.got[number] {
 		return
 	}
 	messages := r.messages()
@@ -68,18 +69,14 @@ func (c *Client) read(b []byte, now float64) {
 			must(c.World.Snapshot(m.payload) == nil)
 		}
 	}
-	for _, a := range acks {
-		for _, m := range c.sent[a] {
-			m.done = true
-		}
-		delete(c.sent, a)
-	}
+	c.repeat = slices.DeleteFunc(c.repeat, func(m *reliable) bool {
+		return slices.ContainsFunc(acks, func(a int64) bool { return m.packets[a] })
+	})
 	c.got[number] = true
 	for c.newestIn < number {
 		c.newestIn++
-		delete(c.got, c.newestIn-256)
+		delete(c.got, c.newestIn-33)
 	}
-	c.eliciting = c.eliciting || len(messages) > 0
 	for _, m := range messages {
 		c.take(m)
 	}
@@ -146,7 +143,7 @@ func (c *Client) take(m part) {
 		c.takeReliable(m)
 	case m.kind == 2 && len(r.b) >= 2:
 		c.World.Tick = max(c.World.Tick, nearest(r.u16(), c.World.Tick))
-	case m.kind == 3:
+	case m.kind == 3 && len(r.b) > 0:
 		c.Closed = "closed: " + string(m.payload[1:])
 	case m.kind == 8 && len(r.b) >= 4:
 		r.u16()
@@ -176,11 +173,10 @@ func (c *Client) takeReliable(m part) {
 		case p.kind != 6:
 			c.handle(p, b[4:])
 		case len(b) > 8:
-			if in.whole = append(in.whole, b[8:]...); b[6] == b[7]-1 {
+			in.whole = append(in.whole[:min(len(in.whole), int(b[6]))], b[8:])
+			if int(b[6])+1 == int(b[7]) {
 				p.kind, p.stage = b[4], b[5]
-				whole := in.whole
-				in.whole = nil
-				c.handle(p, whole)
+				c.handle(p, slices.Concat(in.whole...))
 			}
 		}
 	}
@@ -206,10 +202,7 @@ func (c *Client) handle(m part, payload []byte) {
 		return
 	}
 	shape := &c.protocol.Messages[m.kind-16]
-	out.Name, out.Body = shape.Name, append([]byte(nil), r.b...)
-	if !shape.Raw {
-		out.Row = shape.read(&stream{b: out.Body})
-	}
+	out.Name, out.Row = shape.Name, readRow(shape.fields, &stream{b: r.b})
 	c.Messages = append(c.Messages, out)
 }
 
@@ -220,31 +213,32 @@ func (c *Client) Send(name string, row Row) {
 		if shape.Name != name {
 			continue
 		}
-		channel := shape.channel()
 		s := &stream{}
-		if shape.write(s, row); channel < 0x80 {
-			c.once = append(append(c.once, byte(16+i), 4, byte(len(s.b)), byte(len(s.b)>>8)), s.b...)
-			return
+		if shape.channel >= 0x80 {
+			s.write(uint64(c.numbers[shape.channel]), 16)
+			c.numbers[shape.channel]++
 		}
-		if c.numbers == nil {
-			c.numbers = map[byte]uint16{}
+		writeRow(shape.fields, s, row)
+		b := append([]byte{byte(16 + i), 4, byte(len(s.b)), byte(len(s.b) >> 8)}, s.b...)
+		if shape.channel < 0x80 {
+			c.once = append(c.once, b...)
+		} else {
+			c.repeat = append(c.repeat, &reliable{channel: shape.channel, bytes: b, at: -1e9, packets: map[int64]bool{}})
 		}
-		b := []byte{byte(16 + i), 4, byte(len(s.b) + 2), byte((len(s.b) + 2) >> 8)}
-		b = append(binary.LittleEndian.AppendUint16(b, c.numbers[channel]), s.b...)
-		c.numbers[channel]++
-		c.repeat = append(c.repeat, &reliable{channel: channel, bytes: b, at: -1e9})
 	}
 }
 
 // Close tells the server, in the next packets.
 func (c *Client) Close() { c.closing = 3 }
 
-// packet returns the packet that is due.
-func (c *Client) packet(now float64) [][]byte {
-	if now-c.sentAt < 1000/float64(c.Rate)-1 {
-		return nil
-	}
+// packet returns the next packet. There is one each tick, also if it has nothing but acknowledgements.
+func (c *Client) packet(now float64) []byte {
+	c.out++
 	own := c.once
+	c.once = nil
+	if c.newestIn == 0 {
+		own = append(own, 2, 0, 0, 0) // KeepAlive
+	}
 	if len(c.rows) > 0 {
 		in := c.inputMessage()
 		own = append(append(own, 9, 0, byte(len(in)), byte(len(in)>>8)), in...)
@@ -254,51 +248,20 @@ func (c *Client) packet(now float64) [][]byte {
 	}
 	if c.closing > 0 {
 		own = append(own, 3, 0, 1, 0, 1)
-	}
-	var due []*reliable
-	size := 0
-	for _, m := range c.repeat {
-		if !m.done && now-m.at >= 200 && size < 400 {
-			due, size, m.at = append(due, m), size+len(m.bytes), now
+		if c.closing--; c.closing == 0 {
+			c.Closed = "closed"
 		}
 	}
-	if len(own) == 0 && len(due) == 0 && (!c.eliciting || c.newestIn == 0) {
-		if now-c.sentAt < 1000 && c.newestIn > 0 || now-c.sentAt < 100 {
-			return nil
-		}
-		own = []byte{2, 0, 0, 0} // KeepAlive
-	}
-	c.once, c.eliciting, c.sentAt = nil, false, now
-	c.out++
 	b := c.header()
 	b = append(binary.LittleEndian.AppendUint16(b, uint16(2+len(own))), own...)
-	for i, m := range due {
-		if i == 0 || due[i-1].channel != m.channel {
-			size := 3
-			for _, of := range due[i:] {
-				if of.channel != m.channel {
-					break
-				}
-				size += len(of.bytes)
-			}
-			b = append(binary.LittleEndian.AppendUint16(b, uint16(size)), m.channel)
-		}
-		b = append(b, m.bytes...)
-	}
-	c.sent[c.out] = due
-	delete(c.sent, c.out-512)
-	waiting := c.repeat[:0]
 	for _, m := range c.repeat {
-		if !m.done {
-			waiting = append(waiting, m)
+		if now-m.at >= 200 { // one reliable message a packet
+			m.at, m.packets[c.out] = now, true
+			b = append(binary.LittleEndian.AppendUint16(b, uint16(3+len(m.bytes))), m.channel)
+			return append(b, m.bytes...)
 		}
 	}
-	c.repeat = waiting
-	if c.closing == 1 {
-		c.Closed = "closed"
-	}
-	c.closing = max(0, c.closing-1)
-	return [][]byte{seal(c.seed, b)}
+	return b
 }
 
 // header returns flags, number and acknowledgements.
@@ -326,3 +289,10 @@ func (c *Client) header() []byte {
 
 // Raw sends bytes of messages on channel 0, for tests of servers.
 func (c *Client) Raw(b []byte) { c.once = append(c.once, b...) }
+
+// Forge returns a packet of the server that this client would take next, with these bytes behind its header, for tests of clients. ahead is 1 for
+// the number behind the newest.
+func (c *Client) Forge(ahead int64, batches []byte) []byte {
+	b := binary.LittleEndian.AppendUint16([]byte{0}, uint16(c.newestIn+ahead))
+	return seal(^c.seed, append(b, batches...))
+}

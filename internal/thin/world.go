@@ -82,7 +82,7 @@ func (w *World) read(s *stream) (tick int64, changes []change) {
 		}
 		for row, is := range h.sent {
 			if shape := &w.protocol.Components[row]; is {
-				c.rows[shape.Name] = shape.read(s)
+				c.rows[shape.Name] = readRow(shape.fields, s)
 			}
 		}
 		changes = append(changes, c)

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"reflect"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -26,8 +27,13 @@ type position struct {
 	Y float32 `net:"min=-512,max=512,step=0.5"`
 }
 
-// entries is the description of the example in docs/plain.md.
-var entries = []string{"limits netcode{version:1;tables:0}", "component Health{Points:u8}", "component Position{X:f32[-512,512,0.5];Y:f32[-512,512,0.5]}"} //nolint:gochecknoglobals // a constant
+// words is the protocol of the example in docs/plain.md.
+const words = `component Health
+field Points int 8 0 0 0
+component Position
+field X scaled 12 2048 -512 512
+field Y scaled 12 2048 -512 512
+`
 
 func example(t testing.TB) (*snapshot.Store, func(id wire.NetworkID, points uint32, x, y float32)) {
 	points, err := quantize.Compile(reflect.TypeFor[health](), "Health")
@@ -64,15 +70,32 @@ func TestTheExampleOfThePage(t *testing.T) {
 	}
 	page, err := os.ReadFile("../../docs/plain.md")
 	require.NoError(t, err)
-	world := thin.NewWorld(thin.NewProtocol(entries), 1)
+	world := thin.NewWorld(thin.NewProtocol(words), 1)
 	for _, payload := range payloads {
 		require.Contains(t, string(page), fmt.Sprintf("\n    % x\n", payload))
 		require.NoError(t, world.Snapshot(payload))
 	}
 	require.Equal(t, thin.Row{"X": 0.5, "Y": 0.0}, world.Entities[1].Rows["Position"])
-	require.Equal(t, thin.Row{"Points": uint64(50)}, world.Entities[1].Rows["Health"])
+	require.Equal(t, thin.Row{"Points": int64(50)}, world.Entities[1].Rows["Health"])
 	require.Equal(t, thin.Row{"X": 1.0, "Y": -2.0}, world.Entities[0].Rows["Position"])
 	require.Equal(t, int64(4), world.Tick)
+}
+
+// TestThinClientsAreThin counts the lines of each client that are not empty: at most 300, of at most 120 columns.
+func TestThinClientsAreThin(t *testing.T) {
+	for _, file := range []string{"python/netcode_plain.py", "csharp/Client.cs", "godot/netcode_plain.gd"} {
+		text, err := os.ReadFile("../../clients/" + file)
+		require.NoError(t, err)
+		lines := 0
+		for _, line := range strings.Split(string(text), "\n") {
+			if strings.TrimSpace(line) != "" {
+				lines++
+			}
+			require.LessOrEqual(t, len(strings.ReplaceAll(line, "\t", "    ")), 120, "%s: %s", file, line)
+		}
+		require.LessOrEqual(t, lines, 300, file)
+		require.Greater(t, lines, 200, file)
+	}
 }
 
 // FuzzSnapshot gives the reader any bytes. It takes them or leaves its world as it was; it neither panics nor grows beyond what the bytes have.
@@ -88,7 +111,7 @@ func FuzzSnapshot(f *testing.F) {
 	b := make([]byte, 200)
 	f.Add(b[:view.Write(b, 1)])
 	f.Fuzz(func(t *testing.T, payload []byte) {
-		world := thin.NewWorld(thin.NewProtocol(entries), 1)
+		world := thin.NewWorld(thin.NewProtocol(words), 1)
 		if err := world.Snapshot(payload); err != nil {
 			require.ErrorIs(t, err, thin.ErrMalformed)
 			require.Empty(t, world.Entities)
@@ -141,7 +164,7 @@ func TestPlainRecordsAllocateNothing(t *testing.T) {
 func TestAChangeOfALostPacketIsSentAgain(t *testing.T) {
 	store, set := example(t)
 	view := snapshot.NewView(store, snapshot.Config{Plain: true})
-	world, b := thin.NewWorld(thin.NewProtocol(entries), 1), make([]byte, 200)
+	world, b := thin.NewWorld(thin.NewProtocol(words), 1), make([]byte, 200)
 	var id wire.NetworkID
 	for i, of := range []struct {
 		points uint32
@@ -163,7 +186,7 @@ func TestAChangeOfALostPacketIsSentAgain(t *testing.T) {
 			view.Acked(sequence)
 		}
 	}
-	require.Equal(t, thin.Row{"Points": uint64(2)}, world.Entities[0].Rows["Health"])
+	require.Equal(t, thin.Row{"Points": int64(2)}, world.Entities[0].Rows["Health"])
 	require.Equal(t, 5.0, world.Entities[0].Rows["Position"]["X"])
 	require.True(t, view.Synced())
 }

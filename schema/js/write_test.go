@@ -117,3 +117,16 @@ func TestAModuleHasTheHashOfItsLock(t *testing.T) {
 	require.NoError(t, err, string(out))
 	require.Equal(t, "equal", string(out))
 }
+
+// TestTheCheckedTypesAreTheWrittenOnes compares the module that clients/js/types/use.ts is checked with.
+func TestTheCheckedTypesAreTheWrittenOnes(t *testing.T) {
+	lock, err := schema.ReadFile("../testdata/example.lock")
+	require.NoError(t, err)
+	types, err := js.Types(lock, "example.lock")
+	require.NoError(t, err)
+	for file, want := range map[string]string{"game.d.ts": types, "game.js": js.Module(lock, "example.lock")} {
+		got, err := os.ReadFile("../../clients/js/types/" + file)
+		require.NoError(t, err)
+		require.Equal(t, want, string(got), "go run ./cmd/netcode schema js schema/testdata/example.lock -o clients/js/types/game.js")
+	}
+}

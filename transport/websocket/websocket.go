@@ -2,12 +2,14 @@ package websocket
 
 import (
 	"context"
+	"crypto/x509"
 	"errors"
 	"fmt"
 	"io"
 	"net"
 	"net/http"
 	"net/netip"
+	"strings"
 	"sync"
 	"time"
 
@@ -98,7 +100,13 @@ type Conn struct {
 
 // Dial connects to a server at a URL such as "wss://game.example/ws". ctx limits connecting only. Connect the client to Server.
 func Dial(ctx context.Context, url string, config queued.Config) (*Conn, error) {
+	if !strings.HasPrefix(url, "ws://") && !strings.HasPrefix(url, "wss://") {
+		return nil, fmt.Errorf("websocket: Dial(%q): this is no URL of a server, as wss://game.example/ws is", url)
+	}
 	socket, _, err := websocket.Dial(ctx, url, &websocket.DialOptions{CompressionMode: websocket.CompressionDisabled})
+	if unknown := (x509.UnknownAuthorityError{}); errors.As(err, &unknown) {
+		return nil, fmt.Errorf("websocket: no known authority signed the server's certificate: on one machine use ws:// without TLS: %w", err)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("websocket: %w", err)
 	}

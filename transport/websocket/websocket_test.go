@@ -5,6 +5,8 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"io"
+	"log"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -169,4 +171,18 @@ func TestTheServerMayAskAProxyForAddresses(t *testing.T) {
 	require.NoError(t, s.Close())
 	<-c.Done()
 	require.Error(t, c.Err())
+}
+
+// TestDialSaysWhatIsWrong finds words for a URL of another kind, and for a certificate that nobody known signed.
+func TestDialSaysWhatIsWrong(t *testing.T) {
+	for _, url := range []string{"", "game.example", "127.0.0.1:9000/ws", "http://game.example/ws", "udp://game.example"} {
+		_, err := Dial(t.Context(), url, queued.Config{})
+		require.EqualError(t, err, fmt.Sprintf("websocket: Dial(%q): this is no URL of a server, as wss://game.example/ws is", url))
+	}
+	h := httptest.NewUnstartedServer(http.NotFoundHandler())
+	h.Config.ErrorLog = log.New(io.Discard, "", 0)
+	h.StartTLS()
+	defer h.Close()
+	_, err := Dial(t.Context(), "wss"+strings.TrimPrefix(h.URL, "https"), queued.Config{})
+	require.ErrorContains(t, err, "no known authority signed the server's certificate")
 }

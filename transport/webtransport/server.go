@@ -168,7 +168,7 @@ func (s *Server) upgrade(w http.ResponseWriter, r *http.Request) {
 	claim := claimOf(r.Context())
 	claim.Begin()
 	defer claim.End()
-	peer, err := s.Add(ip, session{accepted})
+	peer, err := s.Add(ip, &session{Session: accepted})
 	if err != nil {
 		return // Add has closed it.
 	}

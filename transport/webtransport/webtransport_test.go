@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/tls"
 	"crypto/x509"
+	"fmt"
 	"net/http"
 	"testing"
 	"time"
@@ -157,4 +158,19 @@ func TestRateIsThatOfThePeer(t *testing.T) {
 	require.False(t, ok)
 	require.NoError(t, c.Close())
 	require.Eventually(t, func() bool { _, ok := s.Rate(from); return !ok }, time.Minute, time.Millisecond)
+}
+
+// TestDialSaysWhatIsWrong finds words for a URL of another kind, and for a certificate that nobody known signed and that is not pinned.
+func TestDialSaysWhatIsWrong(t *testing.T) {
+	for _, url := range []string{"", "game.example", "127.0.0.1:9000/netcode", "http://game.example/netcode", "https://", "wss://game.example/ws"} {
+		_, err := Dial(t.Context(), url, nil, queued.Config{})
+		require.EqualError(t, err, fmt.Sprintf("webtransport: Dial(%q): this is no URL of a server, as https://game.example:443/netcode is", url))
+	}
+	certificate, _, err := NewCertificate(time.Now(), "127.0.0.1")
+	require.NoError(t, err)
+	s, err := Listen("127.0.0.1:0", Config{TLS: &tls.Config{Certificates: []tls.Certificate{certificate}}})
+	require.NoError(t, err)
+	defer s.Close()
+	_, err = Dial(t.Context(), "https://"+s.LocalAddr().String()+"/netcode", nil, queued.Config{})
+	require.ErrorContains(t, err, "no known authority signed the server's certificate: give Dial a tls.Config, as Pin makes")
 }

@@ -473,6 +473,7 @@ export class Client {
    * @param {string} [words] @param {{leaving?: boolean}} [options]
    */
   close(words = '', { leaving = false } = {}) {
+    if (leaving) this.transport.leaving = true;
     if (this.state === States.connecting) this.end(new Closed(1, words));
     else if (this.state === States.connected) {
       this.state = States.closing;
@@ -483,7 +484,10 @@ export class Client {
       if (leaving || this.transport.ordered) this.closeAt = this.now; // nobody can wait, or nothing overtakes what was sent
       this.closingStep(this.now);
     }
-    if (leaving && this.state === States.closing) while (this.closes < 4) this.sendClose(this.now);
+    if (leaving && this.state === States.closing) {
+      while (this.closes < 4) this.sendClose(this.now);
+      this.transport.leave?.();
+    }
     this.tell();
   }
 

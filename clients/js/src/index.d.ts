@@ -38,6 +38,10 @@ export interface Transport {
   readonly failed?: Error | null;
   /** All that was sent comes, in order. */
   readonly ordered?: boolean;
+  /** Set before the last datagrams of a page that is left. */
+  leaving?: boolean;
+  /** Ends a page's connection, behind its last datagram. */
+  leave?(): void;
   send(datagram: Uint8Array): void;
   receive(): Uint8Array | null;
   close(): void;
@@ -173,6 +177,7 @@ export class OwnBody {
 export class WebSocketTransport implements Transport {
   constructor(url: string);
   readonly opened: Promise<this>;
+  readonly ordered: boolean;
   readonly ready: boolean;
   readonly failed: Error | null;
   send(datagram: Uint8Array): void;

@@ -62,6 +62,9 @@ export class WebTransportTransport extends Queue {
   constructor(url, options = {}) {
     super();
     this.ready = false;
+    /** leaving makes send queue what the connection cannot take yet: no later datagram follows. */
+    this.leaving = false;
+    this.last = new Uint8Array(0);
     /** failed has the reason once the session is gone, else null. */
     this.failed = null;
     this.transport = new globalThis.WebTransport(url, options);
@@ -89,7 +92,14 @@ export class WebTransportTransport extends Queue {
   }
 
   send(bytes) {
-    if (this.ready && this.writer.desiredSize > 0) this.writer.write(bytes).catch(() => {});
+    if (this.leaving) this.last = bytes;
+    if (this.ready && (this.writer.desiredSize > 0 || this.leaving)) this.writer.write(bytes).catch(() => {});
+  }
+
+  /** leave ends the session. A page that is left has no time for datagrams, so the reason is the last one, which the server takes as such. */
+  leave() {
+    const reason = this.last.length > 500 ? '' : Array.from(this.last, (b) => b.toString(16).padStart(2, '0')).join('');
+    this.transport.close({ closeCode: 1, reason });
   }
 
   close() {

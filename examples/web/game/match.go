@@ -37,6 +37,7 @@ type Match struct {
 	avatars map[netcode.ClientID]ecs.Entity
 	bodies  *generic.Filter2[Position, velocity]
 	stopped bool
+	left    error   // Of the player that left last.
 	watched []State // By tick, modulo its length; empty: Watch was not called.
 }
 
@@ -46,8 +47,15 @@ func config() netcode.Config {
 }
 
 // NewMatch makes a server on a socket.
-func NewMatch(socket systems.Socket) (*Match, error) {
-	server, err := netcode.NewServer(NewProtocol(), config())
+func NewMatch(socket systems.Socket) (*Match, error) { return NewCrowd(socket, Bodies) }
+
+// NewCrowd makes a server of another number of bodies. A client gets as much as they need.
+func NewCrowd(socket systems.Socket, bodies int) (*Match, error) {
+	config := config()
+	if bodies > Bodies {
+		config.SendBudget = -1
+	}
+	server, err := netcode.NewServer(NewProtocol(), config)
 	if err != nil {
 		return nil, err
 	}
@@ -60,7 +68,7 @@ func NewMatch(socket systems.Socket) (*Match, error) {
 	predict.Simulate(group, predict.Config{}, predict.Func(move))
 	build := generic.NewMap4[components.Replicated, Position, velocity, Look](&m.world)
 	random := rand.New(rand.NewPCG(1, 2))
-	for range Bodies {
+	for range bodies {
 		build.NewWith(&components.Replicated{},
 			&Position{(random.Float32()*2 - 1) * HalfWidth, (random.Float32()*2 - 1) * HalfHeight},
 			&velocity{random.Float32()*12 - 6, random.Float32()*12 - 6}, &Look{uint8(random.UintN(256))})
@@ -80,6 +88,12 @@ func (m *Match) Run(ctx context.Context) error {
 func (m *Match) Stop() (last int64) {
 	m.loop.Do(func() { m.stopped, last = true, int64(m.Server.Tick()) })
 	return last
+}
+
+// Left returns why the player that left last did so; nil if nobody left.
+func (m *Match) Left() (why error) {
+	m.loop.Do(func() { why = m.left })
+	return why
 }
 
 // Watch makes At know the states of the last minutes. It is called before Run.
@@ -158,7 +172,8 @@ func (m *Match) enter(client netcode.ClientID) {
 }
 
 // leave takes it away.
-func (m *Match) leave(client netcode.ClientID, _ *netcode.CloseError) {
+func (m *Match) leave(client netcode.ClientID, reason *netcode.CloseError) {
+	m.left = reason
 	if avatar, ok := m.avatars[client]; ok && m.world.Alive(avatar) {
 		m.world.RemoveEntity(avatar)
 	}
