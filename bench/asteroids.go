@@ -1,27 +1,15 @@
 package main
 
 import (
-	"errors"
-	"fmt"
 	"math"
 	"math/rand/v2"
-	"time"
-
-	"github.com/mlange-42/arche/ecs"
-	"github.com/mlange-42/arche/generic"
-
-	"github.com/arche-netcode/netcode"
-	"github.com/arche-netcode/netcode/components"
 )
 
 const (
 	asteroidsHz     = 30
-	asteroidsWarm   = 5 * asteroidsHz  // frames that are not measured
-	asteroidsFrames = 40 * asteroidsHz // that are
 	asteroidsCount  = 250
-	asteroidsRadius = 31.5        // metres of the ball that they stay in
-	asteroidsCentre = 4.0         // of the planetoid in its middle
-	asteroidsHeader = 14 + 20 + 8 // Ethernet, IP, UDP
+	asteroidsRadius = 31.5 // metres of the ball that they stay in
+	asteroidsCentre = 4.0  // of the planetoid in its middle
 )
 
 // asteroids is the scene of Kinematic Soup's bandwidth benchmarks (2025), as their page describes it: 250 asteroids in a ball around a
@@ -31,7 +19,7 @@ type asteroids struct {
 	r      *rand.Rand
 	bodies [asteroidsCount]asteroid
 	out    []body
-	frames int
+	left   int // frames
 	hits   int
 }
 
@@ -43,7 +31,7 @@ type asteroid struct {
 }
 
 func newAsteroids() *asteroids {
-	a := &asteroids{r: rand.New(rand.NewPCG(2025, 250)), out: make([]body, asteroidsCount)}
+	a := &asteroids{r: rand.New(rand.NewPCG(2025, 250)), out: make([]body, asteroidsCount), left: sceneFrames(asteroidsHz, 40)}
 	for i := range a.bodies {
 		b := &a.bodies[i]
 		b.radius, b.speed, b.q = 1.3+1.7*a.r.Float64(), 1+3*a.r.Float64(), [4]float64{0, 0, 0, 1}
@@ -79,10 +67,10 @@ func (a *asteroids) hz() int      { return asteroidsHz }
 
 // next plays two steps of 60 Hz.
 func (a *asteroids) next() ([]body, bool, error) {
-	if a.frames >= asteroidsWarm+asteroidsFrames {
+	if a.left == 0 {
 		return nil, false, nil
 	}
-	a.frames++
+	a.left--
 	for range 2 {
 		a.simulate(1. / 60)
 	}
@@ -183,139 +171,18 @@ type (
 	}
 )
 
-// asteroidDress is position and rotation in both worlds.
-type asteroidDress[P, Q any] struct {
-	server, client generic.Map3[components.Replicated, P, Q]
-	put            func(b *body, p *P, q *Q)
-	get            func(p *P, q *Q) ([3]float32, [4]float32)
-	off            float64 // the tolerance of a position
-}
-
-func (d *asteroidDress[P, Q]) replicate(p *netcode.Protocol) {
-	netcode.Replicate[P](p)
-	netcode.Replicate[Q](p)
-}
-
-func (d *asteroidDress[P, Q]) worlds(server, client *ecs.World) {
-	d.server = generic.NewMap3[components.Replicated, P, Q](server)
-	d.client = generic.NewMap3[components.Replicated, P, Q](client)
-}
-
-func (d *asteroidDress[P, Q]) spawn(n int) (list []ecs.Entity) {
-	query := d.server.NewBatchQ(n)
-	for query.Next() {
-		list = append(list, query.Entity())
-	}
-	return list
-}
-
-func (d *asteroidDress[P, Q]) write(e ecs.Entity, b *body) {
-	_, p, q := d.server.Get(e)
-	d.put(b, p, q)
-}
-
-func (d *asteroidDress[P, Q]) compareBody(e ecs.Entity, was *body) error {
-	_, p, q := d.client.Get(e)
-	at, turned := d.get(p, q)
-	dot := 0.
-	for i := range turned {
-		dot += float64(turned[i]) * float64(was.orientation[i])
-	}
-	for i := range at {
-		if math.Abs(float64(at[i]-was.position[i])) > d.off {
-			return fmt.Errorf("position %v is %v", was.position, at)
-		}
-	}
-	if math.Abs(dot) < 1-1e-6 {
-		return fmt.Errorf("orientation %v is %v", was.orientation, turned)
-	}
-	return nil
-}
-
-func newAsteroidDress(exact bool) dress {
-	if exact {
-		return &asteroidDress[exactPosition, exactOrientation]{
-			put: func(b *body, p *exactPosition, q *exactOrientation) {
-				*p, *q = exactPosition{b.position[0], b.position[1], b.position[2]}, exactOrientation{b.orientation}
-			},
-			get: func(p *exactPosition, q *exactOrientation) ([3]float32, [4]float32) {
+// asteroidScene is the scene with its network figures.
+func asteroidScene() publishedScene {
+	return publishedScene{
+		name: "asteroids", motion: func() motion { return newAsteroids() }, main: true,
+		dress: func(exact bool) dress {
+			return newPose(exact, 0.0051, func(p [3]float32, q [4]float32) (asteroidPosition, asteroidRotation) {
+				return asteroidPosition{p[0], p[1], p[2]}, asteroidRotation{q}
+			}, func(p *asteroidPosition, q *asteroidRotation) ([3]float32, [4]float32) {
 				return [3]float32{p.X, p.Y, p.Z}, q.Q
-			},
-		}
-	}
-	return &asteroidDress[asteroidPosition, asteroidRotation]{
-		put: func(b *body, p *asteroidPosition, q *asteroidRotation) {
-			*p, *q = asteroidPosition{b.position[0], b.position[1], b.position[2]}, asteroidRotation{b.orientation}
+			})
 		},
-		get: func(p *asteroidPosition, q *asteroidRotation) ([3]float32, [4]float32) {
-			return [3]float32{p.X, p.Y, p.Z}, q.Q
-		},
-		off: 0.0051,
+		packed: 3*13 + 2 + 3*11, // 13 bits are 6400 steps
+		exact:  28,
 	}
-}
-
-// runAsteroids measures the bytes of that scene to one client: kB/s with Ethernet, IP and UDP headers, against the payload that bit-packing of
-// the same precision would take.
-func runAsteroids(o options) error {
-	for _, exact := range []bool{false, true} {
-		for _, n := range []lossPoint{{}, {roundTrip: 100 * time.Millisecond}, {roundTrip: 100 * time.Millisecond, loss: .05}} {
-			source := newAsteroids()
-			b, err := newDressedRun(source, n.link(), nil, newAsteroidDress(exact))
-			if err != nil {
-				return err
-			}
-			got, packets, err := b.measureAsteroids(n.loss > 0)
-			if err != nil {
-				return fmt.Errorf("%s: %w", n.label(), err)
-			}
-			packed := float64(asteroidsCount*(3*13+2+3*11)) / 8 * asteroidsHz / 1000 // 13 bits are 6400 steps
-			if exact {
-				packed = asteroidsCount * 28 * asteroidsHz / 1000.
-			}
-			o.report(result{
-				Scenario: "asteroids", Value: got, Unit: "kB/s", Main: !exact && n.roundTrip > 0 && n.loss == 0,
-				Params: map[string]any{"rtt_ms": int(n.roundTrip / time.Millisecond), "loss": n.loss, "exact": exact, "packets_a_tick": math.Round(packets*100) / 100, "hits_a_second": source.hits * asteroidsHz / source.frames},
-			}.against(packed))
-		}
-	}
-	return nil
-}
-
-// measureAsteroids plays the scene. With losses a client is behind now and then, and it is compared as of its tick.
-func (b *byteRun) measureAsteroids(lossy bool) (kilobytes, packets float64, err error) {
-	if err := b.join(); err != nil {
-		return 0, 0, err
-	}
-	var bytes, sent int64
-	for frame := 1; ; frame++ {
-		err := b.move()
-		if errors.Is(err, errEnded) {
-			break
-		}
-		if err != nil {
-			return 0, 0, err
-		}
-		if lossy {
-			b.advance()
-		} else if err := b.compareFrame(); err != nil {
-			return 0, 0, err
-		}
-		if frame == asteroidsWarm {
-			bytes, sent = b.serverSocket.sentBytes, b.serverSocket.sent
-		}
-	}
-	if len(b.faults) > 0 {
-		return 0, 0, fmt.Errorf("%d faults, the first: %w", len(b.faults), b.faults[0])
-	}
-	bytes, sent = b.serverSocket.sentBytes-bytes, b.serverSocket.sent-sent
-	seconds := float64(b.frames-1-asteroidsWarm) / asteroidsHz
-	if lossy { // at rest it must be the server's world
-		for range 2 * asteroidsHz {
-			b.advance()
-		}
-		if err := b.compareWorlds(b.client.Replica().Tick()); err != nil {
-			return 0, 0, err
-		}
-	}
-	return float64(bytes+sent*asteroidsHeader) / 1000 / seconds, float64(sent) / seconds / asteroidsHz, nil
 }

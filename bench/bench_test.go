@@ -101,8 +101,8 @@ func TestOnlyNamesALine(t *testing.T) {
 		"-run bytes -only nothing":       "the scenario bytes has no such line; its lines are bytes, bytes.trained, bytes.moving, bytes.exact, bytes.age, bytes.loss",
 		"-run loss -only 100/7":          "-only 100/7: the scenario loss has no such line; its lines are 100/0, 100/1, 100/5, 100/10, ",
 		"-run loss -only bytes":          "the scenario loss has no such line",
-		"-run tick -only bytes":          "with -run bytes, with -run loss or with -run real",
-		"-only bytes":                    "with -run bytes, with -run loss or with -run real",
+		"-run tick -only bytes":          "with -run bytes, -run loss, -run real or -run published",
+		"-only bytes":                    "with -run bytes, -run loss, -run real or -run published",
 		"-run bytes -only bytes.trained": "nothing to train tables on",
 	} {
 		var out bytes.Buffer

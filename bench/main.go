@@ -26,6 +26,8 @@ type options struct {
 	tables   string
 	train    string
 	only     string
+	record   string
+	motion   string
 	exact    bool
 	parts    int
 	network  realNetwork
@@ -49,7 +51,8 @@ func scenarios() []scenario {
 		{"bytes", "T2 to T4: bytes to one client, decoder verified every frame (-trace FILE -train FILE -tables FILE -only LINE)", runBytes},
 		{"apply", "T11: receive and apply plain rows, ordered and scattered, against World.Get and columns (-e -frac -t)", runApply},
 		{"clients", "T8: what one more client costs a tick, 1 to 256 of them, against one more client of the floor (-e -c -frac -t)", runClients},
-		{"asteroids", "the scene of KinematicSoup/benchmarks: kB/s to one client with Ethernet headers, no delay, 100 ms, and 5 % loss; quantised and exact; decoder verified", runAsteroids},
+		{"asteroids", "the scene of KinematicSoup/benchmarks: kB/s to one client with Ethernet headers, no delay, 100 ms, and 5 % loss; quantised and exact; decoder verified (-record FILE -motion FILE)", runAsteroids},
+		{"published", "scenes that others publish, the same figures: sine, move and wander of unity-netcode-benchmark, PurrNet's transforms, a hundred players (-only SCENE -record FILE -motion FILE)", runPublished},
 		{"loss", "T9: bytes, staleness and recovery at 0 to 50 % loss and in bursts, against a reliable ordered stream (-trace FILE)", runLoss},
 		{"budget", "updates of bodies by weight at 3000, 6000 and 12 000 bytes a second, against their ideal share (-e)", runBudget},
 		{"lines", "congestion control on lines of 16 KiB/s to 1 MiB/s with a queue of 200 ms: goodput, queue, overflow; beside TCP, loss and four clients", runLines},
@@ -108,7 +111,9 @@ func run(args []string, out io.Writer) error {
 	flags.StringVar(&o.trace, "trace", "", "recorded motion (NTRC, gzip) for the scenario bytes")
 	flags.StringVar(&o.tables, "tables", "", "trained tables for the scenario bytes, in place of those that ship")
 	flags.StringVar(&o.train, "train", "", "recorded motion to train tables on in the scenario bytes; else cubes91.trace.gz beside -trace")
-	flags.StringVar(&o.only, "only", "", "only this line of the scenario bytes, such as bytes.moving; of loss this network, its round trip in ms and its loss in percent, such as 20/50; of real this part: real, real.server, real.client or real.frame")
+	flags.StringVar(&o.record, "record", "", "scenarios asteroids and published: write the motion of the scene into this file (NTRC, gzip) and measure nothing")
+	flags.StringVar(&o.motion, "motion", "", "the same: recorded motion (NTRC, gzip) in place of the scene's own")
+	flags.StringVar(&o.only, "only", "", "only this line of the scenario bytes, such as bytes.moving; of loss this network, its round trip in ms and its loss in percent, such as 20/50; of real this part: real, real.server, real.client or real.frame; of published this scene, such as wander")
 	flags.IntVar(&o.entities, "e", 0, "entities (0: the scenario's own set)")
 	flags.IntVar(&o.clients, "c", 0, "clients (0: the scenario's own set)")
 	flags.Float64Var(&o.moving, "frac", 0, "moving part of the entities, above 0 to 1 (0: the scenario's own set)")
@@ -152,7 +157,7 @@ func run(args []string, out io.Writer) error {
 func takes() usage.Takes {
 	return usage.Takes{
 		"": "a scenario's name, by mistake", "run": "the name of a scenario; -list lists them", "trace": "a file", "tables": "a file", "train": "a file",
-		"only": "the name of a line", "cpuprofile": "a file", "e": "a whole number from 0 to 1048576", "c": "a whole number from 0 to 1024",
+		"only": "the name of a line", "record": "a file", "motion": "a file", "cpuprofile": "a file", "e": "a whole number from 0 to 1048576", "c": "a whole number from 0 to 1024",
 		"frac": "a number from 0 to 1", "t": "a time with its unit, as 2s or 200ms", "parts": "a whole number from 0 to 64",
 		"bound": "a time with its unit, as 2ms", "addr": "an address", "inspect": "an address",
 		"loss": "a number from 0 to 0.9", "jitter": "a whole number from 0 to 16", "classes": "a whole number from 1 to 4", "seed": "a whole number", "sight": "a whole number from 0 to 1048576",

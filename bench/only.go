@@ -20,8 +20,10 @@ func (o *options) checkOnly(scenario string) error {
 		lines = lossLines()
 	case scenario == "real":
 		lines = realLines()
+	case scenario == "published":
+		lines = publishedLines()
 	default:
-		return usage.Errorf("-only %s: it chooses from the lines of one scenario, with -run bytes, with -run loss or with -run real", o.only)
+		return usage.Errorf("-only %s: it chooses from the lines of one scenario, with -run bytes, -run loss, -run real or -run published", o.only)
 	}
 	if !slices.Contains(lines, o.only) {
 		return usage.Errorf("-only %s: the scenario %s has no such line; its lines are %s", o.only, scenario, strings.Join(lines, ", "))

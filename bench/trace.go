@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"bytes"
 	"compress/gzip"
 	"encoding/binary"
 	"errors"
@@ -123,4 +124,65 @@ func (r *recording) body() (b body) {
 	}
 	b.interacting = word(10)&1 != 0
 	return b
+}
+
+// writeMotion records a motion in the same format.
+func writeMotion(file string, source motion) (err error) {
+	var raw bytes.Buffer
+	var was []body
+	frames := 0
+	for {
+		bodies, more, err := source.next()
+		if err != nil {
+			return err
+		}
+		if !more {
+			break
+		}
+		if was == nil {
+			was = make([]body, len(bodies))
+		}
+		changed := uint16(0)
+		at := raw.Len()
+		raw.Write([]byte{0, 0})
+		for i := range bodies {
+			if frames == 0 || bodies[i] != was[i] {
+				bodies[i].appendTo(&raw, uint16(i))
+				changed++
+			}
+		}
+		binary.LittleEndian.PutUint16(raw.Bytes()[at:], changed)
+		copy(was, bodies)
+		frames++
+	}
+	out, err := os.Create(file)
+	if err != nil {
+		return err
+	}
+	packed := gzip.NewWriter(out)
+	head := append([]byte("NTRC"), 1, 0)
+	for _, field := range []int{len(was), recordWords, source.hz()} {
+		head = binary.LittleEndian.AppendUint16(head, uint16(field))
+	}
+	head = binary.LittleEndian.AppendUint32(head, uint32(frames))
+	_, err = packed.Write(head)
+	if err == nil {
+		_, err = packed.Write(raw.Bytes())
+	}
+	return errors.Join(err, packed.Close(), out.Close())
+}
+
+// appendTo writes the body as a record.
+func (b *body) appendTo(to *bytes.Buffer, index uint16) {
+	record := binary.LittleEndian.AppendUint16(make([]byte, 0, recordBytes), index)
+	for _, part := range [][]float32{b.position[:], b.orientation[:], b.velocity[:]} {
+		for _, v := range part {
+			record = binary.LittleEndian.AppendUint32(record, math.Float32bits(v))
+		}
+	}
+	flags := uint32(0)
+	if b.interacting {
+		flags = 1
+	}
+	to.Write(binary.LittleEndian.AppendUint32(record, flags))
 }

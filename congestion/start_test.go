@@ -20,6 +20,8 @@ func TestPacketsOfAnApplicationThatIsTheLimitAreLarge(t *testing.T) {
 	c.Tick(2*time.Second, false)
 	require.Equal(t, Application, c.State().Reason)
 	require.Greater(t, c.PacketSize(), 600)
+	c.Tick(2*time.Second+time.Second/30, false)
+	require.Greater(t, c.PacketSize(), 1200, "in every second tick what it may send fits one packet")
 	c.Tick(3*time.Second, true)
 	c.SetBound(36 << 10)
 	require.Equal(t, Bound, c.State().Reason)

@@ -74,7 +74,7 @@ const (
 func (s *Batch) Begin(n int, t *Table, columns []BatchColumn, v *quantize.Baselines) {
 	s.N = n
 	rows, flat := uint(len(columns))&7, t.flatten() // at most MaxStreamRows
-	context, known := AgeClass(v.Age)*(1<<rows+1)+1<<rows, 0
+	context, known := AgeClass(v.Before != nil, v.Age, v.Span)*(1<<rows+1)+1<<rows, 0
 	if v.Before != nil {
 		context, known = context-1<<rows, 1<<rows-1
 	}
@@ -193,7 +193,7 @@ func (l *deltaLane) long(distance uint64, context int) (code uint64, size uint) 
 
 // tokensAt finds the tokens of a column: their places in the lanes' caches of short tokens.
 func (d *Delta) tokensAt(s *Batch, c *BatchColumn, v *quantize.Baselines) {
-	span, first := v.Span, AgeClass(v.Age)*contextsPerAge
+	span, first := v.Span, AgeClass(v.Before != nil, v.Age, v.Span)*contextsPerAge
 	if v.Before == nil {
 		span = 1 // unused
 	} else {
@@ -374,7 +374,7 @@ func (d *Delta) CodeColumn(s *Batch, c *BatchColumn, v *quantize.Baselines) {
 
 // tokensOf writes the symbol and the tokens of all rows in s.Usual.
 func (d *Delta) tokensOf(s *Batch, c *BatchColumn, v *quantize.Baselines) {
-	class, lanes := AgeClass(v.Age), uint(d.groups[0].count)&7
+	class, lanes := AgeClass(v.Before != nil, v.Age, v.Span), uint(d.groups[0].count)&7
 	context, known := class*(1<<lanes+1)+1<<lanes, 0
 	if v.Before != nil {
 		context, known = class*(1<<lanes+1), 1<<lanes-1

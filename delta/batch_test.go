@@ -136,7 +136,7 @@ func apart(w *BitBuffer, of []*Delta, which *Table, rows [][3][]uint32, v quanti
 		differ |= uint(bitOf(!slices.Equal(rows[i][2], rows[i][1]))) << i
 		moves |= uint(bitOf(known && !slices.Equal(rows[i][1], rows[i][0]))) << i
 	}
-	w.Symbol(which, WhichContext(len(of), moves, known, v.Age), int(differ))
+	w.Symbol(which, WhichContext(len(of), moves, known, v.Age, v.Span), int(differ))
 	for i, d := range of {
 		if lean(i); differ>>i&1 != 0 {
 			d.Code(w, rows[i][2], &v)
@@ -288,7 +288,7 @@ func bytesOf(words []uint64) (b []byte) {
 
 // clone returns a Delta of the same rows and tables.
 func (d *Delta) clone() *Delta {
-	return &Delta{plan: d.plan, groups: d.groups, lanes: d.lanes, floats: d.floats, ready: d.ready, wide: d.wide, class: d.class}
+	return &Delta{plan: d.plan, groups: d.groups, lanes: d.lanes, floats: d.floats, spins: d.spins, ready: d.ready, wide: d.wide, class: d.class}
 }
 
 // All finite floats are decoded bit by bit: the negative zero and subnormal numbers too.

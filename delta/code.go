@@ -47,7 +47,7 @@ func (d *Delta) Code(w *BitBuffer, now []uint32, v *quantize.Baselines) {
 		g := &d.groups[i]
 		changed, moved := g.differing(now, v)
 		if g.table != nil {
-			w.Symbol(g.table, WhichContext(g.count, moved, v.Before != nil, v.Age), int(changed))
+			w.Symbol(g.table, WhichContext(g.count, moved, v.Before != nil, v.Age, v.Span), int(changed))
 		}
 		for ; changed != 0; changed &= changed - 1 {
 			s := d.codeLane(g.first+bits.TrailingZeros(changed), now, v, q)
@@ -81,7 +81,7 @@ func (d *Delta) Append(dst []DeltaSymbol, now []uint32, v *quantize.Baselines) [
 	for _, g := range d.groups {
 		changed, moved := g.differing(now, v)
 		if g.table != nil {
-			dst = append(dst, DeltaSymbol{Table: g.table, Context: WhichContext(g.count, moved, v.Before != nil, v.Age), Symbol: int(changed)})
+			dst = append(dst, DeltaSymbol{Table: g.table, Context: WhichContext(g.count, moved, v.Before != nil, v.Age, v.Span), Symbol: int(changed)})
 		}
 		for i := range g.count {
 			if changed>>i&1 == 0 {
@@ -125,7 +125,7 @@ func (d *Delta) codeLane(i int, now []uint32, v *quantize.Baselines, q *rotation
 	extrapolated, movement := d.expect(i, now, v, q)
 	distance := int64(now[i]) - extrapolated
 	switch l.model {
-	case quantize.ModelFloat:
+	case quantize.ModelFloat, quantize.ModelSpin:
 		distance = floatDistance(now[i], extrapolated)
 	case quantize.ModelTurn, quantize.ModelSame:
 		distance = wrapped(distance, l.bits)
@@ -200,7 +200,7 @@ func (d *Delta) Read(r *wire.BitReader, lanes []uint32, v *quantize.Baselines) b
 					moved |= uint(bitOf(v.Base[g.first+i] != v.Before[g.first+i])) << i
 				}
 			}
-			changed = uint(g.table.Read(r, WhichContext(g.count, moved, v.Before != nil, v.Age)))
+			changed = uint(g.table.Read(r, WhichContext(g.count, moved, v.Before != nil, v.Age, v.Span)))
 		}
 		any = any || changed != 0
 		for i := range g.count {
@@ -245,7 +245,7 @@ func (d *Delta) readLane(r *wire.BitReader, i int, lanes []uint32, v *quantize.B
 	if r.Failed() {
 		return false
 	}
-	if l.model == quantize.ModelFloat {
+	if isFloat(l.model) {
 		var ok bool
 		lanes[i], ok = floatAt(extrapolated, distance)
 		return ok && lanes[i] != v.Base[i]

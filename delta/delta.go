@@ -34,7 +34,8 @@ type Delta struct {
 	predictions predictedPool
 	tails       tailPool
 	own         bool // a function of the component extrapolates rows
-	floats      bool // all lanes are ModelFloat
+	floats      bool // all lanes are floats
+	spins       bool // they are the four of one rotation
 	once        sync.Once
 	ready       bool // Prepare has run
 	wide        bool // the assembly is available and supports these rows
@@ -76,6 +77,8 @@ func class(m quantize.LaneModel) string {
 	switch {
 	case m == quantize.ModelFloat:
 		return "class.float"
+	case m == quantize.ModelSpin:
+		return "class.spin"
 	case m == quantize.ModelTurn:
 		return "class.turn"
 	case m == quantize.ModelPart:
@@ -91,7 +94,7 @@ func class(m quantize.LaneModel) string {
 // laneSymbols returns the alphabet size of a lane's table.
 func laneSymbols(m quantize.LaneModel) int {
 	if m == quantize.ModelLargest {
-		return 4
+		return FarClass
 	}
 	return deltaSymbols
 }
@@ -99,7 +102,7 @@ func laneSymbols(m quantize.LaneModel) int {
 // laneContexts returns the number of contexts of a lane's table.
 func laneContexts(m quantize.LaneModel) int {
 	if m == quantize.ModelLargest {
-		return 4
+		return FarClass
 	}
 	return deltaContexts
 }
@@ -115,8 +118,10 @@ const deltaFlat = 144
 
 // Contexts of a lane's table: the extrapolated movement, and the age of T.
 const (
-	// AgeClasses is the number of classes of a baseline's age.
-	AgeClasses     = 4
+	// AgeClasses is the number of classes of a baseline's age and span.
+	AgeClasses = 6
+	// FarClass is the first of the classes of a T' that lies far before T.
+	FarClass       = 4
 	misses         = 3
 	contextsPerAge = (2 + movementSteps) * misses
 	deltaContexts  = contextsPerAge * AgeClasses
@@ -127,17 +132,25 @@ const (
 func WhichContexts(n int) int { return (1<<n + 1) * AgeClasses }
 
 // WhichContext returns the context of the symbol that tells which of n things changed since T. age is the age of T in
-// ticks. moved is the set that changed between T' and T, if known.
-func WhichContext(n int, moved uint, known bool, age int64) int {
+// ticks. moved is the set that changed between T' and T, if known, span ticks before T.
+func WhichContext(n int, moved uint, known bool, age, span int64) int {
+	class := AgeClass(known, age, span)
 	if !known {
 		moved = 1 << n
 	}
-	return AgeClass(age)*(1<<n+1) + int(moved)
+	return class*(1<<n+1) + int(moved)
 }
 
-// AgeClass returns the class of a baseline's age, in ticks from 1.
-func AgeClass(age int64) int {
+// farSpan is the span of a T' that lies far before T: what flies on is then extrapolated with a small error.
+const farSpan = 4
+
+// AgeClass returns the class of a baseline's age, in ticks from 1, and of the span from T' to T, if T' is known.
+func AgeClass(known bool, age, span int64) int {
 	switch {
+	case known && span == farSpan && age <= 1:
+		return FarClass
+	case known && span == farSpan:
+		return FarClass + 1
 	case age <= 1:
 		return 0
 	case age <= 4:
@@ -229,6 +242,7 @@ func NewDelta(p *quantize.Plan, source TableSource) (*Delta, error) {
 		d.groups = append(d.groups, g)
 	}
 	d.floats, d.class = d.onlyFloats(), d.rowClass()
+	d.spins = d.floats && len(d.lanes) == groupLanes && d.lanes[0].model == quantize.ModelSpin
 	if d.class == classTurn {
 		d.m = d.top(1)
 		d.length = root(uint64(2*d.m*d.m) << 16)
@@ -262,7 +276,7 @@ func (d *Delta) extrapolation(i int, v *quantize.Baselines, own *predicted) (ext
 	switch {
 	case own != nil && !l.still:
 		return l.ownExtrapolation(v.Base[i], own.lanes[i])
-	case l.model == quantize.ModelFloat && (v.Before == nil || l.still):
+	case isFloat(l.model) && (v.Before == nil || l.still):
 		return orderedFloat(v.Base[i]), 0
 	case v.Before == nil || l.model == quantize.ModelSame:
 		return base, 0
@@ -272,8 +286,9 @@ func (d *Delta) extrapolation(i int, v *quantize.Baselines, own *predicted) (ext
 		movement = divide((base-int64(v.Before[i]))*v.Age, v.Span)
 	case quantize.ModelTurn:
 		movement = divide(wrapped(base-int64(v.Before[i]), l.bits)*v.Age, v.Span)
-	case quantize.ModelFloat:
-		return floatExtrapolation(v.Base[i], v.Before[i], v.Age, v.Span)
+	case quantize.ModelFloat, quantize.ModelSpin:
+		s := spin{of: -1}
+		return s.extrapolate(l, i, v)
 	}
 	extrapolated = base + movement
 	if l.model == quantize.ModelLinear {
@@ -285,7 +300,7 @@ func (d *Delta) extrapolation(i int, v *quantize.Baselines, own *predicted) (ext
 // ownExtrapolation is extrapolation for lanes that the component's own function extrapolates.
 func (l *deltaLane) ownExtrapolation(base, extrapolated uint32) (at, movement int64) {
 	switch l.model {
-	case quantize.ModelFloat:
+	case quantize.ModelFloat, quantize.ModelSpin:
 		at = orderedFloat(extrapolated)
 		return at, at - orderedFloat(base)
 	case quantize.ModelTurn, quantize.ModelSame:
@@ -347,12 +362,12 @@ func floatExtrapolation(base, before uint32, age, span int64) (extrapolated, mov
 // context returns the context of a lane's token: the bit length of its extrapolated movement, and the miss of the
 // previous lane. For floats, whose steps are small, two bit lengths share a context.
 func (l *deltaLane) context(movement int64, v *quantize.Baselines, miss int) int {
-	at := AgeClass(v.Age) * contextsPerAge
+	at := AgeClass(v.Before != nil, v.Age, v.Span) * contextsPerAge
 	if v.Before == nil {
 		return at + miss
 	}
 	steps := bits.Len64(uint64(max(movement, -movement)))
-	if l.model == quantize.ModelFloat {
+	if isFloat(l.model) {
 		steps /= 2
 	}
 	return at + (1+min(steps, movementSteps))*misses + miss
@@ -430,7 +445,7 @@ func (d *Delta) EachField(now []uint32, v *quantize.Baselines, each func(field, 
 	for _, g := range d.groups {
 		changed, moved := g.differing(now, v)
 		if g.table != nil {
-			each(-1, g.table.Length(WhichContext(g.count, moved, v.Before != nil, v.Age), int(changed)))
+			each(-1, g.table.Length(WhichContext(g.count, moved, v.Before != nil, v.Age, v.Span), int(changed)))
 		}
 		for i := range g.count {
 			if changed>>i&1 == 0 {

@@ -21,40 +21,51 @@ const (
 
 // tokensOfFloats finds the tokens of all lanes of a column of n float rows.
 func (d *Delta) tokensOfFloats(c *BatchColumn, n int, v *quantize.Baselines) {
-	first, span := AgeClass(v.Age)*contextsPerAge, v.Span
+	first, span := AgeClass(v.Before != nil, v.Age, v.Span)*contextsPerAge, v.Span
+	turns := int64(0)
 	if v.Before == nil {
 		span = 1 // unused
-	} else {
-		first += misses
+	} else if first += misses; d.spins {
+		turns = spinTurns(v.Age, span)
 	}
 	switch {
 	case c.Any == 0:
 	case d.wide && n > 0:
 		_ = c.Differ[:n] // SAFETY: the assembly accesses n rows, rounded up to an even number; the arrays have room for MaxStreams
-		if kernel.FloatTokens(&c.column, n, uint32(first*deltaFlat), float64(v.Age), float64(span)) {
-			c.largeAt(n, first, v.Age, span)
+		if kernel.FloatTokens(&c.column, n, uint32(first*deltaFlat), float64(v.Age), float64(span), turns) {
+			c.largeAt(n, first, v.Age, span, turns)
 		}
 	default:
-		c.floatsAt(0, n*groupLanes, first, v.Age, span)
+		c.floatsAt(0, n*groupLanes, first, v.Age, span, turns)
 	}
 }
 
 // largeAt finds the tokens of the lanes that kernel.FloatTokens leaves out.
-func (c *BatchColumn) largeAt(n, first int, age, span int64) {
+func (c *BatchColumn) largeAt(n, first int, age, span, turns int64) {
 	for k := range n {
 		large := c.Large[k/2] >> (k % 2 * groupLanes) & c.Changed(k)
 		for ; large != 0; large &= large - 1 {
 			at := k*groupLanes + bits.TrailingZeros8(large)
-			c.floatsAt(at, at+1, first, age, span)
+			c.floatsAt(at, at+1, first, age, span, turns)
 		}
 	}
 }
 
-// floatsAt is tokensOfFloats in plain Go, for the lanes from..to-1 of all rows.
-func (c *BatchColumn) floatsAt(from, to, first int, age, span int64) {
+// floatsAt is tokensOfFloats in plain Go, for the lanes from..to-1 of all rows. turns is not 0 for rotations that go on turning.
+func (c *BatchColumn) floatsAt(from, to, first int, age, span, turns int64) {
 	contexts := uint32(first * deltaFlat)
+	var now, was float64
 	for at := from; at < to; at++ {
-		extrapolated, movement := floatExtrapolation(c.Base[at], c.Before[at], age, span)
+		var extrapolated, movement int64
+		if turns == 0 {
+			extrapolated, movement = floatExtrapolation(c.Base[at], c.Before[at], age, span)
+		} else {
+			if at == from || at%groupLanes == 0 {
+				row := at &^ (groupLanes - 1)
+				now, was = spinFactors((*[4]uint32)(c.Base[row:]), (*[4]uint32)(c.Before[row:]), turns)
+			}
+			extrapolated, movement = spinExtrapolation(c.Base[at], c.Before[at], now, was)
+		}
 		distance := floatDistance(c.Now[at], extrapolated)
 		side := movement >> 63
 		steps := uint32(bits.Len64(uint64(movement^side-side))) / 2
@@ -73,7 +84,7 @@ func (c *BatchColumn) floatsAt(from, to, first int, age, span int64) {
 // floatTokens writes the symbols of changed lanes, and the tokens of these lanes.
 func (d *Delta) floatTokens(s *Batch, c *BatchColumn, v *quantize.Baselines) {
 	g := &d.groups[0]
-	class, lanes := AgeClass(v.Age), uint(g.count)&7
+	class, lanes := AgeClass(v.Before != nil, v.Age, v.Span), uint(g.count)&7
 	context, known := class*(1<<lanes+1)+1<<lanes, uint8(0)
 	if v.Before != nil {
 		context, known = class*(1<<lanes+1), 1<<lanes-1
@@ -149,7 +160,7 @@ func (s *Batch) BeginFloats(n int, which *Table, of []*Delta, columns []BatchCol
 // whichCodes returns the place of the codes that tell which of n things differ: the first context, the mask of things
 // that extend the context, and log2 of the codes per context.
 func whichCodes(n int, v *quantize.Baselines) (context, known, shift uint32) {
-	if context = uint32(WhichContext(n, 0, v.Before != nil, v.Age)); v.Before != nil {
+	if context = uint32(WhichContext(n, 0, v.Before != nil, v.Age, v.Span)); v.Before != nil {
 		known = 1<<n - 1
 	}
 	return context, known, uint32(n)

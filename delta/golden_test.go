@@ -231,6 +231,15 @@ type (
 	goldenFlag struct{ A bool }
 )
 
+type (
+	goldenRot  struct{ Q [4]float32 } // goes on turning
+	goldenPose struct {
+		At         float32
+		X, Y, Z, W float32 // likewise
+		Wheels     [5]float32
+	}
+)
+
 // goldenPlan returns one of these plans, from its description.
 func goldenPlan(t *testing.T, description string) *quantize.Plan {
 	t.Helper()
@@ -238,7 +247,7 @@ func goldenPlan(t *testing.T, description string) *quantize.Plan {
 	for _, of := range []reflect.Type{
 		reflect.TypeFor[goldenLin](), reflect.TypeFor[goldenTurn](), reflect.TypeFor[goldenFlt](), reflect.TypeFor[goldenSpin](),
 		reflect.TypeFor[goldenWide](), reflect.TypeFor[goldenNum](), reflect.TypeFor[goldenRaw](), reflect.TypeFor[goldenOne](),
-		reflect.TypeFor[goldenFlag](), reflect.TypeFor[goldenTags](), reflect.TypeFor[goldenPrv](),
+		reflect.TypeFor[goldenFlag](), reflect.TypeFor[goldenTags](), reflect.TypeFor[goldenPrv](), reflect.TypeFor[goldenRot](), reflect.TypeFor[goldenPose](),
 	} {
 		if of.Name() == "golden"+name {
 			p, err := quantize.Compile(of, name)
@@ -316,7 +325,7 @@ func TestGoldenDiffer(t *testing.T) {
 		r := wire.NewBitReader(payload)
 		require.True(t, d.Read(&r, lanes, &v) && r.Done(), line)
 		require.Equal(t, now, lanes, line)
-		seen["age "+strconv.Itoa(AgeClass(v.Age))]++
+		seen["age "+strconv.Itoa(AgeClass(v.Before != nil, v.Age, v.Span))]++
 	}
 	require.Len(t, seen, 2+AgeClasses, "rows, refusals and every class of age")
 }

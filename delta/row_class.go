@@ -61,8 +61,8 @@ func (d *Delta) readFloats(r *wire.BitReader, lanes []uint32, v *quantize.Baseli
 	if before != nil {
 		before = before[:len(d.lanes)]
 	}
-	age := AgeClass(v.Age)
-	any, miss, legal := uint(0), v.Miss, true
+	age := AgeClass(before != nil, v.Age, v.Span)
+	any, miss, legal, s := uint(0), v.Miss, true, spin{of: -1}
 	for first := 0; first < len(lanes); first += groupLanes {
 		g := &d.groups[first/groupLanes]
 		changed := uint(1)
@@ -84,7 +84,7 @@ func (d *Delta) readFloats(r *wire.BitReader, lanes []uint32, v *quantize.Baseli
 			}
 			extrapolated, movement, context := orderedFloat(base[i]), int64(0), age*contextsPerAge+miss
 			if before != nil {
-				extrapolated, movement = floatExtrapolation(base[i], before[i], v.Age, v.Span)
+				extrapolated, movement = s.extrapolate(&d.lanes[i], i, v)
 				context += (1 + min(bits.Len64(uint64(abs(movement)))/2, movementSteps)) * misses
 			}
 			distance := d.lanes[i].table.ReadToken(r, context)
@@ -111,7 +111,7 @@ func (d *Delta) onlyFloats() bool {
 		return false
 	}
 	for i := range d.lanes {
-		if d.lanes[i].model != quantize.ModelFloat || d.lanes[i].still {
+		if !isFloat(d.lanes[i].model) || d.lanes[i].still {
 			return false
 		}
 	}

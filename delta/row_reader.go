@@ -102,7 +102,8 @@ func (d *Delta) canExpect() bool {
 // Expect extrapolates the rows of n entities. Consecutive entities are stride lanes apart. base has the rows as of T,
 // age ticks ago; before has those as of T', span ticks before T. before is nil if T' is not used.
 func (g *RowGroup) Expect(n, stride int, base, before []uint32, age, span int64) {
-	class, known := AgeClass(age), before != nil
+	known := before != nil
+	class := AgeClass(known, age, span)
 	g.first, g.age, g.span = class*contextsPerAge, age, span
 	if known {
 		g.first += misses
@@ -110,7 +111,7 @@ func (g *RowGroup) Expect(n, stride int, base, before []uint32, age, span int64)
 		before, g.span = base, 1 // no movement: the extrapolation equals the baseline
 	}
 	g.which.want(class)
-	context := uint16(WhichContext(g.count, 0, known, age) << decoderBits)
+	context := uint16(WhichContext(g.count, 0, known, age, span) << decoderBits)
 	for k := range g.Context[:n] {
 		g.Context[k] = context
 	}

@@ -183,7 +183,7 @@ func TestRowGroupSeesTheLastLaneMove(t *testing.T) {
 	var g RowGroup
 	g.Begin(which, []*Delta{d}, []int{0})
 	g.Expect(1, len(base), base, before, 1, 1)
-	require.Equal(t, WhichContext(1, 1, true, 1)<<decoderBits, int(g.Context[0]))
+	require.Equal(t, WhichContext(1, 1, true, 1, 1)<<decoderBits, int(g.Context[0]))
 }
 
 // rowsMoved returns the mask of rows that differ.
@@ -210,7 +210,7 @@ func writeReaderCase(w *wire.BitWriter, which *[MaxGroupRows + 1]*Table, deltas 
 	for miss := 0; len(deltas) > 0; {
 		n := min(len(deltas), MaxGroupRows)
 		changed := rowsMoved(deltas[:n], at, c.now, c.base)
-		which[n].Write(w, WhichContext(n, rowsMoved(deltas[:n], at, c.base, c.before), known, age), int(changed))
+		which[n].Write(w, WhichContext(n, rowsMoved(deltas[:n], at, c.base, c.before), known, age, span), int(changed))
 		for i, d := range deltas[:n] {
 			if changed>>i&1 == 0 {
 				continue
@@ -227,7 +227,7 @@ func readReaderCase(r *wire.BitReader, which *[MaxGroupRows + 1]*Table, deltas [
 	copy(lanes, c.base)
 	for miss := 0; len(deltas) > 0; {
 		n := min(len(deltas), MaxGroupRows)
-		changed := which[n].Read(r, WhichContext(n, rowsMoved(deltas[:n], at, c.base, c.before), known, age))
+		changed := which[n].Read(r, WhichContext(n, rowsMoved(deltas[:n], at, c.base, c.before), known, age, span))
 		for i, d := range deltas[:n] {
 			if changed>>i&1 == 0 {
 				continue

@@ -3,6 +3,7 @@ package quantize
 import (
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/arche-netcode/netcode/wire"
 )
@@ -93,6 +94,7 @@ const (
 	ModelFloat                    // linear; the lane is the bits of a float32
 	ModelLargest                  // index of a rotation's left-out component
 	ModelPart                     // one of a rotation's other components
+	ModelSpin                     // one of the four float32 of a rotation, which goes on turning
 )
 
 // Lane describes a lane of a row to an encoder.
@@ -102,7 +104,7 @@ type Lane struct {
 	Still bool      // extrapolated as unchanged, even if it moved before
 	Free  bool      // every number up to Largest is legal, whatever the other lanes are
 	Field uint16    // index in Fields
-	First int16     // of a rotation: its first lane
+	First int16     // of a rotation, quantised or of floats: its first lane
 	// Largest is the largest legal number, regardless of the other lanes.
 	Largest uint64
 }
@@ -126,6 +128,9 @@ func (p *Plan) Lane(i int) Lane {
 		l.Model = ModelRaw
 	case o.kind == opFloat32:
 		l.Model = ModelFloat
+		if first := p.rotationAt(int(of.op)); first >= 0 {
+			l.Model, l.First = ModelSpin, int16(p.ops[first].lane)
+		}
 	case o.kind == opFixed32, o.kind == opFixed64, o.kind == opAxis32, o.kind == opAxis64:
 		l.Model = ModelLinear
 	case o.kind == opAngle32, o.kind == opAngle64:
@@ -150,6 +155,33 @@ func (p *Plan) Lane(i int) Lane {
 		l.Still = true
 	}
 	return l
+}
+
+// rotationAt returns the first of the four float32 fields that are a rotation with field op, by their paths: the elements of an array of four, or
+// X, Y, Z and W of one struct. It returns -1 if there are none.
+func (p *Plan) rotationAt(op int) int {
+	for _, names := range [2][4]string{{"[0]", "[1]", "[2]", "[3]"}, {"X", "Y", "Z", "W"}} {
+		for place, name := range names {
+			in, ok := strings.CutSuffix(p.ops[op].path, name)
+			if first := op - place; ok && p.areFloats(first, in, names[:]) && !p.areFloats(first+4, in, []string{"[4]"}) {
+				return first
+			}
+		}
+	}
+	return -1
+}
+
+// areFloats reports whether fields from first on are float32 without options, with these names in a struct or an array.
+func (p *Plan) areFloats(first int, in string, names []string) bool {
+	if first < 0 || first+len(names) > len(p.ops) || in != "" && names[0] == "X" && !strings.HasSuffix(in, ".") {
+		return false
+	}
+	for i, name := range names {
+		if o := &p.ops[first+i]; o.kind != opFloat32 || o.extrapolate != 0 || o.path != in+name {
+			return false
+		}
+	}
+	return true
 }
 
 // Baselines are the versions that a row is encoded against.

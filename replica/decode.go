@@ -422,7 +422,7 @@ func (r *Replica) decodeRows(b *wire.BitReader, s tick.Tick, index uint32, mask,
 				}
 			}
 		}
-		changed := r.schema.Codes.Which[n-1].Read(b, delta.WhichContext(n, moved, base.previous != nil, v.Age))
+		changed := r.schema.Codes.Which[n-1].Read(b, delta.WhichContext(n, moved, base.previous != nil, v.Age, v.Span))
 		r.observer.count(b, changedBits)
 		for i := range n {
 			g := &group[i]

@@ -305,7 +305,7 @@ func TestDamagedPayloadsComeToTheSame(t *testing.T) {
 }
 
 // damagedHash is of all that TestDamagedPayloadsComeToTheSame reads.
-const damagedHash = 0x8a24b87535ac026c
+const damagedHash = 0x79f4a39936e6db5a
 
 // batchGame returns the packets that a client has received when a list arrives, and the packets of
 // the tick of that list.

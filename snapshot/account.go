@@ -265,7 +265,7 @@ func (a *bitAccount) split(s *Store, split *bitSplit, whole Mask) {
 		if !ok {
 			return
 		}
-		which := s.schema.Codes.Which[n-1].Length(delta.WhichContext(n, moved, e.previous != tick.None, v.Age), int(changed))
+		which := s.schema.Codes.Which[n-1].Length(delta.WhichContext(n, moved, e.previous != tick.None, v.Age, v.Span), int(changed))
 		split.changed += uint64(which)
 		e.bits += uint32(which)
 		for ; changed != 0; changed &= changed - 1 {

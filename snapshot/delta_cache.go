@@ -172,7 +172,7 @@ func (c *deltaCache) encode(s *Store, index uint32, mask Mask, t, previous tick.
 			w.Finish()
 			return number
 		}
-		which, context := s.schema.Codes.Which[n-1], delta.WhichContext(n, moved, previous != tick.None, v.Age)
+		which, context := s.schema.Codes.Which[n-1], delta.WhichContext(n, moved, previous != tick.None, v.Age, v.Span)
 		w.Symbol(which, context, int(changed))
 		if s.watch != nil {
 			c.symbols = append(c.symbols, delta.DeltaSymbol{Table: which, Context: context, Symbol: int(changed)})

@@ -11,6 +11,7 @@ const (
 	farDistance  = 4
 	triedEvery   = 16                // values of R
 	seldomTried  = 128               // the same, if the other distance costs more
+	rarelyTried  = 512               // the same, if it costs gainFar more
 	fewRecords   = 16                // records that tell too little
 	gainOne      = 8192              // a gain of all bits, in the units of pageDistance.gain
 	gainFar      = gainOne * 6 / 100 // from which the far distance is taken
@@ -30,7 +31,10 @@ type pageDistance struct {
 func (g *ackPage) chooseDistance(w uint32) {
 	d := &g.pageDistance
 	every := uint32(triedEvery)
-	if !d.far && d.gain < -gainNear {
+	switch {
+	case !d.far && d.gain < -gainFar:
+		every = rarelyTried
+	case !d.far && d.gain < -gainNear:
 		every = seldomTried
 	}
 	try := d.cost > 0 && (uint32(g.ref)+w)%every == 0

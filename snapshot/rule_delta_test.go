@@ -136,7 +136,7 @@ func (d *duo) forge(buf []byte, s tick.Tick, id wire.NetworkID, body func(w *wir
 
 // which says which of n rows changed.
 func (d *duo) which(w *wire.BitWriter, n int, s tick.Tick, changed int) {
-	d.store.schema.Codes.Which[n-1].Write(w, delta.WhichContext(n, 0, false, int64(s-1)), changed)
+	d.store.schema.Codes.Which[n-1].Write(w, delta.WhichContext(n, 0, false, int64(s-1), 0), changed)
 }
 
 // Despawns of a payload take effect before its records. If it has both of one entity, the entity is gone, and the record is only a

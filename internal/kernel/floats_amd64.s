@@ -18,6 +18,8 @@ DATA floatLargest<>+0(SB)/4, $12 // movementSteps
 GLOBL floatLargest<>(SB), RODATA|NOPTR, $4
 DATA floatSteps<>+0(SB)/4, $432 // misses * deltaFlat
 GLOBL floatSteps<>(SB), RODATA|NOPTR, $4
+DATA floatUnit<>+0(SB)/8, $0x3FF0000000000000 // 1
+GLOBL floatUnit<>(SB), RODATA|NOPTR, $8
 DATA floatInfinite<>+0(SB)/4, $0x7F800000
 GLOBL floatInfinite<>(SB), RODATA|NOPTR, $4
 DATA floatMagnitude<>+0(SB)/4, $0x7FFFFFFF
@@ -37,8 +39,43 @@ GLOBL floatMagnitude<>(SB), RODATA|NOPTR, $4
 	VPSRLD    $23, y, y   \
 	VPSUBUSW  Y12, y, y
 
-// func FloatTokens(c *Column, rows int, contexts uint32, age, span float64) (large bool)
-TEXT ·FloatTokens(SB), NOSPLIT, $0-41
+// SPIN lets a rotation a, in double, go on turning by the angle from b to a, AX times: spinFactors and spinExtrapolation in package delta. It uses
+// R12 and the registers 3 to 6.
+#define SPIN(a, b, loop, done) \
+	VMULPD       a, a, Y3       \
+	VMULPD       b, b, Y4       \
+	VMULPD       b, a, Y5       \
+	VHADDPD      Y4, Y3, Y3     \
+	VHADDPD      Y5, Y5, Y5     \
+	VEXTRACTF128 $1, Y3, X4     \
+	VADDPD       X4, X3, X3     \ // the squares of both lengths
+	VEXTRACTF128 $1, Y5, X6     \
+	VADDSD       X6, X5, X5     \ // the sum of the products
+	VUNPCKHPD    X3, X3, X4     \
+	VMULSD       X4, X3, X3     \
+	VSQRTSD      X3, X3, X3     \
+	VDIVSD       X3, X5, X5     \
+	VADDSD       X5, X5, X5     \ // twice the cosine
+	VMOVAPD      X5, X3         \ // the factor of a
+	VMOVSD       floatUnit<>(SB), X4 \ // and that of b
+	MOVQ         AX, R12        \
+loop:                           \
+	DECQ         R12            \
+	JZ           done           \
+	VMULSD       X3, X5, X6     \
+	VSUBSD       X4, X6, X6     \
+	VMOVAPD      X3, X4         \
+	VMOVAPD      X6, X3         \
+	JMP          loop           \
+done:                           \
+	VBROADCASTSD X3, Y3         \
+	VBROADCASTSD X4, Y4         \
+	VMULPD       a, Y3, a       \
+	VMULPD       b, Y4, b       \
+	VSUBPD       b, a, a
+
+// func FloatTokens(c *Column, rows int, contexts uint32, age, span float64, turns int64) (large bool)
+TEXT ·FloatTokens(SB), NOSPLIT, $0-49
 	MOVQ c+0(FP), BX
 	MOVQ rows+8(FP), CX
 	LEAQ Column_Now(BX), SI
@@ -64,15 +101,20 @@ rows:
 	VCVTPS2PD (DX), Y0                    // at T
 	VCVTPS2PD 16(DX), Y1
 	VCVTPS2PD (DI), Y2                    // at T'
-	VCVTPS2PD 16(DI), Y3
+	VCVTPS2PD 16(DI), Y7
+	MOVQ      turns+40(FP), AX
+	TESTQ     AX, AX
+	JNZ       spin
 	VSUBPD    Y2, Y0, Y2
-	VSUBPD    Y3, Y1, Y3
+	VSUBPD    Y7, Y1, Y3
 	VMULPD    Y9, Y2, Y2
 	VMULPD    Y9, Y3, Y3
 	VDIVPD    Y8, Y2, Y2
 	VDIVPD    Y8, Y3, Y3
 	VADDPD    Y2, Y0, Y0
 	VADDPD    Y3, Y1, Y1
+
+floats:
 	VCVTPD2PSY Y0, X0
 	VCVTPD2PSY Y1, X1
 	VINSERTI128 $1, X1, Y0, Y0            // the extrapolation
@@ -146,8 +188,13 @@ rows:
 	JGT       rows
 	VZEROUPPER
 	TESTL     R11, R11
-	SETNE     large+40(FP)
+	SETNE     large+48(FP)
 	RET
+
+spin:
+	SPIN(Y0, Y2, turnFirst, turnedFirst)
+	SPIN(Y1, Y7, turnSecond, turnedSecond)
+	JMP floats
 
 // PUT appends the CX bits of AX. R9 has R10 pending bits, after R14 words at R8. A branch on a full word would be unpredictable,
 // so there is none.

@@ -76,10 +76,10 @@ func DifferingLanes(words, lanes *uint32, row, stride, n int) (rows uint64)
 
 // FloatTokens finds the tokens of the first rows of a column of floats, two rows at a time. contexts is the index of
 // the first code of the first context. It does not find those of the lanes in c.Large, and returns whether there are any,
-// be it in lanes that did not change.
+// be it in lanes that did not change. If turns is not 0, the rows are rotations, which go on turning so many steps from T' to T.
 //
 //go:noescape
-func FloatTokens(c *Column, rows int, contexts uint32, age, span float64) (large bool)
+func FloatTokens(c *Column, rows int, contexts uint32, age, span float64, turns int64) (large bool)
 
 // WriteFloats writes the k-th entity of columns that have their tokens, to out, after the have bits of acc. It returns
 // the number of words written, the remaining bits, and the mask of differing rows; -1 if a code is not cached. out has

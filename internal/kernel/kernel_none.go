@@ -43,7 +43,7 @@ func QuatValues(*QuatNumbers, *byte, int, *uint32, int, int) int { return 0 }
 func DifferingLanes(*uint32, *uint32, int, int, int) uint64 { panic(noKernel) }
 
 // FloatTokens panics: see Wide.
-func FloatTokens(*Column, int, uint32, float64, float64) bool { panic(noKernel) }
+func FloatTokens(*Column, int, uint32, float64, float64, int64) bool { panic(noKernel) }
 
 // WriteFloats panics: see Wide.
 func WriteFloats(*FloatCodes, *Column, int, *uint64, uint64, uint64) (int, uint64, uint64, int) {

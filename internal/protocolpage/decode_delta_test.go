@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"math/bits"
+	"strings"
 )
 
 // lane is one number of a row, as section 11 looks at it.
@@ -60,6 +61,26 @@ func (l lane) expect(how string) lane {
 	return l
 }
 
+// findSpins finds four f32 in a row that are a rotation, by their paths.
+func (s *shape) findSpins() {
+	for first := range len(s.fields) - 3 {
+		for _, names := range [][]string{{"[0]", "[1]", "[2]", "[3]", "[4]"}, {"X", "Y", "Z", "W", "[4]"}} {
+			in, is := strings.CutSuffix(s.fields[first].path, names[0])
+			is = is && (names[0] == "[0]" || in == "" || strings.HasSuffix(in, "."))
+			for i := range 4 {
+				f := &s.fields[first+i]
+				is = is && f.kind == "f32" && f.expected == "" && f.path == in+names[i]
+			}
+			if is && (first+4 == len(s.fields) || s.fields[first+4].path != in+names[4]) {
+				for i := range 4 {
+					l := &s.lanes[s.fields[first+i].lane]
+					l.model, l.first = "spin", s.fields[first].lane
+				}
+			}
+		}
+	}
+}
+
 // differ reads rows of a shape as what differs.
 type differ struct {
 	lanes []lane
@@ -69,6 +90,7 @@ type differ struct {
 
 func newDiffer(s *shape, set tables) *differ {
 	d := &differ{shape: s, lanes: s.lanes}
+	s.findSpins()
 	prefix := tableName(s.name)
 	for i := range d.lanes {
 		switch l := &d.lanes[i]; l.model {
@@ -76,7 +98,7 @@ func newDiffer(s *shape, set tables) *differ {
 		case "largest":
 			l.table = set.find(fmt.Sprintf("%s.%d", prefix, i), "class.largest", 4, 4)
 		default:
-			l.table = set.find(fmt.Sprintf("%s.%d", prefix, i), "class."+l.model, 131, 168)
+			l.table = set.find(fmt.Sprintf("%s.%d", prefix, i), "class."+l.model, 131, 252)
 		}
 	}
 	for first := 0; first < len(d.lanes) && len(d.lanes)+len(s.tail) > 1; first += 4 {
@@ -101,10 +123,14 @@ func tableName(name string) string {
 	return fmt.Sprintf("%s-%08x", clean[:min(len(clean), 40)], fnv32(name))
 }
 
-func whichContexts(n int) int { return 4 * (1<<n + 1) }
+func whichContexts(n int) int { return 6 * (1<<n + 1) }
 
-func ageClass(age int64) int {
+func ageClass(known bool, age, span int64) int {
 	switch {
+	case known && span == 4 && age <= 1:
+		return 4
+	case known && span == 4:
+		return 5
 	case age <= 1:
 		return 0
 	case age <= 4:
@@ -116,11 +142,11 @@ func ageClass(age int64) int {
 }
 
 // which is the context of which of n things differ.
-func which(n, moved int, known bool, age int64) int {
+func which(n, moved int, known bool, age, span int64) int {
 	if !known {
 		moved = 1 << n
 	}
-	return ageClass(age)*(1<<n+1) + moved
+	return ageClass(known, age, span)*(1<<n+1) + moved
 }
 
 // leant has the baselines that a row is read against.
@@ -143,7 +169,7 @@ func (d *differ) row(s *stream, v leant) []uint32 {
 					moved |= 1 << i
 				}
 			}
-			context := which(n, moved, v.before != nil, v.age)
+			context := which(n, moved, v.before != nil, v.age, v.span)
 			changed = d.which[first/4].read(s, context)
 			s.part("%s.which%d, context %d: symbol %d", d.shape.name, first/4, context, changed)
 		}
@@ -194,6 +220,8 @@ func (d *differ) lane(s *stream, i int, row []uint32, v leant) uint32 {
 		extrapolated = base + movement
 	case "float":
 		extrapolated, movement = floating(line, i)
+	case "spin":
+		extrapolated, movement = spinning(line, l.first, i)
 	case "number":
 		wrap = true
 	}
@@ -211,7 +239,7 @@ func (d *differ) lane(s *stream, i int, row []uint32, v leant) uint32 {
 		distance = -distance
 	}
 	defer s.part("lane %d, %s, context %d: token %+d", i, l.model, context, distance)
-	if l.model == "float" {
+	if l.model == "float" || l.model == "spin" {
 		return fromPlace(extrapolated, distance)
 	}
 	now := extrapolated + distance
@@ -225,12 +253,12 @@ func (d *differ) lane(s *stream, i int, row []uint32, v leant) uint32 {
 
 // context is that of a token.
 func (l *lane) context(movement int64, v leant, miss int) int {
-	at := 42 * ageClass(v.age)
+	at := 42 * ageClass(v.before != nil, v.age, v.span)
 	if v.before == nil {
 		return at + miss
 	}
 	n := bits.Len64(size(movement))
-	if l.model == "float" {
+	if l.model == "float" || l.model == "spin" {
 		n /= 2
 	}
 	return at + 3*(1+min(n, 12)) + miss
@@ -272,6 +300,33 @@ func floating(v leant, i int) (extrapolated, movement int64) {
 	at, was := float64(math.Float32frombits(v.base[i])), float64(math.Float32frombits(v.before[i]))
 	step := float64(at-was) * float64(v.age)
 	to := float32(at + float64(step/float64(v.span)))
+	if special(float64(to)) {
+		return place(v.base[i]), 0
+	}
+	extrapolated = place(math.Float32bits(to))
+	return extrapolated, extrapolated - place(v.base[i])
+}
+
+// spinning extrapolates one of the four f32 of a rotation, which goes on turning.
+func spinning(v leant, first, i int) (extrapolated, movement int64) {
+	if v.before == nil || v.age%v.span != 0 || v.age/v.span > 16 {
+		return floating(v, i)
+	}
+	sum := func(a, b []uint32) float64 {
+		var p [4]float64
+		for k := range p {
+			p[k] = float64(math.Float32frombits(a[first+k])) * float64(math.Float32frombits(b[first+k]))
+		}
+		return float64(p[0]+p[1]) + float64(p[2]+p[3])
+	}
+	squares := float64(sum(v.base, v.base) * sum(v.before, v.before))
+	twice := 2 * float64(sum(v.base, v.before)/math.Sqrt(squares))
+	of := []float64{1, twice}
+	for len(of) <= int(v.age/v.span) {
+		of = append(of, float64(twice*of[len(of)-1])-of[len(of)-2])
+	}
+	at, was := float64(math.Float32frombits(v.base[i])), float64(math.Float32frombits(v.before[i]))
+	to := float32(float64(of[len(of)-1]*at) - float64(of[len(of)-2]*was))
 	if special(float64(to)) {
 		return place(v.base[i]), 0
 	}

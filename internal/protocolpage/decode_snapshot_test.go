@@ -485,7 +485,7 @@ func (d *decoding) four(e *state, base, before state, rows []int, v leant) (whol
 			moved |= 1 << i
 		}
 	}
-	context := which(len(rows), moved, v.span > 0, v.age)
+	context := which(len(rows), moved, v.span > 0, v.age, v.span)
 	changed := d.which[len(rows)].read(d.s, context)
 	d.s.part("rows.%d, context %d: symbol %d of %s", len(rows), context, changed, d.names(rows))
 	for i, row := range rows {

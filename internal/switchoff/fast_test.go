@@ -54,7 +54,11 @@ func kernels() []mutation {
 		change("kernels", "findWide goes over lanes of 32 bits", "TestWiderLanesGoRowByRow", "delta/batch.go", "if d.lanes[i].bits > 31 {", "if d.lanes[i].bits > 32 {"),
 		drawn(change("kernels", "goOnWide goes on for longer than float64 is exact", tokens, "delta/batch.go", " && uint64(v.Age) <= widest && ", " && ")),
 		drawn(change("kernels", "goOnWide is left out where rows go on by another span", tokens, "delta/batch.go", "if age|span != 1 {\n\t\t\tfrom", "if age != 1 {\n\t\t\tfrom")),
-		drawn(change("kernels", "FloatTokens cuts large distances off", "TestFloatColumnsEqualRowByRow", "delta/floats.go", "\t\t\tc.largeAt(n, first, v.Age, span)\n", "")),
+		drawn(change("kernels", "FloatTokens cuts large distances off", "TestFloatColumnsEqualRowByRow", "delta/floats.go", "\t\t\tc.largeAt(n, first, v.Age, span, turns)\n", "")),
+		change("floats", "a rotation goes on straight", "TestARotationOfFloatsGoesOnTurning", "delta/spin.go", "turns*span == age && turns <= mostTurns", "turns < 0"),
+		change("floats", "a rotation turns by parts of a step", "TestOtherAgesOfARotationAreStraight", "delta/spin.go", "turns*span == age && turns <= mostTurns", "turns <= mostTurns"),
+		testedIn("delta", change("floats", "any four floats are a rotation", "TestRotationsOfFloatsByName", "quantize/extrapolate.go", "o.extrapolate != 0 || o.path != in+name", "o.extrapolate != 0 || i == 0 && o.path != in+name")),
+		change("floats", "a far previous baseline has no class", "TestGoldenDiffer", "delta/delta.go", "\tcase known && span == farSpan:\n", "\tcase known && span < 0:\n"),
 		drawn(change("kernels", "aimWide and partsWide take every rotation for one that goes straight on", tokens, "delta/batch.go", "int64(bitOf(age|span == 1))", "1")),
 	}
 }

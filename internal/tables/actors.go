@@ -26,7 +26,7 @@ func people(seed uint64, n, frames int, hz float64, trips []int) scene {
 	for i := range list {
 		list[i] = person{at: vec{random.between(-90, 90), random.between(-90, 90), 0}, health: 100, armour: 50, ammo: 30}
 	}
-	return scene{types(look{}, place{}, posture{}, stick{}, tally{}, vitals{}, load{}), frames, trips, func(s *snapshot.Store, frame int) {
+	return scene{types: types(look{}, place{}, posture{}, stick{}, tally{}, vitals{}, load{}), frames: frames, trips: trips, play: func(s *snapshot.Store, frame int) {
 		for i := range list {
 			p, id := &list[i], c.id(s, i)
 			p.walk(&random, hz)
@@ -152,7 +152,7 @@ func traffic(seed uint64, n, frames int, hz float64, trips []int) scene {
 	for i := range list {
 		list[i] = vehicle{at: vec{random.between(-900, 900), random.between(-900, 900), 5}, yaw: random.unit()}
 	}
-	return scene{types(car{}, touched{}), frames, trips, func(s *snapshot.Store, frame int) {
+	return scene{types: types(car{}, touched{}), frames: frames, trips: trips, play: func(s *snapshot.Store, frame int) {
 		for i := range list {
 			v, id := &list[i], c.id(s, i)
 			if v.until--; v.until <= 0 {
@@ -182,7 +182,7 @@ func machines(seed uint64, n, frames int, hz float64, trips []int) scene {
 	for i := range n {
 		phase[i], period[i], wide[i] = random.unit(), random.between(1, 9), random.between(0.5, 40)
 	}
-	return scene{types(exactPlace{}, flatBody{}, lift{}, turning{}), frames, trips, func(s *snapshot.Store, frame int) {
+	return scene{types: types(exactPlace{}, flatBody{}, lift{}, turning{}), frames: frames, trips: trips, play: func(s *snapshot.Store, frame int) {
 		for i := range n {
 			if (frame/int(2*hz)+i)%3 == 0 && frame > 0 {
 				continue // It rests for two seconds.
@@ -208,7 +208,7 @@ func shots(seed uint64, n, frames int, hz float64, trips []int) scene {
 	}
 	random, c := dice(seed), cast{}
 	list := make([]shot, n)
-	return scene{types(pair{}, lift{}), frames, trips, func(s *snapshot.Store, frame int) {
+	return scene{types: types(pair{}, lift{}), frames: frames, trips: trips, play: func(s *snapshot.Store, frame int) {
 		for i := range list {
 			b := &list[i]
 			if b.left--; b.left <= 0 {

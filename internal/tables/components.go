@@ -15,6 +15,12 @@ type (
 		X, Y, Z float32    `net:"min=-512,max=512,step=0.001"`
 		Q       [4]float32 `net:"quat,bits=11"`
 	}
+	drift struct {
+		X, Y, Z float32 `net:"min=-64,max=64,step=0.01"`
+	}
+	roll struct {
+		Q [4]float32 `net:"quat,bits=11"`
+	}
 	pair struct {
 		X, Y float32 `net:"min=-400,max=400,step=0.01"`
 	}

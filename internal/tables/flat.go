@@ -85,7 +85,7 @@ const radians = 6.283185307179586 // In a turn.
 // discs has place and heading in two components.
 func discs(seed uint64, n, frames int, hz, scale float64, trips []int) scene {
 	p, c := newPlane(seed, n, hz), cast{}
-	return scene{types(heading{}, pair{}), frames, trips, func(s *snapshot.Store, frame int) {
+	return scene{types: types(heading{}, pair{}), frames: frames, trips: trips, play: func(s *snapshot.Store, frame int) {
 		p.step(frame)
 		for i, d := range p.discs {
 			id := c.id(s, i)
@@ -98,7 +98,7 @@ func discs(seed uint64, n, frames int, hz, scale float64, trips []int) scene {
 // discsInOne has place and heading in one component.
 func discsInOne(seed uint64, n, frames int, hz, scale float64, trips []int) scene {
 	p, c := newPlane(seed, n, hz), cast{}
-	return scene{types(flatBody{}), frames, trips, func(s *snapshot.Store, frame int) {
+	return scene{types: types(flatBody{}), frames: frames, trips: trips, play: func(s *snapshot.Store, frame int) {
 		p.step(frame)
 		for i, d := range p.discs {
 			put(s, c.id(s, i), flatBody{float32(d.x * scale), float32(d.y * scale), float32(d.angle * radians)})

@@ -1,5 +1,5 @@
 // Command tables trains the tables that ship with netcode, delta/shipped.tables, on the motion of invented games: cubes, discs,
-// people, traffic, machines, shots.
+// people, traffic, machines, shots, rocks, drones.
 //
 //	go run ./internal/tables    # in the root of the repository
 //
@@ -8,7 +8,7 @@
 //   - scene.go: a scene, and train, which trains the tables
 //   - scenes.go: the list of scenes
 //   - components.go: the components of the games
-//   - rigid.go, flat.go, actors.go: the moving things
+//   - rigid.go, flat.go, actors.go, floating.go: the moving things
 //   - vector.go: arithmetic with the same results on every machine
 package main
 

@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"reflect"
+	"slices"
 
 	"github.com/arche-netcode/netcode/delta"
 	"github.com/arche-netcode/netcode/quantize"
@@ -19,6 +20,17 @@ type scene struct {
 	frames int
 	trips  []int // Round trips in ticks. Those of clients over lossy links are in lossyTrips.
 	play   func(s *snapshot.Store, frame int)
+	exact  bool // With floats: exact floats count too.
+	floats bool // Only symbols with a previous baseline far before the baseline count: what strikes others trains the near classes.
+}
+
+// near reports whether a symbol has no context of a previous baseline far before the baseline. Rotations of exact floats, in large records, never have
+// one: all of them count.
+func near(s delta.DeltaSymbol) bool {
+	if s.Table != nil && s.Table.Name() == "class.spin" {
+		return false
+	}
+	return s.Table == nil || s.Table.Contexts()%delta.AgeClasses != 0 || s.Context < s.Table.Contexts()/delta.AgeClasses*delta.FarClass
 }
 
 // lossyTrips returns round trips over links that lose half of all packets. On short round trips loss is the main reason
@@ -75,7 +87,14 @@ func (s *scene) train(counting *delta.Counting) error {
 			return err
 		}
 	}
-	t.Store.Watch(counting.Count)
+	t.Store.Watch(func(list []delta.DeltaSymbol) {
+		if s.floats {
+			list = slices.DeleteFunc(list, func(d delta.DeltaSymbol) bool {
+				return near(d) && !(s.exact && d.Table != nil && d.Table.Name() == "class.float")
+			})
+		}
+		counting.Count(list)
+	})
 	for f := range s.frames {
 		t.Store.Begin(tick.Tick(f + 1))
 		s.play(t.Store, f)

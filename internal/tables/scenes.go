@@ -25,6 +25,12 @@ func scenes() []scene {
 		machines(42, 30, 400, 20, far),
 		shots(51, 60, 600, 60, near),
 		shots(52, 40, 400, 30, far),
+		drifting(newRocks(61, 190, 20, 30), 500, []int{1, 3, 4, 9}),
+		drifting(newRocks(62, 100, 12, 60), 500, near),
+		exactRocks(newRocks(63, 120, 16, 30), false, 500, []int{1, 3, 4, 9}),
+		exactRocks(newRocks(64, 60, 12, 30), true, 200, []int{1, 3, 4, 9}),
+		drones(71, 120, 400, 20, false, far),
+		drones(72, 100, 300, 30, true, far),
 	}
 }
 
@@ -49,7 +55,7 @@ func (q quat) single() [4]float32 {
 // cubesInParts has cubes as three components. scale makes the quantisation coarser or finer.
 func cubesInParts(r *rigid, scale float64, frames int, trips []int) scene {
 	var c cast
-	return scene{types(touched{}, turning{}, place{}), frames, trips, func(s *snapshot.Store, _ int) {
+	return scene{types: types(touched{}, turning{}, place{}), frames: frames, trips: trips, play: func(s *snapshot.Store, _ int) {
 		r.step()
 		for i := range r.cubes {
 			b, id := &r.cubes[i], c.id(s, i)
@@ -64,7 +70,7 @@ func cubesInParts(r *rigid, scale float64, frames int, trips []int) scene {
 // cubesInOne has cubes as one component.
 func cubesInOne(r *rigid, scale float64, frames int, trips []int) scene {
 	var c cast
-	return scene{types(body{}), frames, trips, func(s *snapshot.Store, _ int) {
+	return scene{types: types(body{}), frames: frames, trips: trips, play: func(s *snapshot.Store, _ int) {
 		r.step()
 		for i := range r.cubes {
 			x, y, z := single(r.cubes[i].at, scale)
@@ -76,7 +82,7 @@ func cubesInOne(r *rigid, scale float64, frames int, trips []int) scene {
 // exactCubes has cubes as lossless floats.
 func exactCubes(r *rigid, frames int, trips []int) scene {
 	var c cast
-	return scene{types(exactTurn{}, exactPlace{}, exactSpeed{}), frames, trips, func(s *snapshot.Store, _ int) {
+	return scene{types: types(exactTurn{}, exactPlace{}, exactSpeed{}), frames: frames, trips: trips, play: func(s *snapshot.Store, _ int) {
 		r.step()
 		for i := range r.cubes {
 			b, id := &r.cubes[i], c.id(s, i)

@@ -1,8 +1,8 @@
 // Rows as what differs from their baselines. PROTOCOL.md, section 11.
 import { Model, around, bitsOf, floatOf, readTailChanges } from './fields.js';
 
-/** ageClass is the class of an age in the contexts of tables. */
-export const ageClass = (age) => (age === 1 ? 0 : age <= 4 ? 1 : age <= 12 ? 2 : 3);
+/** ageClass is the class of an age, and of the span from T' to T (0 without T'), in the contexts of tables. */
+export const ageClass = (age, span) => (span === 4 ? (age === 1 ? 4 : 5) : age === 1 ? 0 : age <= 4 ? 1 : age <= 12 ? 2 : 3);
 
 // quotient divides and rounds to the nearest, halves away from zero. |n| is below 2^52.
 function quotient(n, d) {
@@ -57,7 +57,10 @@ export class RowReader {
     this.b = new Float64Array(4);
     this.e = new Float64Array(4);
     this.differs = false;
-    this.quat = -1; // the lane at which the rotation in a and e begins
+    this.quat = -1; // the lane at which the rotation in a and e begins, or that of factor and less
+    this.turns = 0;
+    this.factor = 0;
+    this.less = 0;
   }
 
   /** begin starts a body. span is 0 without a previous baseline. */
@@ -65,7 +68,7 @@ export class RowReader {
     this.miss = 0;
     this.age = age;
     this.span = span;
-    this.class = ageClass(age);
+    this.class = ageClass(age, span);
   }
 
   /**
@@ -133,6 +136,10 @@ export class RowReader {
       case Model.float:
         x = this.float(r, c, i, b, prev, bat, own);
         break;
+      case Model.spin:
+        this.turn(c, i, base, bat, prev);
+        x = this.float(r, c, i, b, prev, bat, own);
+        break;
       default:
         x = this.whole(r, c, i, w, b, prev, bat, own);
     }
@@ -183,7 +190,11 @@ export class RowReader {
     let m = 0;
     if (this.span !== 0 && !c.plan.still[i]) {
       const t = floatOf(b);
-      const f = own ? floatOf(own[i]) : Math.fround(t + ((t - floatOf(prev[bat + i])) * this.age) / this.span);
+      const was = floatOf(prev[bat + i]);
+      let f;
+      if (own) f = floatOf(own[i]);
+      else if (c.plan.model[i] === Model.spin && this.turns > 0) f = Math.fround(this.factor * t - this.less * was);
+      else f = Math.fround(t + ((t - was) * this.age) / this.span);
       if (Number.isFinite(f)) {
         const place = placeOf(bitsOf(f));
         m = place - p;
@@ -195,6 +206,23 @@ export class RowReader {
     const x = p + d;
     if (x >= 0x80000000 || x <= -0x80000000) r.fail(`a float of ${c.name} that is none`);
     return x >= 0 ? x : 0x80000000 - x;
+  }
+
+  // turn finds by how much the rotation of floats with lane i goes on turning: its factors of the rotations at T and at T'.
+  turn(c, i, base, bat, prev) {
+    const first = c.plan.start[i];
+    this.turns = this.span !== 0 && this.age % this.span === 0 ? this.age / this.span : 0;
+    if (this.turns > 16) this.turns = 0;
+    if (this.turns === 0 || this.quat === first) return;
+    this.quat = first;
+    const sum = (a, b) => {
+      const p = [0, 1, 2, 3].map((k) => floatOf(a[bat + first + k]) * floatOf(b[bat + first + k]));
+      return p[0] + p[1] + (p[2] + p[3]);
+    };
+    const twice = 2 * (sum(base, prev) / Math.sqrt(sum(base, base) * sum(prev, prev)));
+    this.factor = twice;
+    this.less = 1;
+    for (let n = this.turns; n > 1; n--) [this.factor, this.less] = [twice * this.factor - this.less, this.factor];
   }
 
   // numbersOf writes the four numbers of the rotation at `at` of l into out.

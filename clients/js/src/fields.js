@@ -1,7 +1,7 @@
 // Kinds of fields: their numbers (lanes) and their values. PROTOCOL.md, sections 8, 11 and 16.
 import { BitReader, BitWriter, Malformed, text, textBytes } from './bits.js';
 
-export const Model = { implied: 0, raw: 1, largest: 2, rotation: 3, float: 4, linear: 5, turn: 6, number: 7, still: 8 };
+export const Model = { implied: 0, raw: 1, largest: 2, rotation: 3, float: 4, linear: 5, turn: 6, number: 7, still: 8, spin: 9 };
 
 const word = new DataView(new ArrayBuffer(8));
 
@@ -345,13 +345,33 @@ export class Plan {
     }
     if (this.lanes.length > 2048) throw new Error('netcode: a row of more than 2048 numbers');
     this.size = this.lanes.length;
+    const rotations = this.findRotations();
     this.bits = Uint8Array.from(this.lanes, (l) => l.bits);
     this.max = Float64Array.from(this.lanes, (l) => l.max);
     this.model = Uint8Array.from(this.lanes, (l) => l.model);
     this.still = Uint8Array.from(this.lanes, (l) => (l.still ? 1 : 0));
     this.start = new Uint16Array(this.size); // of each lane: the first lane of its field
     for (const f of this.fields) this.start.fill(f.at, f.at, f.at + f.lanes.length);
+    for (const at of rotations) this.start.fill(at, at, at + 4); // of floats
     this.checked = this.fields.filter((f) => f.check);
+  }
+
+  // findRotations gives four f32 that follow one another and are a rotation by their paths the model spin. It returns their first lanes.
+  findRotations() {
+    const found = [];
+    for (let i = 0; i + 4 <= this.fields.length; i++) {
+      for (const names of [['[0]', '[1]', '[2]', '[3]'], ['X', 'Y', 'Z', 'W']]) {
+        const { path } = this.fields[i];
+        if (!path.endsWith(names[0])) continue;
+        const inside = path.slice(0, -names[0].length);
+        if (names[0] === 'X' && inside !== '' && !inside.endsWith('.')) continue;
+        const four = this.fields.slice(i, i + 4);
+        if (!four.every((f, k) => f.kind === 'f32' && f.path === inside + names[k]) || this.fields[i + 4]?.path === `${inside}[4]`) continue;
+        for (const f of four) this.lanes[f.at] = { ...this.lanes[f.at], model: Model.spin };
+        found.push(four[0].at);
+      }
+    }
+    return found;
   }
 
   /** empty returns the tail of a row in which each text and list is empty, or null. */

@@ -163,14 +163,14 @@ export class Protocol {
     if ((sums[1] ?? null) !== (chosen ? chosen.sum : null)) throw new Error(`netcode: the protocol has ${sums[1] ? `tables ${sums[1]} of its own: pass their text in options.tables` : 'no tables of its own, but options.tables has some'}`);
     const set = new TableSet(this.flat ? null : shipped, this.unpacked ? null : chosen);
     const find = (names, symbols, contexts) => set.find(names, symbols, contexts);
-    this.rowsTables = [null, 1, 2, 3, 4].map((n) => n && find([`rows.${n}`], 2 ** n, 4 * (2 ** n + 1)));
+    this.rowsTables = [null, 1, 2, 3, 4].map((n) => n && find([`rows.${n}`], 2 ** n, 6 * (2 ** n + 1)));
     this.listFour = find(['list.four'], 17, 3);
     this.listGap = find(['list.gap'], 67, 2);
     for (const c of this.components) if (c.plan) laneTables(c, find);
   }
 }
 
-const classes = ['', '', 'largest', 'rotation', 'float', 'linear', 'turn', 'number', 'number'];
+const classes = ['', '', 'largest', 'rotation', 'float', 'linear', 'turn', 'number', 'number', 'spin'];
 
 // laneTables finds the tables of a component: one a lane, and one for each four lanes.
 function laneTables(c, find) {
@@ -179,11 +179,11 @@ function laneTables(c, find) {
   c.tables = Array.from({ length: plan.size }, (_, i) => {
     const model = plan.model[i];
     if (model < 2) return null;
-    return find([`${name}.${i}`, `class.${classes[model]}`], model === 2 ? 4 : 131, model === 2 ? 4 : 168);
+    return find([`${name}.${i}`, `class.${classes[model]}`], model === 2 ? 4 : 131, model === 2 ? 4 : 252);
   });
   c.which = [];
   for (let i = 0, g = 0; i < plan.size; i += 4, g++) {
     const n = Math.min(4, plan.size - i);
-    c.which.push(find([`${name}.which${g}`, `class.which${n}`], 2 ** n, 4 * (2 ** n + 1)));
+    c.which.push(find([`${name}.which${g}`, `class.which${n}`], 2 ** n, 6 * (2 ** n + 1)));
   }
 }

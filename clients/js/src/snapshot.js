@@ -1,6 +1,6 @@
 // Snapshots: decoding and applying. PROTOCOL.md, section 7.
 import { BitReader, nearest } from './bits.js';
-import { RowReader, ageClass } from './delta.js';
+import { RowReader } from './delta.js';
 import { History, Shapes } from './history.js';
 
 /** Lacking is thrown where a snapshot refers to what this client does not have: it asks for a resync. */
@@ -339,7 +339,7 @@ export class State {
     for (let from = 0; from < common.length; from += 4) {
       const n = Math.min(4, common.length - from);
       const moved = prev === null ? 1 << n : this.movedRows(base, prev, common, from, n);
-      const differs = this.protocol.rowsTables[n].read(r, ageClass(age) * ((1 << n) + 1) + moved);
+      const differs = this.protocol.rowsTables[n].read(r, rows.class * ((1 << n) + 1) + moved);
       for (let k = 0; k < n; k++) this.commonRow(r, rec, base, prev, common[from + k], (differs >> k) & 1, wholes);
     }
     for (let i = 0; i < shape.rows.length && !(same && wholes.length === 0); i++) {

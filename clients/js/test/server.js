@@ -4,7 +4,7 @@ import { bytesOfRow } from '../src/fields.js';
 import { Link } from '../src/link.js';
 import { Kind, Type, sealed, seedOf } from '../src/packets.js';
 
-export const limits = 'limits netcode{version:1;acks:33;rows:64;entities:1048576;window:64..4096;packet:256..8192;reliable:1024;credit:131072;fragments:80;tables:e1e3352833663cac}';
+export const limits = 'limits netcode{version:1;acks:33;rows:64;entities:1048576;window:64..4096;packet:256..8192;reliable:1024;credit:131072;fragments:80;tables:182026c2ce77ee62}';
 const open = seedOf(0, 0n);
 
 export class Server {
