@@ -36,7 +36,7 @@ func clockExempt() map[string]string {
 		"examples/arena/halves_test.go":               hangOnly,
 		"examples/arena/play_test.go":                 hangOnly,
 		"examples/arena/process_test.go":              hangOnly,
-		"examples/web/browser_test.go":                hangOnly,
+		"examples/brawl/browser_test.go":              hangOnly,
 		"examples/web/takeover_test.go":               hangOnly,
 		"examples/web/web_test.go":                    hangOnly,
 		"inspect/live/attributed_test.go":             hangOnly,
