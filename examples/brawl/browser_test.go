@@ -72,7 +72,7 @@ func read(t *testing.T, page *browsers.Tab) (p panel) {
 // until waits until something holds, for as long as a slow machine may need.
 func until(t *testing.T, text string, holds func() bool) {
 	t.Helper()
-	for end := time.Now().Add(2 * time.Minute); !holds(); time.Sleep(50 * time.Millisecond) { // In this goroutine: a browser is for one.
+	for end := time.Now().Add(20 * time.Second); !holds(); time.Sleep(50 * time.Millisecond) { // In this goroutine: a browser is for one.
 		require.True(t, time.Now().Before(end), text)
 	}
 }
@@ -108,6 +108,7 @@ func playTwoTabs(t *testing.T, b browsers.Browser, name string) {
 	ann.Key("keyup", "ArrowDown")
 	until(t, "the picture shows the avatar at its new place, and no longer at the old one", func() bool {
 		now, img := read(t, ann), picture(t, ann)
+		t.Log(now.X, now.Y, p.X, p.Y, ringAt(img, now), ringAt(img, p), img.Bounds()); if *shots != "" { ann.Shoot(filepath.Join(*shots, "now.png")) }
 		return ringAt(img, now) && !ringAt(img, p)
 	})
 

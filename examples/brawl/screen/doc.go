@@ -3,6 +3,7 @@
 //	game.go      Game: the ebiten.Game; a frame of the screen is a frame of the netcode
 //	controls.go  what a player does with its hands
 //	draw.go      the arena and all that moves in it
+//	shapes.go    discs, rings and lines
 //	sparks.go    effects: beams, flashes, sparks
 //	hud.go       scores, news, chat, the table of players
 //	overlay.go   F1: figures, sliders and buttons

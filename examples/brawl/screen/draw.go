@@ -47,8 +47,8 @@ func (g *Game) Draw(to *ebiten.Image) {
 	}
 	for _, b := range s.Bolts {
 		x, y := at(b.Body)
-		vector.FillCircle(to, x, y, 9, paint(gold, 70), true)
-		vector.FillCircle(to, x, y, 5, paint(0xfff1c9, 255), true)
+		fillDisc(to, x, y, 9, gold, 70)
+		fillDisc(to, x, y, 5, 0xfff1c9, 255)
 	}
 	drawBall(to, s.Ball)
 	for i := range s.Avatars {
@@ -94,23 +94,23 @@ func (g *Game) drawWalls(l *rules.Level) {
 
 func drawBall(to *ebiten.Image, ball rules.Body) {
 	x, y := at(ball)
-	vector.FillCircle(to, x+3, y+5, 18, paint(0, 90), true)
-	vector.FillCircle(to, x, y, 18, paint(white, 255), true)
-	vector.FillCircle(to, x-5, y-5, 6, paint(0xffffff, 255), true)
-	vector.StrokeCircle(to, x, y, 18, 2, paint(0x8b98a5, 255), true)
+	fillDisc(to, x+3, y+5, 18, 0, 90)
+	fillDisc(to, x, y, 18, white, 255)
+	fillDisc(to, x-5, y-5, 6, 0xffffff, 255)
+	strokeRing(to, x, y, 18, 0x8b98a5, 255)
 }
 
 func (g *Game) drawPickup(to *ebiten.Image, p rules.Thing) {
 	x, y := at(p.Body)
 	bob := float32(math.Sin(float64(g.frames)/14)) * 2
 	if p.Kind == rules.Quad {
-		vector.FillCircle(to, x, y, 14, paint(0xb26bff, 60), true)
+		fillDisc(to, x, y, 14, 0xb26bff, 60)
 		drawText(to, "x4", x-6, y-8+bob, 1, 0xd8b4ff)
 		return
 	}
-	vector.FillRect(to, x-10, y-10+bob, 20, 20, paint(white, 235), true)
-	vector.FillRect(to, x-3, y-7+bob, 6, 14, paint(0xe03131, 255), true)
-	vector.FillRect(to, x-7, y-3+bob, 14, 6, paint(0xe03131, 255), true)
+	fillRect(to, x-10, y-10+bob, 20, 20, white, 235)
+	fillRect(to, x-3, y-7+bob, 6, 14, 0xe03131, 255)
+	fillRect(to, x-7, y-3+bob, 14, 6, 0xe03131, 255)
 }
 
 func (g *Game) drawAvatar(to *ebiten.Image, a *rules.Shown, own bool) {
@@ -118,24 +118,24 @@ func (g *Game) drawAvatar(to *ebiten.Image, a *rules.Shown, own bool) {
 	x, y := at(a.Body)
 	colour := teamColour(a.Team)
 	if a.Dead > 0 {
-		vector.StrokeCircle(to, x, y, radius, 2, paint(colour, 120), true)
-		vector.StrokeLine(to, x-6, y-6, x+6, y+6, 3, paint(colour, 160), true)
-		vector.StrokeLine(to, x-6, y+6, x+6, y-6, 3, paint(colour, 160), true)
+		strokeRing(to, x, y, radius, colour, 120)
+		strokeLine(to, x-6, y-6, x+6, y+6, 3, colour, 160)
+		strokeLine(to, x-6, y+6, x+6, y-6, 3, colour, 160)
 		return
 	}
 	if a.Quad > 0 {
-		vector.FillCircle(to, x, y, radius+8, paint(0xb26bff, 110), true)
+		fillDisc(to, x, y, radius+8, 0xb26bff, 110)
 	}
-	vector.FillCircle(to, x+2, y+4, radius, paint(0, 90), true)
-	vector.StrokeLine(to, x, y, x+a.Look.X*radius*1.7, y+a.Look.Y*radius*1.7, 7, paint(0xcfd8e0, 255), true)
-	vector.FillCircle(to, x, y, radius, paint(colour, 255), true)
+	fillDisc(to, x+2, y+4, radius, 0, 90)
+	strokeLine(to, x, y, x+a.Look.X*radius*1.7, y+a.Look.Y*radius*1.7, 7, 0xcfd8e0, 255)
+	fillDisc(to, x, y, radius, colour, 255)
 	if own {
-		vector.StrokeCircle(to, x, y, radius+3, 2, paint(white, 255), true)
+		strokeRing(to, x, y, radius+3, white, 255)
 	}
 	if a.Points < 100 {
 		part := float32(a.Points) / 100
-		vector.FillRect(to, x-16, y+radius+5, 32, 4, paint(0, 160), false)
-		vector.FillRect(to, x-16, y+radius+5, 32*part, 4, paint(green, 255), false)
+		fillRect(to, x-16, y+radius+5, 32, 4, 0, 160)
+		fillRect(to, x-16, y+radius+5, 32*part, 4, green, 255)
 	}
 	name := a.Name.String()
 	drawText(to, name, x-float32(len(name))*3, y-radius-20, 1, white)
@@ -145,13 +145,13 @@ func (g *Game) drawAvatar(to *ebiten.Image, a *rules.Shown, own bool) {
 func (g *Game) drawGlass(to *ebiten.Image) {
 	for i, spot := range []rules.Body{railSpot, dashSpot} {
 		x, y := at(spot)
-		vector.StrokeCircle(to, x, y, 46, 3, paint(white, 90), true)
+		strokeRing(to, x, y, 46, white, 90)
 		drawText(to, []string{"RAIL", "DASH"}[i], x-12, y-8, 1, white)
 	}
 	for _, t := range g.controls.thumbs {
 		if t.down {
-			vector.StrokeCircle(to, float32(t.fromX), float32(t.fromY), thumbReach, 3, paint(white, 60), true)
-			vector.FillCircle(to, float32(t.fromX)+t.x*thumbReach, float32(t.fromY)+t.y*thumbReach, 24, paint(white, 90), true)
+			strokeRing(to, float32(t.fromX), float32(t.fromY), thumbReach, white, 60)
+			fillDisc(to, float32(t.fromX)+t.x*thumbReach, float32(t.fromY)+t.y*thumbReach, 24, white, 90)
 		}
 	}
 }

@@ -8,7 +8,6 @@ import (
 	"github.com/hajimehoshi/ebiten/v2"
 	"github.com/hajimehoshi/ebiten/v2/ebitenutil"
 	"github.com/hajimehoshi/ebiten/v2/inpututil"
-	"github.com/hajimehoshi/ebiten/v2/vector"
 
 	"github.com/arche-netcode/netcode"
 	"github.com/arche-netcode/netcode/examples/brawl/rules"
@@ -119,7 +118,7 @@ func (h *hud) draw(to *ebiten.Image, g *Game, s *rules.Scene) {
 		h.drawOwn(to, &s.Avatars[s.Own])
 	}
 	if h.typing {
-		vector.FillRect(to, 50, height-76, 560, 24, paint(0, 200), false)
+		fillRect(to, 50, height-76, 560, 24, 0, 200)
 		drawText(to, "say: "+string(h.text)+"_", 58, height-72, 1, white)
 	}
 	h.drawPhase(to, g, s)
@@ -131,8 +130,8 @@ func (h *hud) draw(to *ebiten.Image, g *Game, s *rules.Scene) {
 // drawOwn shows the health and the weapons of the own player.
 func (h *hud) drawOwn(to *ebiten.Image, a *rules.Shown) {
 	bar := func(x float32, part float32, colour uint32, name string) {
-		vector.FillRect(to, x, 14, 92, 16, paint(0x1b242e, 255), false)
-		vector.FillRect(to, x, 14, 92*min(max(part, 0), 1), 16, paint(colour, 255), false)
+		fillRect(to, x, 14, 92, 16, 0x1b242e, 255)
+		fillRect(to, x, 14, 92*min(max(part, 0), 1), 16, colour, 255)
 		drawText(to, name, x+4, 13, 1, white)
 	}
 	bar(12, float32(a.Points)/100, 0x2f9e5b, fmt.Sprint("health ", a.Points))
@@ -189,7 +188,7 @@ func (h *hud) drawTable(to *ebiten.Image, s *rules.Scene) {
 		order = append(order, &s.Avatars[i])
 	}
 	slices.SortStableFunc(order, func(a, b *rules.Shown) int { return int(b.Kills) - int(a.Kills) })
-	vector.FillRect(to, width/2-190, 236, 380, float32(40+20*len(order)), paint(0x0c1014, 225), false)
+	fillRect(to, width/2-190, 236, 380, float32(40+20*len(order)), 0x0c1014, 225)
 	drawText(to, fmt.Sprintf("%-18s%8s%8s", "", "kills", "deaths"), width/2-150, 246, 1, 0x8b98a5)
 	for i, a := range order {
 		drawText(to, fmt.Sprintf("%-18s%8d%8d", a.Name.String(), a.Kills, a.Deaths), width/2-150, float32(266+20*i), 1, teamColour(a.Team))

@@ -6,7 +6,6 @@ import (
 
 	"github.com/hajimehoshi/ebiten/v2"
 	"github.com/hajimehoshi/ebiten/v2/inpututil"
-	"github.com/hajimehoshi/ebiten/v2/vector"
 
 	"github.com/arche-netcode/netcode"
 	"github.com/arche-netcode/netcode/examples/brawl/line"
@@ -140,7 +139,7 @@ func (o *overlay) draw(to *ebiten.Image, g *Game) {
 	if !o.shown {
 		return
 	}
-	vector.FillRect(to, overlayX, overlayY, overlayWidth, 440, paint(0x0c1014, 225), false)
+	fillRect(to, overlayX, overlayY, overlayWidth, 440, 0x0c1014, 225)
 	c := g.config.Player.Client
 	rtt, jitter := c.RTT()
 	stats := g.config.Player.Sim.Stats()
@@ -157,12 +156,12 @@ func (o *overlay) draw(to *ebiten.Image, g *Game) {
 	}
 	for _, s := range o.sliders {
 		drawText(to, s.name, overlayX+10, float32(s.y+4), 1, white)
-		vector.FillRect(to, overlayX+130, float32(s.y+11), 140, 3, paint(edge, 255), false)
-		vector.FillCircle(to, float32(overlayX+130+140*s.part), float32(s.y+12), 8, paint(gold, 255), true)
+		fillRect(to, overlayX+130, float32(s.y+11), 140, 3, edge, 255)
+		fillDisc(to, float32(overlayX+130+140*s.part), float32(s.y+12), 8, gold, 255)
 		drawText(to, s.text(s.part), overlayX+288, float32(s.y+4), 1, white)
 	}
 	for _, b := range o.buttons {
-		vector.FillRect(to, float32(b.x), float32(b.y), buttonWidth, buttonHeight, paint(stone, 255), false)
+		fillRect(to, float32(b.x), float32(b.y), buttonWidth, buttonHeight, stone, 255)
 		drawText(to, b.name, float32(b.x+10), float32(b.y+5), 1, white)
 	}
 	for i, n := range o.list[:min(len(o.list), 11)] {

@@ -2,7 +2,6 @@ package screen
 
 import (
 	"github.com/hajimehoshi/ebiten/v2"
-	"github.com/hajimehoshi/ebiten/v2/vector"
 	"github.com/mlange-42/arche/ecs"
 
 	"github.com/arche-netcode/netcode/examples/brawl/rules"
@@ -100,16 +99,16 @@ func (s *sparks) draw(to *ebiten.Image, scene *rules.Scene) {
 	for _, b := range s.beams {
 		x0, y0 := at(b.from)
 		x1, y1 := at(b.to)
-		vector.StrokeLine(to, x0, y0, x1, y1, float32(b.left)/4, paint(b.colour, uint8(b.left*8)), true)
-		vector.StrokeLine(to, x0, y0, x1, y1, float32(b.left)/12, paint(white, uint8(b.left*10)), true)
-		vector.FillCircle(to, x1, y1, float32(b.left)/2, paint(b.colour, uint8(b.left*8)), true)
+		strokeLine(to, x0, y0, x1, y1, float32(b.left)/4, b.colour, uint8(b.left*8))
+		strokeLine(to, x0, y0, x1, y1, float32(b.left)/12, white, uint8(b.left*10))
+		fillDisc(to, x1, y1, float32(b.left)/2, b.colour, uint8(b.left*8))
 	}
 	for _, p := range s.list {
 		x, y := at(p.Body)
-		vector.StrokeCircle(to, x, y, p.size*(1-float32(p.left)/16), 3, paint(p.colour, uint8(p.left*16)), true)
+		strokeRing(to, x, y, p.size*(1-float32(p.left)/16), p.colour, uint8(p.left*16))
 	}
 	if s.mark > 0 && scene.Own >= 0 {
 		x, y := at(scene.Avatars[scene.Own].Body)
-		vector.StrokeCircle(to, x, y, 26, 3, paint(gold, uint8(s.mark*18)), true)
+		strokeRing(to, x, y, 26, gold, uint8(s.mark*18))
 	}
 }
