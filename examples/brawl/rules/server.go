@@ -328,3 +328,13 @@ func (m *Match) Score() Score { return *m.score() }
 
 // Playing returns the number of players that have an avatar.
 func (m *Match) Playing() int { return len(m.avatars) }
+
+// Where returns the place of the avatar with a name.
+func (m *Match) Where(name string) (at Body, ok bool) {
+	for query := m.Rules.cards.Query(m.world); query.Next(); {
+		if query.Get().Name.Is(name) {
+			at, ok = *m.Rules.bodies.Get(query.Entity()), true
+		}
+	}
+	return at, ok
+}

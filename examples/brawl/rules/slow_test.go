@@ -39,6 +39,7 @@ func TestASlowPage(t *testing.T) {
 		seen := p.Scene().Avatars[0].Y
 		c.Y = 0
 		n.Run(4 * time.Second)
-		t.Log(rate, from, seen, p.Scene().Avatars[0].Y, p.Sim.Stats())
+		require.Greater(t, seen, from+10, "%d frames a second", rate)
+		require.GreaterOrEqual(t, p.Scene().Avatars[0].Y, seen, "%d frames a second: it does not jump back", rate)
 	}
 }

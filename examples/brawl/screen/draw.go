@@ -38,7 +38,7 @@ func (g *Game) Draw(to *ebiten.Image) {
 	defer g.mu.Unlock()
 	s := g.config.Player.Scene()
 	g.drawWalls(g.config.Player.Rules.Levels[int(s.Clock.Level)%len(g.config.Player.Rules.Levels)])
-	to.Fill(paint(0x0c1014, 255))
+	fillRect(to, 0, 0, width, top, 0x0c1014, 255)
 	var o ebiten.DrawImageOptions
 	o.GeoM.Translate(0, top)
 	to.DrawImage(g.walls, &o)

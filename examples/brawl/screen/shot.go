@@ -17,9 +17,11 @@ type Shots struct {
 	Frames int    // Of the screen, after which the window closes; 0: when the player closes it.
 	GIF    bool
 	Every  int // Frames of the screen between two pictures of the GIF.
+	Skip   int // Frames before its first picture.
 	Shrink int // Its pixels are so many of the window's wide and high.
 
 	moving *gif.GIF
+	before *image.Paletted // The picture before, whole.
 	over   bool
 	Err    error // Of the file.
 }
@@ -32,7 +34,7 @@ func (s *Shots) take(from *ebiten.Image, frame int) {
 	if s.over || s.Frames == 0 {
 		return
 	}
-	if s.GIF && frame%s.Every == 0 {
+	if s.GIF && frame > s.Skip && frame%s.Every == 0 {
 		s.add(from)
 	}
 	if last {
@@ -60,7 +62,7 @@ func pixels(from *ebiten.Image) *image.RGBA {
 	return picture
 }
 
-// add appends a picture to the GIF: only what has changed, in a palette of 4 levels of each colour.
+// add appends a picture to the GIF.
 func (s *Shots) add(from *ebiten.Image) {
 	full := pixels(from)
 	size := image.Rect(0, 0, full.Rect.Dx()/s.Shrink, full.Rect.Dy()/s.Shrink)
@@ -81,16 +83,40 @@ func (s *Shots) add(from *ebiten.Image) {
 			now.SetColorIndex(x, y, index(sum[0]/n, sum[1]/n, sum[2]/n))
 		}
 	}
-	s.moving.Image = append(s.moving.Image, now)
+	s.moving.Image = append(s.moving.Image, s.changed(now))
 	s.moving.Delay = append(s.moving.Delay, s.Every*100/60)
 }
 
-// palette has 6 levels of each colour, as the web once had.
+// changed returns what a picture has that the one before had not: the rest is transparent.
+func (s *Shots) changed(now *image.Paletted) *image.Paletted {
+	before := s.before
+	s.before = now
+	if before == nil {
+		return now
+	}
+	var box image.Rectangle
+	change := image.NewPaletted(now.Rect, now.Palette)
+	for i, p := range now.Pix {
+		if change.Pix[i] = transparent; p != before.Pix[i] {
+			change.Pix[i] = p
+			at := image.Pt(i%now.Stride, i/now.Stride)
+			box = box.Union(image.Rectangle{at, at.Add(image.Pt(1, 1))})
+		}
+	}
+	if box.Empty() {
+		box = image.Rect(0, 0, 1, 1)
+	}
+	return change.SubImage(box).(*image.Paletted)
+}
+
+const transparent = 216
+
+// palette has 6 levels of each colour, as the web once had, and nothing.
 func palette() (p color.Palette) {
 	for i := range 216 {
 		p = append(p, color.RGBA{uint8(i / 36 * 51), uint8(i / 6 % 6 * 51), uint8(i % 6 * 51), 255})
 	}
-	return p
+	return append(p, color.RGBA{})
 }
 
 // index is the place of a colour in the palette.

@@ -26,10 +26,11 @@ func main() {
 	bots := flag.Int("bots", 4, "avatars that a host plays beside its player")
 	page := flag.Bool("page", false, "a host serves the page, too: it builds it")
 	seconds := flag.Int("seconds", 0, "end after so many seconds of frames; 0: when the window is closed")
+	skip := flag.Int("skip", 0, "seconds of frames before a GIF begins")
 	shot := flag.String("shot", "", "write a picture of the last frame to this `file`, or a GIF of all if it ends in .gif")
 	flag.Parse()
 	c := choice{url: *url, name: *name, watch: *watch, auto: *auto, secret: secret()}
-	c.shots = screen.Shots{File: *shot, Frames: 60 * *seconds, GIF: strings.HasSuffix(*shot, ".gif"), Every: 6, Shrink: 2}
+	c.shots = screen.Shots{File: *shot, Frames: 60 * *seconds, GIF: strings.HasSuffix(*shot, ".gif"), Every: 6, Shrink: 2, Skip: 60 * *skip}
 	err := error(nil)
 	if *url == "" {
 		err = host(c, *listen, *bots, *page)

@@ -11,10 +11,11 @@ import (
 // firefox is a Firefox, driven by WebDriver BiDi, which it speaks itself.
 type firefox struct{ *driver }
 
-// firefoxPreferences make a page in the background play on, and Firefox ask nobody but the page's server.
+// firefoxPreferences make a page in the background play on, WebGL work without a graphics card, and Firefox ask nobody but the page's server.
 const firefoxPreferences = `
 user_pref("dom.min_background_timeout_value", 4);
 user_pref("dom.timeout.enable_budget_timer_throttling", false);
+user_pref("webgl.force-enabled", true);
 user_pref("app.update.enabled", false);
 user_pref("datareporting.policy.dataSubmissionEnabled", false);
 user_pref("toolkit.telemetry.reportingpolicy.firstRun", false);
