@@ -3,4 +3,5 @@
 //	browser.go    Browser and Tab: pages, expressions, keys and pictures
 //	chromium.go   Chromium
 //	firefox.go    Firefox
+//	screen.go     Screen: an X server for what needs one
 package browsers

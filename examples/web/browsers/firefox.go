@@ -28,7 +28,11 @@ func openFirefox(t *testing.T, loud bool) Browser {
 	path := find(t, "firefox-esr", "firefox-esr", "firefox")
 	profile := t.TempDir()
 	require.NoError(t, os.WriteFile(filepath.Join(profile, "user.js"), []byte(firefoxPreferences), 0o600))
-	d := startDriver(t, loud, "WebDriver BiDi listening on ", "/session", path, "--headless", "--no-remote", "--profile", profile, "--remote-debugging-port=0", "about:blank")
+	command := []string{path, "--headless", "--no-remote", "--profile", profile, "--remote-debugging-port=0", "about:blank"}
+	if display, ok := Screen(t); ok { // Headless it has no WebGL without a graphics card.
+		command = append([]string{"env", "DISPLAY=" + display, path}, command[2:]...)
+	}
+	d := startDriver(t, loud, "WebDriver BiDi listening on ", "/session", command...)
 	d.call("session.new", map[string]any{"capabilities": map[string]any{}}, nil, nil)
 	return &firefox{d}
 }
