@@ -23,6 +23,7 @@ import (
 	"github.com/arche-netcode/netcode/examples/brawl/rules"
 	"github.com/arche-netcode/netcode/examples/brawl/serve"
 	"github.com/arche-netcode/netcode/examples/web/browsers"
+	"github.com/arche-netcode/netcode/transport/lan"
 )
 
 var (
@@ -202,4 +203,25 @@ func get(t *testing.T, url string) string {
 	require.NoError(t, err)
 	require.Equal(t, http.StatusOK, answer.StatusCode)
 	return string(text)
+}
+
+// A host is found in the local network, with its players.
+func TestFind(t *testing.T) {
+	h, err := serve.New(serve.Options{Listen: ":0", LAN: "Ann's"})
+	require.NoError(t, err)
+	defer h.Close()
+	if len(h.URLs()) < 2 {
+		t.Skip("this machine is in no private network")
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	found := false
+	require.NoError(t, lan.Find(ctx, serve.LANPort, func(g lan.Game) {
+		if g.Name == "Ann's" && g.Join == h.URLs()[1] {
+			require.Equal(t, rules.Protocol().Hash(), g.Protocol)
+			found = true
+			cancel()
+		}
+	}))
+	require.True(t, found)
 }

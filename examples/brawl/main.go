@@ -36,7 +36,7 @@ func run(ctx context.Context, listen, page string, bots int, length time.Duratio
 	if err != nil {
 		return err
 	}
-	o := serve.Options{Listen: listen, WASM: wasm, Match: rules.Options{Bots: bots, Length: length}}
+	o := serve.Options{Listen: listen, WASM: wasm, LAN: "Brawl", Match: rules.Options{Bots: bots, Length: length}}
 	if trouble {
 		o.Match.Stall = time.Sleep
 	}

@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"os"
 	"strconv"
+	"sync/atomic"
 	"time"
 
 	"github.com/mlange-42/arche/ecs"
@@ -19,6 +20,7 @@ import (
 	"github.com/arche-netcode/netcode/predict"
 	"github.com/arche-netcode/netcode/systems"
 	"github.com/arche-netcode/netcode/transport"
+	"github.com/arche-netcode/netcode/transport/lan"
 	"github.com/arche-netcode/netcode/transport/websocket"
 	"github.com/arche-netcode/netcode/transport/webtransport"
 )
@@ -31,6 +33,7 @@ type Options struct {
 	// Payload is that of the player who plays here; nil: nobody does.
 	Payload []byte
 	Wait    time.Duration // Until clients give WebTransport up; 0: 3 s.
+	LAN     string        // The name by which the game is announced in the local network; empty: it is not.
 	Silent  bool          // The socket of WebTransport is none: clients fall back, as where UDP is blocked.
 }
 
@@ -51,7 +54,12 @@ type Host struct {
 	ws      *websocket.Server
 	page    net.Listener
 	http    *http.Server
+	lan     *lan.Announcer // Nil: it is not announced.
+	players atomic.Int32   // For its answers, in another goroutine.
 }
+
+// LANPort is the port at which games are announced.
+const LANPort = 47113
 
 // New makes a host, which listens at once.
 func New(o Options) (*Host, error) {
@@ -91,7 +99,14 @@ func New(o Options) (*Host, error) {
 	// private keeps the internet away from the WebSocket, so it counts as bound to an address of this machine.
 	h.ws = websocket.NewServer(transport.MustParseAddr(net.JoinHostPort(h.names[0], strconv.Itoa(at.Port))), websocket.Config{})
 	h.http = &http.Server{Handler: h.routes(), ConnContext: websocket.ShortBuffer, ReadHeaderTimeout: 10 * time.Second}
-	return h, h.play(transport.Join(wt, h.ws))
+	if err = h.play(transport.Join(wt, h.ws)); err != nil || o.LAN == "" || len(h.URLs()) < 2 {
+		return h, err // A game for this machine alone is not announced.
+	}
+	build := h.Match.Server.Protocol().Hash()
+	h.lan, err = lan.Announce(LANPort, func() lan.Game {
+		return lan.Game{Name: o.LAN, Join: h.URLs()[1], Players: uint16(h.players.Load()), Places: uint16(rules.ServerConfig().Clients), Protocol: build}
+	})
+	return h, err
 }
 
 // play makes the match.
@@ -100,6 +115,8 @@ func (h *Host) play(socket *transport.Joined) error {
 	if err != nil {
 		return err
 	}
+	server.OnConnect(func(netcode.ClientID) { h.players.Add(1) })
+	server.OnDisconnect(func(netcode.ClientID, *netcode.CloseError) { h.players.Add(-1) })
 	server.OnError(func(err error) { fmt.Fprintln(os.Stderr, "brawl:", err) })
 	world := ecs.NewWorld()
 	h.World = &world
@@ -133,8 +150,13 @@ func (h *Host) Pages() {
 	}
 }
 
-// Close ends the page.
-func (h *Host) Close() error { return h.http.Close() }
+// Close ends the page, and the announcements.
+func (h *Host) Close() error {
+	if h.lan != nil {
+		_ = h.lan.Close() // It sends nothing at its end.
+	}
+	return h.http.Close()
+}
 
 // Run serves page and game until ctx is done.
 func (h *Host) Run(ctx context.Context) error {

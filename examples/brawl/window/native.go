@@ -5,6 +5,7 @@ package main
 import (
 	"context"
 	"crypto/rand"
+	"errors"
 	"flag"
 	"fmt"
 	"os"
@@ -15,10 +16,12 @@ import (
 	"github.com/arche-netcode/netcode/examples/brawl/rules"
 	"github.com/arche-netcode/netcode/examples/brawl/screen"
 	"github.com/arche-netcode/netcode/examples/brawl/serve"
+	"github.com/arche-netcode/netcode/transport/lan"
 )
 
 func main() {
 	url := flag.String("join", "", "`URL` of a host, as http://127.0.0.1:8080/; empty: be the host and play")
+	find := flag.Bool("find", false, "join the first game that is found in the local network")
 	name := flag.String("name", os.Getenv("USER"), "of the player")
 	watch := flag.Bool("watch", false, "watch, without an avatar")
 	auto := flag.Bool("auto", false, "let a bot play")
@@ -32,7 +35,14 @@ func main() {
 	c := choice{url: *url, name: *name, watch: *watch, auto: *auto, secret: secret()}
 	c.shots = screen.Shots{File: *shot, Frames: 60 * *seconds, GIF: strings.HasSuffix(*shot, ".gif"), Every: 6, Shrink: 2, Skip: 60 * *skip}
 	err := error(nil)
-	if *url == "" {
+	if *find {
+		c.url, err = findGame()
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "brawl:", err)
+		os.Exit(1)
+	}
+	if c.url == "" {
 		err = host(c, *listen, *bots, *page)
 	} else {
 		err = play(c)
@@ -45,7 +55,7 @@ func main() {
 
 // host plays in the server's process.
 func host(c choice, listen string, bots int, page bool) error {
-	o := serve.Options{Listen: listen, Match: rules.Options{Bots: bots, Stall: time.Sleep}, Payload: rules.Payload(c.secret, c.name, c.watch)}
+	o := serve.Options{Listen: listen, LAN: c.name + "'s Brawl", Match: rules.Options{Bots: bots, Stall: time.Sleep}, Payload: rules.Payload(c.secret, c.name, c.watch)}
 	if page {
 		var err error
 		if o.WASM, err = serve.Build("window", os.Stdout); err != nil {
@@ -68,6 +78,24 @@ func host(c choice, listen string, bots int, page bool) error {
 	_ = h.Loop.Close(ctx) // It tells the others; who does not hear it finds out.
 	_ = h.Close()
 	return err
+}
+
+// findGame returns the URL of the first game of this protocol in the local network.
+func findGame() (url string, err error) {
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+	defer cancel()
+	hash := rules.Protocol().Hash()
+	err = lan.Find(ctx, serve.LANPort, func(g lan.Game) {
+		fmt.Printf("%s: %d of %d players, %s\n", g.Name, g.Players, g.Places, g.Join)
+		if g.Protocol == hash && url == "" {
+			url = g.Join
+			cancel()
+		}
+	})
+	if err == nil && url == "" {
+		err = errors.New("no game is found in the local network")
+	}
+	return url, err
 }
 
 // secret is the identity of the players of this machine: after a crash one is the same player. Two windows at once need two names.
