@@ -30,6 +30,7 @@ type Config struct {
 	By     string     // The transport.
 	Note   string     // Shown in the lobby, such as the address for others.
 	Auto   bool       // A bot plays.
+	F1     bool       // The figures are shown from the beginning.
 	Seed   uint64     // Of the bot.
 	// Ended is asked once a frame: why the game is over, nil: it is not.
 	Ended func() error
@@ -91,6 +92,7 @@ func New(c Config) *Game {
 		g.drawWalls(p.Rules.Levels[int(level)%len(p.Rules.Levels)])
 		done()
 	}
+	g.overlay.shown = c.F1
 	g.overlay.init(g)
 	go g.idle()
 	return g

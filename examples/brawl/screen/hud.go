@@ -90,19 +90,11 @@ func (h *hud) update(g *Game) {
 		h.text = h.text[:min(len(h.text), 100)]
 	case enter:
 		h.typing = true
-	case inpututil.IsKeyJustPressed(ebiten.KeyR) || g.controls.touch && len(g.controls.fresh) > 0 && !h.ready || g.config.Auto && !h.ready:
-		h.sayReady(client, !h.ready)
+	case inpututil.IsKeyJustPressed(ebiten.KeyR) || g.controls.touch && len(g.controls.fresh) > 0 && !h.ready || g.config.Auto && !h.ready && g.frames%30 == 0:
+		_ = netcode.Send(client, netcode.ToServer(), &rules.Ready{Is: !h.ready}) // Who is away is not ready.
 	}
-	if g.config.Player.Scene().Clock.Phase != rules.Lobby {
-		h.ready = false
-	}
-}
-
-// sayReady tells the server. It is told once there is an avatar that can be ready.
-func (h *hud) sayReady(client *netcode.Client, is bool) {
-	if netcode.Send(client, netcode.ToServer(), &rules.Ready{Is: is}) == nil {
-		h.ready = is
-	}
+	s := g.config.Player.Scene()
+	h.ready = s.Own >= 0 && s.Avatars[s.Own].Ready
 }
 
 func (h *hud) draw(to *ebiten.Image, g *Game, s *rules.Scene) {

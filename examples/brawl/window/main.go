@@ -22,6 +22,7 @@ type choice struct {
 	name, secret string
 	watch        bool
 	auto         bool // A bot plays.
+	f1           bool
 	note         string
 	panel        func(screen.Panel)
 	shots        screen.Shots
@@ -67,7 +68,7 @@ func play(c choice) error {
 		return err
 	}
 	game := screen.New(screen.Config{
-		Player: player, Loop: systems.NewRunner(&world, group, rules.TickRate), Line: l, By: by, Note: c.note, Auto: c.auto, Seed: uint64(len(c.name)),
+		Player: player, Loop: systems.NewRunner(&world, group, rules.TickRate), Line: l, By: by, Note: c.note, Auto: c.auto, F1: c.f1, Seed: uint64(len(c.name)),
 		Panel: c.panel, Shots: c.shots,
 		Ended: func() error {
 			if ended != nil {

@@ -30,9 +30,10 @@ func main() {
 	page := flag.Bool("page", false, "a host serves the page, too: it builds it")
 	seconds := flag.Int("seconds", 0, "end after so many seconds of frames; 0: when the window is closed")
 	skip := flag.Int("skip", 0, "seconds of frames before a GIF begins")
+	f1 := flag.Bool("f1", false, "begin with the figures of F1")
 	shot := flag.String("shot", "", "write a picture of the last frame to this `file`, or a GIF of all if it ends in .gif")
 	flag.Parse()
-	c := choice{url: *url, name: *name, watch: *watch, auto: *auto, secret: secret()}
+	c := choice{url: *url, name: *name, watch: *watch, auto: *auto, f1: *f1, secret: secret()}
 	c.shots = screen.Shots{File: *shot, Frames: 60 * *seconds, GIF: strings.HasSuffix(*shot, ".gif"), Every: 6, Shrink: 2, Skip: 60 * *skip}
 	err := error(nil)
 	if *find {
@@ -70,7 +71,7 @@ func host(c choice, listen string, bots int, page bool) error {
 	c.note = "others join by " + strings.Join(h.URLs(), " or ")
 	fmt.Println(c.note)
 	game := screen.New(screen.Config{
-		Player: h.Player, Loop: h.Loop, By: "the host", Note: c.note, Auto: c.auto, Shots: c.shots, Ended: func() error { return nil },
+		Player: h.Player, Loop: h.Loop, By: "the host", Note: c.note, Auto: c.auto, F1: c.f1, Shots: c.shots, Ended: func() error { return nil },
 	})
 	err = screen.Run(game, "Brawl, a host")
 	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Second)
