@@ -66,9 +66,9 @@ func (o *overlay) init(g *Game) {
 		}
 		span := func(part, most float64) time.Duration { return time.Duration(part * most * float64(time.Millisecond)) }
 		o.sliders = []slider{
-			{"delay each way", 0, 0, ms(300), func(l *line.Line, part float64) { l.Delay = span(part, 300) }},
+			{"delay each way", 0, float64(l.Delay) / float64(300*time.Millisecond), ms(300), func(l *line.Line, part float64) { l.Delay = span(part, 300) }},
 			{"jitter", 0, 0, ms(100), func(l *line.Line, part float64) { l.Jitter = span(part, 100) }},
-			{"loss each way", 0, 0, func(part float64) string { return fmt.Sprintf("%.0f %%", part*50) }, func(l *line.Line, part float64) { l.Loss = part / 2 }},
+			{"loss each way", 0, l.Loss * 2, func(part float64) string { return fmt.Sprintf("%.0f %%", part*50) }, func(l *line.Line, part float64) { l.Loss = part / 2 }},
 		}
 		o.buttons = append(o.buttons, button{name: "new address", do: func(g *Game) { g.config.Line.Move(); o.moves++ }})
 	}

@@ -1,12 +1,15 @@
 package screen
 
 import (
+	"cmp"
 	"errors"
 	"image"
 	"image/color"
 	"image/gif"
 	"image/png"
+	"maps"
 	"os"
+	"slices"
 
 	"github.com/hajimehoshi/ebiten/v2"
 )
@@ -20,10 +23,11 @@ type Shots struct {
 	Skip   int // Frames before its first picture.
 	Shrink int // Its pixels are so many of the window's wide and high.
 
-	moving *gif.GIF
-	before *image.Paletted // The picture before, whole.
-	over   bool
-	Err    error // Of the file.
+	moving  *gif.GIF
+	before  *image.Paletted // The picture before, whole.
+	colours *colours
+	over    bool
+	Err     error // Of the file.
 }
 
 func (s *Shots) done() bool { return s.over }
@@ -67,9 +71,9 @@ func (s *Shots) add(from *ebiten.Image) {
 	full := pixels(from)
 	size := image.Rect(0, 0, full.Rect.Dx()/s.Shrink, full.Rect.Dy()/s.Shrink)
 	if s.moving == nil {
-		s.moving = &gif.GIF{}
+		s.moving, s.colours = &gif.GIF{}, newColours(full)
 	}
-	now := image.NewPaletted(size, palette())
+	now := image.NewPaletted(size, s.colours.list)
 	for y := range size.Dy() {
 		for x := range size.Dx() {
 			var sum [3]int
@@ -80,7 +84,7 @@ func (s *Shots) add(from *ebiten.Image) {
 				}
 			}
 			n := s.Shrink * s.Shrink
-			now.SetColorIndex(x, y, index(sum[0]/n, sum[1]/n, sum[2]/n))
+			now.SetColorIndex(x, y, s.colours.index(color.RGBA{uint8(sum[0] / n), uint8(sum[1] / n), uint8(sum[2] / n), 255}))
 		}
 	}
 	s.moving.Image = append(s.moving.Image, s.changed(now))
@@ -109,18 +113,45 @@ func (s *Shots) changed(now *image.Paletted) *image.Paletted {
 	return change.SubImage(box).(*image.Paletted)
 }
 
-const transparent = 216
+// colours is the palette of a GIF: a coarse cube, and what is most frequent in its first picture. The last one is transparent.
+type colours struct {
+	list  color.Palette
+	known map[color.RGBA]uint8
+}
 
-// palette has 6 levels of each colour, as the web once had, and nothing.
-func palette() (p color.Palette) {
-	for i := range 216 {
-		p = append(p, color.RGBA{uint8(i / 36 * 51), uint8(i / 6 % 6 * 51), uint8(i % 6 * 51), 255})
+const transparent = 255
+
+func newColours(first *image.RGBA) *colours {
+	c := &colours{known: map[color.RGBA]uint8{}}
+	for i := range 64 {
+		c.list = append(c.list, color.RGBA{uint8(i / 16 * 85), uint8(i / 4 % 4 * 85), uint8(i % 4 * 85), 255})
 	}
-	return append(p, color.RGBA{})
+	count := map[color.RGBA]int{}
+	for y := range first.Rect.Dy() {
+		for x := range first.Rect.Dx() {
+			count[coarse(first.RGBAAt(x, y))]++
+		}
+	}
+	frequent := slices.SortedFunc(maps.Keys(count), func(a, b color.RGBA) int {
+		return cmp.Or(count[b]-count[a], int(a.R)-int(b.R), int(a.G)-int(b.G), int(a.B)-int(b.B))
+	})
+	for i := range transparent - 64 {
+		c.list = append(c.list, frequent[i%len(frequent)])
+	}
+	c.list = append(c.list, color.RGBA{})
+	return c
 }
 
-// index is the place of a colour in the palette.
-func index(r, g, b int) uint8 {
-	level := func(v int) int { return min((v+25)/51, 5) }
-	return uint8(level(r)*36 + level(g)*6 + level(b))
+// index is the place of the colour that is nearest.
+func (c *colours) index(of color.RGBA) uint8 {
+	of = coarse(of)
+	n, ok := c.known[of]
+	if !ok {
+		n = uint8(c.list[:transparent].Index(of))
+		c.known[of] = n
+	}
+	return n
 }
+
+// coarse leaves out the lowest bits.
+func coarse(c color.RGBA) color.RGBA { return color.RGBA{c.R &^ 3, c.G &^ 3, c.B &^ 3, 255} }

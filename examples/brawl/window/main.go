@@ -23,6 +23,8 @@ type choice struct {
 	watch        bool
 	auto         bool // A bot plays.
 	f1           bool
+	delay        time.Duration // Of the line, each way,
+	loss         float64       // and its loss, from 0 to 1.
 	note         string
 	panel        func(screen.Panel)
 	shots        screen.Shots
@@ -49,6 +51,7 @@ func play(c choice) error {
 	}
 	now := systems.WallClock()
 	l := line.New(inner, now)
+	l.Delay, l.Loss = c.delay, c.loss
 	l.Redial = func() (line.Inner, error) {
 		next, _, err := dial()
 		return next, err

@@ -30,10 +30,12 @@ func main() {
 	page := flag.Bool("page", false, "a host serves the page, too: it builds it")
 	seconds := flag.Int("seconds", 0, "end after so many seconds of frames; 0: when the window is closed")
 	skip := flag.Int("skip", 0, "seconds of frames before a GIF begins")
+	delay := flag.Duration("delay", 0, "of the line, each way, as 150ms; F1 has a slider for it")
+	loss := flag.Float64("loss", 0, "of the line, each way, in percent")
 	f1 := flag.Bool("f1", false, "begin with the figures of F1")
 	shot := flag.String("shot", "", "write a picture of the last frame to this `file`, or a GIF of all if it ends in .gif")
 	flag.Parse()
-	c := choice{url: *url, name: *name, watch: *watch, auto: *auto, f1: *f1, secret: secret()}
+	c := choice{url: *url, name: *name, watch: *watch, auto: *auto, f1: *f1, delay: *delay, loss: *loss / 100, secret: secret()}
 	c.shots = screen.Shots{File: *shot, Frames: 60 * *seconds, GIF: strings.HasSuffix(*shot, ".gif"), Every: 6, Shrink: 2, Skip: 60 * *skip}
 	err := error(nil)
 	if *find {
