@@ -58,7 +58,7 @@ func (a *Announcer) answer(game func() Game) {
 		}
 		answers++
 		if g := game(); g.Join != "" {
-			_, _ = a.socket.WriteToUDPAddrPort(g.Append(nil), from) // Who does not get it asks again.
+			_, _ = a.socket.WriteToUDPAddrPort(g.Append(nil), from) // A client that does not get it asks again.
 		}
 	}
 }

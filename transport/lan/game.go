@@ -7,8 +7,9 @@ import (
 )
 
 const (
-	// MaxName is the most bytes of the name of a game, and MaxJoin of the text that tells how to join it.
+	// MaxName is the most bytes of the name of a game.
 	MaxName = 40
+	// MaxJoin is the most bytes of the text that tells how to join it.
 	MaxJoin = 120
 	// questionSize is the size of a question, the longest datagram of this package.
 	questionSize = 200
@@ -20,7 +21,7 @@ const (
 // ErrMalformed means that a datagram is no answer of this package.
 var ErrMalformed = errors.New("lan: no answer of a game")
 
-// Game is what a server announces.
+// Game describes a server to players who look for one.
 type Game struct {
 	Name     string // At most MaxName bytes of UTF-8; the rest is cut off.
 	Join     string // How to join: an address or a URL of at most MaxJoin bytes; a longer one is not announced.

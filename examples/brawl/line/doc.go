@@ -3,6 +3,8 @@
 // players ask for to see what the game makes of it: a delay, jitter and loss in both directions, and another address in the middle of the
 // game. It counts what comes in by component, too.
 //
-//	line.go   Line: Send and Receive, with a queue for each direction
-//	count.go  Counts: the bytes of each component
+// # Files
+//
+//   - line.go: Line: Send and Receive, with a queue for each direction
+//   - count.go: Counts: the bytes of each component
 package line
