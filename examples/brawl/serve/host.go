@@ -92,7 +92,7 @@ func New(o Options) (*Host, error) {
 	if err != nil {
 		return nil, errors.Join(err, h.page.Close())
 	}
-	_, h.port, _ = net.SplitHostPort(wt.LocalAddr().IP.String())
+	h.port = strconv.Itoa(int(wt.LocalAddr().IP.Port()))
 	if o.Silent {
 		h.port = "9"
 	}
