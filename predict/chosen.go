@@ -80,6 +80,7 @@ func (s *server) listChosen(client netcode.ClientID) {
 
 // Predict sets whether this client predicts an entity, whoever owns it. A client's game calls it for an entity that its
 // player is about to touch. The choice lasts until the connection ends. On a server it does nothing.
+// The world must not be locked by a query.
 func (s *Simulation) Predict(entity netcode.NetworkID, on bool) {
 	if s.client == nil {
 		return

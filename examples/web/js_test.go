@@ -7,27 +7,28 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/arche-netcode/netcode/examples/web/browsers"
 	"github.com/arche-netcode/netcode/examples/web/game"
 )
 
 // playJS plays in the page of the JavaScript client, and compares every number with the server's.
-func playJS(t *testing.T, b browser, loss float64, blocked, by string) {
+func playJS(t *testing.T, b browsers.Browser, loss float64, blocked, by string) {
 	h := start(t, loss, blocked)
 	page := openTab(t, b, h.url+"js")
-	defer page.close()
+	defer page.Close()
 	until(t, "the game plays", func() bool {
 		p := page.panel()
 		return p != nil && p.Connected && p.Bodies == game.Bodies+1 && p.Tick > 0
 	})
 	require.Equal(t, by, page.panel().By)
-	page.key("keydown", "ArrowRight")
+	page.Key("keydown", "ArrowRight")
 	until(t, "the avatar moves", func() bool { return page.panel().OwnX > 5 })
-	page.key("keyup", "ArrowRight")
+	page.Key("keyup", "ArrowRight")
 	h.match.Stop()
 	until(t, "the page has the server's numbers", func() bool { return page.panel().Hash == h.match.Numbers() })
 	require.Greater(t, page.panel().OwnX, float32(5))
 	if *shots != "" {
-		page.shoot(*shots + "/js.png")
+		page.Shoot(*shots + "/js.png")
 	}
 }
 
@@ -37,11 +38,11 @@ func TestTabCost(t *testing.T) {
 	if *bodies == 0 {
 		t.Skip("it measures: give it -bodies 1000")
 	}
-	for name, open := range browsers() {
+	for name, open := range browsers.All(*loud) {
 		t.Run(name, func(t *testing.T) {
 			h := serve(t, nil, 0, "", *bodies)
 			page := openTab(t, open(t), h.url+"js")
-			defer page.close()
+			defer page.Close()
 			until(t, "the game plays", func() bool { p := page.panel(); return p != nil && p.Bodies == *bodies+1 && p.Tick > 0 })
 			for range 3 {
 				from := page.panel()
@@ -56,7 +57,7 @@ func TestTabCost(t *testing.T) {
 
 // TestAClosedTabLeaves closes a tab in which the game plays. The server knows at once, in words, and does not wait for the silence of 30 s.
 func TestAClosedTabLeaves(t *testing.T) {
-	for name, open := range browsers() {
+	for name, open := range browsers.All(*loud) {
 		t.Run(name, func(t *testing.T) {
 			b := open(t)
 			for way, blocked := range map[string]string{"WebTransport": "", "WebSocket": "127.0.0.1:1"} {
@@ -68,7 +69,7 @@ func TestAClosedTabLeaves(t *testing.T) {
 					page := openTab(t, b, h.url+"js")
 					until(t, "the game plays", func() bool { p := page.panel(); return p != nil && p.Bodies == game.Bodies+1 })
 					require.Equal(t, way, page.panel().By)
-					page.close()
+					page.Close()
 					until(t, "the player is gone", func() bool { return h.match.Left() != nil })
 					require.ErrorContains(t, h.match.Left(), "the page was left")
 				})
@@ -82,7 +83,7 @@ func TestJavaScriptInBrowsers(t *testing.T) {
 	silent, err := net.ListenPacket("udp", "127.0.0.1:0") // as a network that drops UDP
 	require.NoError(t, err)
 	defer silent.Close()
-	for name, open := range browsers() {
+	for name, open := range browsers.All(*loud) {
 		t.Run(name, func(t *testing.T) {
 			b := open(t)
 			t.Run("WebTransport with 5 % loss", func(t *testing.T) { playJS(t, b, .05, "", "WebTransport") })

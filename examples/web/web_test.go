@@ -16,6 +16,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/arche-netcode/netcode/examples/web/browsers"
 	"github.com/arche-netcode/netcode/examples/web/game"
 )
 
@@ -84,21 +85,21 @@ func inStep(t *testing.T, h *host, pages ...*tab) {
 }
 
 // play plays in one page, by one way, and compares the worlds.
-func play(t *testing.T, b browser, name string, loss float64, blocked, by string) {
+func play(t *testing.T, b browsers.Browser, name string, loss float64, blocked, by string) {
 	h := start(t, loss, blocked)
 	page := openTab(t, b, h.url)
 	until(t, "the game plays", func() bool {
 		p := page.panel()
 		return p != nil && p.Connected && p.Bodies == game.Bodies+1 && p.Tick > 0
 	})
-	defer page.close()
+	defer page.Close()
 	require.Equal(t, by, page.panel().By)
 	moving := page.panel().Hash
-	page.key("keydown", "ArrowRight")
+	page.Key("keydown", "ArrowRight")
 	until(t, "the avatar moves", func() bool { return page.panel().OwnX > 5 })
-	page.key("keyup", "ArrowRight")
+	page.Key("keyup", "ArrowRight")
 	if *shots != "" {
-		page.shoot(filepath.Join(*shots, name+".png"))
+		page.Shoot(filepath.Join(*shots, name+".png"))
 	}
 	require.NotEqual(t, moving, page.panel().Hash, "bodies move")
 	inStep(t, h, page)
@@ -107,13 +108,13 @@ func play(t *testing.T, b browser, name string, loss float64, blocked, by string
 }
 
 func TestInBrowsers(t *testing.T) {
-	for name, open := range browsers() {
+	for name, open := range browsers.All(*loud) {
 		t.Run(name, func(t *testing.T) { playIn(t, open(t), strings.ToLower(name)) })
 	}
 }
 
 // playIn plays in a browser, by both ways.
-func playIn(t *testing.T, b browser, name string) {
+func playIn(t *testing.T, b browsers.Browser, name string) {
 	if *all {
 		t.Run("WebTransport", func(t *testing.T) { play(t, b, name+"-webtransport", 0, "", "WebTransport") })
 	}
@@ -131,7 +132,7 @@ func TestTabs(t *testing.T) {
 	if !*all {
 		t.Skip("without -all, a page at a time is enough")
 	}
-	b := openChromium(t)
+	b := browsers.All(*loud)["Chromium"](t)
 	h := start(t, 0, "")
 	var pages []*tab
 	for range *tabs {

@@ -1,4 +1,4 @@
-package main
+package browsers
 
 import "testing"
 
@@ -9,9 +9,9 @@ type chromium struct {
 }
 
 // openChromium starts Chromium.
-func openChromium(t *testing.T) browser {
+func openChromium(t *testing.T, loud bool) Browser {
 	path := find(t, "chromium", "chromium", "chromium-browser", "google-chrome")
-	d := startDriver(t, "DevTools listening on ", "", path, "--headless=new", "--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking",
+	d := startDriver(t, loud, "DevTools listening on ", "", path, "--headless=new", "--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking",
 		"--disable-component-update", "--disable-sync", "--disable-dev-shm-usage", "--remote-debugging-port=0",
 		// A tab in the background plays on.
 		"--disable-background-timer-throttling", "--disable-renderer-backgrounding", "--disable-backgrounding-occluded-windows",
@@ -19,7 +19,8 @@ func openChromium(t *testing.T) browser {
 	return &chromium{d, map[string]string{}}
 }
 
-func (c *chromium) openPage(url string) string {
+// OpenPage opens a page in a window.
+func (c *chromium) OpenPage(url string) string {
 	var target struct{ TargetID string }
 	c.call("Target.createTarget", map[string]any{"url": url, "newWindow": true, "width": 860, "height": 740}, &target, nil)
 	var attached struct{ SessionID string }
@@ -28,17 +29,20 @@ func (c *chromium) openPage(url string) string {
 	return target.TargetID
 }
 
-func (c *chromium) closePage(page string) {
+// ClosePage closes it.
+func (c *chromium) ClosePage(page string) {
 	c.call("Target.closeTarget", map[string]any{"targetId": page}, nil, nil)
 }
 
-func (c *chromium) evaluate(page, expression string) string {
+// Evaluate evaluates an expression.
+func (c *chromium) Evaluate(page, expression string) string {
 	var value struct{ Result struct{ Value string } }
 	c.call("Runtime.evaluate", map[string]any{"returnByValue": true, "expression": expression}, &value, map[string]any{"sessionId": c.sessions[page]})
 	return value.Result.Value
 }
 
-func (c *chromium) screenshot(page string) string {
+// Screenshot takes a picture.
+func (c *chromium) Screenshot(page string) string {
 	var shot struct{ Data string }
 	c.call("Page.captureScreenshot", map[string]any{"format": "png"}, &shot, map[string]any{"sessionId": c.sessions[page]})
 	return shot.Data

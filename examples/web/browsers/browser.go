@@ -1,4 +1,4 @@
-package main
+package browsers
 
 import (
 	"bufio"
@@ -17,20 +17,23 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// browser is a headless browser, driven through a WebSocket: Chromium by the DevTools protocol, Firefox by WebDriver BiDi.
-type browser interface {
-	// openPage opens a page in a window of its own, which therefore counts as visible, and returns its name.
-	openPage(url string) (page string)
-	closePage(page string)
-	// evaluate evaluates an expression whose value is a text.
-	evaluate(page, expression string) (text string)
-	// screenshot returns a picture as PNG in base64.
-	screenshot(page string) (data string)
+// Browser is a headless browser, driven through a WebSocket: Chromium by the DevTools protocol, Firefox by WebDriver BiDi.
+type Browser interface {
+	// OpenPage opens a page in a window of its own, which therefore counts as visible, and returns its name.
+	OpenPage(url string) (page string)
+	ClosePage(page string)
+	// Evaluate evaluates an expression whose value is a text.
+	Evaluate(page, expression string) (text string)
+	// Screenshot returns a picture as PNG in base64.
+	Screenshot(page string) (data string)
 }
 
-// browsers are those in which the game is played.
-func browsers() map[string]func(t *testing.T) browser {
-	return map[string]func(t *testing.T) browser{"Chromium": openChromium, "Firefox": openFirefox}
+// All are the browsers in which games are played. Those print their log if loud is true.
+func All(loud bool) map[string]func(t *testing.T) Browser {
+	return map[string]func(t *testing.T) Browser{
+		"Chromium": func(t *testing.T) Browser { return openChromium(t, loud) },
+		"Firefox":  func(t *testing.T) Browser { return openFirefox(t, loud) },
+	}
 }
 
 // find returns the path of a browser. Where it is missing the test is skipped, but not in CI on Linux: there it fails.
@@ -43,7 +46,7 @@ func find(t *testing.T, install string, names ...string) string {
 	if os.Getenv("CI") == "true" && runtime.GOOS == "linux" {
 		t.Fatalf("CI plays in a browser: apt-get install %s", install)
 	}
-	t.Skipf("no browser here: apt-get install %s, and run: cd examples/web && go test .", install)
+	t.Skipf("no browser here: apt-get install %s, and run this test again", install)
 	return ""
 }
 
@@ -55,7 +58,7 @@ type driver struct {
 }
 
 // startDriver starts a browser and connects to the address that it prints behind a text.
-func startDriver(t *testing.T, says, path string, command ...string) *driver {
+func startDriver(t *testing.T, loud bool, says, path string, command ...string) *driver {
 	// A shell ends the browser when its own input ends: at the end of the test, however this process ends.
 	run := exec.Command("sh", append([]string{"-c", `"$@" & p=$!; read _; kill $p; for i in 1 2 3 4 5 6 7 8 9 10; do kill -0 $p || exit 0; sleep .3; done; kill -9 $p`, "sh"}, command...)...)
 	run.Env = append(os.Environ(), "HOME="+t.TempDir())
@@ -77,7 +80,7 @@ func startDriver(t *testing.T, says, path string, command ...string) *driver {
 		for lines := bufio.NewScanner(stderr); lines.Scan(); {
 			if _, at, ok := strings.Cut(lines.Text(), says); ok {
 				url <- at
-			} else if *loud {
+			} else if loud {
 				fmt.Fprintln(os.Stderr, lines.Text())
 			}
 		}
@@ -125,48 +128,44 @@ func (d *driver) call(method string, params map[string]any, result any, more map
 	}
 }
 
-// tab is one page of a browser.
-type tab struct {
-	browser
+// Tab is one page of a browser.
+type Tab struct {
+	Browser
 	t    *testing.T
 	page string
 }
 
-// openTab opens a page.
-func openTab(t *testing.T, b browser, url string) *tab { return &tab{b, t, b.openPage(url)} }
+// OpenTab opens a page.
+func OpenTab(t *testing.T, b Browser, url string) *Tab { return &Tab{b, t, b.OpenPage(url)} }
 
-// close closes the page.
-func (p *tab) close() { p.closePage(p.page) }
+// Close closes the page.
+func (p *Tab) Close() { p.ClosePage(p.page) }
 
-// panel is netcodePanel of the page.
-type panel struct {
-	By, Hash, Text             string
-	Connected                  bool
-	Tick                       int64
-	Entities, Bodies, Replayed int
-	OwnX, OwnY                 float32
-	Now, Spent                 float64 // Milliseconds: the page's clock, and what the client's part of frames took.
-	Failure                    string
+// Read evaluates an expression of the page into a value; one that is not there leaves it as it is.
+func (p *Tab) Read(expression string, into any) {
+	text := p.Evaluate(p.page, "JSON.stringify("+expression+" ?? null)")
+	require.NoError(p.t, json.Unmarshal([]byte(text), into))
 }
 
-// panel reads the page's figures; nil before the game draws.
-func (p *tab) panel() (now *panel) {
-	text := p.evaluate(p.page, "JSON.stringify(globalThis.netcodeError ? {failure: netcodeError} : globalThis.netcodePanel ?? null)")
-	require.NoError(p.t, json.Unmarshal([]byte(text), &now))
-	if now != nil {
-		require.Empty(p.t, now.Failure)
+// Key presses or releases a key, on the canvas of the game: that of the page, or that of Ebitengine behind it.
+func (p *Tab) Key(event, key string) {
+	p.Evaluate(p.page, fmt.Sprintf("[...document.querySelectorAll('canvas')].at(-1).dispatchEvent(new KeyboardEvent(%q, {key: %q, code: %q, bubbles: true})), ''", event, key, key))
+}
+
+// Press presses and releases a key with a text, as "a", and a code, as "KeyA", in different frames of the page.
+func (p *Tab) Press(key, code string) {
+	for _, event := range []string{"keydown", "keyup"} {
+		p.Evaluate(p.page, fmt.Sprintf("[...document.querySelectorAll('canvas')].at(-1).dispatchEvent(new KeyboardEvent(%q, {key: %q, code: %q, bubbles: true})), ''", event, key, code))
+		time.Sleep(200 * time.Millisecond)
 	}
-	return now
 }
 
-// key presses or releases a key, on the canvas of the game: that of the page, or that of Ebitengine behind it.
-func (p *tab) key(event, key string) {
-	p.evaluate(p.page, fmt.Sprintf("[...document.querySelectorAll('canvas')].at(-1).dispatchEvent(new KeyboardEvent(%q, {key: %q, code: %q, bubbles: true})), ''", event, key, key))
-}
+// Picture returns a picture of the page, as PNG in base64.
+func (p *Tab) Picture() string { return p.Screenshot(p.page) }
 
-// shoot writes a picture of the page to a file.
-func (p *tab) shoot(file string) {
-	picture, err := base64.StdEncoding.DecodeString(p.screenshot(p.page))
+// Shoot writes a picture of the page to a file.
+func (p *Tab) Shoot(file string) {
+	picture, err := base64.StdEncoding.DecodeString(p.Screenshot(p.page))
 	require.NoError(p.t, err)
 	require.NoError(p.t, os.WriteFile(file, picture, 0o644))
 }

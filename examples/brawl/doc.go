@@ -1,0 +1,9 @@
+// Command brawl is a game for friends: an arena seen from above, two teams, a ball, two guns and bots. It is the dedicated server and serves the
+// page; the command in window is the client, and a host that plays.
+//
+//	rules   the game without its drawing
+//	serve   the server's page and sockets
+//	line    a Socket of the game's own, with a slider for each fault of a network
+//	screen  drawing and controls, with Ebitengine
+//	window  the client, as a window and as a page
+package main

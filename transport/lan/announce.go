@@ -1,0 +1,70 @@
+package lan
+
+import (
+	"net"
+	"net/netip"
+	"time"
+)
+
+// MaxAnswers is the most answers of a server in a second.
+const MaxAnswers = 50
+
+// Ports is the number of ports, from the given one on, at which Find asks: so many servers of a game run on one machine.
+const Ports = 4
+
+// Announcer answers questions until it is closed.
+type Announcer struct{ socket *net.UDPConn }
+
+// Announce answers questions at the first free one of Ports ports; port 0 is any free one. game is called for each
+// answer, in another goroutine. A game without Join is silent.
+func Announce(port uint16, game func() Game) (*Announcer, error) {
+	var socket *net.UDPConn
+	var err error
+	for i := range uint16(Ports) {
+		if socket, err = net.ListenUDP("udp4", &net.UDPAddr{Port: int(port + i)}); err == nil {
+			break
+		}
+	}
+	if err != nil {
+		return nil, err
+	}
+	a := &Announcer{socket}
+	go a.answer(game)
+	return a, nil
+}
+
+// Port returns the port at which questions are answered.
+func (a *Announcer) Port() uint16 { return a.socket.LocalAddr().(*net.UDPAddr).AddrPort().Port() }
+
+// Close ends the answers.
+func (a *Announcer) Close() error { return a.socket.Close() }
+
+func (a *Announcer) answer(game func() Game) {
+	var buffer [questionSize + 1]byte
+	second, answers := time.Now(), 0
+	for {
+		n, from, err := a.socket.ReadFromUDPAddrPort(buffer[:])
+		if err != nil {
+			if n, ok := err.(net.Error); ok && n.Timeout() {
+				continue
+			}
+			return // It is closed.
+		}
+		if now := time.Now(); now.Sub(second) >= time.Second {
+			second, answers = now, 0
+		}
+		if _, asked := cut(buffer[:n], question); !asked || n != questionSize || !isNear(from.Addr()) || answers >= MaxAnswers {
+			continue
+		}
+		answers++
+		if g := game(); g.Join != "" {
+			_, _ = a.socket.WriteToUDPAddrPort(g.Append(nil), from) // A client that does not get it asks again.
+		}
+	}
+}
+
+// isNear reports whether an address is of this machine or of a local network.
+func isNear(a netip.Addr) bool {
+	a = a.Unmap()
+	return a.IsLoopback() || a.IsPrivate() || a.IsLinkLocalUnicast()
+}
