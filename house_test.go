@@ -44,6 +44,7 @@ const (
 	houseFormat   = "snapshot/format"
 	housePlain    = "internal/plain" // the switch of the build tag netcode_plain
 	houseKernel   = "internal/kernel"
+	houseWorld    = "internal/world" // the façade of the ECS
 	houseHosts    = "internal/hosts" // the host behind an address, for limits
 	fileLines     = 800
 	functionLines = 70
@@ -82,7 +83,7 @@ func houseArrows() map[string][]string {
 		"replica":     {houseFormat, "delta", "quantize", "wire", "tick"},
 		"interest":    {"quantize", "wire", "tick", "snapshot", houseFormat},
 		"record":      {houseRoot, houseFormat, "snapshot", "replica", "delta", "quantize", "wire", "tick"},
-		"ecs":         {houseArche, "components", houseFormat, "snapshot", "replica", "quantize", "wire", "tick"},
+		"ecs":         {houseWorld, "components", houseFormat, "snapshot", "replica", "quantize", "wire", "tick"},
 		houseRoot:     {"internal/admission", "internal/calls", "internal/canon", "internal/events", "internal/handshake", "internal/held", "internal/link", "internal/parallel", "internal/report", "internal/outbox", "internal/registry", "internal/worldless", "congestion", "tick", "wire", "quantize", "delta", "components", "transport", "message", "peer", houseFormat, "snapshot", "replica", "interest", "ecs"},
 		"collections": {houseRoot, "peer", "snapshot", "replica", "quantize", "wire", "tick"},
 		"inspect":     {houseRoot, "message", "peer", houseFormat, "snapshot", "replica", "tick", "wire"},
@@ -93,13 +94,13 @@ func houseArrows() map[string][]string {
 		"transfer":    {houseRoot, "peer", "wire"},
 		"loading":     {houseRoot},
 		"rewind":      {houseRoot, "snapshot", "replica", "tick", "quantize", "wire"},
-		"predict":     {houseArche, houseRoot, "authority", "components", "ecs", "input", "quantize", "snapshot", "replica", "systems", "tick", "wire"},
-		"systems":     {houseArche, houseRoot, "authority", "ecs", "interpolate", "record", "snapshot", "tick", "wire"},
-		"nettest":     {houseArche, houseRoot, "ecs", "systems", "transport"},
+		"predict":     {houseWorld, houseRoot, "authority", "components", "ecs", "input", "quantize", "snapshot", "replica", "systems", "tick", "wire"},
+		"systems":     {houseWorld, houseRoot, "authority", "ecs", "interpolate", "record", "snapshot", "tick", "wire"},
+		"nettest":     {houseWorld, houseRoot, "ecs", "systems", "transport"},
 		// Tools of a game, which may do input and output.
-		"inspect/live": {houseArche, houseRoot, "input", "inspect", "predict", "quantize", "snapshot", "systems", "tick", "transport", "wire"},
+		"inspect/live": {houseRoot, "ecs", "input", "inspect", "predict", "quantize", "snapshot", "systems", "tick", "transport", "wire"},
 		"schema":       {houseRoot, "internal/canon", "peer"},
-		"load":         {houseArche, houseRoot, "systems", "tick", "transport", "internal"},
+		"load":         {houseRoot, houseWorld, "ecs", "systems", "tick", "transport", "internal"},
 		"examples":     append(all, "inspect/live", "load", "internal"),
 		"bench":        append(all, "inspect/live", "load", "internal", "nettest/adversary"),
 		"cmd":          append(all, "internal"),
@@ -124,6 +125,7 @@ func houseArrows() map[string][]string {
 		"internal/processes": append(all, "internal", "nettest/adversary"),
 		"internal/soak":      append(all, "internal", "nettest/adversary"),
 		"internal/tables":    {"delta", "quantize", houseFormat, "record", "snapshot", "tick", "wire"},
+		houseWorld:           {houseArche},
 		"internal/worldless": {"components", "quantize", "snapshot", "tick", "wire"},
 		"docs":               {},
 	}

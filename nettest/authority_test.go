@@ -65,7 +65,7 @@ func newFleet(t *testing.T, clients int, seed uint64, link transport.Link) *flee
 
 // own is the ship of a client: ids are given in the order of connecting, which a bad link may change.
 func (f *fleet) own(client int) ecs.Entity {
-	owners := generic.NewMap1[components.Owner](&f.net.Server.World)
+	owners := generic.NewMap1[components.Owner](f.net.Server.World)
 	for _, e := range f.ships {
 		if owners.Get(e).Client == f.net.Clients[client].ID() {
 			return e
@@ -85,12 +85,12 @@ func at[T any](t *testing.T, f *fleet, client int, e ecs.Entity) *T {
 	c := f.net.Clients[client]
 	there, ok := c.Systems.Entity(f.id(t, e))
 	require.True(t, ok)
-	mapper := generic.NewMap1[T](&c.World)
+	mapper := generic.NewMap1[T](c.World)
 	return mapper.Get(there)
 }
 
 func onServer[T any](f *fleet, e ecs.Entity) *T {
-	mapper := generic.NewMap1[T](&f.net.Server.World)
+	mapper := generic.NewMap1[T](f.net.Server.World)
 	return mapper.Get(e)
 }
 

@@ -163,13 +163,13 @@ func (g *bandsNet) play(w *ecs.World, frame int) {
 }
 
 func (g *bandsNet) id(e ecs.Entity) netcode.NetworkID {
-	ids := generic.NewMap1[components.Replicated](&g.Server.World)
+	ids := generic.NewMap1[components.Replicated](g.Server.World)
 	return ids.Get(e).ID
 }
 
 // lanes quantises a component of an entity of the server's world, nil where it lacks it.
 func (g *bandsNet) lanes(e ecs.Entity, k int) []uint32 {
-	plan, w := g.plans[k][0], &g.Server.World
+	plan, w := g.plans[k][0], g.Server.World
 	id := ecs.TypeID(w, plan.Type())
 	if !w.Has(e, id) {
 		return nil
@@ -238,7 +238,7 @@ func (g *bandsNet) check(c *nettest.Client) {
 		was, ok := g.model[now.Tick][now.ID]
 		require.True(g.t, ok, "%v did not live at %d", now.ID, now.Tick)
 		for k := range was {
-			band, id := g.band(c, now.ID.Index, k), ecs.TypeID(&c.World, g.plans[k][0].Type())
+			band, id := g.band(c, now.ID.Index, k), ecs.TypeID(c.World, g.plans[k][0].Type())
 			require.Equal(g.t, band >= 0, c.World.Has(e, id))
 			require.Equal(g.t, band >= 0, now.Mask.Has(g.rows[k][0]))
 			if band < 0 {
@@ -254,7 +254,7 @@ func (g *bandsNet) check(c *nettest.Client) {
 	}
 	for _, b := range g.bodies {
 		if e, ok := c.Systems.Entity(g.id(b.entity)); ok && b.whole {
-			if !c.World.Has(e, ecs.ComponentID[bandPlace](&c.World)) || !c.World.Has(e, ecs.ComponentID[bandTurn](&c.World)) {
+			if !c.World.Has(e, ecs.ComponentID[bandPlace](c.World)) || !c.World.Has(e, ecs.ComponentID[bandTurn](c.World)) {
 				g.bare++
 			}
 		}
@@ -263,7 +263,7 @@ func (g *bandsNet) check(c *nettest.Client) {
 
 // settled checks which band each client has in the end, by the distance, and that it has the newest value.
 func (g *bandsNet) settled() {
-	begins, w := [2][]float64{{20, 60}, {40}}, &g.Server.World
+	begins, w := [2][]float64{{20, 60}, {40}}, g.Server.World
 	owners, places := generic.NewMap1[components.Owner](w), generic.NewMap1[bandPlace](w)
 	for _, c := range g.Clients {
 		look := g.looks[c.ID()]
@@ -290,7 +290,7 @@ func (g *bandsNet) settled() {
 				}
 				require.True(g.t, least <= got && got <= most, "client %d has %v in band %d, not %d to %d", c.ID(), id, got, least, most)
 				e, _ := c.Systems.Entity(id)
-				at := c.World.Get(e, ecs.TypeID(&c.World, g.plans[k][0].Type()))
+				at := c.World.Get(e, ecs.TypeID(c.World, g.plans[k][0].Type()))
 				require.Equal(g.t, g.value(k, got, lanes), reflect.NewAt(g.plans[k][0].Type(), at).Elem().Interface())
 			}
 		}
@@ -328,8 +328,8 @@ func TestBandsAreExact(t *testing.T) {
 			}
 			g.AssertConverge()
 			c := g.Clients[1]
-			places := generic.NewMap1[bandPlace](&c.World)
-			for e, id := range netecs.Entities(&c.World) {
+			places := generic.NewMap1[bandPlace](c.World)
+			for e, id := range netecs.Entities(c.World) {
 				if g.band(c, id.Index, 0) > 0 {
 					places.Get(e).X += 0.01
 				}

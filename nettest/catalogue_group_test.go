@@ -170,7 +170,7 @@ func TestCase47OwnershipAndVisibilityFlap(t *testing.T) {
 		server := f.net.Server
 		flapping := f.own(0)
 		id := f.id(t, flapping)
-		owners := generic.NewMap1[components.Owner](&server.World)
+		owners := generic.NewMap1[components.Owner](server.World)
 		written := map[int]float32{}
 		owner, changes, through := 0, 0, 0
 		frames := sized(1200, 6000)
@@ -192,7 +192,7 @@ func TestCase47OwnershipAndVisibilityFlap(t *testing.T) {
 				if !there || !authority.MayWrite[steered](c.Client, id) {
 					continue
 				}
-				mapper := generic.NewMap1[steered](&c.World)
+				mapper := generic.NewMap1[steered](c.World)
 				if s := mapper.Get(e); s != nil {
 					written[k] = float32(20*k) - 20 + float32(i%64)/8 // Each has a band of its own.
 					s.X = written[k]

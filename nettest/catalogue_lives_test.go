@@ -154,7 +154,7 @@ func (g *serial) play(w *ecs.World, frame int) {
 
 // whole fails when a client sees components of different entities on one.
 func whole(c *nettest.Client) error {
-	query := generic.NewFilter2[position, health]().Query(&c.World)
+	query := generic.NewFilter2[position, health]().Query(c.World)
 	for query.Next() {
 		at, points := query.Get()
 		x, y := math.Floor(float64(at.X)), math.Floor(float64(at.Y)+.005)
@@ -259,7 +259,7 @@ func TestCase26MassDespawn(t *testing.T) {
 	require.True(t, n.RunUntil(bound(despawnBits(1)), func() bool { return client.Replica().Len() == 0 }),
 		"%d of %d are left after %v", client.Replica().Len(), count, bound(despawnBits(1)))
 	t.Logf("%d despawns in %v of virtual time, the bound is %v", count, n.Now()-took, bound(despawnBits(1)))
-	for range netecs.Entities(&client.World) {
+	for range netecs.Entities(client.World) {
 		require.Fail(t, "an entity is left in the world")
 	}
 	n.AssertConverge()

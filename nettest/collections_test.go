@@ -126,7 +126,7 @@ func elements(l collections.ListOf[thing]) (all []thing) {
 
 // spawn makes some entities in the server's world.
 func (r *room) spawn(count int) {
-	w := &r.net.Server.World
+	w := r.net.Server.World
 	for range count {
 		w.NewEntity(ecs.ComponentID[position](w), ecs.ComponentID[components.Replicated](w))
 	}
@@ -354,7 +354,7 @@ func TestLargeCollectionForALateJoiner(t *testing.T) {
 	})
 	var id netcode.NetworkID
 	n.Server.Systems.OnSpawn(func(_ ecs.Entity, at netcode.NetworkID) { id = at })
-	w := &n.Server.World
+	w := n.Server.World
 	w.NewEntity(ecs.ComponentID[position](w), ecs.ComponentID[components.Replicated](w))
 	require.True(t, n.RunUntil(5*time.Second, func() bool { return !id.IsZero() && n.Connected() }))
 	list := large.Of(n.Server.Server, id)

@@ -81,15 +81,15 @@ func TestOwnerOnly(t *testing.T) {
 	t.Parallel()
 	owned := interest.NewOwnerOnly(interest.OwnerConfig{})
 	give := func(n *nettest.Net, second int) {
-		query := generic.NewFilter1[components.Owner]().Query(&n.Server.World)
+		query := generic.NewFilter1[components.Owner]().Query(n.Server.World)
 		for i := 0; query.Next(); i++ {
 			query.Get().Client = netcode.ClientID((i + second) % 5)
 		}
 	}
 	n := watched(t, protocol(), 11, .3, interest.New(owned, interest.Despawn), nil, func(n *nettest.Net, second int) {
-		owners := generic.NewMap1[components.Owner](&n.Server.World)
-		for e := range netecs.Entities(&n.Server.World) {
-			if !n.Server.World.Has(e, ecs.ComponentID[components.Owner](&n.Server.World)) {
+		owners := generic.NewMap1[components.Owner](n.Server.World)
+		for e := range netecs.Entities(n.Server.World) {
+			if !n.Server.World.Has(e, ecs.ComponentID[components.Owner](n.Server.World)) {
 				owners.Add(e)
 			}
 		}
@@ -120,7 +120,7 @@ func TestComponentsOfOthersAreNotVisible(t *testing.T) {
 	schema := p.Schema()
 	policy := interest.NewRows(interest.All(), interest.OwnerRows(interest.MaskOf[secret](schema)))
 	n := watched(t, p, 12, .3, interest.New(policy, interest.Despawn), nil, func(n *nettest.Net, second int) {
-		w := &n.Server.World
+		w := n.Server.World
 		secrets := generic.NewMap2[secret, components.Owner](w)
 		i := 0
 		for e, id := range netecs.Entities(w) {
@@ -138,8 +138,8 @@ func TestComponentsOfOthersAreNotVisible(t *testing.T) {
 	store, theirs, mine := n.Server.Store(), 0, 0
 	for _, c := range n.Clients {
 		require.Equal(t, store.Len(), held(c))
-		words, places := generic.NewMap[secret](&c.World), generic.NewMap[position](&c.World)
-		for e, id := range netecs.Entities(&c.World) {
+		words, places := generic.NewMap[secret](c.World), generic.NewMap[position](c.World)
+		for e, id := range netecs.Entities(c.World) {
 			require.True(t, store.Alive(id))
 			require.True(t, places.Has(e))
 			hidden := store.Owner(id) != c.ID()
@@ -207,13 +207,13 @@ func TestEntityOutOfSightMayBeKept(t *testing.T) {
 	other, _ := server.Systems.ID(far)
 	require.True(t, explicit.Hide(1, id) && explicit.Hide(1, other))
 	n.Step()
-	places := generic.NewMap[position](&server.World)
+	places := generic.NewMap[position](server.World)
 	places.Get(near).X, places.Get(far).X = 5, 5
 	n.Run(2 * time.Second)
 	x := func() float32 {
 		e, ok := client.Systems.Entity(id)
 		require.True(t, ok)
-		at := generic.NewMap[position](&client.World)
+		at := generic.NewMap[position](client.World)
 		return at.Get(e).X
 	}
 	require.Equal(t, 2, held(client))
@@ -251,12 +251,12 @@ func TestConvergeGoesByTheComponentsThatAreShown(t *testing.T) {
 		},
 	})
 	n.AssertConverge()
-	here := generic.NewMap2[position, health](&n.Clients[1].World)
-	for e := range netecs.Entities(&n.Clients[1].World) {
+	here := generic.NewMap2[position, health](n.Clients[1].World)
+	for e := range netecs.Entities(n.Clients[1].World) {
 		at, has := here.Get(e)
 		require.NotNil(t, at)
 		require.Nil(t, has)
-		points := generic.NewMap1[health](&n.Clients[1].World)
+		points := generic.NewMap1[health](n.Clients[1].World)
 		points.Assign(e, &health{})
 		break
 	}
@@ -275,7 +275,7 @@ func TestPartsOfTeams(t *testing.T) {
 		netcode.Replicate[mountedOn](p)
 		teams := interest.NewTeams(interest.NewChildren(interest.NewOwnerOnly(interest.OwnerConfig{}), interest.ParentOf[mountedOn](p.Schema())))
 		n := watched(t, p, uint64(20+seed), loss, interest.New(teams, interest.Despawn), nil, func(n *nettest.Net, second int) {
-			w := &n.Server.World
+			w := n.Server.World
 			mounted, owner := ecs.ComponentID[mountedOn](w), ecs.ComponentID[components.Owner](w)
 			var before []ecs.Entity
 			for e := range netecs.Entities(w) {
@@ -297,7 +297,7 @@ func TestPartsOfTeams(t *testing.T) {
 			}
 		})
 		n.AssertConverge()
-		w, some := &n.Server.World, 0
+		w, some := n.Server.World, 0
 		mounted := ecs.ComponentID[mountedOn](w)
 		for _, c := range n.Clients {
 			sees := 0

@@ -165,7 +165,7 @@ func TestRejoin(t *testing.T) {
 	require.True(t, n.RunUntil(2*time.Second, func() bool { return c.State() == netcode.Connected && count() == 2 }))
 	n.Run(100 * time.Millisecond)
 	filter := generic.NewFilter1[drifter]()
-	q := filter.Query(&c.World)
+	q := filter.Query(c.World)
 	require.Equal(t, 2, q.Count(), "those of the session before are gone")
 	q.Close()
 }

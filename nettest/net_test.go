@@ -161,14 +161,14 @@ func TestAReplicatedResource(t *testing.T) {
 			scores.Get().Blue = int32(min(frame, 200))
 		},
 	})
-	require.Nil(t, netecs.NewResource[score](&n.Clients[0].World).Get())
-	_, there := netecs.NewResource[score](&n.Clients[0].World).Entity()
+	require.Nil(t, netecs.NewResource[score](n.Clients[0].World).Get())
+	_, there := netecs.NewResource[score](n.Clients[0].World).Entity()
 	require.False(t, there)
 	n.Run(4 * time.Second)
 	n.AssertConverge()
 	for _, c := range n.Clients {
-		require.Equal(t, score{1, 200}, *netecs.NewResource[score](&c.World).Get())
-		e, there := netecs.NewResource[score](&c.World).Entity()
+		require.Equal(t, score{1, 200}, *netecs.NewResource[score](c.World).Get())
+		e, there := netecs.NewResource[score](c.World).Entity()
 		require.True(t, there)
 		id, named := c.Systems.ID(e)
 		require.True(t, named && n.Server.Server.Has(id))
@@ -252,7 +252,7 @@ func TestMessagesNameEntities(t *testing.T) {
 	var id netcode.NetworkID
 	n.Server.Systems.OnSpawn(func(_ ecs.Entity, at netcode.NetworkID) { id = at })
 	require.True(t, n.RunUntil(5*time.Second, n.Connected))
-	w := &n.Server.World
+	w := n.Server.World
 	w.NewEntity(ecs.ComponentID[position](w), ecs.ComponentID[components.Replicated](w))
 	require.True(t, n.RunUntil(time.Second, func() bool { return !id.IsZero() }))
 	seeing, blind := n.Clients[0], n.Clients[1]
@@ -264,7 +264,7 @@ func TestMessagesNameEntities(t *testing.T) {
 	require.Equal(t, id, got.id)
 	require.True(t, got.found)
 	require.True(t, seeing.World.Alive(got.entity))
-	require.True(t, seeing.World.Has(got.entity, ecs.ComponentID[position](&seeing.World)))
+	require.True(t, seeing.World.Has(got.entity, ecs.ComponentID[position](seeing.World)))
 	require.Equal(t, hit{}, hits[blind.ID()][0])
 }
 
@@ -285,11 +285,11 @@ func TestErrorsAreLogged(t *testing.T) {
 	netcode.Replicate[walk](p)
 	n := nettest.New(h, nettest.Config{Protocol: p, Clients: 2, Server: netcode.Config{MaxEntities: 10}})
 	n.Run(time.Second)
-	build := generic.NewMap2[components.Replicated, walk](&n.Server.World)
+	build := generic.NewMap2[components.Replicated, walk](n.Server.World)
 	for range 12 {
 		build.NewWith(&components.Replicated{}, &walk{})
 	}
-	local := generic.NewMap2[components.Replicated, walk](&n.Clients[1].World)
+	local := generic.NewMap2[components.Replicated, walk](n.Clients[1].World)
 	local.NewWith(&components.Replicated{}, &walk{})
 	n.Run(time.Second)
 	text := strings.Join(h.lines, "\n")

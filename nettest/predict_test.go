@@ -221,7 +221,7 @@ func TestContactsDoNotJitter(t *testing.T) {
 		for i, c := range g.Clients {
 			require.True(t, g.sims[i].Predicts(id))
 			e, _ := c.Systems.Entity(id)
-			shown := generic.NewMap1[components.Smooth[position]](&c.World)
+			shown := generic.NewMap1[components.Smooth[position]](c.World)
 			last, least, most, sum := shown.Get(e).Value.X, math.Inf(1), math.Inf(-1), 0.
 			const frames = 4 * 60
 			for range frames {

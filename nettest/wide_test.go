@@ -160,9 +160,9 @@ func TestAGameOfManyComponentTypes(t *testing.T) {
 		seen := map[netcode.ClientID][]int{}
 		for _, c := range n.Clients {
 			seen[c.ID()] = make([]int, schema.Rows())
-			for e := range netecs.Entities(&c.World) {
+			for e := range netecs.Entities(c.World) {
 				for row, of := range g.types {
-					if c.World.Has(e, ecs.TypeID(&c.World, of)) {
+					if c.World.Has(e, ecs.TypeID(c.World, of)) {
 						seen[c.ID()][row]++
 					}
 				}
@@ -242,17 +242,17 @@ func TestAClientWritesTheLastOfManyComponents(t *testing.T) {
 	c := n.Clients[0]
 	mine := netcode.NetworkID{}
 	require.True(t, n.RunUntil(5*time.Second, func() bool {
-		for _, id := range netecs.Entities(&c.World) {
+		for _, id := range netecs.Entities(c.World) {
 			mine = id
 		}
 		return authority.MayWrite[zeal](c.Client, mine)
 	}))
 	require.Equal(t, 1, authority.Rights(c.Client, mine).Count())
-	for e := range netecs.Entities(&c.World) {
-		zeals := generic.NewMap[zeal](&c.World)
+	for e := range netecs.Entities(c.World) {
+		zeals := generic.NewMap[zeal](c.World)
 		zeals.Get(e).V = 777
 	}
-	written := generic.NewMap[zeal](&n.Server.World)
+	written := generic.NewMap[zeal](n.Server.World)
 	require.True(t, n.RunUntil(5*time.Second, func() bool { return written.Get(body).V == 777 }))
 }
 
