@@ -40,6 +40,7 @@ const (
 	houseWalk     = "internal/walk" // a command that counts functions
 	houseModule   = "github.com/arche-netcode/netcode"
 	houseArche    = "github.com/mlange-42/arche"
+	houseArk      = "github.com/mlange-42/ark"
 	houseRoot     = "."
 	houseFormat   = "snapshot/format"
 	housePlain    = "internal/plain" // the switch of the build tag netcode_plain
@@ -66,7 +67,7 @@ func houseKept() map[string][]string {
 
 // houseArrows says what each top folder may import beside the standard library and itself.
 func houseArrows() map[string][]string {
-	all := slices.Clip([]string{houseArche, houseRoot, "tick", "wire", "quantize", "delta", "components", "transport", "message", "peer", houseFormat, "snapshot", "replica", "interest", "collections", "ecs", "systems", "nettest", "record", "authority", "inspect", "input", "interpolate", "rewind", "predict", "consistent", "transfer", "loading", "congestion", "schema"})
+	all := slices.Clip([]string{houseArche, houseArk, houseWorld, houseRoot, "tick", "wire", "quantize", "delta", "components", "transport", "message", "peer", houseFormat, "snapshot", "replica", "interest", "collections", "ecs", "systems", "nettest", "record", "authority", "inspect", "input", "interpolate", "rewind", "predict", "consistent", "transfer", "loading", "congestion", "schema"})
 	return map[string][]string{
 		"tick":        {},
 		"congestion":  {},
@@ -125,7 +126,7 @@ func houseArrows() map[string][]string {
 		"internal/processes": append(all, "internal", "nettest/adversary"),
 		"internal/soak":      append(all, "internal", "nettest/adversary"),
 		"internal/tables":    {"delta", "quantize", houseFormat, "record", "snapshot", "tick", "wire"},
-		houseWorld:           {houseArche},
+		houseWorld:           {houseArche, houseArk},
 		"internal/worldless": {"components", "quantize", "snapshot", "tick", "wire"},
 		"docs":               {},
 	}
@@ -312,7 +313,7 @@ func (f *houseFile) checkImport(at token.Pos, target string, allowed []string) {
 	inside, ours := strings.CutPrefix(target+"/", houseModule+"/")
 	switch {
 	case target == "unsafe" || target == "C":
-		if path.Base(f.name) != "unsafe.go" {
+		if base := path.Base(f.name); base != "unsafe.go" && base != "unsafe_ark.go" {
 			f.report(ruleUnsafe, at, "%q is imported outside a file named unsafe.go", target)
 		}
 	case inside == housePlain+"/": // every package may import it
@@ -321,7 +322,7 @@ func (f *houseFile) checkImport(at token.Pos, target string, allowed []string) {
 		if folder != f.folder && !slices.Contains(allowed, folder) {
 			f.report(ruleArrow, at, "%s must not import %s", f.folder, target)
 		}
-	case target == houseArche || strings.HasPrefix(target, houseArche+"/"):
+	case target == houseArche || strings.HasPrefix(target, houseArche+"/"), target == houseArk || strings.HasPrefix(target, houseArk+"/"):
 		if !slices.Contains(allowed, houseArche) {
 			f.report(ruleArche, at, "%s must not import %s", f.folder, target)
 		}
@@ -475,7 +476,7 @@ func (h *house) checkNeeds() error {
 	if err != nil {
 		return err
 	}
-	allowed := append(houseSecure(), houseArche, "github.com/stretchr/testify", "pgregory.net/rapid")
+	allowed := append(houseSecure(), houseArche, houseArk, "github.com/stretchr/testify", "pgregory.net/rapid")
 	lines := bufio.NewScanner(bytes.NewReader(source))
 	for number, block := 1, false; lines.Scan(); number++ {
 		fields := strings.Fields(lines.Text())

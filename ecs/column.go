@@ -3,6 +3,7 @@ package netecs
 import (
 	"bytes"
 	"encoding/binary"
+	"fmt"
 	"math/bits"
 	"reflect"
 	"slices"
@@ -53,7 +54,7 @@ type table struct {
 	stamped   int           // scattered: slots that this scan saw
 	handles   []Entity      // scattered: entities of the rows, in the order of the walk
 	slots     []int32       // scattered: slot of each handle; negative: none yet
-	goal      int           // index of the relation's column; negative: the relation does not replicate
+	relations []int         // indexes of the columns of relations that replicate
 	ownedRows ownedRows     // captures: a cache of rows with known entities
 }
 
@@ -62,7 +63,7 @@ type table struct {
 func newTable(w *World, b *binding, mask world.Mask, number int32) *table {
 	t := &table{
 		number:    number,
-		filter:    world.RegisterExactly(w, mask),
+		filter:    world.Register(w, mask.Exclusive()),
 		rows:      b.rows(&mask),
 		replicas:  column{id: b.replicated, row: -1, size: replicatedSize},
 		scattered: hasRelation(w, &mask),
@@ -87,7 +88,11 @@ func newTable(w *World, b *binding, mask world.Mask, number int32) *table {
 		}
 	}
 	b.controls.columns(w, t, &mask)
-	t.goal = slices.IndexFunc(t.columns, func(c column) bool { return c.relation })
+	for i := range t.columns {
+		if t.columns[i].relation {
+			t.relations = append(t.relations, i)
+		}
+	}
 	return t
 }
 
@@ -352,7 +357,9 @@ func bind(w *World, schema *snapshot.Schema) binding {
 	for row := range schema.Rows() {
 		id := world.TypeID(w, schema.Plan(row).Type())
 		b.ids = append(b.ids, id)
-		if world.IsRelation(w, id) {
+		if _, aimed := schema.Plan(row).Target(); aimed != world.IsRelation(w, id) {
+			panic(fmt.Sprintf("netecs: the relation %s is of another ECS: this build is for %s, so it embeds %s", schema.Plan(row).Type(), world.Name, world.Marker))
+		} else if aimed {
 			b.relations = b.relations.With(row)
 		}
 	}

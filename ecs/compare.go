@@ -130,7 +130,7 @@ type comparison struct {
 
 // entity compares the components of one entity.
 func (c *comparison) entity(id wire.NetworkID, e Entity) (Difference, bool) {
-	mask := c.client.Mask(e)
+	mask := world.MaskOf(c.client, e)
 	want, have, bands := c.store.Mask(id), c.rows(&mask), snapshot.Mask{}
 	if c.sees.Rows != nil {
 		rows := c.sees.Rows(id)

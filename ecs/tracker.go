@@ -71,7 +71,7 @@ func newTracker(w *World, schema *snapshot.Schema, tag uint32, captures bool, re
 		life:    newLife(w, tag, captures),
 		reports: reports{report: report}, activeTables: activeTables{patience: patience},
 	}
-	tr.everything = world.Register(w, world.All(tr.replicated))
+	tr.everything = world.Register(w, world.All(tr.replicated).Without())
 	return tr
 }
 
@@ -126,7 +126,7 @@ func (tr *tracker) scan(h trackerEvents) {
 
 // count returns the number of entities in the world that match a filter.
 func (tr *tracker) count(filter *world.Filter) int {
-	tr.query = world.Select(tr.world, filter)
+	tr.query = world.Open(tr.world, filter)
 	n := tr.query.Count()
 	tr.query.Close()
 	return n
@@ -671,8 +671,8 @@ func (tr *tracker) walk(t *table) {
 	for n := 0; tr.query.Next(); n++ {
 		t.findRow(&tr.query, n)
 		t.handles = append(t.handles, tr.query.Entity())
-		if t.goal >= 0 {
-			c := &t.columns[t.goal]
+		for _, i := range t.relations {
+			c := &t.columns[i]
 			c.goals = append(c.goals[:n], tr.query.Relation(c.id))
 		}
 	}

@@ -5,14 +5,14 @@ import (
 	"testing"
 	"time"
 
-	"github.com/mlange-42/arche/ecs"
-	"github.com/mlange-42/arche/generic"
 	"github.com/stretchr/testify/require"
 
 	"github.com/arche-netcode/netcode"
 	"github.com/arche-netcode/netcode/authority"
 	"github.com/arche-netcode/netcode/components"
 	"github.com/arche-netcode/netcode/internal/alloctest"
+	ecs "github.com/arche-netcode/netcode/internal/world"
+	generic "github.com/arche-netcode/netcode/internal/world/typed"
 	"github.com/arche-netcode/netcode/nettest"
 	"github.com/arche-netcode/netcode/systems"
 	"github.com/arche-netcode/netcode/transport"
@@ -232,8 +232,8 @@ func newStand(t *testing.T, p *netcode.Protocol, clients int, game func(w *ecs.W
 	}
 	clock := func() time.Duration { return s.now }
 	for i := range clients + 1 {
-		world := ecs.NewWorld()
-		s.worlds = append(s.worlds, &world)
+		world := ecs.New()
+		s.worlds = append(s.worlds, world)
 		if i == 0 {
 			end, err := netcode.NewServer(p, config(i))
 			require.NoError(t, err)

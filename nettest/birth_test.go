@@ -6,8 +6,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/mlange-42/arche/ecs"
-	"github.com/mlange-42/arche/generic"
 	"github.com/stretchr/testify/require"
 
 	"github.com/arche-netcode/netcode"
@@ -15,6 +13,8 @@ import (
 	"github.com/arche-netcode/netcode/collections"
 	"github.com/arche-netcode/netcode/components"
 	"github.com/arche-netcode/netcode/interest"
+	ecs "github.com/arche-netcode/netcode/internal/world"
+	generic "github.com/arche-netcode/netcode/internal/world/typed"
 	"github.com/arche-netcode/netcode/nettest"
 	"github.com/arche-netcode/netcode/systems"
 	"github.com/arche-netcode/netcode/transport"
@@ -342,9 +342,9 @@ func TestReferencesByNetworkIDAreSent(t *testing.T) {
 			n.RunUntil(5*time.Second, n.Connected)
 			w := n.Server.World
 			id, replicated := ecs.ComponentID[pursuit](w), ecs.ComponentID[components.Replicated](w)
-			target, all := w.NewEntity(replicated), []ecs.Entity(nil)
+			target, all := ecs.Spawn(w, nil, replicated), []ecs.Entity(nil)
 			for range count {
-				all = append(all, w.NewEntity(replicated, id))
+				all = append(all, ecs.Spawn(w, nil, replicated, id))
 			}
 			n.Run(300 * time.Millisecond)
 			of, _ := n.Server.Systems.ID(target)
@@ -356,13 +356,13 @@ func TestReferencesByNetworkIDAreSent(t *testing.T) {
 						network, _ := n.Server.Systems.ID(e)
 						here, ok := c.Systems.Entity(network)
 						require.True(t, ok, what)
-						require.Equal(t, want, *(*pursuit)(c.World.Get(here, ecs.ComponentID[pursuit](c.World))), "%s, client %d", what, k)
+						require.Equal(t, want, *(*pursuit)(ecs.Get(c.World, here, ecs.ComponentID[pursuit](c.World))), "%s, client %d", what, k)
 					}
 				}
 			}
 			write := func(v pursuit) {
 				for _, e := range all {
-					*(*pursuit)(w.Get(e, id)) = v
+					*(*pursuit)(ecs.Get(w, e, id)) = v
 				}
 			}
 			write(pursuit{N: 1})

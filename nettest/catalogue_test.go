@@ -7,8 +7,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/mlange-42/arche/ecs"
-	"github.com/mlange-42/arche/generic"
 	"github.com/stretchr/testify/require"
 
 	"github.com/arche-netcode/netcode"
@@ -17,6 +15,8 @@ import (
 	"github.com/arche-netcode/netcode/interest"
 	"github.com/arche-netcode/netcode/internal/alloctest"
 	"github.com/arche-netcode/netcode/internal/casebook"
+	ecs "github.com/arche-netcode/netcode/internal/world"
+	generic "github.com/arche-netcode/netcode/internal/world/typed"
 	"github.com/arche-netcode/netcode/nettest"
 	"github.com/arche-netcode/netcode/systems"
 	"github.com/arche-netcode/netcode/transport"
@@ -338,7 +338,7 @@ func TestCase30MessageBeforeSpawn(t *testing.T) {
 	require.Zero(t, c.Stats().Messages.Deferred, "of what the client cannot have nothing leaves")
 	tell(5, 5)
 	require.Zero(t, heard)
-	n.Server.World.Remove(e, ecs.ComponentID[boulder](n.Server.World)) // now it fits
+	ecs.Exchange(n.Server.World, e, nil, []ecs.ID{ecs.ComponentID[boulder](n.Server.World)}, nil) // now it fits
 	n.Run(200 * time.Millisecond)
 	require.Equal(t, 5, heard, "what was held is handled when it comes")
 	tell(1, 1)

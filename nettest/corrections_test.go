@@ -6,13 +6,13 @@ import (
 	"testing"
 	"time"
 
-	"github.com/mlange-42/arche/ecs"
-	"github.com/mlange-42/arche/generic"
 	"github.com/stretchr/testify/require"
 
 	"github.com/arche-netcode/netcode"
 	"github.com/arche-netcode/netcode/authority"
 	"github.com/arche-netcode/netcode/components"
+	ecs "github.com/arche-netcode/netcode/internal/world"
+	generic "github.com/arche-netcode/netcode/internal/world/typed"
 	"github.com/arche-netcode/netcode/nettest"
 	"github.com/arche-netcode/netcode/systems"
 	"github.com/arche-netcode/netcode/transport"
@@ -23,7 +23,7 @@ type loadAt struct{ X float32 }
 type aimAt struct{ X float32 }
 
 // partOf is a component of an entity.
-func partOf[T any](w *ecs.World, e ecs.Entity) *T { return (*T)(w.Get(e, ecs.ComponentID[T](w))) }
+func partOf[T any](w *ecs.World, e ecs.Entity) *T { return (*T)(ecs.Get(w, e, ecs.ComponentID[T](w))) }
 
 // corrected is a world with one body that client 0 writes in each frame, seen by client 1.
 type corrected struct {
@@ -67,7 +67,7 @@ func newCorrected(t *testing.T, way *takenBack, seed uint64, link transport.Link
 			bodies := generic.NewMap4[components.Replicated, bodyAt, loadAt, aimAt](w)
 			c.body = bodies.New()
 			if way.owner {
-				w.Add(c.body, ecs.ComponentID[components.Owner](w))
+				ecs.Exchange(w, c.body, []ecs.ID{ecs.ComponentID[components.Owner](w)}, nil, nil)
 			}
 			s.Server.OnError(func(err error) {
 				var wrote *authority.ServerWroteError

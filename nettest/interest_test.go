@@ -4,14 +4,14 @@ import (
 	"testing"
 	"time"
 
-	"github.com/mlange-42/arche/ecs"
-	"github.com/mlange-42/arche/generic"
 	"github.com/stretchr/testify/require"
 
 	"github.com/arche-netcode/netcode"
 	"github.com/arche-netcode/netcode/components"
 	netecs "github.com/arche-netcode/netcode/ecs"
 	"github.com/arche-netcode/netcode/interest"
+	ecs "github.com/arche-netcode/netcode/internal/world"
+	generic "github.com/arche-netcode/netcode/internal/world/typed"
 	"github.com/arche-netcode/netcode/nettest"
 	"github.com/arche-netcode/netcode/snapshot"
 	"github.com/arche-netcode/netcode/systems"
@@ -89,7 +89,7 @@ func TestOwnerOnly(t *testing.T) {
 	n := watched(t, protocol(), 11, .3, interest.New(owned, interest.Despawn), nil, func(n *nettest.Net, second int) {
 		owners := generic.NewMap1[components.Owner](n.Server.World)
 		for e := range netecs.Entities(n.Server.World) {
-			if !n.Server.World.Has(e, ecs.ComponentID[components.Owner](n.Server.World)) {
+			if !ecs.Has(n.Server.World, e, ecs.ComponentID[components.Owner](n.Server.World)) {
 				owners.Add(e)
 			}
 		}
@@ -124,7 +124,7 @@ func TestComponentsOfOthersAreNotVisible(t *testing.T) {
 		secrets := generic.NewMap2[secret, components.Owner](w)
 		i := 0
 		for e, id := range netecs.Entities(w) {
-			if !w.Has(e, ecs.ComponentID[secret](w)) {
+			if !ecs.Has(w, e, ecs.ComponentID[secret](w)) {
 				secrets.Add(e)
 			}
 			word, owner := secrets.Get(e)
@@ -264,7 +264,7 @@ func TestConvergeGoesByTheComponentsThatAreShown(t *testing.T) {
 }
 
 // mountedOn makes an entity a part of another one.
-type mountedOn struct{ ecs.Relation }
+type mountedOn generic.Tie
 
 // Clients in teams have what belongs to their team, with all that is mounted on it, however deep, while parts are mounted elsewhere,
 // parents die, owners change and clients change teams, over bad networks.
@@ -279,17 +279,17 @@ func TestPartsOfTeams(t *testing.T) {
 			mounted, owner := ecs.ComponentID[mountedOn](w), ecs.ComponentID[components.Owner](w)
 			var before []ecs.Entity
 			for e := range netecs.Entities(w) {
-				if !w.Has(e, owner) {
-					w.Add(e, owner, mounted)
+				if !ecs.Has(w, e, owner) {
+					ecs.Exchange(w, e, []ecs.ID{owner, mounted}, nil, nil)
 				}
-				(*components.Owner)(w.Get(e, owner)).Client = netcode.ClientID((int(e.ID())*7 + second) % 9)
+				(*components.Owner)(ecs.Get(w, e, owner)).Client = netcode.ClientID((int(e.ID())*7 + second) % 9)
 				var target ecs.Entity // of an entity with a lower number: no cycle
 				for _, other := range before {
 					if other.ID() < e.ID() && (int(other.ID())+second)%3 != 0 {
 						target = other
 					}
 				}
-				w.Relations().Set(e, mounted, target)
+				ecs.SetTarget(w, e, mounted, target)
 				before = append(before, e)
 			}
 			for i, c := range n.Clients {
@@ -312,8 +312,8 @@ func TestPartsOfTeams(t *testing.T) {
 					}
 					visible = of == c.ID() || of != 0 && teams.TeamOf(of) != 0 && teams.TeamOf(of) == teams.TeamOf(c.ID())
 					target := ecs.Entity{}
-					if w.Has(at, mounted) {
-						target = w.Relations().Get(at, mounted)
+					if ecs.Has(w, at, mounted) {
+						target = ecs.Target(w, at, mounted)
 					}
 					at = target
 				}

@@ -6,13 +6,13 @@ import (
 	"testing"
 	"time"
 
-	"github.com/mlange-42/arche/ecs"
-	"github.com/mlange-42/arche/generic"
 	"github.com/stretchr/testify/require"
 
 	"github.com/arche-netcode/netcode"
 	"github.com/arche-netcode/netcode/components"
 	netecs "github.com/arche-netcode/netcode/ecs"
+	ecs "github.com/arche-netcode/netcode/internal/world"
+	generic "github.com/arche-netcode/netcode/internal/world/typed"
 	"github.com/arche-netcode/netcode/nettest"
 	"github.com/arche-netcode/netcode/systems"
 	"github.com/arche-netcode/netcode/transport"
@@ -65,7 +65,7 @@ func (g *churn) play(w *ecs.World, frame int) {
 		case 1:
 			healths.Get(e).Points -= 3
 		case 2:
-			if w.Has(e, ecs.ComponentID[frozen](w)) {
+			if ecs.Has(w, e, ecs.ComponentID[frozen](w)) {
 				ice.Remove(e)
 			} else {
 				ice.Add(e)
@@ -130,7 +130,7 @@ func TestHooksSeeWholeEntities(t *testing.T) {
 		SetupClient: func(_ int, c *systems.ClientSystems, w *ecs.World) {
 			c.OnSpawn(func(e ecs.Entity, id netcode.NetworkID) {
 				require.False(t, w.IsLocked())
-				require.True(t, w.Has(e, ecs.ComponentID[position](w)))
+				require.True(t, ecs.Has(w, e, ecs.ComponentID[position](w)))
 				spawned++
 			})
 			c.OnDespawn(func(e ecs.Entity, id netcode.NetworkID) {
@@ -253,7 +253,7 @@ func TestMessagesNameEntities(t *testing.T) {
 	n.Server.Systems.OnSpawn(func(_ ecs.Entity, at netcode.NetworkID) { id = at })
 	require.True(t, n.RunUntil(5*time.Second, n.Connected))
 	w := n.Server.World
-	w.NewEntity(ecs.ComponentID[position](w), ecs.ComponentID[components.Replicated](w))
+	ecs.Spawn(w, nil, ecs.ComponentID[position](w), ecs.ComponentID[components.Replicated](w))
 	require.True(t, n.RunUntil(time.Second, func() bool { return !id.IsZero() }))
 	seeing, blind := n.Clients[0], n.Clients[1]
 	require.True(t, n.RunUntil(5*time.Second, func() bool { return n.Server.Hide(blind.ID(), id) }))
@@ -264,7 +264,7 @@ func TestMessagesNameEntities(t *testing.T) {
 	require.Equal(t, id, got.id)
 	require.True(t, got.found)
 	require.True(t, seeing.World.Alive(got.entity))
-	require.True(t, seeing.World.Has(got.entity, ecs.ComponentID[position](seeing.World)))
+	require.True(t, ecs.Has(seeing.World, got.entity, ecs.ComponentID[position](seeing.World)))
 	require.Equal(t, hit{}, hits[blind.ID()][0])
 }
 

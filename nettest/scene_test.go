@@ -5,13 +5,13 @@ import (
 	"testing"
 	"time"
 
-	"github.com/mlange-42/arche/ecs"
-	"github.com/mlange-42/arche/generic"
 	"github.com/stretchr/testify/require"
 
 	"github.com/arche-netcode/netcode"
 	"github.com/arche-netcode/netcode/components"
 	netecs "github.com/arche-netcode/netcode/ecs"
+	ecs "github.com/arche-netcode/netcode/internal/world"
+	generic "github.com/arche-netcode/netcode/internal/world/typed"
 	"github.com/arche-netcode/netcode/nettest"
 	"github.com/arche-netcode/netcode/systems"
 )
@@ -74,7 +74,7 @@ func (s *scened) here(number uint32) (ecs.Entity, bool) {
 
 func (s *scened) sprite(e ecs.Entity) bool {
 	w := s.n.Clients[0].World
-	return w.Has(e, ecs.ComponentID[sceneSprite](w))
+	return ecs.Has(w, e, ecs.ComponentID[sceneSprite](w))
 }
 
 // TestSceneEntitiesBecomeTheServers matches a level that both ends have loaded.
@@ -92,7 +92,7 @@ func TestSceneEntitiesBecomeTheServers(t *testing.T) {
 	}
 	for _, number := range []uint32{0, 3} {
 		require.True(t, w.Alive(s.loaded[number]), "one that the server lacks stays local")
-		require.False(t, w.Has(s.loaded[number], ecs.ComponentID[components.Replicated](w)))
+		require.False(t, ecs.Has(w, s.loaded[number], ecs.ComponentID[components.Replicated](w)))
 	}
 	fresh, ok := s.here(4)
 	require.True(t, ok)

@@ -6,12 +6,12 @@ import (
 	"testing"
 	"time"
 
-	"github.com/mlange-42/arche/ecs"
-	"github.com/mlange-42/arche/generic"
 	"github.com/stretchr/testify/require"
 
 	"github.com/arche-netcode/netcode"
 	"github.com/arche-netcode/netcode/components"
+	ecs "github.com/arche-netcode/netcode/internal/world"
+	generic "github.com/arche-netcode/netcode/internal/world/typed"
 	"github.com/arche-netcode/netcode/interpolate"
 	"github.com/arche-netcode/netcode/nettest"
 	"github.com/arche-netcode/netcode/tick"
@@ -229,7 +229,7 @@ func TestSmoothBeginsAnew(t *testing.T) {
 	require.True(t, s.RunUntil(2*time.Second, see))
 	entity, ok := c.Systems.Entity(netcode.NetworkID{Index: 0, Generation: 1})
 	require.True(t, ok)
-	c.World.Remove(entity, ecs.ComponentID[components.Smooth[position]](c.World))
+	ecs.Exchange(c.World, entity, nil, []ecs.ID{ecs.ComponentID[components.Smooth[position]](c.World)}, nil)
 	s.Run(time.Second)
 	require.Empty(t, shownTwins(c), "what the game took away stays away")
 }

@@ -45,7 +45,7 @@ const (
 type serverRow struct {
 	plan    *quantize.Plan
 	rounds  bool
-	untaken world.Selection // Replicated entities with the component that are not in the simulation yet.
+	untaken world.Filter // Replicated entities with the component that are not in the simulation yet.
 }
 
 func newServer(s *Simulation, g *systems.ServerSystems) *server {
@@ -71,7 +71,7 @@ func (s *server) learn(w *netecs.World) {
 		s.rows = append(s.rows, serverRow{
 			plan:    r.plan,
 			rounds:  !r.unrounded && !r.plan.Plain() && r.plan.Lanes() > 0,
-			untaken: world.All(s.sim.replicatedID, id).Without(s.sim.simulateID),
+			untaken: world.Register(w, world.All(s.sim.replicatedID, id).Without(s.sim.simulateID)),
 		})
 	}
 }
@@ -209,7 +209,7 @@ func (s *server) promptRows(id netcode.NetworkID) (rows snapshot.Mask) {
 
 // addSimulate adds components.Simulate to the replicated entities with a predicted component.
 func (s *server) addSimulate(w *netecs.World, r *serverRow) {
-	if query := world.Select(w, &r.untaken); query.Next() {
+	if query := world.Open(w, &r.untaken); query.Next() {
 		query.Close()
 		world.AddAll(w, &r.untaken, s.sim.simulateID)
 	}

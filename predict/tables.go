@@ -24,7 +24,7 @@ type tables struct {
 
 // newTables registers the filter with the world's cache, so that a look costs nothing for archetypes that do not match.
 func newTables(w *netecs.World, all world.Mask) tables {
-	return tables{filter: world.Register(w, all)}
+	return tables{filter: world.Register(w, all.Without())}
 }
 
 // column adds a column of a component and its size in bytes.

@@ -7,8 +7,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/mlange-42/arche/ecs"
-	"github.com/mlange-42/arche/generic"
 	"github.com/stretchr/testify/require"
 
 	"github.com/arche-netcode/netcode"
@@ -17,6 +15,8 @@ import (
 	"github.com/arche-netcode/netcode/components"
 	"github.com/arche-netcode/netcode/input"
 	"github.com/arche-netcode/netcode/interest"
+	ecs "github.com/arche-netcode/netcode/internal/world"
+	generic "github.com/arche-netcode/netcode/internal/world/typed"
 	"github.com/arche-netcode/netcode/nettest"
 	"github.com/arche-netcode/netcode/systems"
 	"github.com/arche-netcode/netcode/transfer"
@@ -140,12 +140,12 @@ func playWorld(g *sessionGame) {
 		e := all[r.IntN(len(all))]
 		switch tick % 9 {
 		case 2:
-			if !w.Has(e, ecs.ComponentID[sessionExact](w)) {
+			if !ecs.Has(w, e, ecs.ComponentID[sessionExact](w)) {
 				exact.Assign(e, &sessionExact{U: 5})
 			}
 			*exact.Get(e) = sessionExact{r.Float32(), r.NormFloat64(), r.Int64(), 5 + r.Uint64N(4e9), float32(r.IntN(100)), r.Float32()*2 - 1, int8(r.IntN(200) - 100)}
 		case 4:
-			if !w.Has(e, ecs.ComponentID[sessionLeash](w)) {
+			if !ecs.Has(w, e, ecs.ComponentID[sessionLeash](w)) {
 				leash.Assign(e, &sessionLeash{})
 			}
 			*leash.Get(e) = sessionLeash{To: all[r.IntN(len(all))], Slack: uint8(tick)}

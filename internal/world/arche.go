@@ -1,3 +1,5 @@
+//go:build !netcode_ark
+
 package world
 
 import (
@@ -8,6 +10,9 @@ import (
 
 // Name is the name of the ECS, for errors.
 const Name = "Arche"
+
+// Marker is the first field of a relation, for errors.
+const Marker = "ecs.Relation of github.com/mlange-42/arche/ecs"
 
 type (
 	// World contains entities and their components.
@@ -30,9 +35,9 @@ type (
 	Query = ecs.Query
 )
 
-// New returns an empty world.
-func New() *World {
-	w := ecs.NewWorld()
+// New returns an empty world, with room for so many entities.
+func New(capacity ...int) *World {
+	w := ecs.NewWorld(capacity...)
 	return &w
 }
 
@@ -66,14 +71,8 @@ func IsRelation(w *World, id ID) bool {
 // All returns the set of some components. As a Matcher it selects sets that contain them.
 func All(ids ...ID) Mask { return ecs.All(ids...) }
 
-// Register makes a Filter of component sets that contain a mask.
-func Register(w *World, mask Mask) Filter { return w.Cache().Register(&mask) }
-
-// RegisterExactly makes a Filter of one component set.
-func RegisterExactly(w *World, mask Mask) Filter {
-	exact := mask.Exclusive()
-	return w.Cache().Register(&exact)
-}
+// Register makes a Filter of a Selection.
+func Register(w *World, s Selection) Filter { return w.Cache().Register(&s) }
 
 // Unregister drops a Filter.
 func Unregister(w *World, f *Filter) { w.Cache().Unregister(f) }
@@ -115,10 +114,12 @@ func SpawnBatch(w *World, n int, ids []ID) (q Query, ok bool) {
 }
 
 // Exchange adds and removes components of an entity. fill is as for Spawn.
-func Exchange(w *World, e Entity, add, remove []ID, fill func(Entity)) { w.ExchangeFn(e, add, remove, fill) }
+func Exchange(w *World, e Entity, add, remove []ID, fill func(Entity)) {
+	w.ExchangeFn(e, add, remove, fill)
+}
 
-// AddAll adds a component to all entities of a Matcher.
-func AddAll(w *World, m Matcher, id ID) { w.Batch().Add(m, id) }
+// AddAll adds a component to all entities of a Filter.
+func AddAll(w *World, f *Filter, id ID) { w.Batch().Add(f, id) }
 
 // RemoveAll removes all entities of a Filter and returns their number.
 func RemoveAll(w *World, f *Filter) int { return w.Batch().RemoveEntities(f) }

@@ -13,5 +13,6 @@
 // # Files
 //
 //   - arche.go: Arche
+//   - ark.go, unsafe_ark.go: Ark, in a build with the tag netcode_ark
 //   - unsafe.go: pointers into a world
 package world
