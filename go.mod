@@ -5,6 +5,7 @@ go 1.25
 require (
 	github.com/flynn/noise v1.1.0
 	github.com/mlange-42/arche v0.15.3
+	github.com/mlange-42/ark v0.8.2
 	github.com/stretchr/testify v1.11.1
 	golang.org/x/crypto v0.45.0
 	pgregory.net/rapid v1.3.0

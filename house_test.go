@@ -40,10 +40,12 @@ const (
 	houseWalk     = "internal/walk" // a command that counts functions
 	houseModule   = "github.com/arche-netcode/netcode"
 	houseArche    = "github.com/mlange-42/arche"
+	houseArk      = "github.com/mlange-42/ark"
 	houseRoot     = "."
 	houseFormat   = "snapshot/format"
 	housePlain    = "internal/plain" // the switch of the build tag netcode_plain
 	houseKernel   = "internal/kernel"
+	houseWorld    = "internal/world" // the façade of the ECS
 	houseHosts    = "internal/hosts" // the host behind an address, for limits
 	fileLines     = 800
 	functionLines = 70
@@ -65,7 +67,7 @@ func houseKept() map[string][]string {
 
 // houseArrows says what each top folder may import beside the standard library and itself.
 func houseArrows() map[string][]string {
-	all := slices.Clip([]string{houseArche, houseRoot, "tick", "wire", "quantize", "delta", "components", "transport", "message", "peer", houseFormat, "snapshot", "replica", "interest", "collections", "ecs", "systems", "nettest", "record", "authority", "inspect", "input", "interpolate", "rewind", "predict", "consistent", "transfer", "loading", "congestion", "schema"})
+	all := slices.Clip([]string{houseArche, houseArk, houseWorld, houseRoot, "tick", "wire", "quantize", "delta", "components", "transport", "message", "peer", houseFormat, "snapshot", "replica", "interest", "collections", "ecs", "systems", "nettest", "record", "authority", "inspect", "input", "interpolate", "rewind", "predict", "consistent", "transfer", "loading", "congestion", "schema"})
 	return map[string][]string{
 		"tick":        {},
 		"congestion":  {},
@@ -82,7 +84,7 @@ func houseArrows() map[string][]string {
 		"replica":     {houseFormat, "delta", "quantize", "wire", "tick"},
 		"interest":    {"quantize", "wire", "tick", "snapshot", houseFormat},
 		"record":      {houseRoot, houseFormat, "snapshot", "replica", "delta", "quantize", "wire", "tick"},
-		"ecs":         {houseArche, "components", houseFormat, "snapshot", "replica", "quantize", "wire", "tick"},
+		"ecs":         {houseWorld, "components", houseFormat, "snapshot", "replica", "quantize", "wire", "tick"},
 		houseRoot:     {"internal/admission", "internal/calls", "internal/canon", "internal/events", "internal/handshake", "internal/held", "internal/link", "internal/parallel", "internal/report", "internal/outbox", "internal/registry", "internal/worldless", "congestion", "tick", "wire", "quantize", "delta", "components", "transport", "message", "peer", houseFormat, "snapshot", "replica", "interest", "ecs"},
 		"collections": {houseRoot, "peer", "snapshot", "replica", "quantize", "wire", "tick"},
 		"inspect":     {houseRoot, "message", "peer", houseFormat, "snapshot", "replica", "tick", "wire"},
@@ -93,13 +95,13 @@ func houseArrows() map[string][]string {
 		"transfer":    {houseRoot, "peer", "wire"},
 		"loading":     {houseRoot},
 		"rewind":      {houseRoot, "snapshot", "replica", "tick", "quantize", "wire"},
-		"predict":     {houseArche, houseRoot, "authority", "components", "ecs", "input", "quantize", "snapshot", "replica", "systems", "tick", "wire"},
-		"systems":     {houseArche, houseRoot, "authority", "ecs", "interpolate", "record", "snapshot", "tick", "wire"},
-		"nettest":     {houseArche, houseRoot, "ecs", "systems", "transport"},
+		"predict":     {houseWorld, houseRoot, "authority", "components", "ecs", "input", "quantize", "snapshot", "replica", "systems", "tick", "wire"},
+		"systems":     {houseWorld, houseRoot, "authority", "ecs", "interpolate", "record", "snapshot", "tick", "wire"},
+		"nettest":     {houseWorld, houseRoot, "ecs", "systems", "transport"},
 		// Tools of a game, which may do input and output.
-		"inspect/live": {houseArche, houseRoot, "input", "inspect", "predict", "quantize", "snapshot", "systems", "tick", "transport", "wire"},
+		"inspect/live": {houseRoot, "ecs", "input", "inspect", "predict", "quantize", "snapshot", "systems", "tick", "transport", "wire"},
 		"schema":       {houseRoot, "internal/canon", "peer"},
-		"load":         {houseArche, houseRoot, "systems", "tick", "transport", "internal"},
+		"load":         {houseRoot, houseWorld, "ecs", "systems", "tick", "transport", "internal"},
 		"examples":     append(all, "inspect/live", "load", "internal"),
 		"bench":        append(all, "inspect/live", "load", "internal", "nettest/adversary"),
 		"cmd":          append(all, "internal"),
@@ -124,6 +126,7 @@ func houseArrows() map[string][]string {
 		"internal/processes": append(all, "internal", "nettest/adversary"),
 		"internal/soak":      append(all, "internal", "nettest/adversary"),
 		"internal/tables":    {"delta", "quantize", houseFormat, "record", "snapshot", "tick", "wire"},
+		houseWorld:           {houseArche, houseArk},
 		"internal/worldless": {"components", "quantize", "snapshot", "tick", "wire"},
 		"docs":               {},
 	}
@@ -310,7 +313,7 @@ func (f *houseFile) checkImport(at token.Pos, target string, allowed []string) {
 	inside, ours := strings.CutPrefix(target+"/", houseModule+"/")
 	switch {
 	case target == "unsafe" || target == "C":
-		if path.Base(f.name) != "unsafe.go" {
+		if base := path.Base(f.name); base != "unsafe.go" && base != "unsafe_ark.go" {
 			f.report(ruleUnsafe, at, "%q is imported outside a file named unsafe.go", target)
 		}
 	case inside == housePlain+"/": // every package may import it
@@ -319,7 +322,7 @@ func (f *houseFile) checkImport(at token.Pos, target string, allowed []string) {
 		if folder != f.folder && !slices.Contains(allowed, folder) {
 			f.report(ruleArrow, at, "%s must not import %s", f.folder, target)
 		}
-	case target == houseArche || strings.HasPrefix(target, houseArche+"/"):
+	case target == houseArche || strings.HasPrefix(target, houseArche+"/"), target == houseArk || strings.HasPrefix(target, houseArk+"/"):
 		if !slices.Contains(allowed, houseArche) {
 			f.report(ruleArche, at, "%s must not import %s", f.folder, target)
 		}
@@ -473,7 +476,7 @@ func (h *house) checkNeeds() error {
 	if err != nil {
 		return err
 	}
-	allowed := append(houseSecure(), houseArche, "github.com/stretchr/testify", "pgregory.net/rapid")
+	allowed := append(houseSecure(), houseArche, houseArk, "github.com/stretchr/testify", "pgregory.net/rapid")
 	lines := bufio.NewScanner(bytes.NewReader(source))
 	for number, block := 1, false; lines.Scan(); number++ {
 		fields := strings.Fields(lines.Text())

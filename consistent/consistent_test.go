@@ -178,17 +178,17 @@ func (g *play) note(s *systems.ServerSystems, _ *ecs.World) {
 func seen(c *nettest.Client) world {
 	sees := world{}
 	all := generic.NewFilter1[Clock]().Optional(generic.T[Clock]())
-	for q := all.Query(&c.World); q.Next(); {
+	for q := all.Query(c.World); q.Next(); {
 		id, ok := c.Systems.ID(q.Entity())
 		if !ok {
 			continue
 		}
 		one := state{clock: q.Get().Tick}
-		if c.World.Has(q.Entity(), ecs.ComponentID[Rare](&c.World)) {
-			one.rare = (*Rare)(c.World.Get(q.Entity(), ecs.ComponentID[Rare](&c.World))).Tick
+		if c.World.Has(q.Entity(), ecs.ComponentID[Rare](c.World)) {
+			one.rare = (*Rare)(c.World.Get(q.Entity(), ecs.ComponentID[Rare](c.World))).Tick
 		}
-		if c.World.Has(q.Entity(), ecs.ComponentID[Secret](&c.World)) {
-			one.secret = (*Secret)(c.World.Get(q.Entity(), ecs.ComponentID[Secret](&c.World))).Tick
+		if c.World.Has(q.Entity(), ecs.ComponentID[Secret](c.World)) {
+			one.secret = (*Secret)(c.World.Get(q.Entity(), ecs.ComponentID[Secret](c.World))).Tick
 		}
 		sees[id] = one
 	}

@@ -28,7 +28,7 @@ func TestNoMoreTicksAreHeldThanTheirNumbersTell(t *testing.T) {
 			}
 		},
 	})
-	build := generic.NewMap2[Clock, components.Replicated](&n.Server.World)
+	build := generic.NewMap2[Clock, components.Replicated](n.Server.World)
 	for range 200 {
 		build.New()
 	}

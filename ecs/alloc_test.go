@@ -4,10 +4,10 @@ import (
 	"math"
 	"testing"
 
-	"github.com/mlange-42/arche/ecs"
 	"github.com/stretchr/testify/require"
 
 	"github.com/arche-netcode/netcode/internal/alloctest"
+	ecs "github.com/arche-netcode/netcode/internal/world"
 )
 
 // scene is n bodies of 40 bytes each: position, rotation and velocity.
@@ -16,7 +16,7 @@ func scene(t testing.TB, n int) (*pair, []ecs.Entity) {
 	s := p.server
 	var all []ecs.Entity
 	for i := range n {
-		e := s.world.NewEntity(s.rep, s.pos, s.rot, s.vel)
+		e := ecs.Spawn(s.world, nil, s.rep, s.pos, s.rot, s.vel)
 		*s.position(e) = position{X: float32(i % 100)}
 		get[rotation](s, e, s.rot).Q = [4]float32{0, 0, 0.6, 0.8}
 		all = append(all, e)
@@ -65,12 +65,12 @@ func churn(p *pair, all []ecs.Entity, i int) {
 	w, s := p.server.world, p.server
 	e := &all[i*7%len(all)]
 	w.RemoveEntity(*e)
-	*e = w.NewEntity(s.rep, s.pos, s.rot, s.vel)
+	*e = ecs.Spawn(w, nil, s.rep, s.pos, s.rot, s.vel)
 	get[rotation](s, *e, s.rot).Q[3] = 1
-	if f := all[i*11%len(all)]; w.Has(f, s.frozen) {
-		w.Remove(f, s.frozen)
+	if f := all[i*11%len(all)]; ecs.Has(w, f, s.frozen) {
+		ecs.Exchange(w, f, nil, []ecs.ID{s.frozen}, nil)
 	} else {
-		w.Add(f, s.frozen)
+		ecs.Exchange(w, f, []ecs.ID{s.frozen}, nil, nil)
 	}
 	p.tick++
 }

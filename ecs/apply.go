@@ -5,10 +5,9 @@ import (
 	"reflect"
 	"slices"
 
-	"github.com/mlange-42/arche/ecs"
-
 	"github.com/arche-netcode/netcode/components"
 	"github.com/arche-netcode/netcode/internal/plain"
+	"github.com/arche-netcode/netcode/internal/world"
 	"github.com/arche-netcode/netcode/replica"
 	"github.com/arche-netcode/netcode/snapshot"
 	"github.com/arche-netcode/netcode/tick"
@@ -19,10 +18,10 @@ import (
 // change the world.
 type Hooks struct {
 	// Spawned is called for each new entity that still exists.
-	Spawned func(ecs.Entity, wire.NetworkID)
+	Spawned func(Entity, wire.NetworkID)
 	// Despawned is called for each entity before its removal. All calls of a run come before the first removal. It is
 	// not called if game code removed the entity or its Replicated.
-	Despawned func(ecs.Entity, wire.NetworkID)
+	Despawned func(Entity, wire.NetworkID)
 }
 
 // ApplyStats counts what an [Apply] did.
@@ -52,7 +51,7 @@ type ApplyStats struct {
 // If a new entity of the server has the components.SceneID of an entity of this world, Apply uses that entity and
 // creates none. A despawn removes it like any other. When the connection ends, it stays and loses its Replicated.
 //
-// After ecs.World.Reset, Run spawns everything alive again.
+// After World.Reset, Run spawns everything alive again.
 type Apply struct {
 	tracker  *tracker
 	replica  *replica.Replica
@@ -72,8 +71,8 @@ type Apply struct {
 	removePerTable removePerTable
 	running        bool
 
-	add, rem []ecs.ID         // arguments of structural changes
-	fill     func(ecs.Entity) // fillEntity as a value: made once, so that no call allocates
+	add, rem []world.ID   // arguments of structural changes
+	fill     func(Entity) // fillEntity as a value: made once, so that no call allocates
 	filling  fillMode
 	before   []byte // scratch: the old bytes of a component that is not in the shadow
 	births   spawnBatches
@@ -82,7 +81,7 @@ type Apply struct {
 	refs     backRefs
 	targets  relationTargets
 	mine     func(wire.NetworkID) snapshot.Mask // rows that the client may write; nil: none
-	adopts   func(wire.NetworkID) (ecs.Entity, bool)
+	adopts   func(wire.NetworkID) (Entity, bool)
 	scene    scene
 }
 
@@ -109,11 +108,11 @@ type entityState struct {
 // NewApply prepares to write what a replica receives to a world. It registers the schema's components with the world,
 // which must not be locked. The tag marks the entities of this apply. It is not 0, and no other capture or apply on the
 // same world has it. If report is nil, problems are dropped.
-func NewApply(w *ecs.World, r *replica.Replica, schema *snapshot.Schema, tag uint32,
+func NewApply(w *World, r *replica.Replica, schema *snapshot.Schema, tag uint32,
 	hooks Hooks, report func(Problem)) *Apply {
 	a := &Apply{tracker: newTracker(w, schema, tag, false, report), replica: r, hooks: hooks, all: true, noRanges: plain.On, scene: newScene(schema)}
-	a.add = make([]ecs.ID, 0, schema.Rows()+1)
-	a.rem = make([]ecs.ID, 0, schema.Rows())
+	a.add = make([]world.ID, 0, schema.Rows()+1)
+	a.rem = make([]world.ID, 0, schema.Rows())
 	a.fill = a.fillEntity
 	a.births.byMask = map[snapshot.Mask]int{}
 	a.refs = newBackRefs(schema)
@@ -211,7 +210,7 @@ func (a *Apply) assignSlots() {
 
 // alive reports whether a handle is valid. It checks for a reset of the world first, since a listener of the game may
 // reset it.
-func (a *Apply) alive(e ecs.Entity) bool {
+func (a *Apply) alive(e Entity) bool {
 	return a.tracker.life.isCurrent(a.tracker.world) && a.tracker.world.Alive(e)
 }
 
@@ -265,14 +264,14 @@ func (a *Apply) Follow(r *replica.Replica) {
 func (a *Apply) Release() { a.tracker.release() }
 
 // Entity returns the entity of a network id in this world.
-func (a *Apply) Entity(id wire.NetworkID) (ecs.Entity, bool) {
+func (a *Apply) Entity(id wire.NetworkID) (Entity, bool) {
 	at := a.tracker.entry(id)
 	if at == nil || !a.tracker.life.isCurrent(a.tracker.world) {
-		return ecs.Entity{}, false
+		return Entity{}, false
 	}
 	if !a.tracker.hasID(at.entity, id) {
 		if !a.tracker.rebind(at, id) {
-			return ecs.Entity{}, false
+			return Entity{}, false
 		}
 		a.refs.requeueReferrers(id)
 	}
@@ -280,7 +279,7 @@ func (a *Apply) Entity(id wire.NetworkID) (ecs.Entity, bool) {
 }
 
 // ID returns the network id of an entity that came from the server.
-func (a *Apply) ID(e ecs.Entity) (wire.NetworkID, bool) {
+func (a *Apply) ID(e Entity) (wire.NetworkID, bool) {
 	id, ok := a.tracker.idOf(e)
 	if !ok || !a.tracker.life.isCurrent(a.tracker.world) || !a.tracker.hasID(e, id) {
 		return wire.NetworkID{}, false
@@ -290,7 +289,7 @@ func (a *Apply) ID(e ecs.Entity) (wire.NetworkID, bool) {
 
 // Kind returns the ID of the components.Kind that the server gave to an entity. It returns false if the entity has
 // none, or if Kind does not replicate.
-func (a *Apply) Kind(e ecs.Entity) (id uint16, ok bool) {
+func (a *Apply) Kind(e Entity) (id uint16, ok bool) {
 	row := a.tracker.schema.RowOf(reflect.TypeFor[components.Kind]())
 	if _, ours := a.ID(e); !ours || row < 0 {
 		return 0, false
@@ -307,7 +306,7 @@ func (a *Apply) Stats() ApplyStats { return a.stats }
 
 // Change is a change of an entity by [Apply.Run]. The bits of its masks are rows of the schema.
 type Change struct {
-	Entity  ecs.Entity     // in the client's world, alive
+	Entity  Entity         // in the client's world, alive
 	ID      wire.NetworkID // its network id, the same on all ends
 	Rows    snapshot.Mask  // components that are new or have a new value
 	Added   snapshot.Mask  // components that were added
@@ -376,11 +375,11 @@ func (a *Apply) changed(index uint32, rows snapshot.Mask) (c Change, ok bool) {
 // Changed yields the entities whose component T the last Run with something to apply added or changed, with the value.
 // For a type that is not in the schema it yields nothing. The pointer is valid until the world's entities change. See
 // [Apply.Changes].
-func Changed[T any](a *Apply) iter.Seq2[ecs.Entity, *T] {
-	return func(yield func(ecs.Entity, *T) bool) { eachChanged(a, yield) }
+func Changed[T any](a *Apply) iter.Seq2[Entity, *T] {
+	return func(yield func(Entity, *T) bool) { eachChanged(a, yield) }
 }
 
-func eachChanged[T any](a *Apply, yield func(ecs.Entity, *T) bool) {
+func eachChanged[T any](a *Apply, yield func(Entity, *T) bool) {
 	if a == nil {
 		return
 	}
@@ -434,7 +433,7 @@ func (a *Apply) Read(id wire.NetworkID, row int, lanes []uint32) bool {
 		return false
 	}
 	c := column{id: a.tracker.ids[row], plan: a.tracker.schema.Plan(row), size: int(a.tracker.schema.Plan(row).Size())}
-	if !a.tracker.world.Has(e, c.id) || !c.bindTo(a.tracker.world, e) {
+	if !world.Has(a.tracker.world, e, c.id) || !c.bindTo(a.tracker.world, e) {
 		return false
 	}
 	fault := c.plan.Quantise(c.at(0), lanes)
@@ -463,7 +462,7 @@ type valueWriter struct {
 	unplaced      []uint32      // indexes of entities without a known slot
 	created       []writeItem   // new entities, which have their values already
 	structChanges []structChange
-	guard         ecs.Query     // locks the world while columns point into it
+	guard         world.Query   // locks the world while columns point into it
 	ranges        tableRanges   // ranges of entities that are written together
 	touched       snapshot.Mask // rows that have a new value in any entity
 }
@@ -576,7 +575,7 @@ func (w *valueWriter) writeAll() {
 		w.clearLists() // a listener of the game reset the world
 		return
 	}
-	w.guard = w.tracker.world.Query(&w.tracker.everything)
+	w.guard = world.Open(w.tracker.world, &w.tracker.everything)
 	for n := range w.byTable {
 		list := w.byTable[n]
 		if len(list) == 0 {
@@ -603,7 +602,7 @@ func (w *valueWriter) writeAll() {
 // that are not in their slots from the list. It returns the list.
 func (w *valueWriter) writeTable(t *table, list []writeItem, sure bool) []writeItem {
 	query := &w.tracker.query
-	*query = w.tracker.world.Query(&t.filter)
+	*query = world.Open(w.tracker.world, &t.filter)
 	if !query.Next() {
 		return list[:0]
 	}

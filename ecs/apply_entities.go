@@ -2,12 +2,10 @@ package netecs
 
 import (
 	"bytes"
-	"reflect"
 	"slices"
 
-	"github.com/mlange-42/arche/ecs"
-
 	"github.com/arche-netcode/netcode/components"
+	"github.com/arche-netcode/netcode/internal/world"
 	"github.com/arche-netcode/netcode/replica"
 	"github.com/arche-netcode/netcode/snapshot"
 	"github.com/arche-netcode/netcode/wire"
@@ -86,7 +84,7 @@ func (a *Apply) updateEntity(index uint32) {
 
 // entity returns the entity of an id, unless game code removed it. If game code replaced it by a copy in the same row,
 // the copy is found.
-func (a *Apply) entity(id wire.NetworkID, at *entityEntry) (ecs.Entity, bool) {
+func (a *Apply) entity(id wire.NetworkID, at *entityEntry) (Entity, bool) {
 	if a.alive(at.entity) {
 		return at.entity, true
 	}
@@ -143,14 +141,14 @@ func (a *Apply) exchange(now replica.Entity, at *entityEntry, state *entityState
 	}
 	a.slotsStale = true
 	a.filling = fillMode{id: now.ID, rows: now.Mask.Minus(state.gone).Minus(own), added: added}
-	a.tracker.world.ExchangeFn(e, a.add, a.rem, a.fill)
+	world.Exchange(a.tracker.world, e, a.add, a.rem, a.fill)
 }
 
 // removals lists the components to remove, except components that game code has already removed.
-func (a *Apply) removals(e ecs.Entity, state *entityState, rows snapshot.Mask) {
+func (a *Apply) removals(e Entity, state *entityState, rows snapshot.Mask) {
 	for ; !rows.IsZero(); rows = rows.Rest() {
 		row := rows.Lowest()
-		if id := a.tracker.ids[row]; a.tracker.world.Has(e, id) {
+		if id := a.tracker.ids[row]; world.Has(a.tracker.world, e, id) {
 			a.rem = append(a.rem, id)
 		}
 		state.gone, state.secondRelation = state.gone.Without(row), state.secondRelation.Without(row)
@@ -159,13 +157,13 @@ func (a *Apply) removals(e ecs.Entity, state *entityState, rows snapshot.Mask) {
 
 // additions lists the components to add and returns the rows that the entity will have. Components that game code has
 // already added are not listed.
-func (a *Apply) additions(e ecs.Entity, state *entityState, now replica.Entity, rows snapshot.Mask) (added snapshot.Mask) {
+func (a *Apply) additions(e Entity, state *entityState, now replica.Entity, rows snapshot.Mask) (added snapshot.Mask) {
 	added = rows
 	for ; !rows.IsZero(); rows = rows.Rest() {
 		row := rows.Lowest()
 		id := a.tracker.ids[row]
 		switch {
-		case a.tracker.world.Has(e, id): // noteAdded has reported it
+		case world.Has(a.tracker.world, e, id): // noteAdded has reported it
 		case a.tracker.relations.Has(row) && a.related(e):
 			a.skipSecondRelation(now.ID, state, snapshot.Mask{}.With(row))
 			added = added.Without(row)
@@ -177,8 +175,8 @@ func (a *Apply) additions(e ecs.Entity, state *entityState, now replica.Entity, 
 }
 
 // related reports whether an entity will have a relation after the listed removals and additions.
-func (a *Apply) related(e ecs.Entity) bool {
-	mask := a.tracker.world.Mask(e)
+func (a *Apply) related(e Entity) bool {
+	mask := world.MaskOf(a.tracker.world, e)
 	for _, id := range a.rem {
 		mask.Set(id, false)
 	}
@@ -190,7 +188,7 @@ func (a *Apply) related(e ecs.Entity) bool {
 
 // fillEntity writes the rows of the entity in filling. Arche calls it while it creates or moves the entity, so that a
 // listener of the game sees the entity with its values.
-func (a *Apply) fillEntity(e ecs.Entity) {
+func (a *Apply) fillEntity(e Entity) {
 	f := a.filling
 	if f.born {
 		a.tracker.assign(f.id, e)
@@ -258,17 +256,14 @@ func (b *spawnBatches) add(id wire.NetworkID, mask snapshot.Mask) {
 // spawnAll creates the entities of all batches.
 func (a *Apply) spawnAll() {
 	a.slotsStale = true
-	batched := hasNoListener(a.tracker.world)
 	for i := range a.births.batches {
 		k := &a.births.batches[i]
 		rows := a.spawning(k.mask)
-		if batched && len(k.ids) >= batchMin {
-			a.spawnBatch(k, rows)
-		} else {
+		if len(k.ids) < batchMin || !a.spawnBatch(k, rows) {
 			for _, id := range k.ids {
 				a.expect(id, k.mask, rows)
 				a.filling = fillMode{id: id, rows: rows, born: true}
-				a.tracker.world.NewEntityFn(a.fill, a.add...)
+				world.Spawn(a.tracker.world, a.fill, a.add...)
 			}
 		}
 		if lacks := k.mask.Minus(rows); !lacks.IsZero() {
@@ -300,14 +295,16 @@ func (a *Apply) spawning(mask snapshot.Mask) (rows snapshot.Mask) {
 	return rows
 }
 
-// spawnBatch creates the entities of a batch with one call, in consecutive rows, and writes them column by column. The
-// world must not have a listener.
-func (a *Apply) spawnBatch(k *spawnBatch, rows snapshot.Mask) {
+// spawnBatch creates the entities of a batch with one call, in consecutive rows, and writes them column by column. It
+// returns false if the world cannot.
+func (a *Apply) spawnBatch(k *spawnBatch, rows snapshot.Mask) bool {
+	query, ok := &a.tracker.query, false
+	if *query, ok = world.SpawnBatch(a.tracker.world, len(k.ids), a.add); !ok {
+		return false
+	}
 	for _, id := range k.ids {
 		a.expect(id, k.mask, rows)
 	}
-	a.tracker.query = a.tracker.world.Batch().NewQ(len(k.ids), a.add...)
-	query := &a.tracker.query
 	query.Next()
 	replicas := column{id: a.tracker.replicated, size: replicatedSize}
 	replicas.bind(query)
@@ -334,6 +331,7 @@ func (a *Apply) spawnBatch(k *spawnBatch, rows snapshot.Mask) {
 	for _, id := range k.ids {
 		a.refs.requeueReferrers(id)
 	}
+	return true
 }
 
 // expect sets the state of an entity that is about to be created.
@@ -363,14 +361,6 @@ func (a *Apply) skipSecondRelation(id wire.NetworkID, state *entityState, rows s
 	}
 }
 
-// hasNoListener reports whether a world certainly has no listener. Arche has no method for it, so hasNoListener reads the field by
-// reflection. A listener that changes the new entities would break a batch: Arche would continue with rows that have
-// moved.
-func hasNoListener(w *ecs.World) bool {
-	listener := reflect.ValueOf(w).Elem().FieldByName("listener")
-	return listener.IsValid() && listener.Kind() == reflect.Interface && listener.IsNil()
-}
-
 // batchMin is the least number of entities with equal components that are created or removed together. Arche's batches
 // cost some allocations each.
 const batchMin = 16
@@ -378,7 +368,7 @@ const batchMin = 16
 // removal is an entity to remove. It no longer has a network id.
 type removal struct {
 	id     wire.NetworkID
-	entity ecs.Entity
+	entity Entity
 	told   bool // Despawned was called for it
 	keep   bool // the entity stays and only loses its Replicated
 }
@@ -434,8 +424,8 @@ func (a *Apply) removeQueued() {
 	done := 0
 	for ; done < len(a.toRemove) && a.unlocked(); done++ {
 		if e := a.toRemove[done].entity; a.alive(e) && a.toRemove[done].keep {
-			if a.tracker.world.Has(e, a.tracker.replicated) {
-				a.tracker.world.Remove(e, a.tracker.replicated)
+			if world.Has(a.tracker.world, e, a.tracker.replicated) {
+				world.Exchange(a.tracker.world, e, nil, []world.ID{a.tracker.replicated}, nil)
 			}
 		} else if a.alive(e) {
 			a.stats.Despawned++
@@ -455,7 +445,7 @@ func (a *Apply) removeWholeTables() {
 	d.count = grown(d.count, len(a.tracker.tables))
 	clear(d.count)
 	clear(d.seen)
-	var last ecs.Mask // no entity of this apply has the empty mask
+	var last world.Mask // no entity of this apply has the empty mask
 	var t *table
 	for i := range a.toRemove {
 		e := a.toRemove[i].entity
@@ -463,11 +453,11 @@ func (a *Apply) removeWholeTables() {
 			continue
 		}
 		d.seen = grown(d.seen, int(e.ID()))
-		if d.seen[e.ID()] == e.Generation()+1 {
+		if d.seen[e.ID()] == world.Generation(e)+1 {
 			continue
 		}
-		d.seen[e.ID()] = e.Generation() + 1
-		if mask := w.Mask(e); mask != last {
+		d.seen[e.ID()] = world.Generation(e) + 1
+		if mask := world.MaskOf(w, e); mask != last {
 			t, last = a.tracker.byMask[mask], mask
 		}
 		if t != nil {
@@ -476,7 +466,7 @@ func (a *Apply) removeWholeTables() {
 	}
 	for _, t := range a.tracker.tables {
 		if n := d.count[t.number]; n >= batchMin && !t.scattered && n == a.tracker.count(&t.filter) {
-			a.stats.Despawned += uint64(w.Batch().RemoveEntities(&t.filter))
+			a.stats.Despawned += uint64(world.RemoveAll(w, &t.filter))
 		}
 	}
 }
@@ -503,7 +493,7 @@ func (a *Apply) SetAside(id wire.NetworkID, rows snapshot.Mask) {
 }
 
 // setAside returns the rows of an entity that are set aside.
-func (a *Apply) setAside(id wire.NetworkID, e ecs.Entity) snapshot.Mask {
+func (a *Apply) setAside(id wire.NetworkID, e Entity) snapshot.Mask {
 	if place := a.tracker.entry(id); place == nil || place.entity != e {
 		return snapshot.Mask{}
 	}
@@ -511,11 +501,11 @@ func (a *Apply) setAside(id wire.NetworkID, e ecs.Entity) snapshot.Mask {
 }
 
 // takeBack makes Apply manage the rows in takeBackRows again. The entity may have gained or lost them meanwhile.
-func (a *Apply) takeBack(e ecs.Entity, state *entityState) {
+func (a *Apply) takeBack(e Entity, state *entityState) {
 	for m := state.takeBackRows; !m.IsZero(); m = m.Rest() {
 		row := m.Lowest()
 		state.mask = state.mask.Without(row)
-		if a.alive(e) && a.tracker.world.Has(e, a.tracker.ids[row]) {
+		if a.alive(e) && world.Has(a.tracker.world, e, a.tracker.ids[row]) {
 			state.mask = state.mask.With(row)
 		}
 	}
@@ -527,7 +517,7 @@ func (a *Apply) takeBack(e ecs.Entity, state *entityState) {
 func (a *Apply) Retain(f func(wire.NetworkID) bool) { a.delayed.retains = f }
 
 // RemoveRetained removes an entity that Retain has kept, after a call of Hooks.Despawned.
-func (a *Apply) RemoveRetained(e ecs.Entity) {
+func (a *Apply) RemoveRetained(e Entity) {
 	l := &a.delayed
 	for i := range l.list {
 		if d := &l.list[i]; d.retained && d.entity == e {
@@ -542,7 +532,7 @@ func (a *Apply) RemoveRetained(e ecs.Entity) {
 // Adopt sets a function that Run calls for each new entity of the server. If it returns an entity of this world, Run
 // uses that entity: it gives it the network id and the server's values. The entity must not have a network id.
 // Hooks.Spawned is not called for it.
-func (a *Apply) Adopt(f func(wire.NetworkID) (ecs.Entity, bool)) { a.adopts = f }
+func (a *Apply) Adopt(f func(wire.NetworkID) (Entity, bool)) { a.adopts = f }
 
 // adopted uses an entity of this world for a new entity of the server, if Adopt's function or the scene has one. It
 // returns false if there is none.
@@ -550,7 +540,7 @@ func (a *Apply) adopted(now replica.Entity) bool {
 	if now.Mask.Overlaps(a.tracker.relations) {
 		return false
 	}
-	e, ok, loaded := ecs.Entity{}, false, false
+	e, ok, loaded := Entity{}, false, false
 	if a.adopts != nil {
 		e, ok = a.adopts(now.ID)
 	}
@@ -566,11 +556,11 @@ func (a *Apply) adopted(now replica.Entity) bool {
 	a.entities[now.ID.Index].loaded = loaded
 	a.born = a.born[:len(a.born)-1]
 	a.add = a.add[:0]
-	if !a.tracker.world.Has(e, a.tracker.replicated) {
+	if !world.Has(a.tracker.world, e, a.tracker.replicated) {
 		a.add = append(a.add, a.tracker.replicated)
 	}
 	for m := now.Mask; !m.IsZero(); m = m.Rest() {
-		if id := a.tracker.ids[m.Lowest()]; !a.tracker.world.Has(e, id) {
+		if id := a.tracker.ids[m.Lowest()]; !world.Has(a.tracker.world, e, id) {
 			a.add = append(a.add, id)
 		}
 	}
@@ -578,7 +568,7 @@ func (a *Apply) adopted(now replica.Entity) bool {
 	if len(a.add) == 0 {
 		a.fillEntity(e)
 	} else {
-		a.tracker.world.ExchangeFn(e, a.add, nil, a.fill)
+		world.Exchange(a.tracker.world, e, a.add, nil, a.fill)
 	}
 	return true
 }

@@ -5,11 +5,11 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/mlange-42/arche/ecs"
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
 	netecs "github.com/arche-netcode/netcode/ecs"
+	ecs "github.com/arche-netcode/netcode/internal/world"
 	"github.com/arche-netcode/netcode/snapshot"
 	"github.com/arche-netcode/netcode/wire"
 )
@@ -121,52 +121,52 @@ func (g *gate) meddle() {
 	s.idle = false
 	c, row := g.client, g.draw(g.schema.Rows(), "row")
 	comp := g.comps()[row]
-	switch has := c.world.Has(e, comp); g.draw(8, "meddle") {
+	switch has := ecs.Has(c.world, e, comp); g.draw(8, "meddle") {
 	case 0:
 		c.world.RemoveEntity(e)
 		s.taken = true
 	case 1:
 		if g.draw(3, "strip") == 0 {
-			c.world.Remove(e, c.rep)
+			ecs.Exchange(c.world, e, nil, []ecs.ID{c.rep}, nil)
 			s.taken = true
 		}
 	case 2:
 		switch {
 		case has && s.own.Has(row):
-			c.world.Remove(e, comp)
+			ecs.Exchange(c.world, e, nil, []ecs.ID{comp}, nil)
 			s.own = s.own.Without(row)
 		case has:
-			c.world.Remove(e, comp)
+			ecs.Exchange(c.world, e, nil, []ecs.ID{comp}, nil)
 			s.lost = s.lost.With(row)
 		case s.lost.Has(row):
-			c.world.Add(e, comp)
+			ecs.Exchange(c.world, e, []ecs.ID{comp}, nil, nil)
 			s.lost = s.lost.Without(row)
 		case row != rowChildOf:
-			c.world.Add(e, comp)
+			ecs.Exchange(c.world, e, []ecs.ID{comp}, nil, nil)
 			s.own = s.own.With(row)
 		}
 	case 3:
-		if c.world.Has(e, c.local) {
-			c.world.Remove(e, c.local)
+		if ecs.Has(c.world, e, c.local) {
+			ecs.Exchange(c.world, e, nil, []ecs.ID{c.local}, nil)
 		} else {
-			c.world.Add(e, c.local)
+			ecs.Exchange(c.world, e, []ecs.ID{c.local}, nil, nil)
 		}
 	case 4, 5:
-		if c.world.Has(e, c.seeker) {
+		if ecs.Has(c.world, e, c.seeker) {
 			get[seeker](c, e, c.seeker).Target = e
 		}
-		if c.world.Has(e, c.pos) {
+		if ecs.Has(c.world, e, c.pos) {
 			c.position(e).Z = 77
 		}
 	case 6:
-		if c.world.Has(e, c.child) {
+		if ecs.Has(c.world, e, c.child) {
 			other, _ := g.apply.Entity(g.any())
 			if other != e {
-				c.world.Relations().Set(e, c.child, other)
+				ecs.SetTarget(c.world, e, c.child, other)
 			}
 		}
 	case 7:
-		c.world.NewEntity(c.rep, c.pos)
+		ecs.Spawn(c.world, nil, c.rep, c.pos)
 	}
 }
 
@@ -236,12 +236,12 @@ func (g *gate) picture(id wire.NetworkID) (values []any) {
 	}
 	values = []any{e}
 	for row, comp := range g.comps() {
-		if !g.client.world.Has(e, comp) {
+		if !ecs.Has(g.client.world, e, comp) {
 			continue
 		}
-		values = append(values, row, reflect.NewAt(g.schema.Plan(row).Type(), g.client.world.Get(e, comp)).Elem().Interface())
+		values = append(values, row, reflect.NewAt(g.schema.Plan(row).Type(), ecs.Get(g.client.world, e, comp)).Elem().Interface())
 		if row == rowChildOf {
-			values = append(values, g.client.world.Relations().Get(e, comp))
+			values = append(values, ecs.Target(g.client.world, e, comp))
 		}
 	}
 	return values
@@ -256,7 +256,7 @@ func (g *gate) compare(id wire.NetworkID) {
 	}
 	for row, comp := range g.comps() {
 		want := g.store.Mask(id).Minus(s.lost).Union(s.own).Has(row)
-		require.Equal(g.t, want, g.client.world.Has(e, comp), "row %d of %s", row, id)
+		require.Equal(g.t, want, ecs.Has(g.client.world, e, comp), "row %d of %s", row, id)
 		if !want || s.own.Has(row) {
 			continue
 		}
@@ -264,14 +264,14 @@ func (g *gate) compare(id wire.NetworkID) {
 		lanes := slices.Clone(g.store.Row(id, row))
 		for _, lane := range plan.Handles() {
 			target := g.there(wire.NetworkID{Index: lanes[lane], Generation: lanes[lane+1]})
-			lanes[lane], lanes[lane+1] = target.ID(), target.Generation()
+			lanes[lane], lanes[lane+1] = target.ID(), ecs.Generation(target)
 		}
 		expected := reflect.New(plan.Type())
 		plan.Dequantise(lanes, expected.UnsafePointer())
-		field, equal := plan.Compare(expected.UnsafePointer(), g.client.world.Get(e, comp))
+		field, equal := plan.Compare(expected.UnsafePointer(), ecs.Get(g.client.world, e, comp))
 		require.True(g.t, equal, "tick %d: row %d of %s, field %s", g.tick, row, id, field)
 		if row == rowChildOf {
-			require.Equal(g.t, g.parentOf(id), g.client.world.Relations().Get(e, comp), "tick %d: parent of %s", g.tick, id)
+			require.Equal(g.t, g.parentOf(id), ecs.Target(g.client.world, e, comp), "tick %d: parent of %s", g.tick, id)
 		}
 	}
 }

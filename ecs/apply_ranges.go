@@ -1,6 +1,7 @@
 package netecs
 
 import (
+	"github.com/arche-netcode/netcode/internal/world"
 	"github.com/arche-netcode/netcode/replica"
 	"github.com/arche-netcode/netcode/snapshot"
 )
@@ -91,7 +92,7 @@ func (w *valueWriter) writeRanges() {
 	for i := 0; i < len(list); {
 		t := w.tracker.tables[list[i].table]
 		query := &w.tracker.query
-		*query = w.tracker.world.Query(&t.filter)
+		*query = world.Open(w.tracker.world, &t.filter)
 		query.Next()
 		t.bindColumns(query, 0)
 		for ; i < len(list) && list[i].table == t.number; i++ {

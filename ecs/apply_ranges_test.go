@@ -5,12 +5,13 @@ import (
 	"reflect"
 	"testing"
 
-	"github.com/mlange-42/arche/ecs"
 	"github.com/stretchr/testify/require"
 
 	"github.com/arche-netcode/netcode/components"
 	"github.com/arche-netcode/netcode/internal/alloctest"
 	"github.com/arche-netcode/netcode/internal/plain"
+	ecs "github.com/arche-netcode/netcode/internal/world"
+	generic "github.com/arche-netcode/netcode/internal/world/typed"
 	"github.com/arche-netcode/netcode/quantize"
 	"github.com/arche-netcode/netcode/replica"
 	"github.com/arche-netcode/netcode/snapshot"
@@ -143,7 +144,7 @@ func (s *rangeServer) turn() (payloads [][]byte) {
 
 // rangeClient is a client's world, and what Apply said of its last run.
 type rangeClient struct {
-	world    ecs.World
+	world    *ecs.World
 	replica  *replica.Replica
 	apply    *Apply
 	problems []Problem
@@ -152,8 +153,8 @@ type rangeClient struct {
 }
 
 func newRangeClient(s *rangeServer, apart, writes bool) *rangeClient {
-	c := &rangeClient{world: ecs.NewWorld(64), replica: replica.New(s.schema, s.config(), 1)}
-	c.apply = NewApply(&c.world, c.replica, s.schema, 7, Hooks{}, func(p Problem) { c.problems = append(c.problems, p) })
+	c := &rangeClient{world: ecs.New(64), replica: replica.New(s.schema, s.config(), 1)}
+	c.apply = NewApply(c.world, c.replica, s.schema, 7, Hooks{}, func(p Problem) { c.problems = append(c.problems, p) })
 	c.apply.noRanges = c.apply.noRanges || apart
 	if !writes {
 		return c
@@ -173,38 +174,38 @@ func (c *rangeClient) mischief(id wire.NetworkID, what int) {
 	if !ok {
 		return
 	}
-	w := &c.world
+	w := c.world
 	place, own, other := ecs.ComponentID[rangePlace](w), ecs.ComponentID[rangeOwn](w), ecs.ComponentID[rangeOther](w)
 	look, turn := ecs.ComponentID[rangeLook](w), ecs.ComponentID[rangeTurn](w)
 	switch what {
 	case 0, 1, 2:
-		if w.Has(e, place) {
-			(*rangePlace)(w.Get(e, place)).Y = 1234
+		if ecs.Has(w, e, place) {
+			(*rangePlace)(ecs.Get(w, e, place)).Y = 1234
 		}
 	case 3:
-		if w.Has(e, look) {
-			(*rangeLook)(w.Get(e, look)).Local++
+		if ecs.Has(w, e, look) {
+			(*rangeLook)(ecs.Get(w, e, look)).Local++
 		}
 	case 4, 5:
-		if w.Has(e, turn) && id.Index%16 == 3 {
-			(*rangeTurn)(w.Get(e, turn)).Q[0] = 77
+		if ecs.Has(w, e, turn) && id.Index%16 == 3 {
+			(*rangeTurn)(ecs.Get(w, e, turn)).Q[0] = 77
 			c.apply.Read(id, 1, make([]uint32, 4))
 		}
 	case 6, 7:
-		if w.Has(e, own) {
-			w.Remove(e, own)
+		if ecs.Has(w, e, own) {
+			ecs.Exchange(w, e, nil, []ecs.ID{own}, nil)
 		} else {
-			w.Add(e, own)
+			ecs.Exchange(w, e, []ecs.ID{own}, nil, nil)
 		}
 	case 8:
-		if !w.Has(e, other) {
-			w.Add(e, other)
+		if !ecs.Has(w, e, other) {
+			ecs.Exchange(w, e, []ecs.ID{other}, nil, nil)
 		}
 	case 9:
 		w.RemoveEntity(e)
 	case 10:
-		if w.Has(e, place) {
-			w.Remove(e, place)
+		if ecs.Has(w, e, place) {
+			ecs.Exchange(w, e, nil, []ecs.ID{place}, nil)
 		}
 	case 11:
 		c.apply.Revert(id, snapshot.Mask{}.Not())
@@ -235,10 +236,10 @@ func (c *rangeClient) sameShadow(t *testing.T, other *rangeClient) {
 
 // shuffle adds a component to all entities in random order, so that their rows are all over a table.
 func (c *rangeClient) shuffle(ids []wire.NetworkID, random *rand.Rand) {
-	own := ecs.ComponentID[rangeOwn](&c.world)
+	own := ecs.ComponentID[rangeOwn](c.world)
 	for _, k := range random.Perm(len(ids)) {
-		if e, ok := c.apply.Entity(ids[k]); ok && !c.world.Has(e, own) {
-			c.world.Add(e, own)
+		if e, ok := c.apply.Entity(ids[k]); ok && !ecs.Has(c.world, e, own) {
+			ecs.Exchange(c.world, e, []ecs.ID{own}, nil, nil)
 		}
 	}
 }
@@ -320,7 +321,7 @@ func playRangeGame(t *testing.T, s *rangeServer, seed uint64, turns int) (ranges
 		require.Equal(t, slow.apply.Stats(), fast.apply.Stats(), "seed %d, turn %d", seed, turn)
 		require.Equal(t, slow.problems, fast.problems)
 		require.ElementsMatch(t, slow.changes, fast.changes, "seed %d, turn %d", seed, turn)
-		require.Equal(t, Digest(&slow.world, s.schema), Digest(&fast.world, s.schema), "seed %d, turn %d", seed, turn)
+		require.Equal(t, Digest(slow.world, s.schema), Digest(fast.world, s.schema), "seed %d, turn %d", seed, turn)
 		fast.sameShadow(t, slow)
 		details += len(fast.apply.writer.ranges.details)
 	}
@@ -412,7 +413,7 @@ func TestSkippedEntitiesAreFoundAgain(t *testing.T) {
 
 // crowd is a world of entities that gain and lose components, and its capture.
 type crowd struct {
-	world    ecs.World
+	world    *ecs.World
 	store    *snapshot.Store
 	capture  *Capture
 	ids      []ecs.ID
@@ -420,22 +421,22 @@ type crowd struct {
 	problems []Problem
 }
 
-type crowdTie struct{ ecs.Relation }
+type crowdTie generic.Tie
 
 func newCrowd(schema *snapshot.Schema, patience uint64) *crowd {
-	c := &crowd{world: ecs.NewWorld(), store: snapshot.NewStore(schema, snapshot.Config{})}
-	c.capture = NewCapture(&c.world, c.store, schema, 1, func(p Problem) { c.problems = append(c.problems, p) })
+	c := &crowd{world: ecs.New(), store: snapshot.NewStore(schema, snapshot.Config{})}
+	c.capture = NewCapture(c.world, c.store, schema, 1, func(p Problem) { c.problems = append(c.problems, p) })
 	c.capture.tracker.patience = patience
 	c.ids = append(c.ids, c.capture.tracker.ids...)
-	c.ids = append(c.ids, ecs.ComponentID[rangeOwn](&c.world), ecs.ComponentID[crowdTie](&c.world))
+	c.ids = append(c.ids, ecs.ComponentID[rangeOwn](c.world), ecs.ComponentID[crowdTie](c.world))
 	return c
 }
 
 func (c *crowd) turn(r *rand.Rand, most int) {
-	w, rep := &c.world, c.capture.tracker.replicated
+	w, rep := c.world, c.capture.tracker.replicated
 	for range r.IntN(4) {
 		if len(c.all) < most {
-			c.all = append(c.all, w.NewEntity(rep))
+			c.all = append(c.all, ecs.Spawn(w, nil, rep))
 		}
 		k := r.IntN(len(c.all))
 		e, id := c.all[k], c.ids[r.IntN(len(c.ids))]
@@ -444,11 +445,11 @@ func (c *crowd) turn(r *rand.Rand, most int) {
 			w.RemoveEntity(e)
 			c.all = append(c.all[:k], c.all[k+1:]...)
 		case what == 1: // a copy, in another table maybe
-			*(*components.Replicated)(w.Get(c.all[r.IntN(len(c.all))], rep)) = *(*components.Replicated)(w.Get(e, rep))
-		case w.Has(e, id):
-			w.Remove(e, id)
+			*(*components.Replicated)(ecs.Get(w, c.all[r.IntN(len(c.all))], rep)) = *(*components.Replicated)(ecs.Get(w, e, rep))
+		case ecs.Has(w, e, id):
+			ecs.Exchange(w, e, nil, []ecs.ID{id}, nil)
 		default:
-			w.Add(e, id)
+			ecs.Exchange(w, e, []ecs.ID{id}, nil, nil)
 		}
 		if len(c.all) == 0 {
 			break
@@ -469,7 +470,7 @@ func TestMasksThatHoldNobodyAreNotLookedAt(t *testing.T) {
 	client := newRangeClient(s, false, false)
 	r := rand.New(rand.NewPCG(1, 2))
 	own := []ecs.ID{
-		ecs.ComponentID[rangeOwn](&client.world), ecs.ComponentID[rangeOther](&client.world), ecs.ComponentID[crowdTie](&client.world),
+		ecs.ComponentID[rangeOwn](client.world), ecs.ComponentID[rangeOther](client.world), ecs.ComponentID[crowdTie](client.world),
 	}
 	for range 1000 {
 		c.turn(r, 4)
@@ -478,10 +479,10 @@ func TestMasksThatHoldNobodyAreNotLookedAt(t *testing.T) {
 		}
 		for _, id := range s.ids {
 			if e, ok := client.apply.Entity(id); ok && r.IntN(10) == 0 {
-				if k := own[r.IntN(len(own))]; client.world.Has(e, k) {
-					client.world.Remove(e, k)
+				if k := own[r.IntN(len(own))]; ecs.Has(client.world, e, k) {
+					ecs.Exchange(client.world, e, nil, []ecs.ID{k}, nil)
 				} else {
-					client.world.Add(e, k)
+					ecs.Exchange(client.world, e, []ecs.ID{k}, nil, nil)
 				}
 			}
 		}

@@ -1,8 +1,7 @@
 package netecs
 
 import (
-	"github.com/mlange-42/arche/ecs"
-
+	"github.com/arche-netcode/netcode/internal/world"
 	"github.com/arche-netcode/netcode/snapshot"
 	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/wire"
@@ -176,13 +175,13 @@ func (r *backRefs) refer(index uint32, row, lane int, id wire.NetworkID) {
 
 // local returns the entity of this world with a network id. It returns the zero entity if there is none or game code
 // removed it. The id may have any value.
-func (r *backRefs) local(id wire.NetworkID) ecs.Entity {
+func (r *backRefs) local(id wire.NetworkID) Entity {
 	if id.Index >= snapshot.MaxEntities {
-		return ecs.Entity{}
+		return Entity{}
 	}
 	at := r.tracker.entry(id)
 	if at == nil || r.apply.entities[id.Index].left || !r.apply.alive(at.entity) {
-		return ecs.Entity{}
+		return Entity{}
 	}
 	return at.entity
 }
@@ -195,7 +194,7 @@ func (r *backRefs) resolve(index uint32, row int, lanes []uint32) []uint32 {
 		id := wire.NetworkID{Index: lanes[lane], Generation: lanes[lane+1]}
 		r.refer(index, row, lane, id)
 		e := r.local(id)
-		out[lane], out[lane+1] = e.ID(), e.Generation()
+		out[lane], out[lane+1] = e.ID(), world.Generation(e)
 	}
 	return out
 }
@@ -371,7 +370,7 @@ func (s *relationTargets) setTarget(index uint32) {
 	now := s.apply.replica.Entity(index)
 	at, state := s.tracker.entry(now.ID), &s.apply.entities[index]
 	row, ok := s.relation(now.Mask.Minus(state.gone))
-	if !ok || at == nil || state.left || !s.apply.alive(at.entity) || !s.tracker.world.Has(at.entity, s.tracker.ids[row]) {
+	if !ok || at == nil || state.left || !s.apply.alive(at.entity) || !world.Has(s.tracker.world, at.entity, s.tracker.ids[row]) {
 		return
 	}
 	lane, _ := s.tracker.schema.Plan(row).Target()
@@ -384,11 +383,10 @@ func (s *relationTargets) setTarget(index uint32) {
 		}
 	}
 	if state.circle {
-		target = ecs.Entity{}
+		target = Entity{}
 	}
 	state.told = state.told && state.circle
-	relations := s.tracker.world.Relations()
-	present := relations.Get(at.entity, s.tracker.ids[row])
+	present := world.Target(s.tracker.world, at.entity, s.tracker.ids[row])
 	kept, known := s.tracker.keptTarget(at, row)
 	if !known { // the entity is new or returned: all its rows count as changed
 		kept = present
@@ -398,7 +396,7 @@ func (s *relationTargets) setTarget(index uint32) {
 	}
 	if present != target {
 		s.apply.slotsStale = true
-		relations.Set(at.entity, s.tracker.ids[row], target)
+		world.SetTarget(s.tracker.world, at.entity, s.tracker.ids[row], target)
 	}
 }
 

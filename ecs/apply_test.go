@@ -3,14 +3,12 @@ package netecs_test
 import (
 	"testing"
 
-	"github.com/mlange-42/arche/ecs"
-	"github.com/mlange-42/arche/ecs/event"
-	"github.com/mlange-42/arche/listener"
 	"github.com/stretchr/testify/require"
 
 	"github.com/arche-netcode/netcode/components"
 	netecs "github.com/arche-netcode/netcode/ecs"
 	"github.com/arche-netcode/netcode/internal/alloctest"
+	ecs "github.com/arche-netcode/netcode/internal/world"
 	"github.com/arche-netcode/netcode/replica"
 	"github.com/arche-netcode/netcode/snapshot"
 	"github.com/arche-netcode/netcode/wire"
@@ -21,7 +19,7 @@ func populated(t testing.TB, n int) (*pair, []ecs.Entity) {
 	p := newPair(t)
 	var all []ecs.Entity
 	for i := range n {
-		e := p.server.world.NewEntity(p.server.rep, p.server.pos, p.server.health)
+		e := ecs.Spawn(p.server.world, nil, p.server.rep, p.server.pos, p.server.health)
 		*p.server.position(e) = position{X: float32(i)}
 		*get[health](p.server, e, p.server.health) = health{HP: int16(i), Note: 1, Big: 1 << 60}
 		all = append(all, e)
@@ -52,7 +50,7 @@ func TestLocalWriteToAMovedRowIsRestored(t *testing.T) {
 	p, all := populated(t, 200)
 	e := p.twin(all[199])
 	p.client.position(e).X = -1
-	p.client.world.Add(e, p.client.local)
+	ecs.Exchange(p.client.world, e, []ecs.ID{p.client.local}, nil, nil)
 	f := p.twin(all[198])
 	p.client.position(f).X = -1
 	p.client.world.RemoveEntity(p.twin(all[0])) // all[198] moves there
@@ -96,7 +94,7 @@ func TestEntityRemovedLocallyStaysAway(t *testing.T) {
 	require.Empty(t, p.departed)
 	require.Empty(t, p.client.kinds())
 	for range 5 { // the index is used again
-		p.server.world.NewEntity(p.server.rep, p.server.pos)
+		ecs.Spawn(p.server.world, nil, p.server.rep, p.server.pos)
 	}
 	p.step()
 	p.same()
@@ -106,7 +104,7 @@ func TestReplicatedRemovedLocallyLeavesTheEntityToTheGame(t *testing.T) {
 	p, all := populated(t, 5)
 	e := p.twin(all[2])
 	id, _ := p.apply.ID(e)
-	p.client.world.Remove(e, p.client.rep)
+	ecs.Exchange(p.client.world, e, nil, []ecs.ID{p.client.rep}, nil)
 	p.server.position(all[2]).X = 40
 	p.step()
 	require.InDelta(t, 2, p.client.position(e).X, 0.002)
@@ -114,10 +112,10 @@ func TestReplicatedRemovedLocallyLeavesTheEntityToTheGame(t *testing.T) {
 	_, ok := p.apply.Entity(id)
 	require.False(t, ok)
 
-	p.client.world.Add(e, p.client.rep) // changed its mind
+	ecs.Exchange(p.client.world, e, []ecs.ID{p.client.rep}, nil, nil) // changed its mind
 	p.step()
 	p.same()
-	p.client.world.Remove(e, p.client.rep)
+	ecs.Exchange(p.client.world, e, nil, []ecs.ID{p.client.rep}, nil)
 	p.step()
 	p.server.world.RemoveEntity(all[2])
 	p.step()
@@ -129,22 +127,22 @@ func TestReplicatedRemovedLocallyLeavesTheEntityToTheGame(t *testing.T) {
 func TestComponentRemovedLocallyStaysAway(t *testing.T) {
 	p, all := populated(t, 5)
 	e := p.twin(all[2])
-	p.client.world.Remove(e, p.client.pos)
+	ecs.Exchange(p.client.world, e, nil, []ecs.ID{p.client.pos}, nil)
 	for i := range 3 {
 		p.server.position(all[2]).X = float32(i)
 		p.step()
 	}
-	require.False(t, p.client.world.Has(e, p.client.pos))
+	require.False(t, ecs.Has(p.client.world, e, p.client.pos))
 	require.Equal(t, []netecs.ProblemKind{netecs.LocallyRemovedComponent}, p.client.kinds())
-	p.server.world.Remove(all[2], p.server.pos)
+	ecs.Exchange(p.server.world, all[2], nil, []ecs.ID{p.server.pos}, nil)
 	p.step()
 	p.same()
-	p.server.world.Add(all[2], p.server.pos)
+	ecs.Exchange(p.server.world, all[2], []ecs.ID{p.server.pos}, nil, nil)
 	p.step()
 	p.same()
-	p.client.world.Remove(e, p.client.pos)
+	ecs.Exchange(p.client.world, e, nil, []ecs.ID{p.client.pos}, nil)
 	p.step()
-	p.client.world.Add(e, p.client.pos) // changed its mind
+	ecs.Exchange(p.client.world, e, []ecs.ID{p.client.pos}, nil, nil) // changed its mind
 	p.step()
 	p.same()
 }
@@ -152,7 +150,7 @@ func TestComponentRemovedLocallyStaysAway(t *testing.T) {
 func TestComponentAddedLocallyThenByTheServer(t *testing.T) {
 	p, all := populated(t, 5)
 	e := p.twin(all[2])
-	p.client.world.Add(e, p.client.vel)
+	ecs.Exchange(p.client.world, e, []ecs.ID{p.client.vel}, nil, nil)
 	*get[velocity](p.client, e, p.client.vel) = velocity{9, 9, 9}
 	p.step()
 	require.Equal(t, []netecs.ProblemKind{netecs.LocallyAddedComponent}, p.client.kinds(), "the guide says so")
@@ -161,7 +159,7 @@ func TestComponentAddedLocallyThenByTheServer(t *testing.T) {
 	p.step()
 	require.Equal(t, []netecs.ProblemKind{netecs.LocallyRemovedEntity}, p.client.kinds(), "once")
 	p.server.world.RemoveEntity(all[1])
-	p.server.world.Add(all[2], p.server.vel)
+	ecs.Exchange(p.server.world, all[2], []ecs.ID{p.server.vel}, nil, nil)
 	p.step()
 	p.same()
 	require.Empty(t, p.client.kinds(), "it was told when it was added")
@@ -172,17 +170,17 @@ func TestComponentAddedLocallyThenByTheServer(t *testing.T) {
 func TestSecondRelationIsLeftOut(t *testing.T) {
 	p, all := populated(t, 5)
 	e := p.twin(all[2])
-	p.client.world.Add(e, p.client.follows)
-	p.server.world.Add(all[2], p.server.child)
+	ecs.Exchange(p.client.world, e, []ecs.ID{p.client.follows}, nil, nil)
+	ecs.Exchange(p.server.world, all[2], []ecs.ID{p.server.child}, nil, nil)
 	p.step()
 	get[childOf](p.server, all[2], p.server.child).Joint = 4
 	p.step()
 	require.Equal(t, []netecs.ProblemKind{netecs.SecondRelation}, p.client.kinds())
-	p.server.world.Remove(all[2], p.server.child)
+	ecs.Exchange(p.server.world, all[2], nil, []ecs.ID{p.server.child}, nil)
 	p.step()
 	p.same()
-	p.client.world.Remove(e, p.client.follows)
-	p.server.world.Add(all[2], p.server.child)
+	ecs.Exchange(p.client.world, e, nil, []ecs.ID{p.client.follows}, nil)
+	ecs.Exchange(p.server.world, all[2], []ecs.ID{p.server.child}, nil, nil)
 	p.step()
 	p.same()
 }
@@ -192,46 +190,46 @@ func TestSecondRelationIsLeftOut(t *testing.T) {
 func TestLeftOutRelationComesWhenThereIsRoom(t *testing.T) {
 	p, all := populated(t, 5)
 	e := p.twin(all[2])
-	p.client.world.Add(e, p.client.follows)
-	p.server.world.Add(all[2], p.server.child)
-	p.server.world.Relations().Set(all[2], p.server.child, all[1])
+	ecs.Exchange(p.client.world, e, []ecs.ID{p.client.follows}, nil, nil)
+	ecs.Exchange(p.server.world, all[2], []ecs.ID{p.server.child}, nil, nil)
+	ecs.SetTarget(p.server.world, all[2], p.server.child, all[1])
 	p.step()
 	require.Equal(t, []netecs.ProblemKind{netecs.SecondRelation}, p.client.kinds())
 	for n := range 3 {
 		get[childOf](p.server, all[2], p.server.child).Joint = int32(n)
-		p.server.world.Relations().Set(all[2], p.server.child, all[n])
+		ecs.SetTarget(p.server.world, all[2], p.server.child, all[n])
 		p.server.position(all[2]).X++
 		p.step()
-		require.False(t, p.client.world.Has(e, p.client.child))
-		require.True(t, p.client.world.Has(e, p.client.follows), "it is the client's")
+		require.False(t, ecs.Has(p.client.world, e, p.client.child))
+		require.True(t, ecs.Has(p.client.world, e, p.client.follows), "it is the client's")
 	}
 	require.Empty(t, p.client.kinds(), "reported once")
-	p.server.world.Relations().Set(all[2], p.server.child, all[4])
+	ecs.SetTarget(p.server.world, all[2], p.server.child, all[4])
 	p.step()
 
-	p.client.world.Remove(e, p.client.follows)
+	ecs.Exchange(p.client.world, e, nil, []ecs.ID{p.client.follows}, nil)
 	p.apply.Run()
 	p.same()
-	require.Equal(t, p.twin(all[4]), p.client.world.Relations().Get(e, p.client.child))
+	require.Equal(t, p.twin(all[4]), ecs.Target(p.client.world, e, p.client.child))
 	require.EqualValues(t, 2, get[childOf](p.client, e, p.client.child).Joint)
 	require.Empty(t, p.client.kinds())
 	id, _ := p.capture.ID(all[2])
 	require.Equal(t, snapshot.Mask{}.With(rowChildOf), changes(p)[id].Added)
 
-	p.client.world.Remove(e, p.client.child)
+	ecs.Exchange(p.client.world, e, nil, []ecs.ID{p.client.child}, nil)
 	p.step()
 	require.Equal(t, []netecs.ProblemKind{netecs.LocallyRemovedComponent}, p.client.kinds())
 	p.server.position(all[2]).X++
 	p.step()
-	require.False(t, p.client.world.Has(e, p.client.child), "what the client's game removed stays removed")
+	require.False(t, ecs.Has(p.client.world, e, p.client.child), "what the client's game removed stays removed")
 }
 
 func TestReplicatedOnAClientIsTheServersToGive(t *testing.T) {
 	p, all := populated(t, 3)
-	own := p.client.world.NewEntity(p.client.rep)
-	copied := p.client.world.NewEntity(p.client.rep, p.client.local)
+	own := ecs.Spawn(p.client.world, nil, p.client.rep)
+	copied := ecs.Spawn(p.client.world, nil, p.client.rep, p.client.local)
 	*p.client.replicated(copied) = *p.client.replicated(p.twin(all[1]))
-	stale := p.client.world.NewEntity(p.client.rep, p.client.local)
+	stale := ecs.Spawn(p.client.world, nil, p.client.rep, p.client.local)
 	*p.client.replicated(stale) = components.Replicated{ID: wire.NetworkID{Index: 99, Generation: 3}, World: clientTag}
 	kept := *p.client.replicated(p.twin(all[2]))
 	*p.client.replicated(p.twin(all[2])) = components.Replicated{}
@@ -243,7 +241,7 @@ func TestReplicatedOnAClientIsTheServersToGive(t *testing.T) {
 	require.Zero(t, *p.client.replicated(own))
 	require.Zero(t, *p.client.replicated(copied))
 	require.Equal(t, kept, *p.client.replicated(p.twin(all[2])))
-	foreign := p.client.world.NewEntity(p.client.rep, p.client.vel)
+	foreign := ecs.Spawn(p.client.world, nil, p.client.rep, p.client.vel)
 	p.client.replicated(foreign).World = 5
 	p.client.replicated(foreign).ID.Generation = 1
 	p.step()
@@ -276,7 +274,7 @@ func TestLockedServerWorldIsReported(t *testing.T) {
 	p, all := populated(t, 3)
 	filter := ecs.All()
 	for range 2 {
-		query := p.server.world.Query(&filter)
+		query := ecs.Select(p.server.world, &filter)
 		for x := range 3 {
 			p.server.position(all[0]).X = float32(30 + x)
 			p.step()
@@ -284,9 +282,9 @@ func TestLockedServerWorldIsReported(t *testing.T) {
 		}
 		require.Equal(t, []netecs.ProblemKind{netecs.WorldLocked}, p.server.kinds())
 		query.Close()
-		p.server.world.Remove(all[0], p.server.pos)
+		ecs.Exchange(p.server.world, all[0], nil, []ecs.ID{p.server.pos}, nil)
 		p.step()
-		p.server.world.Add(all[0], p.server.pos)
+		ecs.Exchange(p.server.world, all[0], []ecs.ID{p.server.pos}, nil, nil)
 		p.step()
 		p.same()
 		require.Empty(t, p.server.kinds())
@@ -296,7 +294,7 @@ func TestLockedServerWorldIsReported(t *testing.T) {
 func TestLockedClientWorldWaits(t *testing.T) {
 	p, all := populated(t, 3)
 	filter := ecs.All()
-	query := p.client.world.Query(&filter)
+	query := ecs.Select(p.client.world, &filter)
 	p.server.position(all[0]).X = 30
 	p.server.world.RemoveEntity(all[1])
 	p.step()
@@ -315,7 +313,7 @@ func TestHigherGenerationReplacesTheEntity(t *testing.T) {
 	id, _ := p.capture.ID(all[0])
 	p.server.world.RemoveEntity(all[0])
 	p.send() // not applied
-	e := p.server.world.NewEntity(p.server.rep, p.server.vel)
+	e := ecs.Spawn(p.server.world, nil, p.server.rep, p.server.vel)
 	p.send()
 	p.apply.Run()
 	p.same()
@@ -333,8 +331,8 @@ func TestHooksMayDoAnything(t *testing.T) {
 	p.onSpawn = func(e ecs.Entity, id wire.NetworkID) {
 		require.False(t, p.client.world.IsLocked())
 		require.InDelta(t, 8, p.client.position(e).X, 0.002)
-		p.client.world.Add(e, p.client.local)
-		p.client.world.NewEntity(p.client.local)
+		ecs.Exchange(p.client.world, e, []ecs.ID{p.client.local}, nil, nil)
+		ecs.Spawn(p.client.world, nil, p.client.local)
 		if len(p.spawned) == 2 { // the one after this is gone when its turn comes
 			next, ok := p.apply.Entity(wire.NetworkID{Index: id.Index + 1, Generation: 1})
 			require.True(t, ok)
@@ -351,7 +349,7 @@ func TestHooksMayDoAnything(t *testing.T) {
 		}
 	}
 	for range 3 {
-		e := p.server.world.NewEntity(p.server.rep, p.server.pos)
+		e := ecs.Spawn(p.server.world, nil, p.server.rep, p.server.pos)
 		p.server.position(e).X = 8
 	}
 	p.server.world.RemoveEntity(all[0])
@@ -368,7 +366,7 @@ func TestHooksMayResetOrLockTheWorld(t *testing.T) {
 	var query ecs.Query
 	p.onLeave = func(ecs.Entity, wire.NetworkID) {
 		filter := ecs.All()
-		query = p.client.world.Query(&filter)
+		query = ecs.Select(p.client.world, &filter)
 	}
 	p.server.world.RemoveEntity(all[0])
 	p.server.world.RemoveEntity(all[1])
@@ -381,8 +379,8 @@ func TestHooksMayResetOrLockTheWorld(t *testing.T) {
 	p.step()
 	p.same()
 	p.onSpawn = func(ecs.Entity, wire.NetworkID) { p.client.world.Reset(); p.onSpawn = nil }
-	p.server.world.NewEntity(p.server.rep, p.server.pos)
-	p.server.world.NewEntity(p.server.rep, p.server.pos)
+	ecs.Spawn(p.server.world, nil, p.server.rep, p.server.pos)
+	ecs.Spawn(p.server.world, nil, p.server.rep, p.server.pos)
 	p.step()
 	p.step()
 	p.same()
@@ -390,7 +388,7 @@ func TestHooksMayResetOrLockTheWorld(t *testing.T) {
 
 func TestClearAndFollow(t *testing.T) {
 	p, all := populated(t, 80)
-	local := p.client.world.NewEntity(p.client.pos)
+	local := ecs.Spawn(p.client.world, nil, p.client.pos)
 	p.apply.Clear()
 	require.Len(t, p.departed, 80)
 	require.True(t, p.client.world.Alive(local))
@@ -414,34 +412,17 @@ func TestClearAndFollow(t *testing.T) {
 	require.Zero(t, p.client.world.Stats().CachedFilters)
 }
 
-func TestListenerSeesWrittenValues(t *testing.T) {
-	p := newPair(t)
-	var seen []float32
-	l := listener.NewCallback(func(w *ecs.World, ev ecs.EntityEvent) {
-		seen = append(seen, p.client.position(ev.Entity).X)
-	}, event.ComponentAdded)
-	p.client.world.SetListener(&l)
-	e := p.server.world.NewEntity(p.server.rep, p.server.pos)
-	p.server.position(e).X = 12
-	p.step()
-	p.server.position(e).X = 24
-	p.server.world.Add(e, p.server.vel)
-	p.step()
-	p.same()
-	require.InDeltaSlice(t, []float32{12, 24}, seen, 0.002)
-}
-
 // An entity that is shown again and comes to lie in its former row is placed there: the bytes of its former life are not taken for it.
 func TestEntityShownAgainInItsFormerRow(t *testing.T) {
 	p, all := populated(t, 3)
 	for _, e := range all {
-		p.server.world.Add(e, p.server.seeker) // names nobody
+		ecs.Exchange(p.server.world, e, []ecs.ID{p.server.seeker}, nil, nil) // names nobody
 	}
 	p.step()
 	id, _ := p.capture.ID(all[1])
 	p.view.Hide(id)
 	p.step() // the third lies in the row of the second now
-	p.server.world.Add(all[2], p.server.vel)
+	ecs.Exchange(p.server.world, all[2], []ecs.ID{p.server.vel}, nil, nil)
 	p.view.Show(id)
 	p.step() // the third leaves that row, and the second comes there
 	p.same()
@@ -468,12 +449,12 @@ func family(t testing.TB, n int) (*pair, []ecs.Entity) {
 	s := p.server
 	for i, e := range all {
 		if i%2 == 0 {
-			s.world.Add(e, s.seeker)
+			ecs.Exchange(s.world, e, []ecs.ID{s.seeker}, nil, nil)
 			*get[seeker](s, e, s.seeker) = seeker{Target: all[(i+1)%n], Seen: [2]ecs.Entity{all[(i+n-1)%n]}}
 		}
 		if i%4 == 1 {
-			s.world.Add(e, s.child)
-			s.world.Relations().Set(e, s.child, all[i-1])
+			ecs.Exchange(s.world, e, []ecs.ID{s.child}, nil, nil)
+			ecs.SetTarget(s.world, e, s.child, all[i-1])
 		}
 	}
 	p.step()
@@ -503,66 +484,4 @@ func TestApplyOfReferencesAllocatesNothing(t *testing.T) {
 	allocs.Zero()
 	p.same()
 	require.Empty(t, p.client.kinds())
-}
-
-// A game's own listener works beside the capture, whichever was there first: it hears of what the game does and of
-// nothing else, and the capture sees what the listener does to the world.
-func TestCaptureBesideAListener(t *testing.T) {
-	for _, before := range []bool{true, false} {
-		s := newSide()
-		events, busy := 0, false
-		hear := func(w *ecs.World, e ecs.EntityEvent) {
-			events++
-			if busy || w.IsLocked() {
-				return
-			}
-			busy = true
-			defer func() { busy = false }()
-			switch {
-			case e.Contains(event.EntityCreated):
-				if !w.Has(e.Entity, s.rep) {
-					w.Add(e.Entity, s.rep)
-				}
-				w.NewEntity(s.rep, s.vel)
-			case e.Contains(event.ComponentAdded) && !w.Has(e.Entity, s.seeker):
-				w.Add(e.Entity, s.seeker)
-				get[seeker](s, e.Entity, s.seeker).Target = w.NewEntity(s.rep, s.child)
-			case e.Contains(event.ComponentRemoved):
-				w.RemoveEntity(e.Entity)
-			case e.Contains(event.TargetChanged):
-				w.NewEntity(s.pos)
-			}
-		}
-		l := listener.NewCallback(hear, event.All)
-		if before {
-			s.world.SetListener(&l)
-		}
-		p := newPairIn(t, newSchema(t), s)
-		if !before {
-			s.world.SetListener(&l)
-		}
-		check := func(living int) {
-			heard := events
-			p.step()
-			require.Equal(t, heard, events, "the capture makes no noise")
-			require.Equal(t, living, p.store.Len())
-			p.same()
-		}
-		e := s.world.NewEntity(s.pos) // replicates by the listener, which makes another
-		check(2)
-		s.world.Add(e, s.health)
-		check(3)
-		require.False(t, p.ref(e, rowSeeker, 0).IsZero())
-		child := s.world.NewEntity(s.rep, s.child)
-		check(5)
-		p.tie(child, e)
-		check(5)
-		require.Equal(t, p.id(e), p.ref(child, rowChildOf, 0))
-		s.world.Remove(e, s.pos) // the listener removes it
-		check(4)
-		require.Equal(t, wire.NetworkID{}, p.ref(child, rowChildOf, 0))
-		s.world.RemoveEntity(child)
-		check(3)
-		require.Empty(t, s.kinds())
-	}
 }

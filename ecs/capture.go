@@ -6,10 +6,9 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/mlange-42/arche/ecs"
-
 	"github.com/arche-netcode/netcode/components"
 	"github.com/arche-netcode/netcode/internal/plain"
+	"github.com/arche-netcode/netcode/internal/world"
 	"github.com/arche-netcode/netcode/snapshot"
 	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/wire"
@@ -43,7 +42,7 @@ import (
 // components.Owner, Group, Priority and Rate of an entity take effect. A Rate, or the options of a row in the schema,
 // may delay the capture of a component. Run then stores the value at the later tick.
 //
-// After ecs.World.Reset, Run despawns all entities of this capture and starts again. Entities that others spawned in
+// After World.Reset, Run despawns all entities of this capture and starts again. Entities that others spawned in
 // the store stay.
 type Capture struct {
 	tracker   *tracker
@@ -66,11 +65,11 @@ type Capture struct {
 	scene        sceneCheck
 	unreplicated unreplicated
 
-	reserved   map[ecs.Entity]wire.NetworkID // ids that Reserve gave out; each Run empties it
-	reservedBy map[wire.NetworkID]ecs.Entity // the reverse of reserved
-	unbornIDs  []wire.NetworkID              // scratch of endUnborn
+	reserved   map[Entity]wire.NetworkID // ids that Reserve gave out; each Run empties it
+	reservedBy map[wire.NetworkID]Entity // the reverse of reserved
+	unbornIDs  []wire.NetworkID          // scratch of endUnborn
 
-	newOwners []ecs.Entity // entities that SetOwner gave a new owner since the last Run
+	newOwners []Entity // entities that SetOwner gave a new owner since the last Run
 }
 
 // reportedFaults contains the rows of an entity for which each problem was reported.
@@ -82,7 +81,7 @@ type reportedFaults struct {
 // NewCapture prepares to capture a world. It registers the schema's components with the world, which must not be
 // locked. The tag marks the entities of this capture. It is not 0, and no other capture or apply on the same world has
 // it. If report is nil, problems are dropped.
-func NewCapture(w *ecs.World, store *snapshot.Store, schema *snapshot.Schema, tag uint32, report func(Problem)) *Capture {
+func NewCapture(w *World, store *snapshot.Store, schema *snapshot.Schema, tag uint32, report func(Problem)) *Capture {
 	c := &Capture{
 		tracker: newTracker(w, schema, tag, true, report), store: store,
 		refs: newCaptureRefs(schema), rates: newCaptureRates(schema), noBatches: plain.On,
@@ -166,12 +165,12 @@ func (c *Capture) Run(t tick.Tick) (reset bool) {
 
 // SetOwner gives an entity that has a components.Owner to another client, at once. The next Run reads the component
 // again, with or without a mark, since game code may write it in between.
-func (c *Capture) SetOwner(e ecs.Entity, client wire.ClientID) {
+func (c *Capture) SetOwner(e Entity, client wire.ClientID) {
 	w := c.tracker.world
 	if _, ok := OwnerOf(w, e); !ok {
 		return
 	}
-	(*components.Owner)(w.Get(e, c.tracker.controls[snapshot.OwnerControl])).Client = client
+	(*components.Owner)(world.Get(w, e, c.tracker.controls[snapshot.OwnerControl])).Client = client
 	if id, ok := c.ID(e); ok {
 		c.store.SetOwner(id, client)
 		c.newOwners = append(c.newOwners, e)
@@ -304,16 +303,16 @@ func (c *Capture) despawnLost() {
 }
 
 // Entity returns the entity of a network id, as of the last Run or from [Capture.Reserve].
-func (c *Capture) Entity(id wire.NetworkID) (ecs.Entity, bool) {
+func (c *Capture) Entity(id wire.NetworkID) (Entity, bool) {
 	if c.store.Reserved(id) {
 		return c.unborn(id)
 	}
 	at := c.tracker.entry(id)
 	if at == nil || !c.tracker.life.isCurrent(c.tracker.world) {
-		return ecs.Entity{}, false
+		return Entity{}, false
 	}
 	if !c.tracker.hasID(at.entity, id) && !c.tracker.rebind(at, id) {
-		return ecs.Entity{}, false
+		return Entity{}, false
 	}
 	return c.tracker.entry(id).entity, true
 }
@@ -321,7 +320,7 @@ func (c *Capture) Entity(id wire.NetworkID) (ecs.Entity, bool) {
 // ID returns the network id of a replicated entity, as of the last Run. An entity that no Run has seen has no id. If
 // the original was removed and a copy of its Replicated took its row, ID finds the copy only after [Capture.Entity]
 // did.
-func (c *Capture) ID(e ecs.Entity) (wire.NetworkID, bool) {
+func (c *Capture) ID(e Entity) (wire.NetworkID, bool) {
 	id, ok := c.tracker.idOf(e)
 	if !ok || !c.tracker.life.isCurrent(c.tracker.world) || !c.tracker.hasID(e, id) {
 		return wire.NetworkID{}, false
@@ -333,7 +332,7 @@ func (c *Capture) ID(e ecs.Entity) (wire.NetworkID, bool) {
 // Reserve gives it an id at once: the next Run spawns the entity with this id. If the entity is then gone, or has no
 // Replicated, the id is never sent. Reserve returns false where [Capture.ID] does for other entities, and if the store
 // is full.
-func (c *Capture) Reserve(e ecs.Entity) (wire.NetworkID, bool) {
+func (c *Capture) Reserve(e Entity) (wire.NetworkID, bool) {
 	if id, ok := c.ID(e); ok {
 		return id, true
 	}
@@ -353,7 +352,7 @@ func (c *Capture) Reserve(e ecs.Entity) (wire.NetworkID, bool) {
 		return id, false
 	}
 	if c.reserved == nil {
-		c.reserved, c.reservedBy = map[ecs.Entity]wire.NetworkID{}, map[wire.NetworkID]ecs.Entity{}
+		c.reserved, c.reservedBy = map[Entity]wire.NetworkID{}, map[wire.NetworkID]Entity{}
 	}
 	c.reserved[e], c.reservedBy[id] = id, e
 	if owner := ownerOf(tr.world, e, tr.controls[snapshot.OwnerControl]); owner != 0 {
@@ -363,7 +362,7 @@ func (c *Capture) Reserve(e ecs.Entity) (wire.NetworkID, bool) {
 }
 
 // unborn returns the entity of a reserved id, if it is still alive.
-func (c *Capture) unborn(id wire.NetworkID) (ecs.Entity, bool) {
+func (c *Capture) unborn(id wire.NetworkID) (Entity, bool) {
 	e, ok := c.reservedBy[id]
 	return e, ok && c.tracker.life.isCurrent(c.tracker.world) && c.tracker.world.Alive(e)
 }
@@ -390,7 +389,7 @@ func (c *Capture) Release() { c.tracker.release() }
 // identify returns the id of an entity that the scan found, given its Replicated. Arche does not reuse a handle within
 // a life of the world. So the handle shows whether a Replicated with a known id is on the same entity, which moved, or
 // on a copy.
-func (c *Capture) identify(r components.Replicated, e ecs.Entity) (*entityEntry, wire.NetworkID) {
+func (c *Capture) identify(r components.Replicated, e Entity) (*entityEntry, wire.NetworkID) {
 	own, has := c.tracker.idOf(e)
 	if r.ID.IsZero() && has {
 		return c.tracker.entry(own), own
@@ -426,7 +425,7 @@ func (c *Capture) identify(r components.Replicated, e ecs.Entity) (*entityEntry,
 }
 
 // spawn gives a new id to an entity. It returns the zero id if the store is full.
-func (c *Capture) spawn(e ecs.Entity) (*entityEntry, wire.NetworkID) {
+func (c *Capture) spawn(e Entity) (*entityEntry, wire.NetworkID) {
 	id, reserved := c.reserved[e]
 	if reserved {
 		delete(c.reserved, e)
@@ -450,7 +449,7 @@ func (c *Capture) spawn(e ecs.Entity) (*entityEntry, wire.NetworkID) {
 }
 
 // putBack restores the id of an entity whose Replicated was overwritten.
-func (c *Capture) putBack(kind ProblemKind, own wire.NetworkID, e ecs.Entity) (*entityEntry, wire.NetworkID) {
+func (c *Capture) putBack(kind ProblemKind, own wire.NetworkID, e Entity) (*entityEntry, wire.NetworkID) {
 	c.tracker.note(Problem{Kind: kind, Entity: own, Local: e})
 	return c.tracker.entry(own), own
 }
@@ -492,7 +491,7 @@ func (c *Capture) Read(id wire.NetworkID, row int, lanes []uint32) bool {
 	}
 	plan := c.tracker.schema.Plan(row)
 	col := column{id: c.tracker.ids[row], plan: plan, size: int(plan.Size())}
-	if !c.tracker.world.Has(e, col.id) || !col.bindTo(c.tracker.world, e) {
+	if !world.Has(c.tracker.world, e, col.id) || !col.bindTo(c.tracker.world, e) {
 		return false
 	}
 	_ = plan.Quantise(col.at(0), lanes)
@@ -501,8 +500,8 @@ func (c *Capture) Read(id wire.NetworkID, row int, lanes []uint32) bool {
 }
 
 // write writes one component of an entity. It returns false if the entity lacks the component.
-func write(w *ecs.World, e ecs.Entity, c column, lanes []uint32) bool {
-	if !w.Has(e, c.id) || !c.bindTo(w, e) {
+func write(w *World, e Entity, c column, lanes []uint32) bool {
+	if !world.Has(w, e, c.id) || !c.bindTo(w, e) {
 		return false
 	}
 	c.write(0, lanes)

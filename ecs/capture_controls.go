@@ -3,28 +3,27 @@ package netecs
 import (
 	"slices"
 
-	"github.com/mlange-42/arche/ecs"
-
 	"github.com/arche-netcode/netcode/components"
+	"github.com/arche-netcode/netcode/internal/world"
 	"github.com/arche-netcode/netcode/quantize"
 	"github.com/arche-netcode/netcode/snapshot"
 )
 
 // controls contains the ids of the control components in a world, by kind.
-type controls [snapshot.ControlKinds]ecs.ID
+type controls [snapshot.ControlKinds]world.ID
 
 // bindControls registers the control components with the world.
-func bindControls(w *ecs.World) *controls {
+func bindControls(w *World) *controls {
 	return &controls{
-		snapshot.OwnerControl:    ecs.ComponentID[components.Owner](w),
-		snapshot.GroupControl:    ecs.ComponentID[components.Group](w),
-		snapshot.PriorityControl: ecs.ComponentID[components.Priority](w),
-		snapshot.RateControl:     ecs.ComponentID[components.Rate](w),
+		snapshot.OwnerControl:    world.ComponentID[components.Owner](w),
+		snapshot.GroupControl:    world.ComponentID[components.Group](w),
+		snapshot.PriorityControl: world.ComponentID[components.Priority](w),
+		snapshot.RateControl:     world.ComponentID[components.Rate](w),
 	}
 }
 
 // kind returns the control kind of a component. Without controls it returns snapshot.NoControl.
-func (b *controls) kind(id ecs.ID) snapshot.ControlKind {
+func (b *controls) kind(id world.ID) snapshot.ControlKind {
 	if b != nil {
 		for k := snapshot.OwnerControl; k < snapshot.ControlKinds; k++ {
 			if b[k] == id {
@@ -37,7 +36,7 @@ func (b *controls) kind(id ecs.ID) snapshot.ControlKind {
 
 // columns adds a column for each control component of a mask that is not in the schema, so that scans notice writes to
 // it. It sorts control columns first: a new rate then affects the components that were written with it.
-func (b *controls) columns(w *ecs.World, t *table, mask *ecs.Mask) {
+func (b *controls) columns(w *World, t *table, mask *world.Mask) {
 	if b == nil {
 		return
 	}
@@ -58,7 +57,6 @@ func (b *controls) columns(w *ecs.World, t *table, mask *ecs.Mask) {
 	slices.SortStableFunc(t.columns, func(x, y column) int { return int(y.control) - int(x.control) })
 }
 
-func controlSize(w *ecs.World, id ecs.ID) int {
-	info, _ := ecs.ComponentInfo(w, id)
-	return int(info.Type.Size())
+func controlSize(w *World, id world.ID) int {
+	return int(world.TypeOf(w, id).Size())
 }

@@ -3,8 +3,7 @@ package netecs
 import (
 	"reflect"
 
-	"github.com/mlange-42/arche/ecs"
-
+	"github.com/arche-netcode/netcode/internal/world"
 	"github.com/arche-netcode/netcode/snapshot"
 )
 
@@ -15,7 +14,7 @@ type marks struct {
 	list    []uint32        // indexes with marked rows
 }
 
-func newMarks(schema *snapshot.Schema, controls *controls, ids []ecs.ID) (m marks) {
+func newMarks(schema *snapshot.Schema, controls *controls, ids []world.ID) (m marks) {
 	for row := range schema.Rows() {
 		// Control components take effect at once, whatever the options.
 		if schema.Options(row).Marked && controls.kind(ids[row]) == snapshot.NoControl {
@@ -48,7 +47,7 @@ func (m *marks) add(index uint32, row int) {
 // that no Run has seen needs no mark: Run captures it whole.
 //
 // Mark may be called while the world is locked. It ignores a T that is not in the schema.
-func Mark[T any](c *Capture, e ecs.Entity) {
+func Mark[T any](c *Capture, e Entity) {
 	if row := c.tracker.schema.RowOf(reflect.TypeFor[T]()); row >= 0 {
 		c.mark(e, row)
 	}

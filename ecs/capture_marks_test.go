@@ -6,11 +6,11 @@ import (
 	"reflect"
 	"testing"
 
-	"github.com/mlange-42/arche/ecs"
 	"github.com/stretchr/testify/require"
 
 	netecs "github.com/arche-netcode/netcode/ecs"
 	"github.com/arche-netcode/netcode/internal/alloctest"
+	ecs "github.com/arche-netcode/netcode/internal/world"
 	"github.com/arche-netcode/netcode/snapshot"
 )
 
@@ -26,7 +26,7 @@ func markedPair(t testing.TB, rows ...int) *pair {
 func TestMarkedComponentTravelsWhenMarked(t *testing.T) {
 	p := markedPair(t, rowPosition)
 	s := p.server
-	e := s.world.NewEntity(s.rep, s.pos, s.vel)
+	e := ecs.Spawn(s.world, nil, s.rep, s.pos, s.vel)
 	s.position(e).X = 1
 	netecs.Mark[position](p.capture, e) // nobody knows it yet, and it goes whole
 	p.step()
@@ -50,7 +50,7 @@ func TestMarkedComponentTravelsWhenMarked(t *testing.T) {
 
 	netecs.Mark[position](p.capture, e)
 	s.world.RemoveEntity(e) // what is marked may be gone by then, and its index another's
-	f := s.world.NewEntity(s.rep, s.pos)
+	f := ecs.Spawn(s.world, nil, s.rep, s.pos)
 	s.position(f).X = 7
 	p.step()
 	p.same()
@@ -61,7 +61,7 @@ func TestMarkedComponentTravelsWhenMarked(t *testing.T) {
 func TestWriteIsMarked(t *testing.T) {
 	p := markedPair(t, rowVelocity)
 	s := p.server
-	e := s.world.NewEntity(s.rep, s.vel)
+	e := ecs.Spawn(s.world, nil, s.rep, s.vel)
 	p.step()
 	id, _ := p.capture.ID(e)
 	lanes := append([]uint32{}, p.store.Row(id, rowVelocity)...)
@@ -113,7 +113,7 @@ func (m *markedRun) turn(seed uint64) {
 	m.ticks++
 	r, s := rand.New(rand.NewPCG(seed, m.ticks)), m.p.server
 	if len(m.bodies) < 3 || r.IntN(4) == 0 {
-		m.bodies = append(m.bodies, s.world.NewEntity(s.rep, s.pos, s.vel, s.seeker))
+		m.bodies = append(m.bodies, ecs.Spawn(s.world, nil, s.rep, s.pos, s.vel, s.seeker))
 	}
 	k := r.IntN(len(m.bodies))
 	e, other := m.bodies[k], m.bodies[r.IntN(len(m.bodies))]
@@ -122,19 +122,19 @@ func (m *markedRun) turn(seed uint64) {
 		s.world.RemoveEntity(e)
 		m.bodies = append(m.bodies[:k], m.bodies[k+1:]...)
 	case 1:
-		if s.world.Has(e, s.frozen) {
-			s.world.Remove(e, s.frozen)
+		if ecs.Has(s.world, e, s.frozen) {
+			ecs.Exchange(s.world, e, nil, []ecs.ID{s.frozen}, nil)
 		} else {
-			s.world.Add(e, s.frozen)
+			ecs.Exchange(s.world, e, []ecs.ID{s.frozen}, nil, nil)
 		}
 	case 2:
 		if e == other {
 			break // Arche panics when an entity goes that is its own target
 		}
-		if !s.world.Has(e, s.child) {
-			s.world.Add(e, s.child)
+		if !ecs.Has(s.world, e, s.child) {
+			ecs.Exchange(s.world, e, []ecs.ID{s.child}, nil, nil)
 		}
-		s.world.Relations().Set(e, s.child, other)
+		ecs.SetTarget(s.world, e, s.child, other)
 		netecs.Mark[childOf](m.p.capture, e)
 	}
 	for _, e := range m.bodies {
@@ -178,7 +178,7 @@ func TestMarkingAllocatesNothing(t *testing.T) {
 	s := p.server
 	var bodies []ecs.Entity
 	for range 100 {
-		bodies = append(bodies, s.world.NewEntity(s.rep, s.pos, s.vel))
+		bodies = append(bodies, ecs.Spawn(s.world, nil, s.rep, s.pos, s.vel))
 	}
 	turn := 0
 	run := func() {
@@ -207,9 +207,9 @@ func TestMarkedRowsAreSentAndNoOthers(t *testing.T) {
 			for range 40 {
 				if len(bodies) < 3 || r.IntN(8) == 0 {
 					for range 1 + r.IntN(20) {
-						e := s.world.NewEntity(s.rep, s.pos)
+						e := ecs.Spawn(s.world, nil, s.rep, s.pos)
 						if r.IntN(2) == 0 {
-							s.world.Add(e, s.vel)
+							ecs.Exchange(s.world, e, []ecs.ID{s.vel}, nil, nil)
 						}
 						bodies, sent[e] = append(bodies, e), 0
 					}
@@ -241,14 +241,14 @@ func TestMarkedRowsAreSentAndNoOthers(t *testing.T) {
 func TestMarkedIsFoundWhereItIs(t *testing.T) {
 	for name, change := range map[string]func(s *side, bodies []ecs.Entity){
 		"another took its place": func(s *side, bodies []ecs.Entity) { s.world.RemoveEntity(bodies[0]) },
-		"it went elsewhere":      func(s *side, bodies []ecs.Entity) { s.world.Add(bodies[3], s.local) },
+		"it went elsewhere":      func(s *side, bodies []ecs.Entity) { ecs.Exchange(s.world, bodies[3], []ecs.ID{s.local}, nil, nil) },
 		"it went elsewhere and another came": func(s *side, bodies []ecs.Entity) {
-			s.world.Add(bodies[1], s.local)
-			s.world.NewEntity(s.rep, s.pos, s.vel)
+			ecs.Exchange(s.world, bodies[1], []ecs.ID{s.local}, nil, nil)
+			ecs.Spawn(s.world, nil, s.rep, s.pos, s.vel)
 		},
 		"all went elsewhere": func(s *side, bodies []ecs.Entity) {
 			for _, e := range bodies {
-				s.world.Add(e, s.local)
+				ecs.Exchange(s.world, e, []ecs.ID{s.local}, nil, nil)
 			}
 		},
 	} {
@@ -257,7 +257,7 @@ func TestMarkedIsFoundWhereItIs(t *testing.T) {
 			s := p.server
 			var bodies []ecs.Entity
 			for range 5 {
-				bodies = append(bodies, s.world.NewEntity(s.rep, s.pos, s.vel))
+				bodies = append(bodies, ecs.Spawn(s.world, nil, s.rep, s.pos, s.vel))
 			}
 			p.step()
 			change(s, bodies)
@@ -283,7 +283,7 @@ func TestMarkedIsFoundWhereItIs(t *testing.T) {
 func TestFaultsOfMarkedRows(t *testing.T) {
 	p := markedPair(t, rowPosition)
 	s := p.server
-	e := s.world.NewEntity(s.rep, s.pos)
+	e := ecs.Spawn(s.world, nil, s.rep, s.pos)
 	p.step()
 	*s.position(e) = position{X: 1e9, Y: 5}
 	netecs.Mark[position](p.capture, e)

@@ -1,8 +1,7 @@
 package netecs
 
 import (
-	"github.com/mlange-42/arche/ecs"
-
+	"github.com/arche-netcode/netcode/internal/world"
 	"github.com/arche-netcode/netcode/snapshot"
 	"github.com/arche-netcode/netcode/wire"
 )
@@ -62,7 +61,7 @@ func newCaptureRefs(schema *snapshot.Schema) captureRefs {
 }
 
 // wait queues a captured row until all entities of the scan have their ids.
-func (r *captureRefs) wait(id wire.NetworkID, table int, lanes []uint32, target ecs.Entity) {
+func (r *captureRefs) wait(id wire.NetworkID, table int, lanes []uint32, target Entity) {
 	t := &r.tables[table]
 	from := int(id.Index) * len(t.lanes)
 	for i, lane := range t.lanes {
@@ -203,7 +202,7 @@ func (r *captureRefs) noteCircle(id wire.NetworkID, row int) {
 
 // leadsBack reports whether the relations in the world also form a cycle through the entity. The captured relations may
 // form a cycle that never existed, if a rate delays the capture of one of them.
-func (r *captureRefs) leadsBack(e ecs.Entity) bool {
+func (r *captureRefs) leadsBack(e Entity) bool {
 	if !r.tracker.isReplicated(e) {
 		return true // a copy with the same id is in its row
 	}
@@ -217,13 +216,13 @@ func (r *captureRefs) leadsBack(e ecs.Entity) bool {
 }
 
 // leadsTo returns the target of the relation of a living entity, or the zero entity.
-func (r *captureRefs) leadsTo(e ecs.Entity) ecs.Entity {
+func (r *captureRefs) leadsTo(e Entity) Entity {
 	for m := r.tracker.relations; !m.IsZero(); m = m.Rest() {
-		if id := r.tracker.ids[m.Lowest()]; r.tracker.world.Has(e, id) {
-			return r.tracker.world.Relations().Get(e, id)
+		if id := r.tracker.ids[m.Lowest()]; world.Has(r.tracker.world, e, id) {
+			return world.Target(r.tracker.world, e, id)
 		}
 	}
-	return ecs.Entity{}
+	return Entity{}
 }
 
 // handle is the number and generation of an entity, as in memory. The entity may be dead or may never have existed.
@@ -231,11 +230,11 @@ func (r *captureRefs) leadsTo(e ecs.Entity) ecs.Entity {
 type handle struct{ number, generation uint32 }
 
 // handleOf returns the handle of an entity, nil for the zero entity.
-func handleOf(e ecs.Entity) handle {
+func handleOf(e Entity) handle {
 	if e.IsZero() {
 		return handle{}
 	}
-	return handle{e.ID(), e.Generation()}
+	return handle{e.ID(), world.Generation(e)}
 }
 
 // handleIndex stores one handle for each field, and finds all fields whose handle has a given entity number. The caller

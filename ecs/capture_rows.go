@@ -4,8 +4,6 @@ import (
 	"reflect"
 	"slices"
 
-	"github.com/mlange-42/arche/ecs"
-
 	"github.com/arche-netcode/netcode/components"
 	"github.com/arche-netcode/netcode/quantize"
 	"github.com/arche-netcode/netcode/snapshot"
@@ -57,7 +55,7 @@ func (c *Capture) noteFault(id wire.NetworkID, col *column, row int, fault quant
 }
 
 // mark notes that a row of an entity was written. It ignores entities without an id.
-func (c *Capture) mark(e ecs.Entity, row int) {
+func (c *Capture) mark(e Entity, row int) {
 	if id, ok := c.tracker.idOf(e); ok {
 		c.marks.add(id.Index, row)
 	}

@@ -7,10 +7,10 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/mlange-42/arche/ecs"
 	"github.com/stretchr/testify/require"
 
 	"github.com/arche-netcode/netcode/components"
+	ecs "github.com/arche-netcode/netcode/internal/world"
 	"github.com/arche-netcode/netcode/quantize"
 	"github.com/arche-netcode/netcode/snapshot"
 	"github.com/arche-netcode/netcode/snapshot/format"
@@ -38,7 +38,7 @@ type rowsSmall struct {
 
 // rowsSide is a world that is captured, rows together or each apart.
 type rowsSide struct {
-	world    ecs.World
+	world    *ecs.World
 	rep      ecs.ID
 	ids      []ecs.ID
 	store    *snapshot.Store
@@ -49,13 +49,13 @@ type rowsSide struct {
 }
 
 func newRowsSide(schema *snapshot.Schema, seed uint64, apart bool) *rowsSide {
-	s := &rowsSide{world: ecs.NewWorld(16), random: rand.New(rand.NewPCG(seed, 1))}
-	s.rep = ecs.ComponentID[components.Replicated](&s.world)
+	s := &rowsSide{world: ecs.New(16), random: rand.New(rand.NewPCG(seed, 1))}
+	s.rep = ecs.ComponentID[components.Replicated](s.world)
 	for row := range schema.Rows() {
-		s.ids = append(s.ids, ecs.TypeID(&s.world, schema.Plan(row).Type()))
+		s.ids = append(s.ids, ecs.TypeID(s.world, schema.Plan(row).Type()))
 	}
 	s.store = snapshot.NewStore(schema, snapshot.Config{Window: 8})
-	s.capture = NewCapture(&s.world, s.store, schema, 7, func(p Problem) { s.problems = append(s.problems, p) })
+	s.capture = NewCapture(s.world, s.store, schema, 7, func(p Problem) { s.problems = append(s.problems, p) })
 	s.capture.noBatches = s.capture.noBatches || apart
 	return s
 }
@@ -73,20 +73,20 @@ func (s *rowsSide) number() float32 {
 
 // write writes all components of an entity that are about to change.
 func (s *rowsSide) write(e ecs.Entity) {
-	if p := componentOf[rowsPlace](&s.world, e, s.ids[0]); p != nil && s.random.IntN(4) > 0 {
+	if p := componentOf[rowsPlace](s.world, e, s.ids[0]); p != nil && s.random.IntN(4) > 0 {
 		p.X, p.Y = s.number(), s.number()
 	}
-	if r := componentOf[rowsTurn](&s.world, e, s.ids[1]); r != nil && s.random.IntN(4) > 0 {
+	if r := componentOf[rowsTurn](s.world, e, s.ids[1]); r != nil && s.random.IntN(4) > 0 {
 		sin, cos := math.Sincos(float64(s.number()))
 		r.Q = [4]float32{0, float32(sin), 0, float32(cos)}
 	}
-	if v := componentOf[rowsSpeed](&s.world, e, s.ids[2]); v != nil && s.random.IntN(4) > 0 {
+	if v := componentOf[rowsSpeed](s.world, e, s.ids[2]); v != nil && s.random.IntN(4) > 0 {
 		v.X, v.Z = s.number(), s.number()
 	}
-	if w := componentOf[rowsWide](&s.world, e, s.ids[3]); w != nil && s.random.IntN(4) > 0 {
+	if w := componentOf[rowsWide](s.world, e, s.ids[3]); w != nil && s.random.IntN(4) > 0 {
 		w.B, w.C[5] = float64(s.number()), int32(s.random.IntN(3))
 	}
-	if n := componentOf[rowsSmall](&s.world, e, s.ids[4]); n != nil && s.random.IntN(4) > 0 {
+	if n := componentOf[rowsSmall](s.world, e, s.ids[4]); n != nil && s.random.IntN(4) > 0 {
 		n.N, n.Note = int8(s.random.IntN(3)), int16(s.random.IntN(3))
 	}
 }
@@ -106,8 +106,8 @@ func (s *rowsSide) play() {
 			if s.random.IntN(3) == 0 {
 				with = append(with, s.ids[3], s.ids[4])
 			}
-			e := s.world.NewEntity(with...)
-			componentOf[rowsTurn](&s.world, e, s.ids[1]).Q[3] = 1
+			e := ecs.Spawn(s.world, nil, with...)
+			componentOf[rowsTurn](s.world, e, s.ids[1]).Q[3] = 1
 			s.entities = append(s.entities, e)
 		}
 	case 1:
@@ -119,15 +119,15 @@ func (s *rowsSide) play() {
 	case 2:
 		if len(s.entities) > 0 {
 			e := s.entities[s.random.IntN(len(s.entities))]
-			if s.world.Has(e, s.ids[2]) {
-				s.world.Remove(e, s.ids[2])
+			if ecs.Has(s.world, e, s.ids[2]) {
+				ecs.Exchange(s.world, e, nil, []ecs.ID{s.ids[2]}, nil)
 			} else {
-				s.world.Add(e, s.ids[2])
+				ecs.Exchange(s.world, e, []ecs.ID{s.ids[2]}, nil, nil)
 			}
 		}
 	case 3:
 		if len(s.entities) > 0 { // game code overwrites it; the capture puts it back
-			*replicatedOf(&s.world, s.entities[s.random.IntN(len(s.entities))], s.rep) = components.Replicated{}
+			*replicatedOf(s.world, s.entities[s.random.IntN(len(s.entities))], s.rep) = components.Replicated{}
 		}
 	}
 	s.capture.Run(s.store.Tick() + 1)
@@ -230,12 +230,12 @@ func familiarSide(t *testing.T, apart bool) (*rowsSide, []ecs.Entity) {
 	plan, err := quantize.Compile(reflect.TypeFor[rowsPlace](), "place")
 	require.NoError(t, err)
 	s := newRowsSide(format.NewSchema([]*quantize.Plan{plan}), 1, apart)
-	s.ids = append(s.ids, ecs.ComponentID[familiarLocal](&s.world))
-	s.world.NewEntity(s.rep, s.ids[0], s.ids[1]) // its table is looked at first
+	s.ids = append(s.ids, ecs.ComponentID[familiarLocal](s.world))
+	ecs.Spawn(s.world, nil, s.rep, s.ids[0], s.ids[1]) // its table is looked at first
 	s.capture.Run(1)
 	var all []ecs.Entity
 	for range leastRows + 1 {
-		all = append(all, s.world.NewEntity(s.rep, s.ids[0]))
+		all = append(all, ecs.Spawn(s.world, nil, s.rep, s.ids[0]))
 	}
 	for now := s.store.Tick() + 1; now < 5; now++ {
 		s.moveAll(all, float32(now))
@@ -247,7 +247,7 @@ func familiarSide(t *testing.T, apart bool) (*rowsSide, []ecs.Entity) {
 // moveAll moves entities to a place.
 func (s *rowsSide) moveAll(all []ecs.Entity, x float32) {
 	for _, e := range all {
-		componentOf[rowsPlace](&s.world, e, s.ids[0]).X = x
+		componentOf[rowsPlace](s.world, e, s.ids[0]).X = x
 	}
 }
 
@@ -255,9 +255,9 @@ func (s *rowsSide) moveAll(all []ecs.Entity, x float32) {
 func TestAFamiliarRowIsAskedForAnewWhereEntitiesMoved(t *testing.T) {
 	for _, apart := range []bool{true, false} {
 		s, all := familiarSide(t, apart)
-		was := *replicatedOf(&s.world, all[0], s.rep)
-		s.world.Add(all[0], s.ids[1]) // the last one takes its place
-		*replicatedOf(&s.world, all[len(all)-1], s.rep) = was
+		was := *replicatedOf(s.world, all[0], s.rep)
+		ecs.Exchange(s.world, all[0], []ecs.ID{s.ids[1]}, nil, nil) // the last one takes its place
+		*replicatedOf(s.world, all[len(all)-1], s.rep) = was
 		s.moveAll(all, 200)
 		s.moveAll(all[:1], 100)
 		s.capture.Run(5)

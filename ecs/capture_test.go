@@ -4,23 +4,23 @@ import (
 	"math"
 	"testing"
 
-	"github.com/mlange-42/arche/ecs"
 	"github.com/stretchr/testify/require"
 
 	"github.com/arche-netcode/netcode/components"
 	netecs "github.com/arche-netcode/netcode/ecs"
+	ecs "github.com/arche-netcode/netcode/internal/world"
 	"github.com/arche-netcode/netcode/snapshot"
 	"github.com/arche-netcode/netcode/wire"
 )
 
 func TestEntityExistsOnTheClient(t *testing.T) {
 	p := newPair(t)
-	e := p.server.world.NewEntity(p.server.rep, p.server.pos, p.server.frozen)
+	e := ecs.Spawn(p.server.world, nil, p.server.rep, p.server.pos, p.server.frozen)
 	*p.server.position(e) = position{1, 2, 3}
 	p.step()
 	p.same()
 	twin := p.twin(e)
-	require.True(t, p.client.world.Has(twin, p.client.frozen))
+	require.True(t, ecs.Has(p.client.world, twin, p.client.frozen))
 	require.InDelta(t, 2, p.client.position(twin).Y, 0.002)
 	require.Equal(t, clientTag, p.client.replicated(twin).World)
 	require.Equal(t, []wire.NetworkID{{Index: 0, Generation: 1}}, p.spawned)
@@ -34,7 +34,7 @@ func TestEntityExistsOnTheClient(t *testing.T) {
 
 func TestSpawnedAndDespawnedBetweenTicksIsNothing(t *testing.T) {
 	p := newPair(t)
-	p.server.world.RemoveEntity(p.server.world.NewEntity(p.server.rep, p.server.pos))
+	p.server.world.RemoveEntity(ecs.Spawn(p.server.world, nil, p.server.rep, p.server.pos))
 	p.step()
 	require.Zero(t, p.store.Len())
 	require.Empty(t, p.spawned)
@@ -43,7 +43,7 @@ func TestSpawnedAndDespawnedBetweenTicksIsNothing(t *testing.T) {
 func TestIdleCaptureChangesNothing(t *testing.T) {
 	p := newPair(t)
 	for range 200 {
-		p.server.world.NewEntity(p.server.rep, p.server.pos, p.server.rot)
+		ecs.Spawn(p.server.world, nil, p.server.rep, p.server.pos, p.server.rot)
 	}
 	p.step()
 	p.step()
@@ -53,7 +53,7 @@ func TestIdleCaptureChangesNothing(t *testing.T) {
 
 func TestFaultsAreReportedOnce(t *testing.T) {
 	p := newPair(t)
-	e := p.server.world.NewEntity(p.server.rep, p.server.pos, p.server.vel)
+	e := ecs.Spawn(p.server.world, nil, p.server.rep, p.server.pos, p.server.vel)
 	*get[velocity](p.server, e, p.server.vel) = velocity{1, 1, 1}
 	p.step()
 	for i := range 4 {
@@ -68,7 +68,7 @@ func TestFaultsAreReportedOnce(t *testing.T) {
 
 	p.server.world.RemoveEntity(e)
 	p.step()
-	again := p.server.world.NewEntity(p.server.rep, p.server.pos)
+	again := ecs.Spawn(p.server.world, nil, p.server.rep, p.server.pos)
 	p.server.position(again).Y = float32(math.Inf(-1))
 	p.step()
 	id, _ := p.capture.ID(again)
@@ -83,7 +83,7 @@ func TestFaultsAreReportedOnce(t *testing.T) {
 // A rotation that nobody has set is none: what is said of it names that and not a range, once, and beside a fault of another kind.
 func TestAZeroQuaternionIsNoRotation(t *testing.T) {
 	p := newPair(t)
-	e := p.server.world.NewEntity(p.server.rep, p.server.rot)
+	e := ecs.Spawn(p.server.world, nil, p.server.rep, p.server.rot)
 	p.step()
 	id, _ := p.capture.ID(e)
 	require.Equal(t, []netecs.Problem{{
@@ -104,10 +104,10 @@ func TestWorldReset(t *testing.T) {
 	p := newPair(t)
 	var old []ecs.Entity
 	for range 100 {
-		old = append(old, p.server.world.NewEntity(p.server.rep, p.server.pos))
+		old = append(old, ecs.Spawn(p.server.world, nil, p.server.rep, p.server.pos))
 	}
-	tied := p.server.world.NewEntity(p.server.rep, p.server.child)
-	p.server.world.Relations().Set(tied, p.server.child, old[0])
+	tied := ecs.Spawn(p.server.world, nil, p.server.rep, p.server.child)
+	ecs.SetTarget(p.server.world, tied, p.server.child, old[0])
 	p.step()
 	id, _ := p.capture.ID(old[70])
 	p.server.world.Reset()
@@ -115,7 +115,7 @@ func TestWorldReset(t *testing.T) {
 	require.False(t, ok)
 	_, ok = p.capture.ID(old[70])
 	require.False(t, ok)
-	fresh := p.server.world.NewEntity(p.server.rep, p.server.pos, p.server.vel)
+	fresh := ecs.Spawn(p.server.world, nil, p.server.rep, p.server.pos, p.server.vel)
 	*p.server.position(fresh) = position{7, 7, 7}
 	p.step()
 	p.same()
@@ -129,7 +129,7 @@ func TestWorldReset(t *testing.T) {
 
 func TestCaptureOfAnEarlierTickIsNothing(t *testing.T) {
 	p := newPair(t)
-	e := p.server.world.NewEntity(p.server.rep, p.server.pos)
+	e := ecs.Spawn(p.server.world, nil, p.server.rep, p.server.pos)
 	p.step()
 	p.server.position(e).X = 3
 	p.capture.Run(p.tick)
@@ -140,9 +140,9 @@ func TestCaptureOfAnEarlierTickIsNothing(t *testing.T) {
 
 func TestCaptureInALockedWorld(t *testing.T) {
 	p := newPair(t)
-	p.server.world.NewEntity(p.server.rep, p.server.pos)
+	ecs.Spawn(p.server.world, nil, p.server.rep, p.server.pos)
 	all := ecs.All()
-	query := p.server.world.Query(&all)
+	query := ecs.Select(p.server.world, &all)
 	p.step()
 	query.Close()
 	p.same()
@@ -154,7 +154,7 @@ func TestReportMayChangeTheWorld(t *testing.T) {
 	s := newSide()
 	store := snapshot.NewStore(schema, snapshot.Config{})
 	c := netecs.NewCapture(s.world, store, schema, serverTag, func(x netecs.Problem) { s.world.RemoveEntity(x.Local) })
-	e := s.world.NewEntity(s.rep, s.pos)
+	e := ecs.Spawn(s.world, nil, s.rep, s.pos)
 	s.position(e).X = float32(math.NaN())
 	c.Run(1)
 	c.Run(2)
@@ -163,7 +163,7 @@ func TestReportMayChangeTheWorld(t *testing.T) {
 
 func TestReleaseGivesBackTheFilters(t *testing.T) {
 	p := newPair(t)
-	e := p.server.world.NewEntity(p.server.rep, p.server.pos)
+	e := ecs.Spawn(p.server.world, nil, p.server.rep, p.server.pos)
 	before := p.server.world.Stats().CachedFilters
 	p.step()
 	require.Equal(t, before+1, p.server.world.Stats().CachedFilters)
@@ -175,8 +175,8 @@ func TestReleaseGivesBackTheFilters(t *testing.T) {
 
 func TestCopyOntoAReplicatedEntityIsPutBack(t *testing.T) {
 	p := newPair(t)
-	a := p.server.world.NewEntity(p.server.rep, p.server.pos)
-	b := p.server.world.NewEntity(p.server.rep, p.server.pos)
+	a := ecs.Spawn(p.server.world, nil, p.server.rep, p.server.pos)
+	b := ecs.Spawn(p.server.world, nil, p.server.rep, p.server.pos)
 	p.step()
 	ida, _ := p.capture.ID(a)
 	idb, _ := p.capture.ID(b)
@@ -203,13 +203,13 @@ func TestCopyOntoAReplicatedEntityIsPutBack(t *testing.T) {
 func TestIDGoesOnWithTheCopyWhenTheOriginalIsGone(t *testing.T) {
 	for _, others := range []int{0, 1, 100} {
 		p := newPair(t)
-		a := p.server.world.NewEntity(p.server.rep, p.server.pos)
+		a := ecs.Spawn(p.server.world, nil, p.server.rep, p.server.pos)
 		for range others {
-			p.server.world.NewEntity(p.server.rep, p.server.pos)
+			ecs.Spawn(p.server.world, nil, p.server.rep, p.server.pos)
 		}
 		p.step()
 		id, _ := p.capture.ID(a)
-		b := p.server.world.NewEntity(p.server.rep, p.server.pos)
+		b := ecs.Spawn(p.server.world, nil, p.server.rep, p.server.pos)
 		*p.server.replicated(b) = *p.server.replicated(a)
 		*p.server.position(b) = position{4, 5, 6}
 		p.server.world.RemoveEntity(a) // b comes to lie where a was, with the same Replicated
@@ -221,7 +221,7 @@ func TestIDGoesOnWithTheCopyWhenTheOriginalIsGone(t *testing.T) {
 		now, ok := p.capture.ID(b)
 		require.True(t, ok)
 		require.Equal(t, id, now)
-		p.server.world.Add(b, p.server.frozen)
+		ecs.Exchange(p.server.world, b, []ecs.ID{p.server.frozen}, nil, nil)
 		p.step()
 		p.same()
 		require.Equal(t, others+1, p.store.Len())
@@ -232,11 +232,11 @@ func TestIDGoesOnWithTheCopyWhenTheOriginalIsGone(t *testing.T) {
 
 func TestCopyThatLiesWhereTheOriginalLay(t *testing.T) {
 	p := newPair(t)
-	a := p.server.world.NewEntity(p.server.rep, p.server.pos)
-	b := p.server.world.NewEntity(p.server.rep, p.server.pos)
+	a := ecs.Spawn(p.server.world, nil, p.server.rep, p.server.pos)
+	b := ecs.Spawn(p.server.world, nil, p.server.rep, p.server.pos)
 	p.step()
 	p.server.world.RemoveEntity(a) // b moves to the first row
-	c := p.server.world.NewEntity(p.server.rep, p.server.pos)
+	c := ecs.Spawn(p.server.world, nil, p.server.rep, p.server.pos)
 	*p.server.replicated(c) = *p.server.replicated(b) // on the second row, as b was
 	p.step()
 	p.same()
@@ -244,7 +244,7 @@ func TestCopyThatLiesWhereTheOriginalLay(t *testing.T) {
 	require.Equal(t, []netecs.ProblemKind{netecs.CopiedReplicated}, p.server.kinds())
 
 	p.client.world.RemoveEntity(p.twin(b))
-	local := p.client.world.NewEntity(p.client.rep, p.client.pos)
+	local := ecs.Spawn(p.client.world, nil, p.client.rep, p.client.pos)
 	*p.client.replicated(local) = *p.client.replicated(p.twin(c))
 	p.step()
 	require.Zero(t, *p.client.replicated(local))
@@ -255,14 +255,14 @@ func TestCopyThatLiesWhereTheOriginalLay(t *testing.T) {
 
 func TestReplicatedMovedBetweenLivingEntities(t *testing.T) {
 	p := newPair(t)
-	a := p.server.world.NewEntity(p.server.rep, p.server.pos)
-	b := p.server.world.NewEntity(p.server.vel)
+	a := ecs.Spawn(p.server.world, nil, p.server.rep, p.server.pos)
+	b := ecs.Spawn(p.server.world, nil, p.server.vel)
 	p.step()
 	id, _ := p.capture.ID(a)
 	moved := *p.server.replicated(a)
-	p.server.world.Add(b, p.server.rep)
+	ecs.Exchange(p.server.world, b, []ecs.ID{p.server.rep}, nil, nil)
 	*p.server.replicated(b) = moved
-	p.server.world.Remove(a, p.server.rep)
+	ecs.Exchange(p.server.world, a, nil, []ecs.ID{p.server.rep}, nil)
 	p.step()
 	p.same()
 	now, ok := p.capture.ID(b)
@@ -279,11 +279,11 @@ func TestTwoServersOfOneWorld(t *testing.T) {
 	second := netecs.NewCapture(p.server.world, store, p.schema, serverTag+1, func(x netecs.Problem) { problems = append(problems, x) })
 	var mine []ecs.Entity
 	for range 5 {
-		mine = append(mine, p.server.world.NewEntity(p.server.rep, p.server.pos))
+		mine = append(mine, ecs.Spawn(p.server.world, nil, p.server.rep, p.server.pos))
 	}
-	target := p.server.world.NewEntity()
-	tied := p.server.world.NewEntity(p.server.rep, p.server.child)
-	p.server.world.Relations().Set(tied, p.server.child, target)
+	target := ecs.Spawn(p.server.world, nil)
+	tied := ecs.Spawn(p.server.world, nil, p.server.rep, p.server.child)
+	ecs.SetTarget(p.server.world, tied, p.server.child, target)
 	p.step()
 	for range 3 {
 		second.Run(store.Tick() + 1)
@@ -306,14 +306,14 @@ func TestReferencesToTheEntityThatTookAPlace(t *testing.T) {
 	s := p.server
 	var all []ecs.Entity
 	for range 300 {
-		all = append(all, s.world.NewEntity(s.rep, s.pos))
+		all = append(all, ecs.Spawn(s.world, nil, s.rep, s.pos))
 	}
-	old, fresh := s.world.NewEntity(s.rep, s.seeker), s.world.NewEntity(s.rep, s.seeker)
+	old, fresh := ecs.Spawn(s.world, nil, s.rep, s.seeker), ecs.Spawn(s.world, nil, s.rep, s.seeker)
 	was := all[200]
 	get[seeker](s, old, s.seeker).Target = was
 	p.step()
 	id := p.id(was)
-	is := s.world.NewEntity(s.rep, s.pos)
+	is := ecs.Spawn(s.world, nil, s.rep, s.pos)
 	*s.replicated(is), *get[position](s, is, s.pos) = *s.replicated(was), *get[position](s, was, s.pos)
 	s.world.RemoveEntity(was) // and the last one, which is the copy, goes to where it was
 	get[seeker](s, fresh, s.seeker).Target = is

@@ -3,13 +3,13 @@ package netecs
 import (
 	"bytes"
 	"encoding/binary"
+	"fmt"
 	"math/bits"
 	"reflect"
 	"slices"
 
-	"github.com/mlange-42/arche/ecs"
-
 	"github.com/arche-netcode/netcode/components"
+	"github.com/arche-netcode/netcode/internal/world"
 	"github.com/arche-netcode/netcode/quantize"
 	"github.com/arche-netcode/netcode/snapshot"
 )
@@ -37,39 +37,37 @@ func (t *table) releaseRows(n int) {
 // so slots are assigned by id.
 type table struct {
 	number    int32
-	exact     ecs.MaskFilter
-	filter    ecs.CachedFilter // of exact
-	rows      snapshot.Mask    // replicated components of its entities
-	bare      snapshot.Mask    // of rows: components without lanes, which replicate by their presence
-	replicas  column           // the Replicated column
-	columns   []column         // components with lanes; in a capture, control components come first
-	unscanned []column         // captures: components with lanes that are captured only if marked; without a shadow
-	controls  uint8            // bit k: its entities have the control component of kind k
-	scattered bool             // one archetype per relation target
-	length    int              // slots in use
-	reserved  int              // allocated slots
-	busy      uint64           // the last scan that found entities in the table, or that created it
-	idle      int32            // index in activeTables.idle; -1: the table is active
-	seen      int              // rows counted by the scan
-	stamps    []uint64         // scattered: the scan that last saw the slot
-	stamped   int              // scattered: slots that this scan saw
-	handles   []ecs.Entity     // scattered: entities of the rows, in the order of the walk
-	slots     []int32          // scattered: slot of each handle; negative: none yet
-	goal      int              // index of the relation's column; negative: the relation does not replicate
-	ownedRows ownedRows        // captures: a cache of rows with known entities
+	filter    world.Filter  // selects exactly the components of the table
+	rows      snapshot.Mask // replicated components of its entities
+	bare      snapshot.Mask // of rows: components without lanes, which replicate by their presence
+	replicas  column        // the Replicated column
+	columns   []column      // components with lanes; in a capture, control components come first
+	unscanned []column      // captures: components with lanes that are captured only if marked; without a shadow
+	controls  uint8         // bit k: its entities have the control component of kind k
+	scattered bool          // one archetype per relation target
+	length    int           // slots in use
+	reserved  int           // allocated slots
+	busy      uint64        // the last scan that found entities in the table, or that created it
+	idle      int32         // index in activeTables.idle; -1: the table is active
+	seen      int           // rows counted by the scan
+	stamps    []uint64      // scattered: the scan that last saw the slot
+	stamped   int           // scattered: slots that this scan saw
+	handles   []Entity      // scattered: entities of the rows, in the order of the walk
+	slots     []int32       // scattered: slot of each handle; negative: none yet
+	relations []int         // indexes of the columns of relations that replicate
+	ownedRows ownedRows     // captures: a cache of rows with known entities
 }
 
 // newTable creates the shadow for a mask. It registers the mask's filter with the world, so that a query finds the
 // archetype at once, however many archetypes there are.
-func newTable(w *ecs.World, b *binding, mask ecs.Mask, number int32) *table {
+func newTable(w *World, b *binding, mask world.Mask, number int32) *table {
 	t := &table{
 		number:    number,
-		exact:     mask.Exclusive(),
+		filter:    world.Register(w, mask.Exclusive()),
 		rows:      b.rows(&mask),
 		replicas:  column{id: b.replicated, row: -1, size: replicatedSize},
 		scattered: hasRelation(w, &mask),
 	}
-	t.filter = w.Cache().Register(&t.exact)
 	for row, id := range b.ids {
 		if !t.rows.Has(row) {
 			continue
@@ -90,12 +88,16 @@ func newTable(w *ecs.World, b *binding, mask ecs.Mask, number int32) *table {
 		}
 	}
 	b.controls.columns(w, t, &mask)
-	t.goal = slices.IndexFunc(t.columns, func(c column) bool { return c.relation })
+	for i := range t.columns {
+		if t.columns[i].relation {
+			t.relations = append(t.relations, i)
+		}
+	}
 	return t
 }
 
 // bindColumns points the columns at the query's present archetype. It allocates at least slots slots.
-func (t *table) bindColumns(q *ecs.Query, slots int) {
+func (t *table) bindColumns(q *world.Query, slots int) {
 	t.replicas.bind(q)
 	for i := range t.columns {
 		t.columns[i].bind(q)
@@ -179,7 +181,7 @@ func (t *table) emptyShadow() {
 
 // column is one component of a table: its address in the world while a query is open, and its shadow.
 type column struct {
-	id   ecs.ID
+	id   world.ID
 	row  int            // row of the schema; -1 for Replicated and for controls that are not in the schema
 	plan *quantize.Plan // nil if row is -1
 	size int            // bytes of a component, 0 for a relation without fields
@@ -194,12 +196,12 @@ type column struct {
 	// relation reports whether the component is a relation. Its target is not part of its bytes. target is the target
 	// of the bound row, targets is the shadow. Only scattered tables have such columns.
 	relation bool
-	target   ecs.Entity
-	targets  []ecs.Entity
+	target   Entity
+	targets  []Entity
 
 	// rowPointers are the rows of a scattered table. goals are the targets of a relation in these rows.
 	rowPointers rowPointers
-	goals       []ecs.Entity
+	goals       []Entity
 
 	// base is the component of the first row. bind sets it and unbind clears it while the world is locked, so it is
 	// never used after a structural change.
@@ -340,8 +342,8 @@ func (c *column) keepRows(rows []int32) {
 // so their ids are never sent.
 type binding struct {
 	schema     *snapshot.Schema
-	ids        []ecs.ID // by row
-	replicated ecs.ID
+	ids        []world.ID // by row
+	replicated world.ID
 	relations  snapshot.Mask // rows whose component is a relation
 	unscanned  snapshot.Mask // rows that only marks capture
 	steady     snapshot.Mask // captures: rows without entity fields and without options
@@ -350,12 +352,14 @@ type binding struct {
 
 // bind registers every component of the schema with the world, since Arche cannot register a component while the world
 // is locked.
-func bind(w *ecs.World, schema *snapshot.Schema) binding {
-	b := binding{schema: schema, replicated: ecs.ComponentID[components.Replicated](w)}
+func bind(w *World, schema *snapshot.Schema) binding {
+	b := binding{schema: schema, replicated: world.ComponentID[components.Replicated](w)}
 	for row := range schema.Rows() {
-		id := ecs.TypeID(w, schema.Plan(row).Type())
+		id := world.TypeID(w, schema.Plan(row).Type())
 		b.ids = append(b.ids, id)
-		if info, ok := ecs.ComponentInfo(w, id); ok && info.IsRelation {
+		if _, aimed := schema.Plan(row).Target(); aimed != world.IsRelation(w, id) {
+			panic(fmt.Sprintf("netecs: the relation %s is of another ECS: this build is for %s, so it embeds %s", schema.Plan(row).Type(), world.Name, world.Marker))
+		} else if aimed {
 			b.relations = b.relations.With(row)
 		}
 	}
@@ -364,7 +368,7 @@ func bind(w *ecs.World, schema *snapshot.Schema) binding {
 
 // rows returns the schema rows of an Arche mask. Rows of distance bands are left out: they are not components of game
 // code.
-func (b *binding) rows(mask *ecs.Mask) snapshot.Mask {
+func (b *binding) rows(mask *world.Mask) snapshot.Mask {
 	var m snapshot.Mask
 	for row, id := range b.ids {
 		if mask.Get(id) {
@@ -375,12 +379,9 @@ func (b *binding) rows(mask *ecs.Mask) snapshot.Mask {
 }
 
 // hasRelation reports whether a mask has a relation component of any kind, replicated or not.
-func hasRelation(w *ecs.World, mask *ecs.Mask) bool {
-	for _, id := range ecs.ComponentIDs(w) {
-		if !mask.Get(id) {
-			continue
-		}
-		if info, ok := ecs.ComponentInfo(w, id); ok && info.IsRelation {
+func hasRelation(w *World, mask *world.Mask) bool {
+	for _, id := range world.IDs(w) {
+		if mask.Get(id) && world.IsRelation(w, id) {
 			return true
 		}
 	}

@@ -9,9 +9,8 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/mlange-42/arche/ecs"
-
 	"github.com/arche-netcode/netcode/components"
+	"github.com/arche-netcode/netcode/internal/world"
 	"github.com/arche-netcode/netcode/quantize"
 	"github.com/arche-netcode/netcode/snapshot"
 	"github.com/arche-netcode/netcode/snapshot/format"
@@ -80,7 +79,7 @@ func VisibleTo(s VisibleFor, client wire.ClientID) Visible {
 // FirstDifference is FirstDifferenceOf for a client that may see all components of the visible entities and keeps no
 // hidden ones. A nil visible means all entities.
 func FirstDifference(store *snapshot.Store, visible func(wire.NetworkID) bool,
-	client *ecs.World, schema *snapshot.Schema) (Difference, bool) {
+	client *World, schema *snapshot.Schema) (Difference, bool) {
 	return FirstDifferenceOf(store, Visible{Entity: visible}, client, schema)
 }
 
@@ -88,7 +87,7 @@ func FirstDifference(store *snapshot.Store, visible func(wire.NetworkID) bool,
 // the order of network id, row and field. There is no tolerance: the bytes of every sent field must equal the row in
 // the store. Entity fields and targets are compared and printed as network ids. At the server, ids of hidden entities
 // count as nil.
-func FirstDifferenceOf(store *snapshot.Store, sees Visible, client *ecs.World, schema *snapshot.Schema) (Difference, bool) {
+func FirstDifferenceOf(store *snapshot.Store, sees Visible, client *World, schema *snapshot.Schema) (Difference, bool) {
 	b := bind(client, schema)
 	has := byID(client, &b)
 	c := comparison{
@@ -123,15 +122,15 @@ func FirstDifferenceOf(store *snapshot.Store, sees Visible, client *ecs.World, s
 type comparison struct {
 	store  *snapshot.Store
 	sees   Visible
-	client *ecs.World
+	client *World
 	binding
 	sight visibleSource
 	names idNames
 }
 
 // entity compares the components of one entity.
-func (c *comparison) entity(id wire.NetworkID, e ecs.Entity) (Difference, bool) {
-	mask := c.client.Mask(e)
+func (c *comparison) entity(id wire.NetworkID, e Entity) (Difference, bool) {
+	mask := world.MaskOf(c.client, e)
 	want, have, bands := c.store.Mask(id), c.rows(&mask), snapshot.Mask{}
 	if c.sees.Rows != nil {
 		rows := c.sees.Rows(id)
@@ -216,15 +215,15 @@ func hash(h uint64, b []byte) uint64 {
 // idEntity is an entity with a network id.
 type idEntity struct {
 	id     wire.NetworkID
-	entity ecs.Entity
+	entity Entity
 }
 
 // byID lists the entities of a world that have a network id, in id order. Arche's own order depends on the history of
 // the world.
-func byID(w *ecs.World, b *binding) []idEntity {
+func byID(w *World, b *binding) []idEntity {
 	var list []idEntity
-	with := ecs.All(b.replicated)
-	for query := w.Query(&with); query.Next(); {
+	with := world.All(b.replicated)
+	for query := world.Select(w, &with); query.Next(); {
 		id := replicatedOf(w, query.Entity(), b.replicated).ID
 		if !id.IsZero() {
 			list = append(list, idEntity{id, query.Entity()})
@@ -260,14 +259,14 @@ func appendHead(b []byte, id wire.NetworkID, rows snapshot.Mask) []byte {
 // faults, and does not resist attacks.
 //
 // The digest of a server's world differs from that of its clients, since its values are not quantised.
-func Digest(w *ecs.World, schema *snapshot.Schema) uint64 {
+func Digest(w *World, schema *snapshot.Schema) uint64 {
 	b := bind(w, schema)
 	list := byID(w, &b)
 	own := newIDNames(w, &b, list)
 	h := fnvOffset
 	var buf []byte
 	for _, k := range list {
-		mask := w.Mask(k.entity)
+		mask := world.MaskOf(w, k.entity)
 		rows := b.rows(&mask)
 		buf = appendHead(buf[:0], k.id, rows)
 		for ; !rows.IsZero(); rows = rows.Rest() {
@@ -361,13 +360,13 @@ func (s *visibleSource) of(id wire.NetworkID, row, band int) component {
 
 // idNames returns the components of a world, with network ids in place of the handles in entity fields.
 type idNames struct {
-	world *ecs.World
+	world *World
 	*binding
 	held  []reflect.Value
 	named map[handle]wire.NetworkID // looked up only
 }
 
-func newIDNames(w *ecs.World, b *binding, list []idEntity) idNames {
+func newIDNames(w *World, b *binding, list []idEntity) idNames {
 	n := idNames{world: w, binding: b, held: held(b.schema), named: map[handle]wire.NetworkID{}}
 	for _, k := range list {
 		n.named[handleOf(k.entity)] = k.id
@@ -376,23 +375,23 @@ func newIDNames(w *ecs.World, b *binding, list []idEntity) idNames {
 }
 
 // of returns a component of an entity. It is valid until the next call for the same row.
-func (n *idNames) of(e ecs.Entity, row int) component {
+func (n *idNames) of(e Entity, row int) component {
 	c := component{plan: n.schema.Plan(row), value: n.held[row]}
-	c.value.Elem().Set(reflect.NewAt(c.plan.Type(), n.world.Get(e, n.ids[row])).Elem())
+	c.value.Elem().Set(reflect.NewAt(c.plan.Type(), world.Get(n.world, e, n.ids[row])).Elem())
 	c.plan.MapHandles(c.value.UnsafePointer(), func(h wire.NetworkID) wire.NetworkID {
 		return n.named[handle{h.Index, h.Generation}]
 	})
 	if _, ok := c.plan.Target(); ok {
-		c.target = n.named[handleOf(n.world.Relations().Get(e, n.ids[row]))]
+		c.target = n.named[handleOf(world.Target(n.world, e, n.ids[row]))]
 	}
 	return c
 }
 
 // Entities yields every entity of a world that has a network id, in the order of the ids. The world may be changed
 // during the iteration. Each call allocates a list: Entities is for tools and tests.
-func Entities(w *ecs.World) iter.Seq2[ecs.Entity, wire.NetworkID] {
-	b := binding{replicated: ecs.ComponentID[components.Replicated](w)}
-	return func(yield func(ecs.Entity, wire.NetworkID) bool) {
+func Entities(w *World) iter.Seq2[Entity, wire.NetworkID] {
+	b := binding{replicated: world.ComponentID[components.Replicated](w)}
+	return func(yield func(Entity, wire.NetworkID) bool) {
 		for _, k := range byID(w, &b) {
 			if !yield(k.entity, k.id) {
 				return

@@ -32,6 +32,7 @@
 //
 // On both sides:
 //
+//   - world.go: World and Entity, the types of the ECS
 //   - tracker.go, column.go, entity_map.go: the comparison with the shadow
 //   - problem.go: problems, as entities that lack a Replicated
 //   - scene.go: entities of a level that both ends loaded, and of a saved game

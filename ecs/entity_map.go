@@ -3,8 +3,7 @@ package netecs
 import (
 	"slices"
 
-	"github.com/mlange-42/arche/ecs"
-
+	"github.com/arche-netcode/netcode/internal/world"
 	"github.com/arche-netcode/netcode/wire"
 )
 
@@ -16,7 +15,7 @@ type entityEntry struct {
 	generation uint32 // generation of the network id; 0: the index is not in use
 	table      int32
 	slot       int32
-	entity     ecs.Entity
+	entity     Entity
 	stamp      uint64 // the last scan that found the entity in another slot
 }
 
@@ -42,7 +41,7 @@ func (p *entityMap) entry(id wire.NetworkID) *entityEntry {
 }
 
 // idOf returns the id of an entity.
-func (p *entityMap) idOf(e ecs.Entity) (wire.NetworkID, bool) {
+func (p *entityMap) idOf(e Entity) (wire.NetworkID, bool) {
 	if int(e.ID()) >= len(p.byEntity) {
 		return wire.NetworkID{}, false
 	}
@@ -52,7 +51,7 @@ func (p *entityMap) idOf(e ecs.Entity) (wire.NetworkID, bool) {
 }
 
 // assign gives an id to an entity. The id's index must be below snapshot.MaxEntities.
-func (p *entityMap) assign(id wire.NetworkID, e ecs.Entity) *entityEntry {
+func (p *entityMap) assign(id wire.NetworkID, e Entity) *entityEntry {
 	p.byIndex = grown(p.byIndex, int(id.Index))
 	p.byEntity = grown(p.byEntity, int(e.ID()))
 	p.byEntity[e.ID()] = id
@@ -119,11 +118,11 @@ func pushed[T any](s []T, v T) []T {
 	return s
 }
 
-// worldLife detects ecs.World.Reset. A reset drops every resource. So a world without the lifeMark, or with another
+// worldLife detects World.Reset. A reset drops every resource. So a world without the lifeMark, or with another
 // one, was reset since the last check. Entity handles from before the reset are then invalid. Arche's Alive panics on
 // them or returns the result for another entity.
 type worldLife struct {
-	resource ecs.ResID
+	resource world.ResourceID
 	tag      uint32 // tag of its capture or apply
 	captures bool   // its owner is a capture
 	mine     *lifeMark
@@ -136,20 +135,20 @@ type lifeMark struct {
 }
 
 // newLife joins the world's present life.
-func newLife(w *ecs.World, tag uint32, captures bool) worldLife {
-	l := worldLife{resource: ecs.ResourceID[lifeMark](w), tag: tag, captures: captures}
+func newLife(w *World, tag uint32, captures bool) worldLife {
+	l := worldLife{resource: world.ResourceOf[lifeMark](w), tag: tag, captures: captures}
 	l.join(w)
 	return l
 }
 
 // isCurrent reports whether the world's life is still the one that was joined.
-func (l *worldLife) isCurrent(w *ecs.World) bool {
+func (l *worldLife) isCurrent(w *World) bool {
 	mark, _ := w.Resources().Get(l.resource).(*lifeMark)
 	return mark != nil && mark == l.mine
 }
 
 // join joins the world's present life: it adds the lifeMark to the world if there is none.
-func (l *worldLife) join(w *ecs.World) {
+func (l *worldLife) join(w *World) {
 	if !w.Resources().Has(l.resource) {
 		w.Resources().Add(l.resource, &lifeMark{})
 	}
@@ -167,7 +166,7 @@ func (l *worldLife) captured() bool { return l.mine.captures > 0 }
 func (l *worldLife) manages(tag uint32) bool { return slices.Contains(l.mine.tags, tag) }
 
 // leave leaves the world's life.
-func (l *worldLife) leave(w *ecs.World) {
+func (l *worldLife) leave(w *World) {
 	if !l.isCurrent(w) {
 		return
 	}

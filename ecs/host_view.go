@@ -4,9 +4,8 @@ import (
 	"iter"
 	"reflect"
 
-	"github.com/mlange-42/arche/ecs"
-
 	"github.com/arche-netcode/netcode/components"
+	"github.com/arche-netcode/netcode/internal/world"
 	"github.com/arche-netcode/netcode/quantize"
 	"github.com/arche-netcode/netcode/replica"
 	"github.com/arche-netcode/netcode/snapshot"
@@ -20,7 +19,7 @@ import (
 // HostView does not change the world, except for the twins of interpolated components. They move from the second newest
 // capture to the newest.
 type HostView struct {
-	world       *ecs.World
+	world       *World
 	capture     *Capture
 	store       *snapshot.Store
 	hooks       Hooks
@@ -34,14 +33,14 @@ type HostView struct {
 	view   *snapshot.View
 	tick   tick.Tick
 	sights uint64
-	add    []ecs.ID
-	rem    []ecs.ID
+	add    []world.ID
+	rem    []world.ID
 }
 
 // hostState is the entity that the player sees at a network index.
 type hostState struct {
 	id     wire.NetworkID
-	entity ecs.Entity
+	entity Entity
 	mask   snapshot.Mask // components that the player sees
 	twins  uint64        // bit n: HostView added the twin of rows[n]
 	seen   bool
@@ -58,7 +57,7 @@ func NewHostView(c *Capture, list []replica.Interpolation, hooks Hooks) *HostVie
 		if in.Relation {
 			continue // The world is the server's.
 		}
-		h.rows = append(h.rows, smoothRow{in, ecs.TypeID(h.world, in.Twin), in.Blend()})
+		h.rows = append(h.rows, smoothRow{in, world.TypeID(h.world, in.Twin), in.Blend()})
 	}
 	return h
 }
@@ -225,28 +224,28 @@ func (h *HostView) exchange(st *hostState, has uint64) {
 	h.add, h.rem = h.add[:0], h.rem[:0]
 	for n := range h.rows {
 		switch id, now, was := h.rows[n].id, has>>n&1 != 0, st.twins>>n&1 != 0; {
-		case now && !was && !h.world.Has(st.entity, id):
+		case now && !was && !world.Has(h.world, st.entity, id):
 			h.add = append(h.add, id)
-		case was && !now && h.world.Has(st.entity, id):
+		case was && !now && world.Has(h.world, st.entity, id):
 			h.rem = append(h.rem, id)
 		}
 	}
 	if st.twins = has; len(h.add)+len(h.rem) > 0 {
-		h.world.Exchange(st.entity, h.add, h.rem)
+		world.Exchange(h.world, st.entity, h.add, h.rem, nil)
 	}
 }
 
 // Entity returns the entity of a network id, if the player sees it.
-func (h *HostView) Entity(id wire.NetworkID) (ecs.Entity, bool) {
+func (h *HostView) Entity(id wire.NetworkID) (Entity, bool) {
 	if uint(id.Index) >= uint(len(h.states)) || !h.states[id.Index].seen || h.states[id.Index].id != id {
-		return ecs.Entity{}, false
+		return Entity{}, false
 	}
 	e := h.states[id.Index].entity
 	return e, h.world.Alive(e)
 }
 
 // ID returns the network id of an entity that the player sees.
-func (h *HostView) ID(e ecs.Entity) (wire.NetworkID, bool) {
+func (h *HostView) ID(e Entity) (wire.NetworkID, bool) {
 	id, ok := h.capture.ID(e)
 	if !ok {
 		return wire.NetworkID{}, false
@@ -256,7 +255,7 @@ func (h *HostView) ID(e ecs.Entity) (wire.NetworkID, bool) {
 }
 
 // Kind returns the ID of the components.Kind of an entity that the player sees.
-func (h *HostView) Kind(e ecs.Entity) (uint16, bool) {
+func (h *HostView) Kind(e Entity) (uint16, bool) {
 	if _, ok := h.ID(e); !ok || h.kind < 0 {
 		return 0, false
 	}
@@ -278,11 +277,11 @@ func (h *HostView) Changes(yield func(Change) bool) {
 }
 
 // ChangedOf is [Changed] for a host's player.
-func ChangedOf[T any](h *HostView) iter.Seq2[ecs.Entity, *T] {
-	return func(yield func(ecs.Entity, *T) bool) { eachChangedOf(h, yield) }
+func ChangedOf[T any](h *HostView) iter.Seq2[Entity, *T] {
+	return func(yield func(Entity, *T) bool) { eachChangedOf(h, yield) }
 }
 
-func eachChangedOf[T any](h *HostView, yield func(ecs.Entity, *T) bool) {
+func eachChangedOf[T any](h *HostView, yield func(Entity, *T) bool) {
 	row := h.capture.tracker.schema.RowOf(reflect.TypeFor[T]())
 	if row < 0 {
 		return

@@ -4,11 +4,12 @@ import (
 	"reflect"
 	"testing"
 
-	"github.com/mlange-42/arche/ecs"
 	"github.com/stretchr/testify/require"
 
 	"github.com/arche-netcode/netcode/components"
 	netecs "github.com/arche-netcode/netcode/ecs"
+	ecs "github.com/arche-netcode/netcode/internal/world"
+	generic "github.com/arche-netcode/netcode/internal/world/typed"
 	"github.com/arche-netcode/netcode/quantize"
 	"github.com/arche-netcode/netcode/replica"
 	"github.com/arche-netcode/netcode/snapshot"
@@ -35,10 +36,7 @@ type health struct {
 
 type frozen struct{} // a tag
 
-type childOf struct {
-	ecs.Relation
-	Joint int32
-}
+type childOf generic.JointTie
 
 // seeker names other entities.
 type seeker struct {
@@ -49,7 +47,7 @@ type seeker struct {
 
 type localOnly struct{ N int }
 
-type follows struct{ ecs.Relation } // a relation that does not replicate
+type follows generic.Tie // a relation that does not replicate
 
 const (
 	serverTag uint32 = 0xBEEF
@@ -92,13 +90,13 @@ type side struct {
 }
 
 func newSide(capacity ...int) *side {
-	w := ecs.NewWorld(capacity...)
+	w := ecs.New(capacity...)
 	return &side{
-		world: &w, vel: ecs.ComponentID[velocity](&w), local: ecs.ComponentID[localOnly](&w),
-		rep: ecs.ComponentID[components.Replicated](&w), child: ecs.ComponentID[childOf](&w),
-		frozen: ecs.ComponentID[frozen](&w), health: ecs.ComponentID[health](&w), pos: ecs.ComponentID[position](&w),
-		rot: ecs.ComponentID[rotation](&w), follows: ecs.ComponentID[follows](&w),
-		seeker: ecs.ComponentID[seeker](&w),
+		world: w, vel: ecs.ComponentID[velocity](w), local: ecs.ComponentID[localOnly](w),
+		rep: ecs.ComponentID[components.Replicated](w), child: ecs.ComponentID[childOf](w),
+		frozen: ecs.ComponentID[frozen](w), health: ecs.ComponentID[health](w), pos: ecs.ComponentID[position](w),
+		rot: ecs.ComponentID[rotation](w), follows: ecs.ComponentID[follows](w),
+		seeker: ecs.ComponentID[seeker](w),
 	}
 }
 
@@ -113,7 +111,7 @@ func (s *side) kinds() []netecs.ProblemKind {
 	return kinds
 }
 
-func get[T any](s *side, e ecs.Entity, id ecs.ID) *T { return (*T)(s.world.Get(e, id)) }
+func get[T any](s *side, e ecs.Entity, id ecs.ID) *T { return (*T)(ecs.Get(s.world, e, id)) }
 
 func (s *side) position(e ecs.Entity) *position { return get[position](s, e, s.pos) }
 

@@ -5,11 +5,11 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/mlange-42/arche/ecs"
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
 	"github.com/arche-netcode/netcode/components"
+	ecs "github.com/arche-netcode/netcode/internal/world"
 	"github.com/arche-netcode/netcode/wire"
 )
 
@@ -96,11 +96,11 @@ func (m *machine) anybody() ecs.Entity {
 }
 
 func (m *machine) spawn() {
-	e := m.server.world.NewEntity(m.server.rep)
+	e := ecs.Spawn(m.server.world, nil, m.server.rep)
 	d := &dumb{rows: map[int]any{}}
 	for row, id := range m.ids() {
 		if rapid.Bool().Draw(m.t, "has") {
-			m.server.world.Add(e, id)
+			ecs.Exchange(m.server.world, e, []ecs.ID{id}, nil, nil)
 			m.set(e, d, row)
 		}
 	}
@@ -111,7 +111,7 @@ func (m *machine) spawn() {
 // spawnMany makes a table of more than a block.
 func (m *machine) spawnMany() {
 	for range 40 + m.draw(60, "many") {
-		e := m.server.world.NewEntity(m.server.rep, m.server.pos)
+		e := ecs.Spawn(m.server.world, nil, m.server.rep, m.server.pos)
 		m.model[e] = &dumb{rows: map[int]any{rowPosition: position{}}}
 		m.all = append(m.all, e)
 	}
@@ -132,7 +132,7 @@ func (m *machine) remove() {
 
 func (m *machine) strip() {
 	if e, d := m.pick(); d != nil {
-		m.server.world.Remove(e, m.server.rep)
+		ecs.Exchange(m.server.world, e, nil, []ecs.ID{m.server.rep}, nil)
 		m.forget(e)
 	}
 }
@@ -154,11 +154,11 @@ func (m *machine) exchange() {
 	}
 	row := m.draw(len(m.ids()), "row")
 	if _, has := d.rows[row]; has {
-		m.server.world.Remove(e, m.ids()[row])
+		ecs.Exchange(m.server.world, e, nil, []ecs.ID{m.ids()[row]}, nil)
 		delete(d.rows, row)
 		return
 	}
-	m.server.world.Add(e, m.ids()[row])
+	ecs.Exchange(m.server.world, e, []ecs.ID{m.ids()[row]}, nil, nil)
 	m.set(e, d, row)
 }
 
@@ -167,10 +167,10 @@ func (m *machine) aside() {
 	if d == nil {
 		return
 	}
-	if m.server.world.Has(e, m.server.local) {
-		m.server.world.Remove(e, m.server.local)
+	if ecs.Has(m.server.world, e, m.server.local) {
+		ecs.Exchange(m.server.world, e, nil, []ecs.ID{m.server.local}, nil)
 	} else {
-		m.server.world.Add(e, m.server.local)
+		ecs.Exchange(m.server.world, e, []ecs.ID{m.server.local}, nil, nil)
 	}
 }
 
@@ -187,10 +187,10 @@ func (m *machine) retarget() {
 			target = other
 		}
 	case 1:
-		target = m.server.world.NewEntity(m.server.pos)
+		target = ecs.Spawn(m.server.world, nil, m.server.pos)
 		m.targets = append(m.targets, target)
 	}
-	m.server.world.Relations().Set(e, m.server.child, target)
+	ecs.SetTarget(m.server.world, e, m.server.child, target)
 }
 
 func (m *machine) removeTarget() {
@@ -208,7 +208,7 @@ func (m *machine) adopt() {
 	}
 	e := m.targets[0]
 	m.targets = m.targets[1:]
-	m.server.world.Add(e, m.server.rep)
+	ecs.Exchange(m.server.world, e, []ecs.ID{m.server.rep}, nil, nil)
 	m.model[e] = &dumb{rows: map[int]any{rowPosition: position{}}}
 	m.all = append(m.all, e)
 }
@@ -225,7 +225,7 @@ func (m *machine) copyReplicated() {
 		return
 	}
 	r := *m.server.replicated(e)
-	twin := m.server.world.NewEntity(m.server.rep, m.server.pos)
+	twin := ecs.Spawn(m.server.world, nil, m.server.rep, m.server.pos)
 	*m.server.replicated(twin) = r
 	m.model[twin] = &dumb{rows: map[int]any{rowPosition: position{}}}
 	m.all = append(m.all, twin)
@@ -257,17 +257,17 @@ func (m *machine) meddle() {
 	c := m.client
 	switch m.draw(4, "meddle") {
 	case 0:
-		if c.world.Has(twin, c.pos) {
+		if ecs.Has(c.world, twin, c.pos) {
 			c.position(twin).Z = 77
 		}
 	case 1:
-		if c.world.Has(twin, c.local) {
-			c.world.Remove(twin, c.local)
+		if ecs.Has(c.world, twin, c.local) {
+			ecs.Exchange(c.world, twin, nil, []ecs.ID{c.local}, nil)
 		} else {
-			c.world.Add(twin, c.local)
+			ecs.Exchange(c.world, twin, []ecs.ID{c.local}, nil, nil)
 		}
 	case 2: // an entity of its own, which may change the order of rows
-		c.world.RemoveEntity(c.world.NewEntity(c.rep, c.pos))
+		c.world.RemoveEntity(ecs.Spawn(c.world, nil, c.rep, c.pos))
 	case 3:
 		c.replicated(twin).ID.Generation += 3
 	}
@@ -303,7 +303,7 @@ func putIDs(lanes []uint32, refs []int, ids ...wire.NetworkID) {
 func (m *machine) target(e ecs.Entity) wire.NetworkID {
 	follow := func(e ecs.Entity) (next ecs.Entity) {
 		if d := m.model[e]; d != nil && d.rows[rowChildOf] != nil {
-			next = m.server.world.Relations().Get(e, m.server.child)
+			next = ecs.Target(m.server.world, e, m.server.child)
 		}
 		return next
 	}

@@ -7,12 +7,12 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/mlange-42/arche/ecs"
 	"github.com/stretchr/testify/require"
 
 	"github.com/arche-netcode/netcode/components"
 	netecs "github.com/arche-netcode/netcode/ecs"
 	"github.com/arche-netcode/netcode/internal/alloctest"
+	ecs "github.com/arche-netcode/netcode/internal/world"
 	"github.com/arche-netcode/netcode/quantize"
 	"github.com/arche-netcode/netcode/snapshot"
 	"github.com/arche-netcode/netcode/snapshot/format"
@@ -42,7 +42,7 @@ func TestChangesOfARun(t *testing.T) {
 	p := newPair(t)
 	require.Empty(t, changes(p))
 	s := p.server
-	a, b := s.world.NewEntity(s.rep, s.pos, s.health), s.world.NewEntity(s.rep, s.vel, s.seeker)
+	a, b := ecs.Spawn(s.world, nil, s.rep, s.pos, s.health), ecs.Spawn(s.world, nil, s.rep, s.vel, s.seeker)
 	get[seeker](s, b, s.seeker).Target = a
 	p.step()
 	ida, _ := p.capture.ID(a)
@@ -63,7 +63,7 @@ func TestChangesOfARun(t *testing.T) {
 	require.Equal(t, map[wire.NetworkID]netecs.Change{ida: {Rows: format.Bit(rowPosition)}}, changes(p))
 	require.EqualValues(t, 2, p.apply.Stats().Applied)
 
-	s.world.Exchange(a, []ecs.ID{s.frozen, s.vel}, []ecs.ID{s.health})
+	ecs.Exchange(s.world, a, []ecs.ID{s.frozen, s.vel}, []ecs.ID{s.health}, nil)
 	s.position(a).X = 5
 	p.step()
 	require.Equal(t, map[wire.NetworkID]netecs.Change{
@@ -82,7 +82,7 @@ func TestChangesOfARun(t *testing.T) {
 func TestLaterResolvedFieldsAreChanges(t *testing.T) {
 	p := newPair(t)
 	s := p.server
-	a, b := s.world.NewEntity(s.rep, s.pos), s.world.NewEntity(s.rep, s.seeker)
+	a, b := ecs.Spawn(s.world, nil, s.rep, s.pos), ecs.Spawn(s.world, nil, s.rep, s.seeker)
 	get[seeker](s, b, s.seeker).Target = a
 	p.step()
 	ida, _ := p.capture.ID(a)
@@ -167,7 +167,7 @@ func TestMovedEntitiesChangeWithAddedComponents(t *testing.T) {
 	p.server.world.RemoveEntity(all[0])
 	p.step()
 	get[health](p.server, all[1], p.server.health).HP = 44
-	p.server.world.Add(all[1], p.server.frozen)
+	ecs.Exchange(p.server.world, all[1], []ecs.ID{p.server.frozen}, nil, nil)
 	p.step()
 	require.Equal(t, map[wire.NetworkID]netecs.Change{id: {Rows: format.Bit(rowHealth).With(rowFrozen), Added: format.Bit(rowFrozen)}}, changes(p))
 	p.same()
@@ -177,7 +177,9 @@ func TestMovedEntitiesChangeWithAddedComponents(t *testing.T) {
 // a moment is no change.
 func TestReferenceToAnEntityThatLeavesInTheSameRunIsNoChange(t *testing.T) {
 	for what, write := range map[string]func(p *pair, seeks ecs.Entity){
-		"moved": func(p *pair, seeks ecs.Entity) { p.server.world.Add(seeks, p.server.frozen) },
+		"moved": func(p *pair, seeks ecs.Entity) {
+			ecs.Exchange(p.server.world, seeks, []ecs.ID{p.server.frozen}, nil, nil)
+		},
 		"put back": func(p *pair, seeks ecs.Entity) {
 			local := p.twin(seeks)
 			get[seeker](p.client, local, p.client.seeker).Target = local
@@ -186,7 +188,7 @@ func TestReferenceToAnEntityThatLeavesInTheSameRunIsNoChange(t *testing.T) {
 	} {
 		p := newPair(t)
 		s := p.server
-		seeks, named := s.world.NewEntity(s.rep, s.seeker), s.world.NewEntity(s.rep, s.pos)
+		seeks, named := ecs.Spawn(s.world, nil, s.rep, s.seeker), ecs.Spawn(s.world, nil, s.rep, s.pos)
 		p.step()
 		id, _ := p.capture.ID(seeks)
 		write(p, seeks)
@@ -217,12 +219,12 @@ func TestChangesAgainstValues(t *testing.T) {
 		client := []ecs.ID{c.child, c.frozen, c.health, c.pos}
 		look := func(e ecs.Entity) (v [4]any) {
 			for row, id := range client {
-				if c.world.Has(e, id) {
-					v[row] = reflect.NewAt(p.schema.Plan(row).Type(), c.world.Get(e, id)).Elem().Interface()
+				if ecs.Has(c.world, e, id) {
+					v[row] = reflect.NewAt(p.schema.Plan(row).Type(), ecs.Get(c.world, e, id)).Elem().Interface()
 				}
 			}
 			if v[rowChildOf] != nil {
-				v[rowChildOf] = c.world.Relations().Get(e, c.child)
+				v[rowChildOf] = ecs.Target(c.world, e, c.child)
 			}
 			return v
 		}
@@ -236,30 +238,30 @@ func TestChangesAgainstValues(t *testing.T) {
 				}
 				switch k := r.IntN(10); {
 				case e.IsZero() || k == 0 && len(all) < 12:
-					all = append(all, s.world.NewEntity(s.rep, s.health, s.pos))
+					all = append(all, ecs.Spawn(s.world, nil, s.rep, s.health, s.pos))
 				case k == 1:
 					s.world.RemoveEntity(e)
 					all = slices.DeleteFunc(all, func(x ecs.Entity) bool { return x == e })
 				case k < 4:
-					if id := server[r.IntN(4)]; s.world.Has(e, id) {
-						s.world.Remove(e, id)
+					if id := server[r.IntN(4)]; ecs.Has(s.world, e, id) {
+						ecs.Exchange(s.world, e, nil, []ecs.ID{id}, nil)
 					} else {
-						s.world.Add(e, id)
+						ecs.Exchange(s.world, e, []ecs.ID{id}, nil, nil)
 					}
-				case k < 6 && s.world.Has(e, s.child):
+				case k < 6 && ecs.Has(s.world, e, s.child):
 					if up := all[r.IntN(len(all))]; up != e { // Arche cannot remove who is its own target
-						s.world.Relations().Set(e, s.child, up)
+						ecs.SetTarget(s.world, e, s.child, up)
 					}
-				case k < 8 && s.world.Has(e, s.health):
+				case k < 8 && ecs.Has(s.world, e, s.health):
 					get[health](s, e, s.health).HP = int16(r.IntN(1000))
-				case s.world.Has(e, s.pos):
+				case ecs.Has(s.world, e, s.pos):
 					s.position(e).X = float32(r.IntN(100))
 				}
 				if id, ok := p.capture.ID(e); ok && r.IntN(8) == 0 { // the game at the client moves it by what is its own
-					if e := p.local(id); c.world.Alive(e) && c.world.Has(e, c.local) {
-						c.world.Remove(e, c.local)
+					if e := p.local(id); c.world.Alive(e) && ecs.Has(c.world, e, c.local) {
+						ecs.Exchange(c.world, e, nil, []ecs.ID{c.local}, nil)
 					} else if c.world.Alive(e) {
-						c.world.Add(e, c.local)
+						ecs.Exchange(c.world, e, []ecs.ID{c.local}, nil, nil)
 					}
 				}
 			}
@@ -296,9 +298,9 @@ func TestFirstDifferenceNamesThePlace(t *testing.T) {
 	get[health](p.client, e, p.client.health).HP = 30
 	require.Equal(t, "entity "+id.String()+", health.HP: server 1, client 30", diff())
 	p.apply.Run()
-	p.client.world.Add(e, p.client.frozen)
+	ecs.Exchange(p.client.world, e, []ecs.ID{p.client.frozen}, nil, nil)
 	require.Equal(t, "entity "+id.String()+", frozen: server absent, client {}", diff())
-	p.client.world.Remove(e, p.client.frozen, p.client.health)
+	ecs.Exchange(p.client.world, e, nil, []ecs.ID{p.client.frozen, p.client.health}, nil)
 	require.Contains(t, diff(), "health: server {HP:1 Note:0 Big:1152921504606846976}, client absent")
 	p.client.world.RemoveEntity(e)
 	require.Equal(t, "entity "+id.String()+": server present, client absent", diff())
@@ -306,7 +308,7 @@ func TestFirstDifferenceNamesThePlace(t *testing.T) {
 	_, differs := netecs.FirstDifference(p.store, only, p.client.world, p.schema)
 	require.False(t, differs)
 	require.Equal(t, netecs.DigestStore(p.store, p.schema, only), netecs.Digest(p.client.world, p.schema))
-	extra := p.client.world.NewEntity(p.client.rep)
+	extra := ecs.Spawn(p.client.world, nil, p.client.rep)
 	p.client.replicated(extra).ID = wire.NetworkID{Index: 50, Generation: 1}
 	d, differs := netecs.FirstDifference(p.store, only, p.client.world, p.schema)
 	require.True(t, differs)
@@ -315,7 +317,7 @@ func TestFirstDifferenceNamesThePlace(t *testing.T) {
 
 func TestFirstDifferenceReadsPaths(t *testing.T) {
 	p := newPair(t)
-	e := p.server.world.NewEntity(p.server.rep, p.server.rot)
+	e := ecs.Spawn(p.server.world, nil, p.server.rep, p.server.rot)
 	get[rotation](p.server, e, p.server.rot).Q = [4]float32{0, 0, 0, 1}
 	p.step()
 	get[rotation](p.client, p.twin(e), p.client.rot).Q[2] = 3
@@ -340,28 +342,28 @@ func TestDifferenceInArraysAndNumbers(t *testing.T) {
 		plans = append(plans, plan)
 	}
 	schema := format.NewSchema(plans)
-	w := ecs.NewWorld()
-	rep, gridID, scoreID := ecs.ComponentID[components.Replicated](&w), ecs.ComponentID[grid](&w), ecs.ComponentID[score](&w)
+	w := ecs.New()
+	rep, gridID, scoreID := ecs.ComponentID[components.Replicated](w), ecs.ComponentID[grid](w), ecs.ComponentID[score](w)
 	store := snapshot.NewStore(schema, snapshot.Config{})
-	e := w.NewEntity(rep, gridID, scoreID)
-	netecs.NewCapture(&w, store, schema, serverTag, nil).Run(1)
+	e := ecs.Spawn(w, nil, rep, gridID, scoreID)
+	netecs.NewCapture(w, store, schema, serverTag, nil).Run(1)
 	diff := func() string {
-		d, differs := netecs.FirstDifference(store, nil, &w, schema) // zero values are their own quantisation
+		d, differs := netecs.FirstDifference(store, nil, w, schema) // zero values are their own quantisation
 		require.True(t, differs)
 		return d.String()
 	}
-	_, differs := netecs.FirstDifference(store, nil, &w, schema)
+	_, differs := netecs.FirstDifference(store, nil, w, schema)
 	require.False(t, differs)
-	*(*score)(w.Get(e, scoreID)) = 9
+	*(*score)(ecs.Get(w, e, scoreID)) = 9
 	require.Regexp(t, `^entity 0v1, score.*: server 0, client 9$`, diff())
-	(*grid)(w.Get(e, gridID)).Cells[2].Kind = 4
+	(*grid)(ecs.Get(w, e, gridID)).Cells[2].Kind = 4
 	require.Equal(t, "entity 0v1, grid.Cells[2].Kind: server 0, client 4", diff())
 }
 
 func TestEntitiesComeInIDOrder(t *testing.T) {
 	p, all := populated(t, 5)
 	p.server.world.RemoveEntity(all[0]) // the last moves to the front
-	p.server.world.NewEntity(p.server.rep)
+	ecs.Spawn(p.server.world, nil, p.server.rep)
 	var order []wire.NetworkID
 	for e, id := range netecs.Entities(p.server.world) {
 		require.Equal(t, p.server.replicated(e).ID, id)

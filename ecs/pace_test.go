@@ -6,13 +6,13 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/mlange-42/arche/ecs"
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
 	"github.com/arche-netcode/netcode/components"
 	netecs "github.com/arche-netcode/netcode/ecs"
 	"github.com/arche-netcode/netcode/internal/alloctest"
+	ecs "github.com/arche-netcode/netcode/internal/world"
 	"github.com/arche-netcode/netcode/snapshot"
 	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/wire"
@@ -62,9 +62,9 @@ func (m *pacer) draw(n int, what string) int { return rapid.IntRange(0, n-1).Dra
 
 // now is a component as it is.
 func (m *pacer) now(e ecs.Entity, row int) any {
-	switch at := m.server.world.Get(e, m.ids[row]); row {
+	switch at := ecs.Get(m.server.world, e, m.ids[row]); row {
 	case pacedFollows:
-		return m.server.world.Relations().Get(e, m.ids[row])
+		return ecs.Target(m.server.world, e, m.ids[row])
 	default:
 		return reflect.NewAt(m.schema.Plan(row).Type(), at).Elem().Interface()
 	}
@@ -77,7 +77,7 @@ func (m *pacer) spawn() {
 			with = append(with, id)
 		}
 	}
-	e := m.server.world.NewEntity(with...)
+	e := ecs.Spawn(m.server.world, nil, with...)
 	m.model[e] = map[int]any{}
 	m.all = append(m.all, e)
 	for range 3 {
@@ -89,12 +89,12 @@ func (m *pacer) write(e ecs.Entity) {
 	s, n, row := m.server, m.draw(6, "value"), m.draw(pacedRows+1, "row")
 	other := m.all[m.draw(len(m.all), "other")]
 	if row == pacedRows {
-		if s.world.Has(e, m.rate) {
+		if ecs.Has(s.world, e, m.rate) {
 			get[components.Rate](s, e, m.rate).Every = uint16(n)
 		}
 		return
 	}
-	if !s.world.Has(e, m.ids[row]) {
+	if !ecs.Has(s.world, e, m.ids[row]) {
 		return
 	}
 	switch row {
@@ -102,7 +102,7 @@ func (m *pacer) write(e ecs.Entity) {
 		if other == e { // Arche panics when such an entity is removed
 			other = ecs.Entity{}
 		}
-		s.world.Relations().Set(e, m.ids[row], other)
+		ecs.SetTarget(s.world, e, m.ids[row], other)
 	case pacedHealth:
 		get[health](s, e, m.ids[row]).HP = int16(n)
 	case pacedOwner:
@@ -119,10 +119,10 @@ func (m *pacer) write(e ecs.Entity) {
 func (m *pacer) exchange(e ecs.Entity) {
 	ids := append(append([]ecs.ID{}, m.ids[:]...), m.rate, m.server.local)
 	id := ids[m.draw(len(ids), "component")]
-	if m.server.world.Has(e, id) {
-		m.server.world.Remove(e, id)
+	if ecs.Has(m.server.world, e, id) {
+		ecs.Exchange(m.server.world, e, nil, []ecs.ID{id}, nil)
 	} else {
-		m.server.world.Add(e, id)
+		ecs.Exchange(m.server.world, e, []ecs.ID{id}, nil, nil)
 	}
 }
 
@@ -147,7 +147,7 @@ func (m *pacer) capturing() {
 		for row, value := range rows {
 			require.Equal(m.rt, m.lanes(e, row, value), m.store.Row(id, row), "%s of %s at %d", m.schema.Plan(row).Name(), id, m.tick)
 		}
-		if m.server.world.Has(e, m.ids[pacedOwner]) {
+		if ecs.Has(m.server.world, e, m.ids[pacedOwner]) {
 			require.Equal(m.rt, get[components.Owner](m.server, e, m.ids[pacedOwner]).Client, m.store.Owner(id), "at once")
 		}
 	}
@@ -155,7 +155,7 @@ func (m *pacer) capturing() {
 
 func (m *pacer) captured(e ecs.Entity, index uint32, before tick.Tick) {
 	rate := 1
-	if m.server.world.Has(e, m.rate) {
+	if ecs.Has(m.server.world, e, m.rate) {
 		rate = max(1, int(get[components.Rate](m.server, e, m.rate).Every))
 	}
 	for row, id := range m.ids {
@@ -165,7 +165,7 @@ func (m *pacer) captured(e ecs.Entity, index uint32, before tick.Tick) {
 			every = 1
 		}
 		switch {
-		case !m.server.world.Has(e, id):
+		case !ecs.Has(m.server.world, e, id):
 			delete(m.model[e], row)
 		case !had || !m.schema.Options(row).Once && turns(every, index, before, m.tick):
 			m.model[e][row] = m.now(e, row)
@@ -246,7 +246,7 @@ func TestPaceAgainstAModel(t *testing.T) {
 func TestTheFirstRateCountsAtOnce(t *testing.T) {
 	p := newPair(t)
 	s, rate := p.server, controlsOf(p.server).rate
-	e := s.world.NewEntity(s.rep, s.pos, rate)
+	e := ecs.Spawn(s.world, nil, s.rep, s.pos, rate)
 	p.step()
 	get[components.Rate](s, e, rate).Every = 100
 	s.position(e).X++
@@ -260,7 +260,7 @@ func TestRatesAreSpread(t *testing.T) {
 	s, rate := p.server, controlsOf(p.server).rate
 	var all []ecs.Entity
 	for range 1000 {
-		e := s.world.NewEntity(s.rep, s.pos, rate)
+		e := ecs.Spawn(s.world, nil, s.rep, s.pos, rate)
 		get[components.Rate](s, e, rate).Every = 10
 		all = append(all, e)
 	}
@@ -296,11 +296,11 @@ func TestMembersOfAGroupHaveTheirTurnsTogether(t *testing.T) {
 		if n%2 == 1 {
 			with = append(with, s.local)
 		}
-		e := s.world.NewEntity(with...)
+		e := ecs.Spawn(s.world, nil, with...)
 		*get[components.Group](s, e, group) = components.Group{ID: 5}
 		*get[components.Rate](s, e, rate) = components.Rate{Every: 4}
 		all = append(all, e)
-		s.world.NewEntity(s.rep, s.pos)
+		ecs.Spawn(s.world, nil, s.rep, s.pos)
 	}
 	last, turns := p.tick, 0
 	for n := range 41 {
@@ -343,7 +343,7 @@ func TestControlsAreObeyed(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			p := newPairOf(t, schema)
 			s, w, c := p.server, p.server.world, controlsOf(p.server)
-			e := w.NewEntity(s.rep, c.owner)
+			e := ecs.Spawn(w, nil, s.rep, c.owner)
 			get[components.Owner](s, e, c.owner).Client = 3
 			is := func(what string, owner wire.ClientID, group uint32, weight uint16) {
 				p.tick++
@@ -356,20 +356,20 @@ func TestControlsAreObeyed(t *testing.T) {
 			is("born with an owner", 3, 0, 256)
 			get[components.Owner](s, e, c.owner).Client = 4
 			is("written", 4, 0, 256)
-			w.Add(e, c.group, c.priority, s.pos)
+			ecs.Exchange(w, e, []ecs.ID{c.group, c.priority, s.pos}, nil, nil)
 			get[components.Group](s, e, c.group).ID = 77
 			get[components.Priority](s, e, c.priority).Weight = 2.5
 			is("added", 4, 77, 640)
 			require.Equal(t, []uint32{p.id(e).Index}, p.store.Members(77))
 			p.store.SetOwner(p.id(e), 9)
 			is("what was not written stands", 9, 77, 640)
-			w.Remove(e, c.owner, c.group)
+			ecs.Exchange(w, e, nil, []ecs.ID{c.owner, c.group}, nil)
 			is("removed", 0, 0, 640)
 			require.Empty(t, p.store.Members(77))
 			p.store.SetOwner(p.id(e), 8)
-			w.Add(e, s.local)
+			ecs.Exchange(w, e, []ecs.ID{s.local}, nil, nil)
 			is("what no component says is left alone", 8, 0, 640)
-			w.Exchange(e, []ecs.ID{c.owner}, []ecs.ID{c.priority})
+			ecs.Exchange(w, e, []ecs.ID{c.owner}, []ecs.ID{c.priority}, nil)
 			is("exchanged", 0, 0, 256)
 
 			get[components.Owner](s, e, c.owner).Client = 5
@@ -378,7 +378,7 @@ func TestControlsAreObeyed(t *testing.T) {
 			w.RemoveEntity(e)
 			p.tick++
 			p.capture.Run(p.tick)
-			e = w.NewEntity(s.rep)
+			e = ecs.Spawn(w, nil, s.rep)
 			is("another life", 0, 0, 256)
 			require.Equal(t, old.Index, p.id(e).Index)
 			require.Empty(t, s.kinds())
@@ -389,7 +389,7 @@ func TestControlsAreObeyed(t *testing.T) {
 func TestPriorityIsClampedAndReported(t *testing.T) {
 	p := newPair(t)
 	s, c := p.server, controlsOf(p.server)
-	e := s.world.NewEntity(s.rep, c.priority)
+	e := ecs.Spawn(s.world, nil, s.rep, c.priority)
 	for _, x := range []struct {
 		weight float32
 		want   uint16
@@ -400,7 +400,7 @@ func TestPriorityIsClampedAndReported(t *testing.T) {
 		{float32(math.NaN()), 256, netecs.NotFinite}, {float32(math.Inf(1)), 256, netecs.NotFinite},
 	} {
 		s.world.RemoveEntity(e)
-		e = s.world.NewEntity(s.rep, c.priority) // a problem is reported once for each entity
+		e = ecs.Spawn(s.world, nil, s.rep, c.priority) // a problem is reported once for each entity
 		get[components.Priority](s, e, c.priority).Weight = x.weight
 		p.step()
 		require.Equal(t, x.want, p.store.Priority(p.id(e)), "%g", x.weight)
@@ -425,7 +425,7 @@ func TestControlsAllocateNothing(t *testing.T) {
 	s, c := p.server, controlsOf(p.server)
 	var all []ecs.Entity
 	for range 1000 {
-		e := s.world.NewEntity(s.rep, s.pos, c.owner, c.group, c.priority, c.rate)
+		e := ecs.Spawn(s.world, nil, s.rep, s.pos, c.owner, c.group, c.priority, c.rate)
 		get[components.Rate](s, e, c.rate).Every = 2
 		all = append(all, e)
 	}

@@ -5,9 +5,8 @@ import (
 	"reflect"
 	"strings"
 
-	"github.com/mlange-42/arche/ecs"
-
 	"github.com/arche-netcode/netcode/components"
+	"github.com/arche-netcode/netcode/internal/world"
 	"github.com/arche-netcode/netcode/wire"
 )
 
@@ -31,7 +30,7 @@ const (
 	ForeignReplicated
 	// OverwrittenReplicated: game code overwrote the Replicated of a replicated entity. It is restored.
 	OverwrittenReplicated
-	// WorldReset: ecs.World.Reset was called. A capture despawns everything and starts again. An apply spawns
+	// WorldReset: World.Reset was called. A capture despawns everything and starts again. An apply spawns
 	// everything again.
 	WorldReset
 	// WorldLocked: an open query locked the world when a tick was captured or applied. A capture continues. An apply
@@ -49,8 +48,8 @@ const (
 	// LocallyAddedComponent: client code added a replicated component to an entity of the server. It is local to this
 	// client. If the server adds the component too, the server's value replaces the local one.
 	LocallyAddedComponent
-	// SecondRelation: the server added a relation component to an entity that has another one here. Arche allows one
-	// relation, so the component is not added.
+	// SecondRelation: the server added a relation component to an entity that has another one here. Apply gives an
+	// entity one relation, as Arche does, so the component is not added.
 	SecondRelation
 	// RelationCycle: relations form a cycle. No relation of the cycle has a target until one of them changes. A client
 	// reports it only if the server has the cycle, not while half of an exchange is still to arrive.
@@ -137,7 +136,7 @@ type Problem struct {
 	// Entity is the network id, or zero.
 	Entity wire.NetworkID
 	// Local is the entity in this world, or zero. It was alive when the problem was found.
-	Local ecs.Entity
+	Local Entity
 	// Component is the wire name of the component. It is empty if the problem concerns the whole entity.
 	Component string
 	// Field is the path of the field inside the component, if known.
@@ -160,7 +159,7 @@ func (p Problem) String() string {
 	if !p.Entity.IsZero() {
 		fmt.Fprintf(&b, "entity %s ", p.Entity)
 	} else if !p.Local.IsZero() {
-		fmt.Fprintf(&b, "local entity %d.%d ", p.Local.ID(), p.Local.Generation())
+		fmt.Fprintf(&b, "local entity %d.%d ", p.Local.ID(), world.Generation(p.Local))
 	}
 	before, behind, _ := strings.Cut(p.Kind.words(), "%s")
 	b.WriteString(before)
@@ -189,10 +188,10 @@ func (r *reports) note(p Problem) {
 }
 
 // noteStrange queues a problem of an entity without an id, once per entity.
-func (r *reports) noteStrange(kind ProblemKind, e ecs.Entity) {
+func (r *reports) noteStrange(kind ProblemKind, e Entity) {
 	r.strange = grown(r.strange, int(e.ID()))
-	if reported := &r.strange[e.ID()]; *reported != e.Generation()+1 {
-		*reported = e.Generation() + 1
+	if reported := &r.strange[e.ID()]; *reported != world.Generation(e)+1 {
+		*reported = world.Generation(e) + 1
 		r.note(Problem{Kind: kind, Local: e})
 	}
 }
@@ -211,62 +210,60 @@ const (
 )
 
 // unreplicated finds entities of a server's world that have replicated components and no Replicated in two checks, one
-// after the other. It is an ecs.Filter, so that a check costs one comparison of masks for each component set of the
+// after the other. It is an world.Matcher, so that a check costs one comparison of masks for each component set of the
 // world.
 type unreplicated struct {
-	rows       ecs.Mask // components of the schema
-	replicated ecs.ID
-	wait       int               // captures until the next check
-	known      map[ecs.Mask]bool // component sets that were handled; looked up only
-	reported   int               // number of sets reported
-	seen       []unreplicatedSet // sets that an earlier check found
-	query      ecs.Query         // a field, since the address of a local variable would escape
+	rows       world.Mask // components of the schema
+	replicated world.ID
+	wait       int                 // captures until the next check
+	known      map[world.Mask]bool // component sets that were handled; looked up only
+	reported   int                 // number of sets reported
+	seen       []unreplicatedSet   // sets that an earlier check found
+	query      world.Query         // a field, since the address of a local variable would escape
 }
 
 // unreplicatedSet is a component set, and an entity that has it.
 type unreplicatedSet struct {
-	mask   ecs.Mask
-	entity ecs.Entity
+	mask   world.Mask
+	entity Entity
 }
 
 func newUnreplicated(b *binding) unreplicated {
 	return unreplicated{
-		rows: ecs.All(b.ids...), replicated: b.replicated, wait: unreplicatedEach, known: map[ecs.Mask]bool{},
+		rows: world.All(b.ids...), replicated: b.replicated, wait: unreplicatedEach, known: map[world.Mask]bool{},
 	}
 }
 
-// Matches implements ecs.Filter.
-func (u *unreplicated) Matches(mask *ecs.Mask) bool {
+// Matches implements world.Matcher.
+func (u *unreplicated) Matches(mask *world.Mask) bool {
 	return mask.ContainsAny(&u.rows) && !mask.Get(u.replicated) && !u.known[*mask]
 }
 
 // check checks the world, in each 32nd capture.
 func (u *unreplicated) check(tr *tracker) {
 	u.wait = unreplicatedEach
-	u.query = tr.world.Query(u)
-	if u.query.Count() == 0 {
-		u.query.Close()
-		u.seen = u.seen[:0]
-		return
-	}
-	var last ecs.Mask // the empty mask, which does not match
+	u.query = world.Select(tr.world, u)
+	var last world.Mask // the empty mask, which does not match
 	for u.query.Next() {
 		if mask := u.query.Mask(); mask != last {
 			u.find(tr, mask, u.query.Entity())
 			last = mask
 		}
 	}
+	if last.IsZero() { // none now
+		u.seen = u.seen[:0]
+	}
 }
 
 // find notes that an entity has a component set. If an earlier check found an entity that still has the set, find
 // reports the set.
-func (u *unreplicated) find(tr *tracker, mask ecs.Mask, e ecs.Entity) {
+func (u *unreplicated) find(tr *tracker, mask world.Mask, e Entity) {
 	for i := range u.seen {
 		s := &u.seen[i]
 		if s.mask != mask {
 			continue
 		}
-		if !tr.world.Alive(s.entity) || tr.world.Mask(s.entity) != mask {
+		if !tr.world.Alive(s.entity) || world.MaskOf(tr.world, s.entity) != mask {
 			s.entity = e
 		} else if !u.known[mask] {
 			u.known[mask] = true
@@ -279,8 +276,8 @@ func (u *unreplicated) find(tr *tracker, mask ecs.Mask, e ecs.Entity) {
 
 // reportSet reports a component set, unless it contains a LocalOnly.
 func (u *unreplicated) reportSet(tr *tracker, s *unreplicatedSet) {
-	for _, id := range ecs.ComponentIDs(tr.world) { // LocalOnly need not be registered with the world
-		if info, ok := ecs.ComponentInfo(tr.world, id); ok && s.mask.Get(id) && info.Type == reflect.TypeFor[components.LocalOnly]() {
+	for _, id := range world.IDs(tr.world) { // LocalOnly need not be registered with the world
+		if s.mask.Get(id) && world.TypeOf(tr.world, id) == reflect.TypeFor[components.LocalOnly]() {
 			return
 		}
 	}

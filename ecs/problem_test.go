@@ -1,22 +1,23 @@
 package netecs_test
 
 import (
+	"fmt"
 	"testing"
 
-	"github.com/mlange-42/arche/ecs"
 	"github.com/stretchr/testify/require"
 
 	"github.com/arche-netcode/netcode/components"
 	netecs "github.com/arche-netcode/netcode/ecs"
 	"github.com/arche-netcode/netcode/internal/alloctest"
+	ecs "github.com/arche-netcode/netcode/internal/world"
 	"github.com/arche-netcode/netcode/snapshot"
 	"github.com/arche-netcode/netcode/wire"
 )
 
 func TestProblemsReadAsSentences(t *testing.T) {
 	id := wire.NetworkID{Index: 12, Generation: 3}
-	w := ecs.NewWorld()
-	local := w.NewEntity()
+	w := ecs.New()
+	local := ecs.Spawn(w, nil)
 	for want, p := range map[string]netecs.Problem{
 		"Velocity.Linear.X of entity 12v3 is not a finite number: the last good value is kept": {
 			Kind: netecs.NotFinite, Entity: id, Local: local, Component: "Velocity", Field: "Linear.X"},
@@ -27,7 +28,7 @@ func TestProblemsReadAsSentences(t *testing.T) {
 			Kind: netecs.LocalWriteRestored, Entity: id, Component: "Velocity"},
 		"entity 12v3 had its Replicated overwritten: it is put back": {
 			Kind: netecs.OverwrittenReplicated, Entity: id},
-		"local entity 1.0 has a Replicated of another server or client: it is left alone": {
+		fmt.Sprintf("local entity %d.0 has a Replicated of another server or client: it is left alone", local.ID()): {
 			Kind: netecs.ForeignReplicated, Local: local},
 		"the world was reset: replication starts again": {Kind: netecs.WorldReset},
 	} {
@@ -48,13 +49,15 @@ func TestFullStoreIsTriedAgain(t *testing.T) {
 	s, schema := newSide(), newSchema(t)
 	store := snapshot.NewStore(schema, snapshot.Config{})
 	c := netecs.NewCapture(s.world, store, schema, serverTag, s.report)
-	ecs.NewBuilder(s.world, s.rep).NewBatch(snapshot.MaxEntities + extra)
+	for range snapshot.MaxEntities + extra {
+		ecs.Spawn(s.world, nil, s.rep)
+	}
 	c.Run(1)
 	c.Run(2)
 	require.Equal(t, snapshot.MaxEntities, store.Len())
 	require.Equal(t, []netecs.ProblemKind{netecs.StoreFull}, s.kinds())
 
-	query := s.world.Query(&having{s.rep})
+	query := ecs.Select(s.world, &having{s.rep})
 	var remove []ecs.Entity
 	for i := range 2 * extra {
 		remove = append(remove, query.EntityAt(i*1000))
@@ -80,7 +83,7 @@ func (f *having) Matches(mask *ecs.Mask) bool { return mask.Get(f.id) }
 // A value out of its range is told with the value and the bounds, a full store with its limit.
 func TestProblemsTellTheNumbers(t *testing.T) {
 	p := newPair(t)
-	e := p.server.world.NewEntity(p.server.rep, p.server.pos)
+	e := ecs.Spawn(p.server.world, nil, p.server.rep, p.server.pos)
 	p.server.position(e).X = 1000.5
 	p.step()
 	require.Len(t, p.server.problems, 1)
@@ -89,7 +92,9 @@ func TestProblemsTellTheNumbers(t *testing.T) {
 	s := newSide()
 	store := snapshot.NewStore(newSchema(t), snapshot.Config{MaxEntities: 10})
 	c := netecs.NewCapture(s.world, store, store.Schema(), serverTag, s.report)
-	ecs.NewBuilder(s.world, s.rep).NewBatch(11)
+	for range 11 {
+		ecs.Spawn(s.world, nil, s.rep)
+	}
 	c.Run(1)
 	require.Len(t, s.problems, 1)
 	require.Contains(t, s.problems[0].Error(),
@@ -100,11 +105,11 @@ func TestProblemsTellTheNumbers(t *testing.T) {
 // is that server's.
 func TestAReplicatedMadeOnAClientIsTold(t *testing.T) {
 	p := newPair(t)
-	p.server.world.NewEntity(p.server.rep, p.server.pos)
+	ecs.Spawn(p.server.world, nil, p.server.rep, p.server.pos)
 	p.step()
 	var made []ecs.Entity
 	for range 2 {
-		made = append(made, p.client.world.NewEntity(p.client.rep, p.client.pos))
+		made = append(made, ecs.Spawn(p.client.world, nil, p.client.rep, p.client.pos))
 	}
 	for range 3 {
 		p.step()
@@ -119,11 +124,11 @@ func TestAReplicatedMadeOnAClientIsTold(t *testing.T) {
 	const ownTag uint32 = 0xF00D
 	store := snapshot.NewStore(p.schema, snapshot.Config{})
 	own := netecs.NewCapture(p.client.world, store, p.schema, ownTag, p.client.report)
-	p.client.world.NewEntity(p.client.rep, p.client.pos)
+	ecs.Spawn(p.client.world, nil, p.client.rep, p.client.pos)
 	p.step()
 	require.Empty(t, p.client.kinds(), "the server of this world will take it")
 	own.Release()
-	p.client.world.NewEntity(p.client.rep, p.client.pos)
+	ecs.Spawn(p.client.world, nil, p.client.rep, p.client.pos)
 	p.step()
 	require.Equal(t, []netecs.ProblemKind{netecs.LocalReplicated, netecs.LocalReplicated}, p.client.kinds())
 }
@@ -139,10 +144,10 @@ func (p *pair) steps(n int) {
 func TestUnreplicatedEntityIsToldOnce(t *testing.T) {
 	p := newPair(t)
 	s := p.server
-	e := s.world.NewEntity(s.pos, s.health)
-	s.world.NewEntity(s.pos, s.health)
-	s.world.NewEntity(s.local)             // nothing of it is replicated
-	s.world.NewEntity(s.rep, s.pos, s.vel) // it is replicated
+	e := ecs.Spawn(s.world, nil, s.pos, s.health)
+	ecs.Spawn(s.world, nil, s.pos, s.health)
+	ecs.Spawn(s.world, nil, s.local)             // nothing of it is replicated
+	ecs.Spawn(s.world, nil, s.rep, s.pos, s.vel) // it is replicated
 	p.steps(31)
 	require.Empty(t, s.problems)
 	p.steps(33)
@@ -151,7 +156,7 @@ func TestUnreplicatedEntityIsToldOnce(t *testing.T) {
 		"has replicated components (health, position) and no components.Replicated, so no client gets it: add components.Replicated{} to it")
 	p.steps(200)
 	require.Len(t, s.problems, 1)
-	other := s.world.NewEntity(s.pos, s.local)
+	other := ecs.Spawn(s.world, nil, s.pos, s.local)
 	p.steps(64)
 	require.Len(t, s.problems, 2)
 	require.Equal(t, other, s.problems[1].Local)
@@ -162,9 +167,9 @@ func TestUnreplicatedForAMomentIsNotTold(t *testing.T) {
 	p := newPair(t)
 	s := p.server
 	for range 10 {
-		late, brief := s.world.NewEntity(s.pos), s.world.NewEntity(s.vel)
+		late, brief := ecs.Spawn(s.world, nil, s.pos), ecs.Spawn(s.world, nil, s.vel)
 		p.steps(20)
-		s.world.Add(late, s.rep)
+		ecs.Exchange(s.world, late, []ecs.ID{s.rep}, nil, nil)
 		s.world.RemoveEntity(brief)
 		p.steps(3)
 	}
@@ -174,10 +179,10 @@ func TestUnreplicatedForAMomentIsNotTold(t *testing.T) {
 func TestLocalOnlyIsNotTold(t *testing.T) {
 	p := newPair(t)
 	s := p.server
-	s.world.NewEntity(s.pos, ecs.ComponentID[components.LocalOnly](s.world))
+	ecs.Spawn(s.world, nil, s.pos, ecs.ComponentID[components.LocalOnly](s.world))
 	p.steps(200)
 	require.Empty(t, s.problems)
-	e := s.world.NewEntity(s.pos)
+	e := ecs.Spawn(s.world, nil, s.pos)
 	p.steps(64)
 	require.Len(t, s.problems, 1)
 	require.Equal(t, e, s.problems[0].Local)
@@ -195,7 +200,7 @@ func TestUnreplicatedSetsAreBounded(t *testing.T) {
 				of = append(of, id)
 			}
 		}
-		s.world.NewEntity(of...)
+		ecs.Spawn(s.world, nil, of...)
 	}
 	p.steps(200)
 	require.Len(t, s.problems, 16)
@@ -206,13 +211,13 @@ func TestUnreplicatedAcrossAReset(t *testing.T) {
 	p := newPair(t)
 	s := p.server
 	for range 100 {
-		s.world.NewEntity(s.pos)
+		ecs.Spawn(s.world, nil, s.pos)
 	}
 	p.steps(32)
 	s.world.Reset()
 	p.steps(1)
 	s.kinds()
-	e := s.world.NewEntity(s.pos)
+	e := ecs.Spawn(s.world, nil, s.pos)
 	p.steps(32)
 	require.Empty(t, s.problems)
 	p.steps(32)
@@ -225,8 +230,8 @@ func TestLooksForUnreplicatedAllocateNothing(t *testing.T) {
 	p := newPair(t)
 	s := p.server
 	for range 100 {
-		s.world.NewEntity(s.pos)
-		s.world.NewEntity(s.rep, s.pos)
+		ecs.Spawn(s.world, nil, s.pos)
+		ecs.Spawn(s.world, nil, s.rep, s.pos)
 	}
 	p.steps(100)
 	next := p.tick

@@ -3,12 +3,12 @@ package netecs_test
 import (
 	"testing"
 
-	"github.com/mlange-42/arche/ecs"
 	"github.com/stretchr/testify/require"
 
 	"github.com/arche-netcode/netcode/components"
 	netecs "github.com/arche-netcode/netcode/ecs"
 	"github.com/arche-netcode/netcode/internal/alloctest"
+	ecs "github.com/arche-netcode/netcode/internal/world"
 	"github.com/arche-netcode/netcode/wire"
 )
 
@@ -29,14 +29,14 @@ func (p *pair) id(e ecs.Entity) wire.NetworkID {
 
 // tie makes an entity a child of another.
 func (p *pair) tie(child, parent ecs.Entity) {
-	p.server.world.Relations().Set(child, p.server.child, parent)
+	ecs.SetTarget(p.server.world, child, p.server.child, parent)
 }
 
 // Whatever stands in an entity field, nobody is asked who could panic.
 func TestReferencesThatAreNone(t *testing.T) {
 	p := newPair(t)
 	s := p.server
-	e := s.world.NewEntity(s.rep, s.seeker)
+	e := ecs.Spawn(s.world, nil, s.rep, s.seeker)
 	for _, number := range []uint32{0, 1, 2, 70, 1 << 20, 1<<31 - 1, 1 << 31, 1<<32 - 1} {
 		for _, generation := range []uint32{1, 2, 1<<32 - 1} {
 			*get[[6]uint32](s, e, s.seeker) = [6]uint32{number, generation, number, generation - 1, number, generation}
@@ -58,7 +58,7 @@ func TestRelationCirclesHaveNoTargets(t *testing.T) {
 	s := p.server
 	var e []ecs.Entity
 	for range 6 {
-		e = append(e, s.world.NewEntity(s.rep, s.child))
+		e = append(e, ecs.Spawn(s.world, nil, s.rep, s.child))
 	}
 	targets := func(want ...int) {
 		p.step()
@@ -89,11 +89,11 @@ func TestRelationCirclesHaveNoTargets(t *testing.T) {
 	p.tie(e[5], e[5])
 	targets(-1, -1, 0, -1, -1, -1)
 	p.tie(e[5], e[0])
-	s.world.Remove(e[0], s.child) // leaves by its component
+	ecs.Exchange(s.world, e[0], nil, []ecs.ID{s.child}, nil) // leaves by its component
 	targets()
 	require.Equal(t, p.id(e[4]), p.ref(e[1], rowChildOf, 0))
 	require.Equal(t, p.id(e[0]), p.ref(e[3], rowChildOf, 0))
-	s.world.Add(e[0], s.child)
+	ecs.Exchange(s.world, e[0], []ecs.ID{s.child}, nil, nil)
 	p.tie(e[0], e[1])
 	targets(-1, -1, 0, -1, -1, 0)
 	s.world.RemoveEntity(e[3]) // leaves by its death
@@ -111,7 +111,7 @@ func TestReferenceCircleThatIsCapturedLaterIsNotReported(t *testing.T) {
 	p := newPair(t)
 	s := p.server
 	rate := ecs.ComponentID[components.Rate](s.world)
-	a, b, c := s.world.NewEntity(s.rep, s.child, rate), s.world.NewEntity(s.rep, s.child), s.world.NewEntity(s.rep, s.child)
+	a, b, c := ecs.Spawn(s.world, nil, s.rep, s.child, rate), ecs.Spawn(s.world, nil, s.rep, s.child), ecs.Spawn(s.world, nil, s.rep, s.child)
 	get[components.Rate](s, a, rate).Every = 8
 	p.tie(a, b)
 	for range 8 {
@@ -141,21 +141,21 @@ func TestReferenceCircleThatIsCapturedLaterIsNotReported(t *testing.T) {
 func TestNothingIsInherited(t *testing.T) {
 	p := newPair(t)
 	s, c := p.server, controlsOf(p.server)
-	a, old := s.world.NewEntity(s.rep, s.child), s.world.NewEntity(s.rep, s.child, c.owner)
+	a, old := ecs.Spawn(s.world, nil, s.rep, s.child), ecs.Spawn(s.world, nil, s.rep, s.child, c.owner)
 	get[components.Owner](s, old, c.owner).Client = 4
 	p.tie(old, a)
 	p.step()
 	id := p.id(old)
 	s.world.RemoveEntity(old)
 	p.step()
-	next := s.world.NewEntity(s.rep)
+	next := ecs.Spawn(s.world, nil, s.rep)
 	p.tie(a, next)
 	p.step()
 	require.Equal(t, id.Index, p.id(next).Index)
 	require.Equal(t, p.id(next), p.ref(a, rowChildOf, 0), "no circle")
 	p.same()
 	p.store.SetOwner(p.id(next), 8)
-	s.world.Add(next, s.pos)
+	ecs.Exchange(s.world, next, []ecs.ID{s.pos}, nil, nil)
 	p.step()
 	require.EqualValues(t, 8, p.store.Owner(p.id(next)))
 	require.Empty(t, s.kinds())
@@ -167,9 +167,9 @@ func referring(t testing.TB, n int) (*pair, []ecs.Entity) {
 	s := p.server
 	var all []ecs.Entity
 	for i := range n {
-		e := s.world.NewEntity(s.rep, s.seeker, s.pos)
+		e := ecs.Spawn(s.world, nil, s.rep, s.seeker, s.pos)
 		if i%4 == 3 {
-			s.world.Add(e, s.child)
+			ecs.Exchange(s.world, e, []ecs.ID{s.child}, nil, nil)
 			p.tie(e, all[i-1])
 		}
 		all = append(all, e)
@@ -192,10 +192,10 @@ func TestCaptureOfReferencesAllocatesNothing(t *testing.T) {
 		get[seeker](s, all[i*5%1000], s.seeker).Doubt++
 		child := all[i%250*4+3]
 		p.tie(child, all[(i*13+i/250)%1000])
-		if e := all[i*17%1000/2*4%1000]; w.Has(e, s.rep) { // leaves, and everyone that names it changes
-			w.Remove(e, s.rep)
+		if e := all[i*17%1000/2*4%1000]; ecs.Has(w, e, s.rep) { // leaves, and everyone that names it changes
+			ecs.Exchange(w, e, nil, []ecs.ID{s.rep}, nil)
 		} else {
-			w.Add(e, s.rep)
+			ecs.Exchange(w, e, []ecs.ID{s.rep}, nil, nil)
 		}
 		p.tick++
 	}
@@ -290,7 +290,7 @@ func TestOverwrittenEntityFieldIsRestored(t *testing.T) {
 		p.store.Set(b, rowVelocity, []uint32{0, 0, 0})
 		p.store.Set(a, rowSeeker, lanesOf(b, wire.NetworkID{}, b))
 	})
-	p.sought(a).Target = p.client.world.NewEntity()
+	p.sought(a).Target = ecs.Spawn(p.client.world, nil)
 	p.sought(a).Seen[0] = p.local(a)
 	p.apply.Run()
 	require.Equal(t, seeker{Target: p.local(b), Seen: [2]ecs.Entity{{}, p.local(b)}, Doubt: 7}, *p.sought(a))

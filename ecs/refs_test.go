@@ -5,10 +5,11 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/mlange-42/arche/ecs"
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
+	ecs "github.com/arche-netcode/netcode/internal/world"
+	generic "github.com/arche-netcode/netcode/internal/world/typed"
 	"github.com/arche-netcode/netcode/quantize"
 	"github.com/arche-netcode/netcode/replica"
 	"github.com/arche-netcode/netcode/snapshot"
@@ -20,10 +21,7 @@ type naming struct {
 	A, B ecs.Entity `net:"entity"`
 }
 
-type hanging struct {
-	ecs.Relation
-	On ecs.Entity `net:"entity"`
-}
+type hanging generic.OnTie
 
 type words struct{ A, B uint32 }
 
@@ -114,11 +112,11 @@ func TestRefsAgainstAMap(t *testing.T) {
 }
 
 func TestNoRemoteIDReachesArche(t *testing.T) {
-	w := ecs.NewWorld()
+	w := ecs.New()
 	schema := namingSchema(t)
-	a := NewApply(&w, replica.New(schema, snapshot.Config{}, 0), schema, 1, Hooks{}, nil)
+	a := NewApply(w, replica.New(schema, snapshot.Config{}, 0), schema, 1, Hooks{}, nil)
 	a.entities = make([]entityState, 3)
-	a.tracker.assign(wire.NetworkID{Index: 2, Generation: 4}, w.NewEntity())
+	a.tracker.assign(wire.NetworkID{Index: 2, Generation: 4}, ecs.Spawn(w, nil))
 	for _, id := range []wire.NetworkID{
 		{Index: 1<<32 - 1, Generation: 1<<32 - 1}, {Index: 1 << 31, Generation: 1}, {Index: snapshot.MaxEntities, Generation: 1},
 		{Index: snapshot.MaxEntities - 1, Generation: 9}, {Index: 2, Generation: 5}, {Index: 2}, {Generation: 1}, {},
@@ -126,7 +124,7 @@ func TestNoRemoteIDReachesArche(t *testing.T) {
 		require.Zero(t, a.refs.local(id), "%v", id)
 		lanes := []uint32{id.Index, id.Generation, 2, 4}
 		here := a.refs.local(wire.NetworkID{Index: 2, Generation: 4})
-		require.Equal(t, []uint32{0, 0, here.ID(), here.Generation()}, a.refs.resolve(1, 0, lanes))
+		require.Equal(t, []uint32{0, 0, here.ID(), ecs.Generation(here)}, a.refs.resolve(1, 0, lanes))
 	}
 	require.LessOrEqual(t, len(a.refs.to), snapshot.MaxEntities)
 	require.LessOrEqual(t, len(a.refs.links), 2)

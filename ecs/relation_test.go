@@ -3,11 +3,11 @@ package netecs_test
 import (
 	"testing"
 
-	"github.com/mlange-42/arche/ecs"
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
 	netecs "github.com/arche-netcode/netcode/ecs"
+	ecs "github.com/arche-netcode/netcode/internal/world"
 	"github.com/arche-netcode/netcode/snapshot/format"
 	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/wire"
@@ -20,7 +20,7 @@ func (p *pair) hang(id, parent wire.NetworkID) {
 
 // parent is the target of a client's entity.
 func (p *pair) parent(id wire.NetworkID) ecs.Entity {
-	return p.client.world.Relations().Get(p.local(id), p.client.child)
+	return ecs.Target(p.client.world, p.local(id), p.client.child)
 }
 
 // spawnIDs are n entities of the store with a velocity.
@@ -68,12 +68,12 @@ func TestLocalRetargetIsPutBack(t *testing.T) {
 	ids := p.spawnIDs(3)
 	p.feed(func() { p.hang(ids[0], ids[1]) })
 	for range 2 {
-		p.client.world.Relations().Set(p.local(ids[0]), p.client.child, p.local(ids[2]))
+		ecs.SetTarget(p.client.world, p.local(ids[0]), p.client.child, p.local(ids[2]))
 		p.apply.Run()
 		require.Equal(t, p.local(ids[1]), p.parent(ids[0]))
 		require.Empty(t, changes(p), "nothing is new")
 	}
-	p.client.world.Relations().Set(p.local(ids[0]), p.client.child, ecs.Entity{})
+	ecs.SetTarget(p.client.world, p.local(ids[0]), p.client.child, ecs.Entity{})
 	p.feed(func() { p.hang(ids[0], ids[2]) })
 	require.Equal(t, p.local(ids[2]), p.parent(ids[0]))
 	require.Equal(t, map[wire.NetworkID]netecs.Change{ids[0]: {Rows: format.FromWords(1 << rowChildOf)}}, changes(p))
@@ -223,9 +223,9 @@ func TestTargetThatCameBackIsAChange(t *testing.T) {
 	ids := p.spawnIDs(3)
 	p.feed(func() { p.hang(ids[0], ids[1]) })
 	e := p.local(ids[0])
-	p.client.world.Remove(e, p.client.rep)
+	ecs.Exchange(p.client.world, e, nil, []ecs.ID{p.client.rep}, nil)
 	p.feed(func() { p.hang(ids[0], ids[2]) })
-	p.client.world.Add(e, p.client.rep)
+	ecs.Exchange(p.client.world, e, []ecs.ID{p.client.rep}, nil, nil)
 	p.feed(func() { p.hang(ids[1], ids[2]) })
 	require.Equal(t, p.local(ids[2]), p.parent(ids[0]))
 	require.Equal(t, netecs.Change{Rows: format.FromWords(1 << rowChildOf)}, changes(p)[ids[0]])

@@ -3,10 +3,8 @@ package netecs
 import (
 	"reflect"
 
-	"github.com/mlange-42/arche/ecs"
-	"github.com/mlange-42/arche/generic"
-
 	"github.com/arche-netcode/netcode/components"
+	"github.com/arche-netcode/netcode/internal/world"
 	"github.com/arche-netcode/netcode/snapshot"
 	"github.com/arche-netcode/netcode/wire"
 )
@@ -24,13 +22,15 @@ func HasKind(schema *snapshot.Schema) bool {
 // Resource is a replicated singleton, such as the score or the time of day. It is an entity with the component T, which
 // is registered like any other component. Server and clients find it by its type.
 type Resource[T any] struct {
-	world  *ecs.World
-	filter *generic.Filter1[T]
+	world  *World
+	id     world.ID
+	filter world.Mask
 }
 
 // NewResource returns a Resource for the singleton T in a world. It does not create the singleton: see Create.
-func NewResource[T any](w *ecs.World) *Resource[T] {
-	return &Resource[T]{world: w, filter: generic.NewFilter1[T]().With(generic.T[components.Replicated]())}
+func NewResource[T any](w *World) *Resource[T] {
+	id := world.ComponentID[T](w)
+	return &Resource[T]{world: w, id: id, filter: world.All(id, world.ComponentID[components.Replicated](w))}
 }
 
 // Create makes the singleton with this value, or sets the value of the existing one. It is for the server. The world
@@ -40,15 +40,15 @@ func (r *Resource[T]) Create(value T) {
 		*there = value
 		return
 	}
-	entities := generic.NewMap2[T, components.Replicated](r.world)
-	entities.NewWith(&value, &components.Replicated{})
+	fill := func(e Entity) { *componentOf[T](r.world, e, r.id) = value }
+	world.Spawn(r.world, fill, r.id, world.ComponentID[components.Replicated](r.world))
 }
 
 // Entity returns the singleton's entity. ok is false if there is none.
-func (r *Resource[T]) Entity() (e ecs.Entity, ok bool) {
-	query := r.filter.Query(r.world)
+func (r *Resource[T]) Entity() (e Entity, ok bool) {
+	query := world.Select(r.world, &r.filter)
 	if !query.Next() {
-		return ecs.Entity{}, false
+		return Entity{}, false
 	}
 	e = query.Entity()
 	query.Close()
@@ -58,19 +58,16 @@ func (r *Resource[T]) Entity() (e ecs.Entity, ok bool) {
 // Get returns the value, or nil if there is none: a client has none before it arrived. The pointer is valid until the
 // world's entities change. The server may write through it.
 func (r *Resource[T]) Get() *T {
-	query := r.filter.Query(r.world)
-	if !query.Next() {
-		return nil
+	if e, ok := r.Entity(); ok {
+		return componentOf[T](r.world, e, r.id)
 	}
-	value := query.Get()
-	query.Close()
-	return value
+	return nil
 }
 
 // AppendOwned appends the entities of a world whose components.Owner is a client, replicated or not.
-func AppendOwned(list []ecs.Entity, w *ecs.World, client wire.ClientID) []ecs.Entity {
-	owner := ecs.ComponentID[components.Owner](w)
-	query := w.Query(ecs.All(owner))
+func AppendOwned(list []Entity, w *World, client wire.ClientID) []Entity {
+	owner := world.ComponentID[components.Owner](w)
+	query := world.Select(w, world.All(owner))
 	for query.Next() {
 		if (*components.Owner)(query.Get(owner)).Client == client {
 			list = append(list, query.Entity())
@@ -81,10 +78,10 @@ func AppendOwned(list []ecs.Entity, w *ecs.World, client wire.ClientID) []ecs.En
 
 // OwnerOf returns the client in the components.Owner of an entity. It returns false if the entity is dead or has no
 // such component.
-func OwnerOf(w *ecs.World, e ecs.Entity) (client wire.ClientID, ok bool) {
-	owner := ecs.ComponentID[components.Owner](w)
-	if !w.Alive(e) || !w.Has(e, owner) {
+func OwnerOf(w *World, e Entity) (client wire.ClientID, ok bool) {
+	owner := world.ComponentID[components.Owner](w)
+	if !w.Alive(e) || !world.Has(w, e, owner) {
 		return 0, false
 	}
-	return (*components.Owner)(w.Get(e, owner)).Client, true
+	return (*components.Owner)(world.Get(w, e, owner)).Client, true
 }

@@ -5,10 +5,10 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"github.com/mlange-42/arche/ecs"
 	"github.com/stretchr/testify/require"
 
 	"github.com/arche-netcode/netcode/internal/alloctest"
+	ecs "github.com/arche-netcode/netcode/internal/world"
 )
 
 // newTightPair is a pair whose server reserves one row for each target of a relation, so that archetypes grow at once.
@@ -16,14 +16,16 @@ func newTightPair(t testing.TB) *pair { return newPairIn(t, newSchema(t), newSid
 
 // follower is a body that follows a target, by a relation that does not replicate.
 func (s *side) follower(target ecs.Entity) ecs.Entity {
-	return ecs.NewBuilder(s.world, s.rep, s.pos, s.vel, s.follows).WithRelation(s.follows).New(target)
+	e := ecs.Spawn(s.world, nil, s.rep, s.pos, s.vel, s.follows)
+	ecs.SetTarget(s.world, e, s.follows, target)
+	return e
 }
 
 // A copy of the Replicated that comes to lie where the original was is another entity, though not a byte differs.
 func TestCopyInTheSamePlaceOfAScatteredTable(t *testing.T) {
 	p := newTightPair(t)
 	s := p.server
-	target := s.world.NewEntity()
+	target := ecs.Spawn(s.world, nil)
 	e := s.follower(target)
 	p.step()
 	id, _ := p.capture.ID(e)
@@ -67,15 +69,15 @@ func TestScatteredCaptureAllocatesNothing(t *testing.T) {
 	s := p.server
 	var bodies []ecs.Entity
 	for range 50 {
-		bodies = append(bodies, s.follower(s.world.NewEntity()))
+		bodies = append(bodies, s.follower(ecs.Spawn(s.world, nil)))
 	}
 	var allocs *alloctest.Counter
 	for turn := range 400 {
 		s.position(bodies[turn%50]).X = float32(turn % 100)
-		if e := bodies[turn*7%50]; s.world.Has(e, s.frozen) {
-			s.world.Remove(e, s.frozen) // Arche itself allocates when an entity with a relation moves
+		if e := bodies[turn*7%50]; ecs.Has(s.world, e, s.frozen) {
+			ecs.Exchange(s.world, e, nil, []ecs.ID{s.frozen}, nil) // Arche itself allocates when an entity with a relation moves
 		} else {
-			s.world.Add(e, s.frozen)
+			ecs.Exchange(s.world, e, []ecs.ID{s.frozen}, nil, nil)
 		}
 		p.tick++
 		if turn < 200 {
@@ -93,7 +95,7 @@ func TestScatteredCaptureAllocatesNothing(t *testing.T) {
 
 func scatterStep(s *side, r *rand.Rand, targets, bodies *[]ecs.Entity) {
 	if len(*targets) == 0 || r.IntN(4) == 0 {
-		*targets = append(*targets, s.world.NewEntity(s.rep, s.pos))
+		*targets = append(*targets, ecs.Spawn(s.world, nil, s.rep, s.pos))
 	}
 	target := (*targets)[r.IntN(len(*targets))]
 	if len(*bodies) == 0 {
@@ -102,20 +104,21 @@ func scatterStep(s *side, r *rand.Rand, targets, bodies *[]ecs.Entity) {
 	k := r.IntN(len(*bodies))
 	e := (*bodies)[k]
 	relation := s.follows
-	if s.world.Has(e, s.child) {
+	if ecs.Has(s.world, e, s.child) {
 		relation = s.child
 	}
 	switch r.IntN(6) {
 	case 0:
 		*bodies = append(*bodies, s.follower(target))
 	case 1:
-		child := ecs.NewBuilder(s.world, s.rep, s.pos, s.child).WithRelation(s.child).New(target)
+		child := ecs.Spawn(s.world, nil, s.rep, s.pos, s.child)
+		ecs.SetTarget(s.world, child, s.child, target)
 		*bodies = append(*bodies, child)
 	case 2:
 		s.world.RemoveEntity(e)
 		*bodies = append((*bodies)[:k], (*bodies)[k+1:]...)
 	case 3:
-		s.world.Relations().Set(e, relation, target)
+		ecs.SetTarget(s.world, e, relation, target)
 	case 4: // the archetype grows and shrinks
 		s.world.RemoveEntity(s.follower(target))
 	case 5:

@@ -3,9 +3,8 @@ package netecs
 import (
 	"reflect"
 
-	"github.com/mlange-42/arche/ecs"
-
 	"github.com/arche-netcode/netcode/components"
+	"github.com/arche-netcode/netcode/internal/world"
 	"github.com/arche-netcode/netcode/replica"
 	"github.com/arche-netcode/netcode/snapshot"
 	"github.com/arche-netcode/netcode/wire"
@@ -19,7 +18,7 @@ type scene struct {
 	row      int // row of SceneID in the schema; -1: it is not registered
 	run      uint32
 	filled   bool
-	entities map[uint32]ecs.Entity // entities that are not replicated, as of the run; looked up only
+	entities map[uint32]Entity // entities that are not replicated, as of the run; looked up only
 }
 
 func newScene(schema *snapshot.Schema) scene {
@@ -27,7 +26,7 @@ func newScene(schema *snapshot.Schema) scene {
 }
 
 // sceneEntity returns the entity of the client's world with the SceneID of a new entity of the server, if there is one.
-func (s *scene) sceneEntity(a *Apply, now replica.Entity) (e ecs.Entity, ok bool) {
+func (s *scene) sceneEntity(a *Apply, now replica.Entity) (e Entity, ok bool) {
 	if s.row < 0 || !now.Mask.Has(s.row) {
 		return e, false
 	}
@@ -49,13 +48,13 @@ func (s *scene) sceneEntity(a *Apply, now replica.Entity) (e ecs.Entity, ok bool
 func (s *scene) fill(a *Apply) {
 	w := a.tracker.world
 	if s.entities == nil {
-		s.entities = map[uint32]ecs.Entity{}
+		s.entities = map[uint32]Entity{}
 	}
 	clear(s.entities)
 	s.run, s.filled = a.run, true
 	id := a.tracker.ids[s.row]
-	with := ecs.All(id).Without(a.tracker.replicated)
-	for query := w.Query(&with); query.Next(); {
+	with := world.All(id).Without(a.tracker.replicated)
+	for query := world.Select(w, &with); query.Next(); {
 		e := query.Entity()
 		number := componentOf[components.SceneID](w, e, id).ID
 		if number == 0 {
@@ -111,23 +110,23 @@ type Restored struct {
 	Row func(dst []uint32, i, row int, name func(place int) wire.NetworkID) []uint32
 	// Made is called for each entity when all exist, with a Replicated and zero components, before their values are
 	// written.
-	Made func(i int, e ecs.Entity)
+	Made func(i int, e Entity)
 	// ID returns the network id of entity i, for fields that contain network ids. It is called after Made.
 	ID func(i int) wire.NetworkID
 }
 
 // Restore creates entities with a Replicated in a server's world, which must not be locked. Entity fields and targets
 // of relations refer to the entities that it created.
-func Restore(w *ecs.World, schema *snapshot.Schema, r *Restored) []ecs.Entity {
+func Restore(w *World, schema *snapshot.Schema, r *Restored) []Entity {
 	b := bind(w, schema)
-	entities := make([]ecs.Entity, r.Len)
-	var ids []ecs.ID
+	entities := make([]Entity, r.Len)
+	var ids []world.ID
 	for i := range entities {
 		ids = append(ids[:0], b.replicated)
 		for rows := r.Rows(i); !rows.IsZero(); rows = rows.Rest() {
 			ids = append(ids, b.ids[rows.Lowest()])
 		}
-		entities[i] = w.NewEntity(ids...)
+		entities[i] = world.Spawn(w, nil, ids...)
 	}
 	for i, e := range entities {
 		r.Made(i, e)
@@ -160,9 +159,9 @@ func Restore(w *ecs.World, schema *snapshot.Schema, r *Restored) []ecs.Entity {
 }
 
 // restoreTarget sets the target of a relation, if it has one.
-func restoreTarget(w *ecs.World, e ecs.Entity, id ecs.ID, entities []ecs.Entity, r *Restored, i, row, lane int) {
+func restoreTarget(w *World, e Entity, id world.ID, entities []Entity, r *Restored, i, row, lane int) {
 	places := r.Row(nil, i, row, func(place int) wire.NetworkID { return wire.NetworkID{Index: uint32(place), Generation: 1} })
 	if places[lane+1] != 0 {
-		w.Relations().Set(e, id, entities[places[lane]])
+		world.SetTarget(w, e, id, entities[places[lane]])
 	}
 }

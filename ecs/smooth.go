@@ -1,9 +1,8 @@
 package netecs
 
 import (
-	"github.com/mlange-42/arche/ecs"
-
 	"github.com/arche-netcode/netcode/components"
+	"github.com/arche-netcode/netcode/internal/world"
 	"github.com/arche-netcode/netcode/quantize"
 	"github.com/arche-netcode/netcode/replica"
 	"github.com/arche-netcode/netcode/tick"
@@ -31,28 +30,28 @@ type Smooth struct {
 	states      []smoothState // by network index
 	replica     *replica.Replica
 	lives       uint32
-	add         []ecs.ID
-	rem         []ecs.ID
+	add         []world.ID
+	rem         []world.ID
 	blendInputs []quantize.BlendInput // scratch: input of the blend for each of rows
 	has         uint64                // scratch: bit n: the entity has the component of rows[n] at the presented moment
 	stats       SmoothStats
 
 	// Presented is called by Run for each entity that is shown for the first time, with its twins. All entities are
 	// written by then, and the world is unlocked.
-	Presented func(ecs.Entity, wire.NetworkID)
+	Presented func(Entity, wire.NetworkID)
 	fresh     []wire.NetworkID // entities for which Presented is still to be called
 }
 
 // smoothRow is one interpolated component.
 type smoothRow struct {
 	replica.Interpolation
-	id    ecs.ID // of the twin
+	id    world.ID // of the twin
 	blend *quantize.Blend
 }
 
 // smoothState is the presented state of the entity at a network index.
 type smoothState struct {
-	entity ecs.Entity
+	entity Entity
 	born   tick.Tick // before this tick the id belonged to another entity
 	newest tick.Tick // the entity's newest tick at the last Run
 	ended  tick.Tick
@@ -71,9 +70,9 @@ func NewSmooth(a *Apply, list []replica.Interpolation, rate int) *Smooth {
 			a.targets.late = a.targets.late.With(in.Row)
 			continue
 		}
-		s.rows = append(s.rows, smoothRow{in, ecs.TypeID(a.tracker.world, in.Twin), in.Blend()})
+		s.rows = append(s.rows, smoothRow{in, world.TypeID(a.tracker.world, in.Twin), in.Blend()})
 	}
-	s.add, s.rem = make([]ecs.ID, 0, len(list)), make([]ecs.ID, 0, len(list))
+	s.add, s.rem = make([]world.ID, 0, len(list)), make([]world.ID, 0, len(list))
 	a.delayed.on = true
 	return s
 }
@@ -168,9 +167,9 @@ func (s *Smooth) exchange(st *smoothState) {
 	s.add, s.rem = s.add[:0], s.rem[:0]
 	for n := range s.rows {
 		switch id, now, was := s.rows[n].id, s.has>>n&1 != 0, st.twins>>n&1 != 0; {
-		case now && !was && !w.Has(st.entity, id):
+		case now && !was && !world.Has(w, st.entity, id):
 			s.add = append(s.add, id)
-		case was && !now && w.Has(st.entity, id):
+		case was && !now && world.Has(w, st.entity, id):
 			s.rem = append(s.rem, id)
 		}
 	}
@@ -179,7 +178,7 @@ func (s *Smooth) exchange(st *smoothState) {
 	}
 	st.twins = s.has
 	if len(s.add)+len(s.rem) > 0 {
-		w.Exchange(st.entity, s.add, s.rem)
+		world.Exchange(w, st.entity, s.add, s.rem, nil)
 	}
 }
 
@@ -195,15 +194,15 @@ type delayedDespawns struct {
 	shown       tick.Time
 	lives       uint32 // counts resets of the world, since handles may repeat after a reset
 	list        []delayedDespawn
-	byID        map[wire.NetworkID]ecs.Entity // the entities of list
-	stays       []uint32                      // by entity number: 1 + generation of the last delayed entity
+	byID        map[wire.NetworkID]Entity // the entities of list
+	stays       []uint32                  // by entity number: 1 + generation of the last delayed entity
 	delayedRefs []delayedRef
 }
 
 // delayedRef is an entity field or a target of a delayed entity. It is cleared when the entity that it refers to is
 // removed, as the backRefs of other entities are.
 type delayedRef struct {
-	holder, target ecs.Entity
+	holder, target Entity
 	id             wire.NetworkID // of target
 	row, lane      int
 }
@@ -212,7 +211,7 @@ type delayedRef struct {
 // RemoveRetained.
 type delayedDespawn struct {
 	id       wire.NetworkID
-	entity   ecs.Entity
+	entity   Entity
 	ends     tick.Tick
 	retained bool
 	state    smoothState
@@ -220,7 +219,7 @@ type delayedDespawn struct {
 
 // delay keeps a despawned entity until its end is presented. It returns false if the end is already presented, if
 // nothing is presented, or if rows of the entity are set aside and Retain does not keep it.
-func (l *delayedDespawns) delay(id wire.NetworkID, e ecs.Entity) bool {
+func (l *delayedDespawns) delay(id wire.NetworkID, e Entity) bool {
 	if l.apply.replica == nil || !l.apply.alive(e) {
 		return false
 	}
@@ -237,10 +236,10 @@ func (l *delayedDespawns) delay(id wire.NetworkID, e ecs.Entity) bool {
 		*r = l.gone() // the id may soon belong to another entity
 	}
 	l.stays = grown(l.stays, int(e.ID()))
-	l.stays[e.ID()] = e.Generation() + 1
+	l.stays[e.ID()] = world.Generation(e) + 1
 	l.trackRefs(id.Index, e)
 	if l.byID == nil {
-		l.byID = map[wire.NetworkID]ecs.Entity{}
+		l.byID = map[wire.NetworkID]Entity{}
 	}
 	l.byID[id] = e
 	l.list = append(l.list, delayedDespawn{id: id, entity: e, ends: ends, retained: retained, state: smoothState{entity: e}})
@@ -249,9 +248,9 @@ func (l *delayedDespawns) delay(id wire.NetworkID, e ecs.Entity) bool {
 }
 
 // find returns the delayed entity that had a network id.
-func (l *delayedDespawns) find(id wire.NetworkID) (e ecs.Entity) {
+func (l *delayedDespawns) find(id wire.NetworkID) (e Entity) {
 	if e = l.byID[id]; !l.apply.alive(e) {
-		return ecs.Entity{}
+		return Entity{}
 	}
 	return e
 }
@@ -262,8 +261,8 @@ func (l *delayedDespawns) gone() components.Replicated {
 }
 
 // has reports whether an entity is delayed, or was. No other entity gets its handle in this life of the world.
-func (l *delayedDespawns) has(e ecs.Entity) bool {
-	return int(e.ID()) < len(l.stays) && l.stays[e.ID()] == e.Generation()+1
+func (l *delayedDespawns) has(e Entity) bool {
+	return int(e.ID()) < len(l.stays) && l.stays[e.ID()] == world.Generation(e)+1
 }
 
 // forgetDelayed drops all delayed entities from the lists.
@@ -274,7 +273,7 @@ func (l *delayedDespawns) forgetDelayed() {
 }
 
 // restoreReplicated restores the Replicated of a delayed entity if game code wrote it.
-func (l *delayedDespawns) restoreReplicated(r *components.Replicated, e ecs.Entity) {
+func (l *delayedDespawns) restoreReplicated(r *components.Replicated, e Entity) {
 	if *r != l.gone() {
 		l.tracker.note(Problem{Kind: OverwrittenReplicated, Local: e})
 		*r, l.apply.slotsStale = l.gone(), true
@@ -282,7 +281,7 @@ func (l *delayedDespawns) restoreReplicated(r *components.Replicated, e ecs.Enti
 }
 
 // trackRefs stores the references in the rows of an entity, before the entity loses its id.
-func (l *delayedDespawns) trackRefs(index uint32, e ecs.Entity) {
+func (l *delayedDespawns) trackRefs(index uint32, e Entity) {
 	if int(index) >= len(l.apply.refs.from) {
 		return
 	}
@@ -314,13 +313,13 @@ func (l *delayedDespawns) clearRefs() {
 func (l *delayedDespawns) clearRef(n delayedRef) {
 	w, plan := l.tracker.world, l.tracker.schema.Plan(n.row)
 	c := column{id: l.tracker.ids[n.row], plan: plan, size: int(plan.Size())}
-	if !w.Has(n.holder, c.id) {
+	if !world.Has(w, n.holder, c.id) {
 		return // game code has removed it
 	}
 	if lane, aimed := plan.Target(); aimed && lane == n.lane {
-		if !w.Relations().Get(n.holder, c.id).IsZero() {
+		if !world.Target(w, n.holder, c.id).IsZero() {
 			l.apply.slotsStale = true
-			w.Relations().Set(n.holder, c.id, ecs.Entity{})
+			world.SetTarget(w, n.holder, c.id, Entity{})
 		}
 		return
 	}

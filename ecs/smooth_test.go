@@ -6,12 +6,12 @@ import (
 	"testing"
 	"time"
 
-	"github.com/mlange-42/arche/ecs"
 	"github.com/stretchr/testify/require"
 
 	"github.com/arche-netcode/netcode/components"
 	netecs "github.com/arche-netcode/netcode/ecs"
 	"github.com/arche-netcode/netcode/internal/alloctest"
+	ecs "github.com/arche-netcode/netcode/internal/world"
 	"github.com/arche-netcode/netcode/quantize"
 	"github.com/arche-netcode/netcode/replica"
 	"github.com/arche-netcode/netcode/snapshot"
@@ -54,7 +54,7 @@ func (s *smoothed) at() tick.Time { return s.tick.Begin().Add(-s.late) }
 func (s *smoothed) shown() map[float32]int {
 	seen := map[float32]int{}
 	with := ecs.All(s.twin)
-	for query := s.client.world.Query(&with); query.Next(); {
+	for query := ecs.Select(s.client.world, &with); query.Next(); {
 		seen[(*components.Smooth[position])(query.Get(s.twin)).Value.X]++
 	}
 	return seen
@@ -70,7 +70,7 @@ func TestSmoothShowsTheWorldOfItsMoment(t *testing.T) {
 	var order []ecs.Entity
 	for range 400 {
 		if len(alive) < 30 {
-			e := w.NewEntity(s.server.rep, s.server.pos, s.server.rot)
+			e := ecs.Spawn(w, nil, s.server.rep, s.server.pos, s.server.rot)
 			get[rotation](s.server, e, s.server.rot).Q[3] = 1
 			alive[e], order = true, append(order, e)
 		}
@@ -179,7 +179,7 @@ func (p *peered) frame() {
 
 // present is a client's entity that is shown, and the server's for it.
 func (p *peered) present(ids ...ecs.ID) (server, client ecs.Entity) {
-	server = p.server.world.NewEntity(append(ids, p.server.rep, p.server.pos)...)
+	server = ecs.Spawn(p.server.world, nil, append(ids, p.server.rep, p.server.pos)...)
 	for range 5 {
 		p.frame()
 	}
@@ -219,7 +219,7 @@ func TestCopiesOfDelayedEntities(t *testing.T) {
 	p.server.world.RemoveEntity(e)
 	p.frame()
 	gone := *p.client.replicated(shown)
-	beside := p.client.world.NewEntity(p.client.rep, p.client.pos)
+	beside := ecs.Spawn(p.client.world, nil, p.client.rep, p.client.pos)
 	*p.client.replicated(beside) = gone
 	*p.client.replicated(shown) = components.Replicated{}
 	p.step()
@@ -238,7 +238,7 @@ func TestCopiesOfDelayedEntities(t *testing.T) {
 	gone, at := *p.client.replicated(shown), *p.client.position(shown)
 	p.frame()
 	p.client.world.RemoveEntity(shown)
-	there := p.client.world.NewEntity(columns...) // it lies in the very place
+	there := ecs.Spawn(p.client.world, nil, columns...) // it lies in the very place
 	*p.client.replicated(there), *p.client.position(there) = gone, at
 	p.frame()
 	p.frame()
@@ -258,12 +258,12 @@ func TestDelayedEntityNamesLivingEntities(t *testing.T) {
 			p := newPeered(t)
 			stays, here := p.present()
 			goes, there := p.present()
-			parent := p.server.world.NewEntity(p.server.rep)
-			holder := p.server.world.NewEntity(p.server.rep, p.server.pos, p.server.seeker, p.server.child)
+			parent := ecs.Spawn(p.server.world, nil, p.server.rep)
+			holder := ecs.Spawn(p.server.world, nil, p.server.rep, p.server.pos, p.server.seeker, p.server.child)
 			get[seeker](p.server, holder, p.server.seeker).Target = goes
 			get[seeker](p.server, holder, p.server.seeker).Seen = [2]ecs.Entity{stays, goes}
 			get[seeker](p.server, holder, p.server.seeker).Doubt = 7
-			p.server.world.Relations().Set(holder, p.server.child, goes)
+			ecs.SetTarget(p.server.world, holder, p.server.child, goes)
 			for range 5 {
 				p.frame()
 			}
@@ -275,7 +275,7 @@ func TestDelayedEntityNamesLivingEntities(t *testing.T) {
 			p.frame()
 			require.True(t, p.client.replicated(shown).Gone())
 			require.Equal(t, there, names().Target)
-			require.Equal(t, there, p.client.world.Relations().Get(shown, p.client.child))
+			require.Equal(t, there, ecs.Target(p.client.world, shown, p.client.child))
 			p.late *= 4 // the holder stays longer than whom it names
 			p.server.world.RemoveEntity(parent)
 			remove(p, goes, there)
@@ -283,7 +283,7 @@ func TestDelayedEntityNamesLivingEntities(t *testing.T) {
 				p.frame()
 				require.True(t, p.client.world.Alive(shown))
 				require.Equal(t, seeker{Seen: [2]ecs.Entity{here, {}}, Doubt: 7}, names())
-				require.Zero(t, p.client.world.Relations().Get(shown, p.client.child))
+				require.Zero(t, ecs.Target(p.client.world, shown, p.client.child))
 			}
 			for range 20 {
 				p.frame()
@@ -330,7 +330,7 @@ func TestNamedEntityDespawnsInTheSameTick(t *testing.T) {
 func TestForeignEntitiesAreManagedByNobodyOfThisWorld(t *testing.T) {
 	p := newPeered(t)
 	p.present()
-	stray := p.client.world.NewEntity(p.client.rep, p.client.vel)
+	stray := ecs.Spawn(p.client.world, nil, p.client.rep, p.client.vel)
 	*p.client.replicated(stray) = components.Replicated{ID: wire.NetworkID{Index: 1, Generation: 1}, World: 77}
 	p.frame()
 	p.frame()
@@ -339,12 +339,12 @@ func TestForeignEntitiesAreManagedByNobodyOfThisWorld(t *testing.T) {
 	require.Equal(t, netecs.ForeignReplicated, p.told[0].Kind)
 	require.Equal(t, stray, p.told[0].Local)
 
-	local := p.client.world.NewEntity(p.client.rep, p.client.pos)
+	local := ecs.Spawn(p.client.world, nil, p.client.rep, p.client.pos)
 	p.frame()
 	require.Equal(t, peerTag, p.client.replicated(local).World)
 	require.Empty(t, p.client.kinds(), "it is the server's of this world")
 	p.own.Release()
-	left := p.client.world.NewEntity(p.client.rep, p.client.rot)
+	left := ecs.Spawn(p.client.world, nil, p.client.rep, p.client.rot)
 	*p.client.replicated(left) = *p.client.replicated(local)
 	p.step()
 	p.step()

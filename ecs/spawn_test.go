@@ -3,12 +3,9 @@ package netecs_test
 import (
 	"testing"
 
-	"github.com/mlange-42/arche/ecs"
-	"github.com/mlange-42/arche/ecs/event"
-	"github.com/mlange-42/arche/listener"
 	"github.com/stretchr/testify/require"
 
-	netecs "github.com/arche-netcode/netcode/ecs"
+	ecs "github.com/arche-netcode/netcode/internal/world"
 	"github.com/arche-netcode/netcode/wire"
 )
 
@@ -20,15 +17,15 @@ func crowd(p *pair, n int) (all []ecs.Entity) {
 		var e ecs.Entity
 		switch i % 5 {
 		case 0:
-			e = s.world.NewEntity(s.rep, s.pos, s.seeker)
+			e = ecs.Spawn(s.world, nil, s.rep, s.pos, s.seeker)
 			if i > 0 {
 				get[seeker](s, e, s.seeker).Target = all[i-3]
 			}
 		case 1, 2:
-			e = s.world.NewEntity(s.rep, s.pos, s.child)
-			s.world.Relations().Set(e, s.child, all[i/2])
+			e = ecs.Spawn(s.world, nil, s.rep, s.pos, s.child)
+			ecs.SetTarget(s.world, e, s.child, all[i/2])
 		default:
-			e = s.world.NewEntity(s.rep, s.pos, s.frozen)
+			e = ecs.Spawn(s.world, nil, s.rep, s.pos, s.frozen)
 		}
 		s.position(e).X = float32(i % 500)
 		all = append(all, e)
@@ -42,13 +39,12 @@ func TestTenThousandSpawnsAndRemovalsInOneRun(t *testing.T) {
 		p := newPair(t)
 		heard := 0
 		if listens {
-			l := listener.NewCallback(func(*ecs.World, ecs.EntityEvent) { heard++ }, event.EntityCreated|event.EntityRemoved)
-			p.client.world.SetListener(&l)
+			hear(p.client.world, &heard)
 		}
 		s := p.server
-		first := s.world.NewEntity(s.rep, s.pos)
+		first := ecs.Spawn(s.world, nil, s.rep, s.pos)
 		for i := range n {
-			e := s.world.NewEntity(s.rep, s.pos, s.vel)
+			e := ecs.Spawn(s.world, nil, s.rep, s.pos, s.vel)
 			s.position(e).X = float32(i % 500)
 		}
 		p.step()
@@ -58,7 +54,8 @@ func TestTenThousandSpawnsAndRemovalsInOneRun(t *testing.T) {
 		p.step()
 		require.Empty(t, p.client.kinds())
 		bodies := ecs.All(s.vel)
-		require.Equal(t, n, s.world.Batch().RemoveEntities(bodies))
+		filter := ecs.Register(s.world, bodies.Without())
+		require.Equal(t, n, ecs.RemoveAll(s.world, &filter))
 		p.step()
 		p.same()
 		require.Len(t, p.departed, n)
@@ -76,10 +73,10 @@ func TestTenThousandSpawnsAndRemovalsInOneRun(t *testing.T) {
 func TestRemovingAWholeTableSparesTheGames(t *testing.T) {
 	p, all := populated(t, 100)
 	c := p.client
-	own := c.world.NewEntity(c.rep, c.pos, c.health) // in the same table, and not the server's
+	own := ecs.Spawn(c.world, nil, c.rep, c.pos, c.health) // in the same table, and not the server's
 	kept := p.twin(all[7])
-	c.world.Remove(kept, c.rep)
-	c.world.Add(kept, c.rep) // back in the table, under the same id
+	ecs.Exchange(c.world, kept, nil, []ecs.ID{c.rep}, nil)
+	ecs.Exchange(c.world, kept, []ecs.ID{c.rep}, nil, nil) // back in the table, under the same id
 	p.apply.Run()
 	for _, e := range all {
 		p.server.world.RemoveEntity(e)
@@ -91,112 +88,13 @@ func TestRemovingAWholeTableSparesTheGames(t *testing.T) {
 	require.Len(t, p.departed, 100)
 }
 
-// TestListenerOfTheGameMayChangeTheWorld lets a listener add components to
-// every new entity, remove one in three of them, and write what is not its own.
-func TestListenerOfTheGameMayChangeTheWorld(t *testing.T) {
-	p := newPair(t)
-	c := p.client
-	created, removed, added := 0, 0, 0
-	l := listener.NewCallback(func(w *ecs.World, ev ecs.EntityEvent) {
-		switch {
-		case ev.Contains(event.EntityRemoved):
-			removed++
-		case ev.Contains(event.EntityCreated):
-			created++
-			require.NotZero(t, c.replicated(ev.Entity).ID.Generation)
-			w.Add(ev.Entity, c.local)
-			if w.Has(ev.Entity, c.pos) {
-				c.position(ev.Entity).Y = 99
-			}
-			if created%3 == 0 {
-				w.RemoveEntity(ev.Entity)
-			}
-		case ev.Contains(event.ComponentAdded):
-			added++
-		}
-	}, event.All)
-	c.world.SetListener(&l)
-	all := crowd(p, 120)
-	p.step()
-	require.Equal(t, 120, created)
-	require.Equal(t, 40, removed)
-	require.Equal(t, 120, added)
-	require.Len(t, p.spawned, 80)
-	for round := range 3 {
-		for i, e := range all {
-			p.server.position(e).X = float32(i + round)
-		}
-		p.step()
-	}
-	for i, e := range all {
-		id, _ := p.capture.ID(e)
-		twin, ok := p.apply.Entity(id)
-		if !ok {
-			continue
-		}
-		require.InDelta(t, i+2, c.position(twin).X, 0.002)
-		require.Zero(t, c.position(twin).Y)
-		require.True(t, c.world.Has(twin, c.local))
-	}
-	for _, k := range c.kinds() {
-		require.Contains(t, []netecs.ProblemKind{netecs.LocallyRemovedEntity, netecs.LocalWriteRestored}, k)
-	}
-	for _, e := range all {
-		p.server.world.RemoveEntity(e)
-	}
-	p.step()
-	p.same()
-	require.Equal(t, 120, removed)
-}
-
-// TestListenerMayMeddleWithOthers removes other entities than the one it is
-// told of, while apply is in the middle of its changes.
-func TestListenerMayMeddleWithOthers(t *testing.T) {
-	p, all := populated(t, 60)
-	c := p.client
-	victims := []ecs.Entity{p.twin(all[0]), p.twin(all[59]), p.twin(all[31])}
-	l := listener.NewCallback(func(w *ecs.World, ev ecs.EntityEvent) {
-		if len(victims) > 0 {
-			victim := victims[0]
-			victims = victims[1:]
-			w.RemoveEntity(victim)
-		}
-	}, event.ComponentAdded)
-	c.world.SetListener(&l)
-	gone := map[wire.NetworkID]bool{}
-	for _, i := range []int{0, 59, 31} {
-		id, _ := p.capture.ID(all[i])
-		gone[id] = true
-	}
-	for i, e := range all {
-		p.server.position(e).X = float32(100 + i)
-		if i%7 == 3 {
-			p.server.world.Add(e, p.server.vel)
-		}
-	}
-	p.step()
-	p.step()
-	for i, e := range all {
-		id, _ := p.capture.ID(e)
-		twin, ok := p.apply.Entity(id)
-		require.Equal(t, !gone[id], ok, "%d", i)
-		if ok {
-			require.InDelta(t, 100+i, c.position(twin).X, 0.002)
-			require.EqualValues(t, i, get[health](c, twin, c.health).HP)
-		}
-	}
-	require.Equal(t, []netecs.ProblemKind{
-		netecs.LocallyRemovedEntity, netecs.LocallyRemovedEntity, netecs.LocallyRemovedEntity,
-	}, c.kinds())
-}
-
 // An id that was reserved names its entity before the Run that captures it, and after it, among thousands.
 func TestReservedIDsNameTheirEntities(t *testing.T) {
 	p := newPair(t)
 	for range 3 {
 		ids := map[wire.NetworkID]ecs.Entity{}
 		for range 10_000 {
-			e := p.server.world.NewEntity(p.server.rep, p.server.pos)
+			e := ecs.Spawn(p.server.world, nil, p.server.rep, p.server.pos)
 			id, ok := p.capture.Reserve(e)
 			require.True(t, ok)
 			found, ok := p.capture.Entity(id)

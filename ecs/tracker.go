@@ -4,9 +4,8 @@ import (
 	"cmp"
 	"slices"
 
-	"github.com/mlange-42/arche/ecs"
-
 	"github.com/arche-netcode/netcode/components"
+	"github.com/arche-netcode/netcode/internal/world"
 	"github.com/arche-netcode/netcode/snapshot"
 	"github.com/arche-netcode/netcode/wire"
 )
@@ -26,19 +25,18 @@ const leastRows = 4
 // tracker finds the changes of entities with a Replicated since its last scan. Capture and Apply have one each. They
 // handle the changes in different ways: see trackerEvents.
 type tracker struct {
-	world *ecs.World
+	world *World
 	binding
 	entityMap
 	tag uint32
 
-	with       ecs.Mask         // matches Replicated, with anything else
-	everything ecs.CachedFilter // of with
-	tables     []*table         // one for each mask ever seen
+	everything world.Filter // of all entities with a Replicated
+	tables     []*table     // one for each mask ever seen
 	activeTables
-	byMask  map[ecs.Mask]*table
-	query   ecs.Query  // the open query: a field, since the address of a local variable would escape
-	guard   ecs.Query  // keeps the world locked
-	present ecs.Entity // in a scattered table: the entity of the scanned row
+	byMask  map[world.Mask]*table
+	query   world.Query // the open query: a field, since the address of a local variable would escape
+	guard   world.Query // keeps the world locked
+	present Entity      // in a scattered table: the entity of the scanned row
 
 	run  uint64           // number of the scan
 	lost []wire.NetworkID // ids that are no longer in their slots
@@ -66,15 +64,14 @@ type trackerEvents interface {
 	appears(t *table, row, slot int)
 }
 
-func newTracker(w *ecs.World, schema *snapshot.Schema, tag uint32, captures bool, report func(Problem)) *tracker {
+func newTracker(w *World, schema *snapshot.Schema, tag uint32, captures bool, report func(Problem)) *tracker {
 	tr := &tracker{
 		world: w, binding: bind(w, schema), tag: tag,
-		byMask:  map[ecs.Mask]*table{},
+		byMask:  map[world.Mask]*table{},
 		life:    newLife(w, tag, captures),
 		reports: reports{report: report}, activeTables: activeTables{patience: patience},
 	}
-	tr.with = ecs.All(tr.replicated)
-	tr.everything = w.Cache().Register(&tr.with)
+	tr.everything = world.Register(w, world.All(tr.replicated).Without())
 	return tr
 }
 
@@ -93,9 +90,9 @@ func (tr *tracker) noteLocked() bool {
 func (tr *tracker) release() {
 	tr.forgetShadows()
 	tr.life.leave(tr.world)
-	tr.world.Cache().Unregister(&tr.everything)
+	world.Unregister(tr.world, &tr.everything)
 	for _, t := range tr.tables {
-		tr.world.Cache().Unregister(&t.filter)
+		world.Unregister(tr.world, &t.filter)
 	}
 	tr.tables, tr.active, tr.idle = nil, nil, nil
 	clear(tr.byMask)
@@ -128,8 +125,8 @@ func (tr *tracker) scan(h trackerEvents) {
 }
 
 // count returns the number of entities in the world that match a filter.
-func (tr *tracker) count(filter *ecs.CachedFilter) int {
-	tr.query = tr.world.Query(filter)
+func (tr *tracker) count(filter *world.Filter) int {
+	tr.query = world.Open(tr.world, filter)
 	n := tr.query.Count()
 	tr.query.Close()
 	return n
@@ -137,9 +134,9 @@ func (tr *tracker) count(filter *ecs.CachedFilter) int {
 
 // discover creates tables for new component masks, and activates idle tables whose mask has entities again.
 func (tr *tracker) discover() {
-	var last ecs.Mask // the empty mask: no entity of this query has it
-	var found []ecs.Mask
-	tr.query = tr.world.Query(&tr.everything)
+	var last world.Mask // the empty mask: no entity of this query has it
+	var found []world.Mask
+	tr.query = world.Open(tr.world, &tr.everything)
 	for tr.query.Next() {
 		mask := tr.query.Mask()
 		if mask == last {
@@ -165,7 +162,7 @@ func (tr *tracker) discover() {
 // scanTables scans tables and returns the number of their rows in the world.
 func (tr *tracker) scanTables(list []*table, h trackerEvents) (sum int) {
 	for _, t := range list {
-		tr.query = tr.world.Query(&t.filter)
+		tr.query = world.Open(tr.world, &t.filter)
 		t.seen = tr.query.Count()
 		if t.scattered {
 			tr.scanScattered(t, h)
@@ -264,7 +261,7 @@ func (tr *tracker) scanColumn(t *table, c *column, from, to int, moved bool, h t
 }
 
 // slotOf returns the slot of an entity in a scattered table, found by its Replicated, or -1.
-func (tr *tracker) slotOf(t *table, r *components.Replicated, e ecs.Entity) int {
+func (tr *tracker) slotOf(t *table, r *components.Replicated, e Entity) int {
 	at := tr.entry(r.ID)
 	if r.World != tr.tag || at == nil || at.table != t.number || at.entity != e {
 		return -1
@@ -309,7 +306,7 @@ func (tr *tracker) revisit(h trackerEvents) {
 		if row >= t.seen {
 			continue
 		}
-		tr.query = tr.world.Query(&t.filter)
+		tr.query = world.Open(tr.world, &t.filter)
 		tr.query.Next()
 		t.bindColumns(&tr.query, 0)
 		at := tr.entry(d.id)
@@ -323,7 +320,7 @@ func (tr *tracker) revisit(h trackerEvents) {
 }
 
 // entityAt returns the entity of a row of the scanned table.
-func (tr *tracker) entityAt(t *table, row int) ecs.Entity {
+func (tr *tracker) entityAt(t *table, row int) Entity {
 	if t.scattered {
 		return tr.present
 	}
@@ -338,14 +335,14 @@ func (tr *tracker) foreign(r components.Replicated) bool {
 
 // noteForeign reports an entity of another capture or apply, once. It does not report it if that one works on this
 // world too, as a client and a server in one world do.
-func (tr *tracker) noteForeign(e ecs.Entity, tag uint32) {
+func (tr *tracker) noteForeign(e Entity, tag uint32) {
 	if !tr.life.manages(tag) {
 		tr.noteStrange(ForeignReplicated, e)
 	}
 }
 
 // hasID reports whether an entity of this life of the world is alive and has the Replicated of id.
-func (tr *tracker) hasID(e ecs.Entity, id wire.NetworkID) bool {
+func (tr *tracker) hasID(e Entity, id wire.NetworkID) bool {
 	if !tr.world.Alive(e) {
 		return false
 	}
@@ -423,8 +420,8 @@ func (tr *tracker) updateActive() {
 }
 
 // isReplicated reports whether an entity is alive and has a Replicated with any value.
-func (tr *tracker) isReplicated(e ecs.Entity) bool {
-	return tr.world.Alive(e) && tr.world.Has(e, tr.replicated)
+func (tr *tracker) isReplicated(e Entity) bool {
+	return tr.world.Alive(e) && world.Has(tr.world, e, tr.replicated)
 }
 
 // rebind assigns an id to the entity that is now in its slot, if that has the same Replicated. It is needed when the
@@ -433,7 +430,7 @@ func (tr *tracker) rebind(at *entityEntry, id wire.NetworkID) bool {
 	if at.table < 0 || tr.tables[at.table].scattered {
 		return false
 	}
-	tr.query = tr.world.Query(&tr.tables[at.table].filter)
+	tr.query = world.Open(tr.world, &tr.tables[at.table].filter)
 	defer tr.query.Close()
 	if int(at.slot) >= tr.query.Count() {
 		return false
@@ -531,7 +528,7 @@ func (tr *tracker) assignSlots() {
 
 // assignTable assigns the slots of a table and returns the number of its rows in the world.
 func (tr *tracker) assignTable(t *table) int {
-	tr.query = tr.world.Query(&t.filter)
+	tr.query = world.Open(tr.world, &t.filter)
 	t.seen = tr.query.Count()
 	if t.scattered {
 		tr.assignScattered(t)
@@ -642,7 +639,7 @@ func (tr *tracker) assignScattered(t *table) {
 func (tr *tracker) scanScattered(t *table, h trackerEvents) {
 	before := t.length
 	t.stamped, t.slots = 0, t.slots[:0]
-	tr.guard = tr.world.Query(&tr.everything) // keeps the world locked after the walk
+	tr.guard = world.Open(tr.world, &tr.everything) // keeps the world locked after the walk
 	tr.walk(t)
 	for n, e := range t.handles {
 		slot := tr.slotOf(t, t.replicas.replicatedOfRow(n), e)
@@ -674,8 +671,8 @@ func (tr *tracker) walk(t *table) {
 	for n := 0; tr.query.Next(); n++ {
 		t.findRow(&tr.query, n)
 		t.handles = append(t.handles, tr.query.Entity())
-		if t.goal >= 0 {
-			c := &t.columns[t.goal]
+		for _, i := range t.relations {
+			c := &t.columns[i]
 			c.goals = append(c.goals[:n], tr.query.Relation(c.id))
 		}
 	}
@@ -707,14 +704,14 @@ func (tr *tracker) kept(at *entityEntry, row int) []byte {
 }
 
 // keptTarget returns the target of a relation in the shadow, if the entity has a slot.
-func (tr *tracker) keptTarget(at *entityEntry, row int) (ecs.Entity, bool) {
+func (tr *tracker) keptTarget(at *entityEntry, row int) (Entity, bool) {
 	if at.table == nowhere {
-		return ecs.Entity{}, false
+		return Entity{}, false
 	}
 	t := tr.tables[at.table]
 	c := t.column(row)
 	if c == nil || !c.relation || int(at.slot) >= t.length {
-		return ecs.Entity{}, false
+		return Entity{}, false
 	}
 	return c.targets[at.slot], true
 }

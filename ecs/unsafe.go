@@ -4,9 +4,8 @@ import (
 	"encoding/binary"
 	"unsafe"
 
-	"github.com/mlange-42/arche/ecs"
-
 	"github.com/arche-netcode/netcode/components"
+	"github.com/arche-netcode/netcode/internal/world"
 	"github.com/arche-netcode/netcode/quantize"
 	"github.com/arche-netcode/netcode/wire"
 )
@@ -18,7 +17,7 @@ const replicatedSize = int(unsafe.Sizeof(components.Replicated{}))
 type pointer = unsafe.Pointer
 
 // bind points the column at the query's present row.
-func (c *column) bind(q *ecs.Query) {
+func (c *column) bind(q *world.Query) {
 	// SAFETY: the query's world stays locked until unbind is called, so the
 	// column can neither grow nor move while base is set.
 	c.base = q.Get(c.id)
@@ -33,7 +32,7 @@ type rowPointers []unsafe.Pointer
 // findRow finds the present row of the query in a scattered table, the n-th of the walk. Getting every component from
 // Arche costs more than comparing them. So findRow reuses the pointers of the last walk if the Replicated is at the
 // same address.
-func (t *table) findRow(q *ecs.Query, n int) {
+func (t *table) findRow(q *world.Query, n int) {
 	r := q.Get(t.replicas.id)
 	// SAFETY: Arche never moves a buffer to another archetype, and allocates new buffers when an archetype grows. The
 	// stored pointer keeps the old buffer from being used for anything else. So the same address is the same row of the
@@ -175,16 +174,16 @@ func (c *column) spoil(slot int, r components.Replicated) {
 }
 
 // replicatedOf returns the Replicated of an entity, or nil. The entity must be alive.
-func replicatedOf(w *ecs.World, e ecs.Entity, id ecs.ID) *components.Replicated {
+func replicatedOf(w *World, e Entity, id world.ID) *components.Replicated {
 	// SAFETY: id is the component id of Replicated in this world, so Arche's
 	// pointer is to one, or nil.
-	return (*components.Replicated)(w.Get(e, id))
+	return (*components.Replicated)(world.Get(w, e, id))
 }
 
 // ownerOf returns the client in the components.Owner of an entity, or 0. The entity must be alive.
-func ownerOf(w *ecs.World, e ecs.Entity, id ecs.ID) wire.ClientID {
+func ownerOf(w *World, e Entity, id world.ID) wire.ClientID {
 	// SAFETY: id is the component id of Owner in this world, so Arche's pointer is to one, or nil.
-	if owner := (*components.Owner)(w.Get(e, id)); owner != nil {
+	if owner := (*components.Owner)(world.Get(w, e, id)); owner != nil {
 		return owner.Client
 	}
 	return 0
@@ -192,12 +191,12 @@ func ownerOf(w *ecs.World, e ecs.Entity, id ecs.ID) wire.ClientID {
 
 // bindTo points the column at the component of one entity, as row 0. It reports whether the entity has the component.
 // The entity must be alive.
-func (c *column) bindTo(w *ecs.World, e ecs.Entity) bool {
+func (c *column) bindTo(w *World, e Entity) bool {
 	// SAFETY: the caller calls nothing that could move the component until it
 	// calls unbind, or drops the column.
-	c.base = w.GetUnchecked(e, c.id)
+	c.base = world.Get(w, e, c.id)
 	if c.relation && c.base != nil {
-		c.target = w.Relations().Get(e, c.id)
+		c.target = world.Target(w, e, c.id)
 	}
 	return c.base != nil
 }
@@ -273,25 +272,25 @@ func copyRange[T [3]uint32 | [4]uint32](c *column, r *tableRanges, d *tableRange
 
 // componentOf returns a component of an entity, or nil. The entity must be alive, and id must be the id of T in this
 // world.
-func componentOf[T any](w *ecs.World, e ecs.Entity, id ecs.ID) *T {
+func componentOf[T any](w *World, e Entity, id world.ID) *T {
 	// SAFETY: Arche's pointer is to a T, or nil, since id is that of T.
-	return (*T)(w.Get(e, id))
+	return (*T)(world.Get(w, e, id))
 }
 
 // mixTwin writes the blended value to an entity's twin, if it has one. The entity must be alive.
-func mixTwin(w *ecs.World, e ecs.Entity, twin ecs.ID, blend *quantize.Blend, way *quantize.BlendInput) {
+func mixTwin(w *World, e Entity, twin world.ID, blend *quantize.Blend, way *quantize.BlendInput) {
 	// SAFETY: as in write.
-	if at := w.Get(e, twin); at != nil {
+	if at := world.Get(w, e, twin); at != nil {
 		blend.Mix(way, at)
 	}
 }
 
 // write writes the blended value of rows[n] to an entity's twin. It returns false if game code removed the twin. The
 // entity must be alive.
-func (s *Smooth) write(n int, e ecs.Entity) bool {
+func (s *Smooth) write(n int, e Entity) bool {
 	// SAFETY: the twin is a components.Smooth of the row's type, whose only field is a value of it, and it is written
 	// before anything could move it.
-	at := s.apply.tracker.world.Get(e, s.rows[n].id)
+	at := world.Get(s.apply.tracker.world, e, s.rows[n].id)
 	if at != nil {
 		s.rows[n].blend.Mix(&s.blendInputs[n], at)
 	}

@@ -6,9 +6,9 @@ import (
 	"math/rand/v2"
 	"time"
 
-	"github.com/mlange-42/arche/ecs"
-
 	"github.com/arche-netcode/netcode"
+	netecs "github.com/arche-netcode/netcode/ecs"
+	"github.com/arche-netcode/netcode/internal/world"
 	"github.com/arche-netcode/netcode/systems"
 	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/transport"
@@ -37,7 +37,7 @@ type Game struct {
 type Bot struct {
 	Number int                    // From 0, unique among all processes.
 	Client *netcode.Client        // Its connection.
-	World  *ecs.World             // The entities that the server shows it.
+	World  *netecs.World          // The entities that the server shows it.
 	Loop   *systems.ClientSystems // Its systems.
 	Random *rand.Rand             // Seeded by Options.Seed and Number.
 	State  any                    // For the game.
@@ -90,8 +90,7 @@ func newBot(game *Game, o *Options, number int, now func() time.Duration) (b *Bo
 			err = errors.Join(err, socket.Close())
 		}
 	}()
-	world := ecs.NewWorld()
-	b = &Bot{Number: number, Client: client, World: &world, Random: rand.New(rand.NewPCG(o.Seed, uint64(number))), now: now, latency: &Histogram{}}
+	b = &Bot{Number: number, Client: client, World: world.New(), Random: rand.New(rand.NewPCG(o.Seed, uint64(number))), now: now, latency: &Histogram{}}
 	var end systems.Socket = socket
 	if o.isBad(number) {
 		b.line = newLine(socket, o.Link, o.Seed+uint64(number), now)
@@ -110,7 +109,7 @@ func newBot(game *Game, o *Options, number int, now func() time.Duration) (b *Bo
 		game.Join(b)
 	}
 	if game.Play != nil {
-		b.Loop.Add(netcode.StageUpdate, systems.Func(func(*ecs.World) { b.play(game.Play) }))
+		b.Loop.Add(netcode.StageUpdate, systems.Func(func(*netecs.World) { b.play(game.Play) }))
 	}
 	b.steps = b.Loop.Systems()
 	for _, s := range b.steps {

@@ -97,7 +97,7 @@ func (g *levelGame) begin(level uint32, patience time.Duration) {
 }
 
 func (g *levelGame) count(c *nettest.Client, level uint32) (n int) {
-	for q := generic.NewFilter1[brick]().Query(&c.World); q.Next(); {
+	for q := generic.NewFilter1[brick]().Query(c.World); q.Next(); {
 		if q.Get().Level == level {
 			n++
 		}

@@ -47,7 +47,7 @@ func TestLoading(t *testing.T) {
 				})
 			},
 		})
-		build := generic.NewMap2[crate, components.Replicated](&n.Server.World)
+		build := generic.NewMap2[crate, components.Replicated](n.Server.World)
 		for i := range uint32(crates) {
 			build.NewWith(&crate{i * 7919, i * 104729, i * 1299709}, &components.Replicated{})
 		}

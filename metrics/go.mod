@@ -9,6 +9,8 @@ require (
 	github.com/stretchr/testify v1.12.1
 )
 
+require github.com/mlange-42/ark v0.8.2 // indirect
+
 require (
 	github.com/beorn7/perks v1.0.1 // indirect
 	github.com/cespare/xxhash/v2 v2.3.0 // indirect

@@ -5,14 +5,14 @@ import (
 	"testing"
 	"time"
 
-	"github.com/mlange-42/arche/ecs"
-	"github.com/mlange-42/arche/generic"
 	"github.com/stretchr/testify/require"
 
 	"github.com/arche-netcode/netcode"
 	"github.com/arche-netcode/netcode/authority"
 	"github.com/arche-netcode/netcode/components"
 	"github.com/arche-netcode/netcode/internal/alloctest"
+	ecs "github.com/arche-netcode/netcode/internal/world"
+	generic "github.com/arche-netcode/netcode/internal/world/typed"
 	"github.com/arche-netcode/netcode/nettest"
 	"github.com/arche-netcode/netcode/systems"
 	"github.com/arche-netcode/netcode/transport"
@@ -65,7 +65,7 @@ func newFleet(t *testing.T, clients int, seed uint64, link transport.Link) *flee
 
 // own is the ship of a client: ids are given in the order of connecting, which a bad link may change.
 func (f *fleet) own(client int) ecs.Entity {
-	owners := generic.NewMap1[components.Owner](&f.net.Server.World)
+	owners := generic.NewMap1[components.Owner](f.net.Server.World)
 	for _, e := range f.ships {
 		if owners.Get(e).Client == f.net.Clients[client].ID() {
 			return e
@@ -85,12 +85,12 @@ func at[T any](t *testing.T, f *fleet, client int, e ecs.Entity) *T {
 	c := f.net.Clients[client]
 	there, ok := c.Systems.Entity(f.id(t, e))
 	require.True(t, ok)
-	mapper := generic.NewMap1[T](&c.World)
+	mapper := generic.NewMap1[T](c.World)
 	return mapper.Get(there)
 }
 
 func onServer[T any](f *fleet, e ecs.Entity) *T {
-	mapper := generic.NewMap1[T](&f.net.Server.World)
+	mapper := generic.NewMap1[T](f.net.Server.World)
 	return mapper.Get(e)
 }
 
@@ -232,8 +232,8 @@ func newStand(t *testing.T, p *netcode.Protocol, clients int, game func(w *ecs.W
 	}
 	clock := func() time.Duration { return s.now }
 	for i := range clients + 1 {
-		world := ecs.NewWorld()
-		s.worlds = append(s.worlds, &world)
+		world := ecs.New()
+		s.worlds = append(s.worlds, world)
 		if i == 0 {
 			end, err := netcode.NewServer(p, config(i))
 			require.NoError(t, err)

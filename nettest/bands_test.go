@@ -9,8 +9,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/mlange-42/arche/ecs"
-	"github.com/mlange-42/arche/generic"
 	"github.com/stretchr/testify/require"
 
 	"github.com/arche-netcode/netcode"
@@ -19,6 +17,8 @@ import (
 	"github.com/arche-netcode/netcode/interest"
 	"github.com/arche-netcode/netcode/internal/alloctest"
 	"github.com/arche-netcode/netcode/internal/rig"
+	ecs "github.com/arche-netcode/netcode/internal/world"
+	generic "github.com/arche-netcode/netcode/internal/world/typed"
 	"github.com/arche-netcode/netcode/nettest"
 	"github.com/arche-netcode/netcode/quantize"
 	"github.com/arche-netcode/netcode/snapshot"
@@ -122,22 +122,22 @@ func (g *bandsNet) play(w *ecs.World, frame int) {
 		g.bodies = g.bodies[:len(g.bodies)-1]
 	}
 	for _, b := range g.bodies {
-		if w.Has(b.entity, ecs.ComponentID[bandPlace](w)) && g.random.IntN(3) > 0 {
+		if ecs.Has(w, b.entity, ecs.ComponentID[bandPlace](w)) && g.random.IntN(3) > 0 {
 			p := places.Get(b.entity)
 			p.X, p.Y = p.X+g.random.Float32()*2-1, p.Y+g.random.Float32()*2-1
 			if g.random.IntN(100) == 0 {
 				p.X, p.Y = far(), far()
 			}
 		}
-		if w.Has(b.entity, ecs.ComponentID[bandTurn](w)) && g.random.IntN(3) > 0 {
+		if ecs.Has(w, b.entity, ecs.ComponentID[bandTurn](w)) && g.random.IntN(3) > 0 {
 			sin, cos := math.Sincos(float64(frame) / 20)
 			turns.Get(b.entity).Q = [4]float32{0, float32(sin), 0, float32(cos)}
 		}
 		if id := ecs.ComponentID[bandPlace](w); !b.whole && g.random.IntN(60) == 0 {
-			if w.Has(b.entity, id) {
-				w.Remove(b.entity, id)
+			if ecs.Has(w, b.entity, id) {
+				ecs.Exchange(w, b.entity, nil, []ecs.ID{id}, nil)
 			} else {
-				w.Add(b.entity, id)
+				ecs.Exchange(w, b.entity, []ecs.ID{id}, nil, nil)
 				*places.Get(b.entity) = bandPlace{far(), far()}
 			}
 		}
@@ -163,19 +163,19 @@ func (g *bandsNet) play(w *ecs.World, frame int) {
 }
 
 func (g *bandsNet) id(e ecs.Entity) netcode.NetworkID {
-	ids := generic.NewMap1[components.Replicated](&g.Server.World)
+	ids := generic.NewMap1[components.Replicated](g.Server.World)
 	return ids.Get(e).ID
 }
 
 // lanes quantises a component of an entity of the server's world, nil where it lacks it.
 func (g *bandsNet) lanes(e ecs.Entity, k int) []uint32 {
-	plan, w := g.plans[k][0], &g.Server.World
+	plan, w := g.plans[k][0], g.Server.World
 	id := ecs.TypeID(w, plan.Type())
-	if !w.Has(e, id) {
+	if !ecs.Has(w, e, id) {
 		return nil
 	}
 	lanes := make([]uint32, plan.Lanes())
-	plan.Quantise(w.Get(e, id), lanes)
+	plan.Quantise(ecs.Get(w, e, id), lanes)
 	return lanes
 }
 
@@ -238,14 +238,14 @@ func (g *bandsNet) check(c *nettest.Client) {
 		was, ok := g.model[now.Tick][now.ID]
 		require.True(g.t, ok, "%v did not live at %d", now.ID, now.Tick)
 		for k := range was {
-			band, id := g.band(c, now.ID.Index, k), ecs.TypeID(&c.World, g.plans[k][0].Type())
-			require.Equal(g.t, band >= 0, c.World.Has(e, id))
+			band, id := g.band(c, now.ID.Index, k), ecs.TypeID(c.World, g.plans[k][0].Type())
+			require.Equal(g.t, band >= 0, ecs.Has(c.World, e, id))
 			require.Equal(g.t, band >= 0, now.Mask.Has(g.rows[k][0]))
 			if band < 0 {
 				continue
 			}
 			require.NotNil(g.t, was[k][band])
-			got := reflect.NewAt(g.plans[k][0].Type(), c.World.Get(e, id)).Elem().Interface()
+			got := reflect.NewAt(g.plans[k][0].Type(), ecs.Get(c.World, e, id)).Elem().Interface()
 			require.Equal(g.t, g.value(k, band, was[k][band]), got, "frame %d, client %d, %v, band %d", g.Frame(), c.ID(), now.ID, band)
 			if band > 0 {
 				g.coarse++
@@ -254,7 +254,7 @@ func (g *bandsNet) check(c *nettest.Client) {
 	}
 	for _, b := range g.bodies {
 		if e, ok := c.Systems.Entity(g.id(b.entity)); ok && b.whole {
-			if !c.World.Has(e, ecs.ComponentID[bandPlace](&c.World)) || !c.World.Has(e, ecs.ComponentID[bandTurn](&c.World)) {
+			if !ecs.Has(c.World, e, ecs.ComponentID[bandPlace](c.World)) || !ecs.Has(c.World, e, ecs.ComponentID[bandTurn](c.World)) {
 				g.bare++
 			}
 		}
@@ -263,7 +263,7 @@ func (g *bandsNet) check(c *nettest.Client) {
 
 // settled checks which band each client has in the end, by the distance, and that it has the newest value.
 func (g *bandsNet) settled() {
-	begins, w := [2][]float64{{20, 60}, {40}}, &g.Server.World
+	begins, w := [2][]float64{{20, 60}, {40}}, g.Server.World
 	owners, places := generic.NewMap1[components.Owner](w), generic.NewMap1[bandPlace](w)
 	for _, c := range g.Clients {
 		look := g.looks[c.ID()]
@@ -276,7 +276,7 @@ func (g *bandsNet) settled() {
 					continue
 				}
 				least, most := 0, 0
-				if w.Has(b.entity, ecs.ComponentID[bandPlace](w)) && owner != c.ID() {
+				if ecs.Has(w, b.entity, ecs.ComponentID[bandPlace](w)) && owner != c.ID() {
 					p := places.Get(b.entity)
 					far := math.Hypot(float64(p.X-look[0]), float64(p.Y-look[1]))
 					for _, beyond := range begins[k] {
@@ -290,7 +290,7 @@ func (g *bandsNet) settled() {
 				}
 				require.True(g.t, least <= got && got <= most, "client %d has %v in band %d, not %d to %d", c.ID(), id, got, least, most)
 				e, _ := c.Systems.Entity(id)
-				at := c.World.Get(e, ecs.TypeID(&c.World, g.plans[k][0].Type()))
+				at := ecs.Get(c.World, e, ecs.TypeID(c.World, g.plans[k][0].Type()))
 				require.Equal(g.t, g.value(k, got, lanes), reflect.NewAt(g.plans[k][0].Type(), at).Elem().Interface())
 			}
 		}
@@ -328,8 +328,8 @@ func TestBandsAreExact(t *testing.T) {
 			}
 			g.AssertConverge()
 			c := g.Clients[1]
-			places := generic.NewMap1[bandPlace](&c.World)
-			for e, id := range netecs.Entities(&c.World) {
+			places := generic.NewMap1[bandPlace](c.World)
+			for e, id := range netecs.Entities(c.World) {
 				if g.band(c, id.Index, 0) > 0 {
 					places.Get(e).X += 0.01
 				}

@@ -6,8 +6,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/mlange-42/arche/ecs"
-	"github.com/mlange-42/arche/generic"
 	"github.com/stretchr/testify/require"
 
 	"github.com/arche-netcode/netcode"
@@ -15,6 +13,8 @@ import (
 	"github.com/arche-netcode/netcode/collections"
 	"github.com/arche-netcode/netcode/components"
 	"github.com/arche-netcode/netcode/interest"
+	ecs "github.com/arche-netcode/netcode/internal/world"
+	generic "github.com/arche-netcode/netcode/internal/world/typed"
 	"github.com/arche-netcode/netcode/nettest"
 	"github.com/arche-netcode/netcode/systems"
 	"github.com/arche-netcode/netcode/transport"
@@ -58,7 +58,7 @@ func newBirths(t *testing.T, game func(b *births, w *ecs.World, frame int)) *bir
 		b.names[client(ctx)] = append(b.names[client(ctx)], m.Of)
 	}, netcode.Over(netcode.ReliableOrdered), netcode.FromServer())
 	netcode.Answer(p, func(ctx *netcode.Context, q *birthAsk, r *birthReply) error {
-		build := generic.NewMap2[components.Replicated, position](&b.n.Server.World)
+		build := generic.NewMap2[components.Replicated, position](b.n.Server.World)
 		b.first = build.New()
 		r.Of, _ = b.n.Server.Systems.ID(b.first)
 		return nil
@@ -73,7 +73,7 @@ func newBirths(t *testing.T, game func(b *births, w *ecs.World, frame int)) *bir
 
 // spawn makes an entity and returns its id at once.
 func (b *births) spawn(t *testing.T) (ecs.Entity, netcode.NetworkID) {
-	build := generic.NewMap3[components.Replicated, position, steers](&b.n.Server.World)
+	build := generic.NewMap3[components.Replicated, position, steers](b.n.Server.World)
 	e := build.New()
 	id, ok := b.n.Server.Systems.ID(e)
 	require.True(t, ok)
@@ -215,7 +215,7 @@ func TestIDAtBirthFollowed(t *testing.T) {
 	n := nettest.New(t, nettest.Config{Protocol: p, Clients: 1, Seed: 9})
 	n.Server.SetInterest(interest.New(grid, interest.Despawn))
 	n.Run(time.Second)
-	build := generic.NewMap2[components.Replicated, position](&n.Server.World)
+	build := generic.NewMap2[components.Replicated, position](n.Server.World)
 	far := build.NewWith(&components.Replicated{}, &position{X: 50})
 	e := build.NewWith(&components.Replicated{}, &position{X: 45})
 	id, ok := n.Server.Systems.ID(e)
@@ -263,7 +263,7 @@ func TestIDAtBirthAndReset(t *testing.T) {
 	b := newBirths(t, func(*births, *ecs.World, int) {})
 	_, id := b.spawn(t)
 	b.n.Server.World.Reset()
-	build := generic.NewMap2[components.Replicated, position](&b.n.Server.World)
+	build := generic.NewMap2[components.Replicated, position](b.n.Server.World)
 	same := build.New() // with the handle of the one before
 	_, ok := b.n.Server.Systems.ID(same)
 	require.False(t, ok, "no capture knows the world's new life")
@@ -340,11 +340,11 @@ func TestReferencesByNetworkIDAreSent(t *testing.T) {
 			netcode.Replicate[pursuit](p)
 			n := nettest.New(t, nettest.Config{Protocol: p, Clients: 2, Seed: 6})
 			n.RunUntil(5*time.Second, n.Connected)
-			w := &n.Server.World
+			w := n.Server.World
 			id, replicated := ecs.ComponentID[pursuit](w), ecs.ComponentID[components.Replicated](w)
-			target, all := w.NewEntity(replicated), []ecs.Entity(nil)
+			target, all := ecs.Spawn(w, nil, replicated), []ecs.Entity(nil)
 			for range count {
-				all = append(all, w.NewEntity(replicated, id))
+				all = append(all, ecs.Spawn(w, nil, replicated, id))
 			}
 			n.Run(300 * time.Millisecond)
 			of, _ := n.Server.Systems.ID(target)
@@ -356,13 +356,13 @@ func TestReferencesByNetworkIDAreSent(t *testing.T) {
 						network, _ := n.Server.Systems.ID(e)
 						here, ok := c.Systems.Entity(network)
 						require.True(t, ok, what)
-						require.Equal(t, want, *(*pursuit)(c.World.Get(here, ecs.ComponentID[pursuit](&c.World))), "%s, client %d", what, k)
+						require.Equal(t, want, *(*pursuit)(ecs.Get(c.World, here, ecs.ComponentID[pursuit](c.World))), "%s, client %d", what, k)
 					}
 				}
 			}
 			write := func(v pursuit) {
 				for _, e := range all {
-					*(*pursuit)(w.Get(e, id)) = v
+					*(*pursuit)(ecs.Get(w, e, id)) = v
 				}
 			}
 			write(pursuit{N: 1})

@@ -9,12 +9,12 @@ import (
 	"testing"
 	"time"
 
-	"github.com/mlange-42/arche/ecs"
-	"github.com/mlange-42/arche/generic"
 	"github.com/stretchr/testify/require"
 
 	"github.com/arche-netcode/netcode"
 	"github.com/arche-netcode/netcode/components"
+	ecs "github.com/arche-netcode/netcode/internal/world"
+	generic "github.com/arche-netcode/netcode/internal/world/typed"
 	"github.com/arche-netcode/netcode/nettest"
 	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/transport"
@@ -156,7 +156,7 @@ func (g *rivals) watch(t *testing.T, n *nettest.Net, ticks int) tally {
 	r := tally{ticks: ticks, updates: map[int]float64{}, least: map[int]int{}, wait: map[int]int{}}
 	newest, count := map[wire.NetworkID]tick.Tick{}, map[wire.NetworkID]int{}
 	kinds := map[wire.NetworkID]int{}
-	ids := generic.NewMap[components.Replicated](&n.Server.World)
+	ids := generic.NewMap[components.Replicated](n.Server.World)
 	for i, e := range g.entities {
 		kinds[ids.Get(e).ID] = g.kind[i]
 	}

@@ -6,8 +6,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/mlange-42/arche/ecs"
-	"github.com/mlange-42/arche/generic"
 	"github.com/stretchr/testify/require"
 
 	"github.com/arche-netcode/netcode"
@@ -15,6 +13,8 @@ import (
 	"github.com/arche-netcode/netcode/components"
 	netecs "github.com/arche-netcode/netcode/ecs"
 	"github.com/arche-netcode/netcode/internal/casebook"
+	ecs "github.com/arche-netcode/netcode/internal/world"
+	generic "github.com/arche-netcode/netcode/internal/world/typed"
 	"github.com/arche-netcode/netcode/nettest"
 	"github.com/arche-netcode/netcode/replica"
 	"github.com/arche-netcode/netcode/snapshot"
@@ -170,7 +170,7 @@ func TestCase47OwnershipAndVisibilityFlap(t *testing.T) {
 		server := f.net.Server
 		flapping := f.own(0)
 		id := f.id(t, flapping)
-		owners := generic.NewMap1[components.Owner](&server.World)
+		owners := generic.NewMap1[components.Owner](server.World)
 		written := map[int]float32{}
 		owner, changes, through := 0, 0, 0
 		frames := sized(1200, 6000)
@@ -192,7 +192,7 @@ func TestCase47OwnershipAndVisibilityFlap(t *testing.T) {
 				if !there || !authority.MayWrite[steered](c.Client, id) {
 					continue
 				}
-				mapper := generic.NewMap1[steered](&c.World)
+				mapper := generic.NewMap1[steered](c.World)
 				if s := mapper.Get(e); s != nil {
 					written[k] = float32(20*k) - 20 + float32(i%64)/8 // Each has a band of its own.
 					s.X = written[k]
@@ -223,7 +223,7 @@ func TestCase47OwnershipAndVisibilityFlap(t *testing.T) {
 // meshPeer is a game that is nobody's server or client: it has a world, shows others what is its own there, and holds
 // there what others show it.
 type meshPeer struct {
-	world  ecs.World
+	world  *ecs.World
 	server *systems.ServerSystems
 	client *systems.ClientSystems
 	loops  []*systems.Runner
@@ -239,7 +239,7 @@ func TestMeshOfTwoPeersThatEachOwnAPart(t *testing.T) {
 	link := transport.Link{Delay: 30 * time.Millisecond, Jitter: 10 * time.Millisecond, Loss: .1}
 	p := protocol()
 	addresses := []transport.Addr{transport.MustParseAddr("127.0.0.1:1"), transport.MustParseAddr("127.0.0.1:2")}
-	peers := []*meshPeer{{world: ecs.NewWorld()}, {world: ecs.NewWorld()}}
+	peers := []*meshPeer{{world: ecs.New()}, {world: ecs.New()}}
 	var links []*transport.Conditioner
 	socket := func(at transport.Addr) *transport.Conditioner {
 		conn, err := network.Listen(at)
@@ -259,12 +259,12 @@ func TestMeshOfTwoPeersThatEachOwnAPart(t *testing.T) {
 		peer.server = systems.NewServer(server, socket(addresses[i]), clock)
 		peer.client = systems.NewClient(client, socket(transport.Addr{}), clock)
 		require.NoError(t, client.Connect(addresses[1-i]))
-		bodies := generic.NewMap2[components.Replicated, position](&peer.world)
+		bodies := generic.NewMap2[components.Replicated, position](peer.world)
 		peer.mine = bodies.NewWith(&components.Replicated{}, &position{})
-		peer.loops = []*systems.Runner{systems.NewRunner(&peer.world, peer.client, 60), systems.NewRunner(&peer.world, peer.server, 60)}
+		peer.loops = []*systems.Runner{systems.NewRunner(peer.world, peer.client, 60), systems.NewRunner(peer.world, peer.server, 60)}
 	}
 	at := func(peer *meshPeer, e ecs.Entity) *position {
-		mapper := generic.NewMap1[position](&peer.world)
+		mapper := generic.NewMap1[position](peer.world)
 		return mapper.Get(e)
 	}
 	twin := func(i int) (ecs.Entity, bool) { // Of the other's entity in the world of peer i.
@@ -297,7 +297,7 @@ func TestMeshOfTwoPeersThatEachOwnAPart(t *testing.T) {
 		require.InDelta(t, float32(10*(i+1))+2.99, at(peer, peer.mine).X, .006)
 		require.Equal(t, 1, peer.server.Server.Store().Len(), "it does not take the other's for its own")
 		held := 0
-		for range netecs.Entities(&peer.world) {
+		for range netecs.Entities(peer.world) {
 			held++
 		}
 		require.Equal(t, 2, held)
@@ -437,7 +437,7 @@ func TestCase28EntityLargerThanAPacket(t *testing.T) {
 				boulders := generic.NewMap3[components.Replicated, boulder, position](w)
 				large = boulders.NewWith(&components.Replicated{}, &boulder{}, &position{X: 3})
 			case 300:
-				w.Remove(large, ecs.ComponentID[boulder](w))
+				ecs.Exchange(w, large, nil, []ecs.ID{ecs.ComponentID[boulder](w)}, nil)
 			}
 			g.play(w, frame)
 		},

@@ -9,8 +9,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/mlange-42/arche/ecs"
-	"github.com/mlange-42/arche/generic"
 	"github.com/stretchr/testify/require"
 
 	"github.com/arche-netcode/netcode"
@@ -18,6 +16,8 @@ import (
 	netecs "github.com/arche-netcode/netcode/ecs"
 	"github.com/arche-netcode/netcode/internal/alloctest"
 	"github.com/arche-netcode/netcode/internal/casebook"
+	ecs "github.com/arche-netcode/netcode/internal/world"
+	generic "github.com/arche-netcode/netcode/internal/world/typed"
 	"github.com/arche-netcode/netcode/nettest"
 	"github.com/arche-netcode/netcode/nettest/adversary"
 	"github.com/arche-netcode/netcode/replica"
@@ -98,9 +98,9 @@ func playLife(leans bool, order []int) error {
 			view.Acked(1)
 		}
 	}
-	world := ecs.NewWorld()
+	world := ecs.New()
 	client := replica.New(schema, snapshot.Config{}, 1)
-	apply := netecs.NewApply(&world, client, schema, 1, netecs.Hooks{}, nil)
+	apply := netecs.NewApply(world, client, schema, 1, netecs.Hooks{}, nil)
 	known, gone := 0, false // what was decoded: nothing, the spawn, the update
 	for _, i := range order {
 		err := client.Read(packets[i])
@@ -114,7 +114,7 @@ func playLife(leans bool, order []int) error {
 		}
 		apply.Run()
 		held := 0
-		for range netecs.Entities(&world) {
+		for range netecs.Entities(world) {
 			held++
 		}
 		if want := known > 0 && !gone; held > 1 || want != (held == 1) {
@@ -154,7 +154,7 @@ func (g *serial) play(w *ecs.World, frame int) {
 
 // whole fails when a client sees components of different entities on one.
 func whole(c *nettest.Client) error {
-	query := generic.NewFilter2[position, health]().Query(&c.World)
+	query := generic.NewFilter2[position, health]().Query(c.World)
 	for query.Next() {
 		at, points := query.Get()
 		x, y := math.Floor(float64(at.X)), math.Floor(float64(at.Y)+.005)
@@ -213,11 +213,8 @@ func (g *crowd) play(w *ecs.World, frame int) {
 	switch frame {
 	case g.born:
 		bodies := generic.NewMap2[components.Replicated, position](w)
-		query := bodies.NewBatchQ(g.count)
-		for query.Next() {
-			_, p := query.Get()
-			p.X = float32(len(g.all)%128) / 2
-			g.all = append(g.all, query.Entity())
+		for range g.count {
+			g.all = append(g.all, bodies.NewWith(&components.Replicated{}, &position{X: float32(len(g.all)%128) / 2}))
 		}
 	case g.die:
 		for _, e := range g.all {
@@ -259,7 +256,7 @@ func TestCase26MassDespawn(t *testing.T) {
 	require.True(t, n.RunUntil(bound(despawnBits(1)), func() bool { return client.Replica().Len() == 0 }),
 		"%d of %d are left after %v", client.Replica().Len(), count, bound(despawnBits(1)))
 	t.Logf("%d despawns in %v of virtual time, the bound is %v", count, n.Now()-took, bound(despawnBits(1)))
-	for range netecs.Entities(&client.World) {
+	for range netecs.Entities(client.World) {
 		require.Fail(t, "an entity is left in the world")
 	}
 	n.AssertConverge()

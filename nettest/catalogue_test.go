@@ -7,8 +7,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/mlange-42/arche/ecs"
-	"github.com/mlange-42/arche/generic"
 	"github.com/stretchr/testify/require"
 
 	"github.com/arche-netcode/netcode"
@@ -17,6 +15,8 @@ import (
 	"github.com/arche-netcode/netcode/interest"
 	"github.com/arche-netcode/netcode/internal/alloctest"
 	"github.com/arche-netcode/netcode/internal/casebook"
+	ecs "github.com/arche-netcode/netcode/internal/world"
+	generic "github.com/arche-netcode/netcode/internal/world/typed"
 	"github.com/arche-netcode/netcode/nettest"
 	"github.com/arche-netcode/netcode/systems"
 	"github.com/arche-netcode/netcode/transport"
@@ -179,7 +179,7 @@ func (g *twins) play(w *ecs.World, frame int) {
 
 // together fails unless a client sees all three twins with the same number, or none.
 func together(t testing.TB, c *nettest.Client) (seen int) {
-	query := generic.NewFilter1[twin]().Query(&c.World)
+	query := generic.NewFilter1[twin]().Query(c.World)
 	var first uint32
 	for query.Next() {
 		serial := query.Get().Serial
@@ -231,9 +231,9 @@ func TestCase14HandlerDespawns(t *testing.T) {
 	var n *nettest.Net
 	found, gone := 0, 0
 	netcode.Handle(p, func(ctx *netcode.Context, m *note) {
-		w, entity := &n.Server.World, n.Server.Systems.Entity
+		w, entity := n.Server.World, n.Server.Systems.Entity
 		if _, server := ctx.End.(*netcode.Server); !server {
-			w, entity = &n.Clients[0].World, n.Clients[0].Systems.Entity
+			w, entity = n.Clients[0].World, n.Clients[0].Systems.Entity
 		}
 		e, ok := entity(ctx.Entity)
 		if !ok {
@@ -338,7 +338,7 @@ func TestCase30MessageBeforeSpawn(t *testing.T) {
 	require.Zero(t, c.Stats().Messages.Deferred, "of what the client cannot have nothing leaves")
 	tell(5, 5)
 	require.Zero(t, heard)
-	n.Server.World.Remove(e, ecs.ComponentID[boulder](&n.Server.World)) // now it fits
+	ecs.Exchange(n.Server.World, e, nil, []ecs.ID{ecs.ComponentID[boulder](n.Server.World)}, nil) // now it fits
 	n.Run(200 * time.Millisecond)
 	require.Equal(t, 5, heard, "what was held is handled when it comes")
 	tell(1, 1)
@@ -356,7 +356,7 @@ type aim struct {
 // aimed returns the target of a client's only aim: an entity of its world, or the zero entity.
 func aimed(t *testing.T, c *nettest.Client) (at ecs.Entity, there bool) {
 	t.Helper()
-	query := generic.NewFilter1[aim]().Query(&c.World)
+	query := generic.NewFilter1[aim]().Query(c.World)
 	for query.Next() {
 		require.False(t, there, "one aim only")
 		at, there = query.Get().At, true
@@ -454,7 +454,7 @@ func TestCase30ReferenceResolves(t *testing.T) {
 	n.Run(4 * time.Second)
 	n.AssertConverge()
 	for _, c := range n.Clients {
-		aims, healths := generic.NewMap[aim](&c.World), generic.NewMap[health](&c.World)
+		aims, healths := generic.NewMap[aim](c.World), generic.NewMap[health](c.World)
 		for i, archer := range archers {
 			id, known := n.Server.Systems.ID(archer)
 			require.True(t, known)

@@ -4,8 +4,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/mlange-42/arche/ecs"
-	"github.com/mlange-42/arche/generic"
 	"github.com/stretchr/testify/require"
 
 	"github.com/arche-netcode/netcode"
@@ -16,6 +14,8 @@ import (
 	"github.com/arche-netcode/netcode/interest"
 	"github.com/arche-netcode/netcode/internal/alloctest"
 	"github.com/arche-netcode/netcode/internal/casebook"
+	ecs "github.com/arche-netcode/netcode/internal/world"
+	generic "github.com/arche-netcode/netcode/internal/world/typed"
 	"github.com/arche-netcode/netcode/nettest"
 	"github.com/arche-netcode/netcode/snapshot"
 	"github.com/arche-netcode/netcode/systems"
@@ -221,7 +221,7 @@ func (g *visitGame) setUpClient(i int, c *systems.ClientSystems, w *ecs.World) {
 		}
 		at := generic.NewMap1[steered](w)
 		filter := generic.NewFilter1[steered]().Filter(w)
-		query := w.Query(filter)
+		query := ecs.Select(w, filter)
 		var mine []ecs.Entity
 		for query.Next() {
 			mine = append(mine, query.Entity())

@@ -6,12 +6,12 @@ import (
 	"testing"
 	"time"
 
-	"github.com/mlange-42/arche/ecs"
-	"github.com/mlange-42/arche/generic"
 	"github.com/stretchr/testify/require"
 
 	"github.com/arche-netcode/netcode"
 	"github.com/arche-netcode/netcode/components"
+	ecs "github.com/arche-netcode/netcode/internal/world"
+	generic "github.com/arche-netcode/netcode/internal/world/typed"
 	"github.com/arche-netcode/netcode/interpolate"
 	"github.com/arche-netcode/netcode/nettest"
 	"github.com/arche-netcode/netcode/systems"
@@ -261,13 +261,13 @@ func TestOnPresented(t *testing.T) {
 	n = presentGame(t, func(c *systems.ClientSystems, w *ecs.World) {
 		c.OnSpawn(func(e ecs.Entity, id netcode.NetworkID) {
 			spawned[id] = n.Frame()
-			require.False(t, w.Has(e, ecs.ComponentID[components.Smooth[slide]](w)))
+			require.False(t, ecs.Has(w, e, ecs.ComponentID[components.Smooth[slide]](w)))
 		})
 		c.OnPresented(func(e ecs.Entity, id netcode.NetworkID) {
 			require.False(t, presented[id], "once")
 			presented[id] = true
 			require.Contains(t, spawned, id)
-			require.True(t, w.Has(e, ecs.ComponentID[components.Smooth[slide]](w)))
+			require.True(t, ecs.Has(w, e, ecs.ComponentID[components.Smooth[slide]](w)))
 			if n.Frame() > spawned[id] {
 				later++
 			}

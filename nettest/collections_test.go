@@ -8,12 +8,12 @@ import (
 	"testing"
 	"time"
 
-	"github.com/mlange-42/arche/ecs"
 	"github.com/stretchr/testify/require"
 
 	"github.com/arche-netcode/netcode"
 	"github.com/arche-netcode/netcode/collections"
 	"github.com/arche-netcode/netcode/components"
+	ecs "github.com/arche-netcode/netcode/internal/world"
 	"github.com/arche-netcode/netcode/nettest"
 	"github.com/arche-netcode/netcode/transport"
 )
@@ -126,9 +126,9 @@ func elements(l collections.ListOf[thing]) (all []thing) {
 
 // spawn makes some entities in the server's world.
 func (r *room) spawn(count int) {
-	w := &r.net.Server.World
+	w := r.net.Server.World
 	for range count {
-		w.NewEntity(ecs.ComponentID[position](w), ecs.ComponentID[components.Replicated](w))
+		ecs.Spawn(w, nil, ecs.ComponentID[position](w), ecs.ComponentID[components.Replicated](w))
 	}
 }
 
@@ -354,8 +354,8 @@ func TestLargeCollectionForALateJoiner(t *testing.T) {
 	})
 	var id netcode.NetworkID
 	n.Server.Systems.OnSpawn(func(_ ecs.Entity, at netcode.NetworkID) { id = at })
-	w := &n.Server.World
-	w.NewEntity(ecs.ComponentID[position](w), ecs.ComponentID[components.Replicated](w))
+	w := n.Server.World
+	ecs.Spawn(w, nil, ecs.ComponentID[position](w), ecs.ComponentID[components.Replicated](w))
 	require.True(t, n.RunUntil(5*time.Second, func() bool { return !id.IsZero() && n.Connected() }))
 	list := large.Of(n.Server.Server, id)
 	for i := range 20000 {

@@ -3,9 +3,8 @@ package nettest
 import (
 	"time"
 
-	"github.com/mlange-42/arche/ecs"
-
 	"github.com/arche-netcode/netcode"
+	netecs "github.com/arche-netcode/netcode/ecs"
 	"github.com/arche-netcode/netcode/systems"
 	"github.com/arche-netcode/netcode/transport"
 )
@@ -28,9 +27,9 @@ type Config struct {
 	Client netcode.Config // likewise for all clients, and the player of a host
 
 	// Game is the server's game logic, called every frame in stage Update.
-	Game func(w *ecs.World, frame int)
+	Game func(w *netecs.World, frame int)
 	// Setup, if not nil, adds systems to the server before the first frame.
-	Setup func(s *systems.ServerSystems, w *ecs.World)
+	Setup func(s *systems.ServerSystems, w *netecs.World)
 	// ClientClock, if not nil, returns the reading of client i's clock at a virtual time, for clocks that drift, jump or stop.
 	// Links always use n.Now.
 	ClientClock func(i int, now time.Duration) time.Duration
@@ -41,9 +40,9 @@ type Config struct {
 	// HostPayload is the connect payload of the host's player, for OnApprove.
 	HostPayload []byte
 	// SetupHost, if not nil, adds systems for the player of a host, and sets hooks of its View. It is called after Setup.
-	SetupHost func(h *systems.HostSystems, w *ecs.World)
+	SetupHost func(h *systems.HostSystems, w *netecs.World)
 	// SetupClient, if not nil, adds systems to client i, counting from 0.
-	SetupClient func(i int, c *systems.ClientSystems, w *ecs.World)
+	SetupClient func(i int, c *systems.ClientSystems, w *netecs.World)
 }
 
 func (c Config) withDefaults() Config {

@@ -6,13 +6,13 @@ import (
 	"testing"
 	"time"
 
-	"github.com/mlange-42/arche/ecs"
-	"github.com/mlange-42/arche/generic"
 	"github.com/stretchr/testify/require"
 
 	"github.com/arche-netcode/netcode"
 	"github.com/arche-netcode/netcode/authority"
 	"github.com/arche-netcode/netcode/components"
+	ecs "github.com/arche-netcode/netcode/internal/world"
+	generic "github.com/arche-netcode/netcode/internal/world/typed"
 	"github.com/arche-netcode/netcode/nettest"
 	"github.com/arche-netcode/netcode/systems"
 	"github.com/arche-netcode/netcode/transport"
@@ -23,7 +23,7 @@ type loadAt struct{ X float32 }
 type aimAt struct{ X float32 }
 
 // partOf is a component of an entity.
-func partOf[T any](w *ecs.World, e ecs.Entity) *T { return (*T)(w.Get(e, ecs.ComponentID[T](w))) }
+func partOf[T any](w *ecs.World, e ecs.Entity) *T { return (*T)(ecs.Get(w, e, ecs.ComponentID[T](w))) }
 
 // corrected is a world with one body that client 0 writes in each frame, seen by client 1.
 type corrected struct {
@@ -47,7 +47,7 @@ func waysToTake() []takenBack {
 		{"Grant", false, true, func(c *corrected, to netcode.ClientID) { authority.Grant(c.net.Server.Server, c.id, to) }},
 		{"SetOwner", false, false, func(c *corrected, to netcode.ClientID) { c.net.Server.Server.SetOwner(c.id, to) }},
 		{"Owner", true, false, func(c *corrected, to netcode.ClientID) {
-			partOf[components.Owner](&c.net.Server.World, c.body).Client = to
+			partOf[components.Owner](c.net.Server.World, c.body).Client = to
 		}},
 		{"Correct", true, false, func(c *corrected, _ netcode.ClientID) { authority.Correct(c.net.Server.Server, c.id) }},
 		{"a plain write", true, false, func(*corrected, netcode.ClientID) {}},
@@ -67,7 +67,7 @@ func newCorrected(t *testing.T, way *takenBack, seed uint64, link transport.Link
 			bodies := generic.NewMap4[components.Replicated, bodyAt, loadAt, aimAt](w)
 			c.body = bodies.New()
 			if way.owner {
-				w.Add(c.body, ecs.ComponentID[components.Owner](w))
+				ecs.Exchange(w, c.body, []ecs.ID{ecs.ComponentID[components.Owner](w)}, nil, nil)
 			}
 			s.Server.OnError(func(err error) {
 				var wrote *authority.ServerWroteError
@@ -90,7 +90,7 @@ func newCorrected(t *testing.T, way *takenBack, seed uint64, link transport.Link
 // give gives the right to a client.
 func (c *corrected) give(way *takenBack, to netcode.ClientID) {
 	if way.owner {
-		partOf[components.Owner](&c.net.Server.World, c.body).Client = to
+		partOf[components.Owner](c.net.Server.World, c.body).Client = to
 		return
 	}
 	way.give(c, to)
@@ -113,12 +113,12 @@ func (c *corrected) on(w *ecs.World, e ecs.Entity) *float32 {
 	return &partOf[bodyAt](w, e).X
 }
 
-func (c *corrected) server() *float32 { return c.on(&c.net.Server.World, c.body) }
+func (c *corrected) server() *float32 { return c.on(c.net.Server.World, c.body) }
 
 func (c *corrected) client(t *testing.T, i int) *float32 {
 	e, ok := c.net.Clients[i].Systems.Entity(c.id)
 	require.True(t, ok)
-	return c.on(&c.net.Clients[i].World, e)
+	return c.on(c.net.Clients[i].World, e)
 }
 
 // move writes the next value where the client may.
@@ -185,14 +185,14 @@ func TestAWriteOfOneComponentCorrectsNoOther(t *testing.T) {
 	e, _ := c.net.Clients[0].Systems.Entity(c.id)
 	last := float32(0)
 	for i := range 60 {
-		*aim(&c.net.Clients[0].World, e) = float32(i + 1)
+		*aim(c.net.Clients[0].World, e) = float32(i + 1)
 		c.move(t)
 		if i == 20 {
 			*c.server() = 1000
 		}
 		c.net.Step()
-		require.EqualValues(t, i+1, *aim(&c.net.Clients[0].World, e), "nothing of it is put back")
-		if now := *aim(&c.net.Server.World, c.body); c.net.Server.Server.TickDue() {
+		require.EqualValues(t, i+1, *aim(c.net.Clients[0].World, e), "nothing of it is put back")
+		if now := *aim(c.net.Server.World, c.body); c.net.Server.Server.TickDue() {
 			require.True(t, now > last || i < 15, "frame %d: nothing of it is refused", i)
 			last = now
 		}

@@ -7,13 +7,13 @@ import (
 	"testing"
 	"time"
 
-	"github.com/mlange-42/arche/ecs"
-	"github.com/mlange-42/arche/generic"
 	"github.com/stretchr/testify/require"
 
 	"github.com/arche-netcode/netcode"
 	"github.com/arche-netcode/netcode/authority"
 	"github.com/arche-netcode/netcode/components"
+	ecs "github.com/arche-netcode/netcode/internal/world"
+	generic "github.com/arche-netcode/netcode/internal/world/typed"
 	"github.com/arche-netcode/netcode/nettest"
 	"github.com/arche-netcode/netcode/systems"
 	"github.com/arche-netcode/netcode/transport"
@@ -187,10 +187,10 @@ func TestMessageOfClientWaitsForItsWritesUnderLoss(t *testing.T) {
 			return len(ids) == bodyCount && !slices.ContainsFunc(ids, func(id netcode.NetworkID) bool { return authority.Rights(c.Client, id).IsZero() })
 		}))
 		all := generic.NewFilter1[wound]()
-		wounds, rng := generic.NewMap1[wound](&c.World), rand.New(rand.NewPCG(seed, 1))
+		wounds, rng := generic.NewMap1[wound](c.World), rand.New(rand.NewPCG(seed, 1))
 		const count = 200
 		for i := range uint32(count) {
-			for query := all.Query(&c.World); query.Next(); {
+			for query := all.Query(c.World); query.Next(); {
 				query.Get().N = (i+1)<<20 + rng.Uint32N(1<<20)
 			}
 			id := ids[int(i)*97%bodyCount]
@@ -232,7 +232,7 @@ func TestShortTextsOfManyEntities(t *testing.T) {
 			}
 		},
 	})
-	build := generic.NewMap2[components.Replicated, sign](&n.Server.World)
+	build := generic.NewMap2[components.Replicated, sign](n.Server.World)
 	for range 200 {
 		build.NewWith(&components.Replicated{}, &sign{})
 	}

@@ -5,12 +5,11 @@ import (
 	"math/rand/v2"
 	"time"
 
-	"github.com/mlange-42/arche/ecs"
-
 	"github.com/arche-netcode/netcode"
 	"github.com/arche-netcode/netcode/authority"
 	"github.com/arche-netcode/netcode/components"
 	"github.com/arche-netcode/netcode/inspect"
+	ecs "github.com/arche-netcode/netcode/internal/world"
 	"github.com/arche-netcode/netcode/nettest"
 	"github.com/arche-netcode/netcode/systems"
 	"github.com/arche-netcode/netcode/transport"
@@ -71,14 +70,14 @@ func (p *gamePlayer) spawned(e ecs.Entity, id netcode.NetworkID) {
 	p.g.hold(!here && p.w.Alive(e), "client", p.i, "is told of the spawn of", id, "as", e, "which is there:", here)
 	p.alive[e] = id
 	p.sprite++
-	p.w.Add(e, p.w.sprite)
+	ecs.Exchange(p.w.World, e, []ecs.ID{p.w.sprite}, nil, nil)
 	*gameAt[gameSprite](p.w, e, p.w.sprite) = gameSprite{id, p.sprite}
 	p.g.met["spawn hooks"]++
 }
 
 func (p *gamePlayer) despawned(e ecs.Entity, id netcode.NetworkID) {
 	p.g.hold(p.alive[e] == id && p.w.Alive(e), "client", p.i, "is told of the despawn of", id, e, "which is", p.alive[e])
-	p.g.hold(p.w.Has(e, p.w.sprite) && gameAt[gameSprite](p.w, e, p.w.sprite).ID == id, "client", p.i, id, "has lost what is the client's")
+	p.g.hold(ecs.Has(p.w.World, e, p.w.sprite) && gameAt[gameSprite](p.w, e, p.w.sprite).ID == id, "client", p.i, id, "has lost what is the client's")
 	delete(p.alive, e)
 	delete(p.notes, id)
 	p.left[id] = e
@@ -127,7 +126,7 @@ func (p *gamePlayer) write() {
 				p.g.hold(authority.Release(p.c.Client, id) == nil, "client", p.i, "cannot release", id)
 			}()
 		}
-		if p.w.Has(e, p.w.id[partMine]) && authority.MayWrite[gameMine](p.c.Client, id) && p.r.IntN(4) == 0 {
+		if ecs.Has(p.w.World, e, p.w.id[partMine]) && authority.MayWrite[gameMine](p.c.Client, id) && p.r.IntN(4) == 0 {
 			*gameAt[gameMine](p.w, e, p.w.id[partMine]) = drawMine(p.r)
 			p.g.met["own writes"]++
 		}
@@ -165,10 +164,12 @@ func (p *gamePlayer) meddle() {
 			w.toggle(e, w.hurt)
 			w.toggle(e, w.hurt)
 		case 2:
-			w.NewEntity(w.id[partSpot], w.id[partStamp])
-			w.Batch().RemoveEntities(&ecs.MaskFilter{Include: ecs.All(w.id[partSpot]), Exclude: ecs.All(w.replicated)})
+			ecs.Spawn(w.World, nil, w.id[partSpot], w.id[partStamp])
+			for _, e := range w.where(ecs.All(w.id[partSpot]).Without(w.replicated)) {
+				w.RemoveEntity(e)
+			}
 		case 3:
-			if w.Has(e, w.id[partTurn]) {
+			if ecs.Has(w.World, e, w.id[partTurn]) {
 				p.notes[id] = uint8(r.IntN(256))
 				gameAt[gameTurn](w, e, w.id[partTurn]).Note = p.notes[id]
 			}
@@ -185,7 +186,7 @@ func (p *gamePlayer) scribble(id netcode.NetworkID, e ecs.Entity) {
 		return
 	}
 	part := []int{partSpot, partExact, partNames}[p.r.IntN(3)]
-	if !w.Has(e, w.id[part]) {
+	if !ecs.Has(w.World, e, w.id[part]) {
 		return
 	}
 	switch part {
@@ -357,6 +358,14 @@ type gameWorld struct {
 	sprite                      ecs.ID
 }
 
+// where lists the entities that a selection matches.
+func (w *gameWorld) where(s ecs.Selection) (list []ecs.Entity) {
+	for query := ecs.Select(w.World, &s); query.Next(); {
+		list = append(list, query.Entity())
+	}
+	return list
+}
+
 // gameHurt and gameSprite are not sent.
 type (
 	gameHurt   struct{}
@@ -380,11 +389,11 @@ func newGameWorld(w *ecs.World) *gameWorld {
 }
 
 // gameAt is a component of an entity that has it.
-func gameAt[T any](w *gameWorld, e ecs.Entity, id ecs.ID) *T { return (*T)(w.Get(e, id)) }
+func gameAt[T any](w *gameWorld, e ecs.Entity, id ecs.ID) *T { return (*T)(ecs.Get(w.World, e, id)) }
 
 // value is the state of an entity.
 func (w *gameWorld) value(e ecs.Entity) (v gameValue) {
-	mask := w.Mask(e)
+	mask := ecs.MaskOf(w.World, e)
 	for part, id := range w.id {
 		if mask.Get(id) {
 			v[part] = w.part(e, part)
@@ -410,9 +419,9 @@ func (w *gameWorld) part(e ecs.Entity, part int) any {
 	case partTag:
 		return gameTag{}
 	case partChild:
-		return gameAim{To: w.Relations().Get(e, id)}
+		return gameAim{To: ecs.Target(w.World, e, id)}
 	case partJoint:
-		return gameAim{K: gameAt[gameJoint](w, e, id).K, To: w.Relations().Get(e, id)}
+		return gameAim{K: gameAt[gameJoint](w, e, id).K, To: ecs.Target(w.World, e, id)}
 	case partSlow:
 		return *gameAt[gameSlow](w, e, id)
 	case partFirst:
@@ -425,7 +434,7 @@ func (w *gameWorld) part(e ecs.Entity, part int) any {
 
 // each calls for every entity of the world that is sent.
 func (w *gameWorld) each(call func(e ecs.Entity, id netcode.NetworkID)) {
-	query := w.Query(ecs.All(w.replicated))
+	query := ecs.Select(w.World, ecs.All(w.replicated))
 	for query.Next() {
 		call(query.Entity(), (*components.Replicated)(query.Get(w.replicated)).ID)
 	}
@@ -433,10 +442,10 @@ func (w *gameWorld) each(call func(e ecs.Entity, id netcode.NetworkID)) {
 
 // toggle takes a component from an entity, or gives it one.
 func (w *gameWorld) toggle(e ecs.Entity, id ecs.ID) {
-	if w.Has(e, id) {
-		w.Remove(e, id)
+	if ecs.Has(w.World, e, id) {
+		ecs.Exchange(w.World, e, nil, []ecs.ID{id}, nil)
 	} else {
-		w.Add(e, id)
+		ecs.Exchange(w.World, e, []ecs.ID{id}, nil, nil)
 	}
 }
 

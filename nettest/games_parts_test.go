@@ -10,14 +10,14 @@ import (
 	"math/rand/v2"
 	"slices"
 
-	"github.com/mlange-42/arche/ecs"
-
 	"github.com/arche-netcode/netcode"
 	"github.com/arche-netcode/netcode/authority"
 	"github.com/arche-netcode/netcode/collections"
 	"github.com/arche-netcode/netcode/components"
 	netecs "github.com/arche-netcode/netcode/ecs"
 	"github.com/arche-netcode/netcode/interest"
+	ecs "github.com/arche-netcode/netcode/internal/world"
+	generic "github.com/arche-netcode/netcode/internal/world/typed"
 	"github.com/arche-netcode/netcode/interpolate"
 	"github.com/arche-netcode/netcode/record"
 	"github.com/arche-netcode/netcode/snapshot"
@@ -53,11 +53,8 @@ type (
 	}
 	gameStamp struct{ V uint32 } // Alike in all entities of a group.
 	gameTag   struct{}
-	gameChild struct{ ecs.Relation }
-	gameJoint struct {
-		ecs.Relation
-		K int32
-	}
+	gameChild generic.Tie
+	gameJoint generic.KTie
 	gameSlow  struct{ V int32 }
 	gameFirst struct{ V int32 }
 	gameMine  struct { // A client writes it in half of the games, the owner or one that is named.
@@ -394,7 +391,7 @@ func (s *gameSight) sees(c netcode.ClientID, w *gameWorld, e ecs.Entity, id netc
 	case wayHide:
 		return allParts, !s.shown[c][id]
 	case wayRooms:
-		if !e.IsZero() && w.Has(e, w.owner) && gameAt[components.Owner](w, e, w.owner).Client == c {
+		if !e.IsZero() && ecs.Has(w.World, e, w.owner) && gameAt[components.Owner](w, e, w.owner).Client == c {
 			return allParts, true
 		}
 		in, visits := s.inRoom[id], s.visits[c]

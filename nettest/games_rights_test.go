@@ -3,6 +3,7 @@ package nettest_test
 import (
 	"github.com/arche-netcode/netcode/authority"
 	"github.com/arche-netcode/netcode/components"
+	ecs "github.com/arche-netcode/netcode/internal/world"
 )
 
 // changeRights takes rights to write within a tick, writes, and gives them back, in each way that a game has: the author gets what the
@@ -14,7 +15,7 @@ func (g *match) changeRights() {
 			g.met["rights lent"]++
 			authority.Grant(server, e.id, g.players[g.rights.IntN(len(g.players))].ID())
 		}
-		if e.Entity.IsZero() || !w.Alive(e.Entity) || !w.Has(e.Entity, w.owner) || !w.Has(e.Entity, w.id[partMine]) || g.rights.IntN(24) > 0 {
+		if e.Entity.IsZero() || !w.Alive(e.Entity) || !ecs.Has(w.World, e.Entity, w.owner) || !ecs.Has(w.World, e.Entity, w.id[partMine]) || g.rights.IntN(24) > 0 {
 			continue
 		}
 		owner, named, way := gameAt[components.Owner](w, e.Entity, w.owner), authority.Granted(server, e.id), g.rights.IntN(4)

@@ -9,12 +9,12 @@ import (
 	"testing"
 	"time"
 
-	"github.com/mlange-42/arche/ecs"
 	"github.com/stretchr/testify/require"
 
 	"github.com/arche-netcode/netcode"
 	"github.com/arche-netcode/netcode/authority"
 	"github.com/arche-netcode/netcode/components"
+	ecs "github.com/arche-netcode/netcode/internal/world"
 	"github.com/arche-netcode/netcode/nettest"
 	"github.com/arche-netcode/netcode/systems"
 	"github.com/arche-netcode/netcode/transport"
@@ -309,11 +309,11 @@ func (g *match) move() {
 		if !all && g.r.IntN(10) > 0 {
 			continue
 		}
-		if w.Has(e.Entity, w.id[partSpot]) {
+		if ecs.Has(w.World, e.Entity, w.id[partSpot]) {
 			at := gameAt[gameSpot](w, e.Entity, w.id[partSpot])
 			at.X, at.Y = at.X+0.25*float32(g.r.IntN(4)), at.Y-0.25
 		}
-		if w.Has(e.Entity, w.id[partTurn]) {
+		if ecs.Has(w.World, e.Entity, w.id[partTurn]) {
 			turn := gameAt[gameTurn](w, e.Entity, w.id[partTurn])
 			turn.Q[g.r.IntN(4)] += 0.05
 			turn.HP++
@@ -333,15 +333,15 @@ func (g *match) birth() {
 		}
 	}
 	whom := g.whom()
-	e := &gameEntity{Entity: w.NewEntity(ids...)}
+	e := &gameEntity{Entity: ecs.Spawn(w.World, nil, ids...)}
 	*gameAt[gameSpot](w, e.Entity, w.id[partSpot]) = gameSpot{X: float32(r.IntN(400)) / 4}
-	if w.Has(e.Entity, w.id[partTurn]) {
+	if ecs.Has(w.World, e.Entity, w.id[partTurn]) {
 		*gameAt[gameTurn](w, e.Entity, w.id[partTurn]) = gameTurn{Q: [4]float32{0, 0, 0, 1}, HP: 100}
 	}
-	if w.Has(e.Entity, w.id[partNames]) {
+	if ecs.Has(w.World, e.Entity, w.id[partNames]) {
 		gameAt[gameNames](w, e.Entity, w.id[partNames]).E = whom
 	}
-	if w.Has(e.Entity, w.id[partFirst]) {
+	if ecs.Has(w.World, e.Entity, w.id[partFirst]) {
 		gameAt[gameFirst](w, e.Entity, w.id[partFirst]).V = r.Int32()
 	}
 	g.all = append(g.all, e)
@@ -359,30 +359,30 @@ func (g *match) changeParts(e *gameEntity) {
 	w := g.world
 	part := []int{partSpot, partTurn, partExact, partNames, partTag, partSlow, partMine}[g.r.IntN(7)]
 	w.toggle(e.Entity, w.id[part])
-	if part == partTurn && w.Has(e.Entity, w.id[part]) {
+	if part == partTurn && ecs.Has(w.World, e.Entity, w.id[part]) {
 		*gameAt[gameTurn](w, e.Entity, w.id[part]) = gameTurn{Q: [4]float32{0, 0, 0, 1}, HP: 1}
 	}
 }
 
 func (g *match) changeValue(e *gameEntity) {
 	w := g.world
-	if w.Has(e.Entity, w.id[partExact]) {
+	if ecs.Has(w.World, e.Entity, w.id[partExact]) {
 		exact := gameAt[gameExact](w, e.Entity, w.id[partExact])
 		*exact = drawExact(g.r, *exact)
 	}
-	if w.Has(e.Entity, w.id[partSlow]) {
+	if ecs.Has(w.World, e.Entity, w.id[partSlow]) {
 		gameAt[gameSlow](w, e.Entity, w.id[partSlow]).V++
 	}
-	if w.Has(e.Entity, w.id[partMine]) && !g.protocol.writes {
+	if ecs.Has(w.World, e.Entity, w.id[partMine]) && !g.protocol.writes {
 		*gameAt[gameMine](w, e.Entity, w.id[partMine]) = drawMine(g.r)
 	}
-	if w.Has(e.Entity, w.id[partTurn]) {
+	if ecs.Has(w.World, e.Entity, w.id[partTurn]) {
 		gameAt[gameTurn](w, e.Entity, w.id[partTurn]).On = g.r.IntN(2) == 0
 	}
 }
 
 func (g *match) changeNames(e *gameEntity) {
-	if w := g.world; w.Has(e.Entity, w.id[partNames]) {
+	if w := g.world; ecs.Has(w.World, e.Entity, w.id[partNames]) {
 		names := gameAt[gameNames](w, e.Entity, w.id[partNames])
 		names.E, names.N = g.whom(), names.N+int32(g.r.IntN(2))
 	}
@@ -393,22 +393,23 @@ func (g *match) changeRelation(e *gameEntity) {
 	w := g.world
 	part := partChild + g.r.IntN(2)
 	for _, has := range []int{partChild, partJoint} { // Arche allows one relation for each entity
-		if w.Has(e.Entity, w.id[has]) {
+		if ecs.Has(w.World, e.Entity, w.id[has]) {
 			part = has
 		}
 	}
 	to, id := g.whom(), w.id[part]
 	switch {
-	case w.Has(e.Entity, id) && g.r.IntN(3) == 0:
-		w.Remove(e.Entity, id)
+	case ecs.Has(w.World, e.Entity, id) && g.r.IntN(3) == 0:
+		ecs.Exchange(w.World, e.Entity, nil, []ecs.ID{id}, nil)
 		return
 	case g.leads(to, e.Entity):
-	case w.Has(e.Entity, id):
-		w.Relations().Set(e.Entity, id, to)
+	case ecs.Has(w.World, e.Entity, id):
+		ecs.SetTarget(w.World, e.Entity, id, to)
 	default:
-		w.Relations().Exchange(e.Entity, []ecs.ID{id}, nil, id, to)
+		ecs.Exchange(w.World, e.Entity, []ecs.ID{id}, nil, nil)
+		ecs.SetTarget(w.World, e.Entity, id, to)
 	}
-	if w.Has(e.Entity, w.id[partJoint]) {
+	if ecs.Has(w.World, e.Entity, w.id[partJoint]) {
 		gameAt[gameJoint](w, e.Entity, w.id[partJoint]).K++
 	}
 }
@@ -418,10 +419,10 @@ func (g *match) leads(from, to ecs.Entity) bool {
 	w := g.world
 	for !from.IsZero() && from != to && w.Alive(from) {
 		switch {
-		case w.Has(from, w.id[partChild]):
-			from = w.Relations().Get(from, w.id[partChild])
-		case w.Has(from, w.id[partJoint]):
-			from = w.Relations().Get(from, w.id[partJoint])
+		case ecs.Has(w.World, from, w.id[partChild]):
+			from = ecs.Target(w.World, from, w.id[partChild])
+		case ecs.Has(w.World, from, w.id[partJoint]):
+			from = ecs.Target(w.World, from, w.id[partJoint])
 		default:
 			return false
 		}
@@ -435,7 +436,7 @@ func (g *match) changeGroup(e *gameEntity) {
 	stamp := gameAt[gameStamp](w, e.Entity, w.id[partStamp])
 	if e.group != 0 {
 		e.group, stamp.V = 0, 0
-		w.Remove(e.Entity, w.id[partGroup])
+		ecs.Exchange(w.World, e.Entity, nil, []ecs.ID{w.id[partGroup]}, nil)
 		return
 	}
 	group, members := 1+g.r.Uint32N(3), 0
@@ -446,7 +447,7 @@ func (g *match) changeGroup(e *gameEntity) {
 	}
 	if members < 4 && !e.paced { // if one member is sent less often, the whole group is
 		e.group, stamp.V = group, g.stamps[group]
-		w.Add(e.Entity, w.id[partGroup])
+		ecs.Exchange(w.World, e.Entity, []ecs.ID{w.id[partGroup]}, nil, nil)
 		gameAt[components.Group](w, e.Entity, w.id[partGroup]).ID = group
 	}
 }
@@ -482,12 +483,12 @@ func (g *match) someClient() netcode.ClientID {
 
 func (g *match) changeOwner(e *gameEntity) {
 	w := g.world
-	if w.Has(e.Entity, w.owner) && g.r.IntN(3) == 0 {
-		w.Remove(e.Entity, w.owner)
+	if ecs.Has(w.World, e.Entity, w.owner) && g.r.IntN(3) == 0 {
+		ecs.Exchange(w.World, e.Entity, nil, []ecs.ID{w.owner}, nil)
 		return
 	}
-	if !w.Has(e.Entity, w.owner) {
-		w.Add(e.Entity, w.owner)
+	if !ecs.Has(w.World, e.Entity, w.owner) {
+		ecs.Exchange(w.World, e.Entity, []ecs.ID{w.owner}, nil, nil)
 	}
 	gameAt[components.Owner](w, e.Entity, w.owner).Client = g.someClient()
 }
@@ -495,7 +496,7 @@ func (g *match) changeOwner(e *gameEntity) {
 func (g *match) changePriority(e *gameEntity) {
 	w := g.world
 	w.toggle(e.Entity, w.priority)
-	if w.Has(e.Entity, w.priority) {
+	if ecs.Has(w.World, e.Entity, w.priority) {
 		gameAt[components.Priority](w, e.Entity, w.priority).Weight = g.r.Float32() * 8
 	}
 }
@@ -507,7 +508,7 @@ func (g *match) changeRate(e *gameEntity) {
 	}
 	e.paced = true
 	w.toggle(e.Entity, w.rate)
-	if w.Has(e.Entity, w.rate) {
+	if ecs.Has(w.World, e.Entity, w.rate) {
 		gameAt[components.Rate](w, e.Entity, w.rate).Every = uint16(g.r.IntN(8))
 	}
 }
@@ -515,18 +516,18 @@ func (g *match) changeRate(e *gameEntity) {
 // copyEntity has a copy go on in place of an entity, under its id.
 func (g *match) copyEntity(e *gameEntity) {
 	w := g.world
-	if e.id.IsZero() || g.r.IntN(2) == 0 || w.Has(e.Entity, w.id[partChild]) || w.Has(e.Entity, w.id[partJoint]) {
+	if e.id.IsZero() || g.r.IntN(2) == 0 || ecs.Has(w.World, e.Entity, w.id[partChild]) || ecs.Has(w.World, e.Entity, w.id[partJoint]) {
 		return
 	}
 	v, r := w.value(e.Entity), *gameAt[components.Replicated](w, e.Entity, w.replicated)
 	if r.ID.IsZero() {
 		return // it was given back empty since the last capture: a copy of that is another entity
 	}
-	f := w.NewEntity(w.replicated)
+	f := ecs.Spawn(w.World, nil, w.replicated)
 	*gameAt[components.Replicated](w, f, w.replicated) = r
 	for part := range v {
 		if v[part] != nil {
-			w.Add(f, w.id[part])
+			ecs.Exchange(w.World, f, []ecs.ID{w.id[part]}, nil, nil)
 		}
 	}
 	w.put(f, &v)
@@ -568,8 +569,8 @@ func (g *match) renew(e *gameEntity) {
 		return
 	}
 	was := *gameAt[components.Replicated](w, e.Entity, w.replicated)
-	w.Remove(e.Entity, w.replicated)
-	w.Add(e.Entity, w.replicated)
+	ecs.Exchange(w.World, e.Entity, nil, []ecs.ID{w.replicated}, nil)
+	ecs.Exchange(w.World, e.Entity, []ecs.ID{w.replicated}, nil, nil)
 	if e.from == g.net.Server.Tick() || g.r.IntN(2) == 0 {
 		*gameAt[components.Replicated](w, e.Entity, w.replicated) = was
 	}
@@ -580,9 +581,13 @@ func (g *match) batch(*gameEntity) {
 	w := g.world
 	spot, slow := w.id[partSpot], w.id[partSlow]
 	if g.r.IntN(2) == 0 {
-		w.Batch().Remove(ecs.All(spot, slow), slow)
+		for _, e := range w.where(ecs.All(spot, slow).Without()) {
+			ecs.Exchange(w.World, e, nil, []ecs.ID{slow}, nil)
+		}
 	} else {
-		w.Batch().Add(&ecs.MaskFilter{Include: ecs.All(spot), Exclude: ecs.All(slow)}, slow)
+		for _, e := range w.where(ecs.All(spot).Without(slow)) {
+			ecs.Exchange(w.World, e, []ecs.ID{slow}, nil, nil)
+		}
 	}
 }
 

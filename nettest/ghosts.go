@@ -3,10 +3,9 @@ package nettest
 import (
 	"fmt"
 
-	"github.com/mlange-42/arche/ecs"
-	"github.com/mlange-42/arche/generic"
-
 	"github.com/arche-netcode/netcode"
+	netecs "github.com/arche-netcode/netcode/ecs"
+	"github.com/arche-netcode/netcode/internal/world"
 )
 
 // ghostCheck checks NoGhostRef. It stores the newest generation that the server gave to each index; generations rise by one.
@@ -33,8 +32,9 @@ func (g *ghostCheck) ever(id netcode.NetworkID) bool {
 
 // haunt adds an entity to a client's world that the server never had.
 func haunt(c *Client) {
-	ghosts := generic.NewMap1[netcode.Replicated](&c.World)
-	ghosts.NewWith(&netcode.Replicated{ID: netcode.NetworkID{Index: 1 << 19, Generation: 1}, World: c.Tag()})
+	id := world.ComponentID[netcode.Replicated](c.World)
+	e := world.Spawn(c.World, nil, id)
+	*(*netcode.Replicated)(world.Get(c.World, e, id)) = netcode.Replicated{ID: netcode.NetworkID{Index: 1 << 19, Generation: 1}, World: c.Tag()}
 }
 
 // check checks every entity with a network id in a client's world.
@@ -43,8 +43,8 @@ func (g *ghostCheck) check(n *Net, i int, c *Client) error {
 		haunt(c)
 	}
 	g.checks++
-	replicated := ecs.ComponentID[netcode.Replicated](&c.World)
-	for query := c.World.Query(ecs.All(replicated)); query.Next(); {
+	replicated := world.ComponentID[netcode.Replicated](c.World)
+	for query := world.Select(c.World, world.All(replicated)); query.Next(); {
 		id := (*netcode.Replicated)(query.Get(replicated)).ID
 		if id.IsZero() {
 			continue
@@ -58,7 +58,7 @@ func (g *ghostCheck) check(n *Net, i int, c *Client) error {
 }
 
 // wrong returns the fault of an entity of a client's world, or "".
-func (g *ghostCheck) wrong(c *Client, e ecs.Entity, id netcode.NetworkID) string {
+func (g *ghostCheck) wrong(c *Client, e netecs.Entity, id netcode.NetworkID) string {
 	if !g.ever(id) {
 		return "was never spawned by the server"
 	}

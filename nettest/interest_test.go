@@ -4,14 +4,14 @@ import (
 	"testing"
 	"time"
 
-	"github.com/mlange-42/arche/ecs"
-	"github.com/mlange-42/arche/generic"
 	"github.com/stretchr/testify/require"
 
 	"github.com/arche-netcode/netcode"
 	"github.com/arche-netcode/netcode/components"
 	netecs "github.com/arche-netcode/netcode/ecs"
 	"github.com/arche-netcode/netcode/interest"
+	ecs "github.com/arche-netcode/netcode/internal/world"
+	generic "github.com/arche-netcode/netcode/internal/world/typed"
 	"github.com/arche-netcode/netcode/nettest"
 	"github.com/arche-netcode/netcode/snapshot"
 	"github.com/arche-netcode/netcode/systems"
@@ -81,15 +81,15 @@ func TestOwnerOnly(t *testing.T) {
 	t.Parallel()
 	owned := interest.NewOwnerOnly(interest.OwnerConfig{})
 	give := func(n *nettest.Net, second int) {
-		query := generic.NewFilter1[components.Owner]().Query(&n.Server.World)
+		query := generic.NewFilter1[components.Owner]().Query(n.Server.World)
 		for i := 0; query.Next(); i++ {
 			query.Get().Client = netcode.ClientID((i + second) % 5)
 		}
 	}
 	n := watched(t, protocol(), 11, .3, interest.New(owned, interest.Despawn), nil, func(n *nettest.Net, second int) {
-		owners := generic.NewMap1[components.Owner](&n.Server.World)
-		for e := range netecs.Entities(&n.Server.World) {
-			if !n.Server.World.Has(e, ecs.ComponentID[components.Owner](&n.Server.World)) {
+		owners := generic.NewMap1[components.Owner](n.Server.World)
+		for e := range netecs.Entities(n.Server.World) {
+			if !ecs.Has(n.Server.World, e, ecs.ComponentID[components.Owner](n.Server.World)) {
 				owners.Add(e)
 			}
 		}
@@ -120,11 +120,11 @@ func TestComponentsOfOthersAreNotVisible(t *testing.T) {
 	schema := p.Schema()
 	policy := interest.NewRows(interest.All(), interest.OwnerRows(interest.MaskOf[secret](schema)))
 	n := watched(t, p, 12, .3, interest.New(policy, interest.Despawn), nil, func(n *nettest.Net, second int) {
-		w := &n.Server.World
+		w := n.Server.World
 		secrets := generic.NewMap2[secret, components.Owner](w)
 		i := 0
 		for e, id := range netecs.Entities(w) {
-			if !w.Has(e, ecs.ComponentID[secret](w)) {
+			if !ecs.Has(w, e, ecs.ComponentID[secret](w)) {
 				secrets.Add(e)
 			}
 			word, owner := secrets.Get(e)
@@ -138,8 +138,8 @@ func TestComponentsOfOthersAreNotVisible(t *testing.T) {
 	store, theirs, mine := n.Server.Store(), 0, 0
 	for _, c := range n.Clients {
 		require.Equal(t, store.Len(), held(c))
-		words, places := generic.NewMap[secret](&c.World), generic.NewMap[position](&c.World)
-		for e, id := range netecs.Entities(&c.World) {
+		words, places := generic.NewMap[secret](c.World), generic.NewMap[position](c.World)
+		for e, id := range netecs.Entities(c.World) {
 			require.True(t, store.Alive(id))
 			require.True(t, places.Has(e))
 			hidden := store.Owner(id) != c.ID()
@@ -207,13 +207,13 @@ func TestEntityOutOfSightMayBeKept(t *testing.T) {
 	other, _ := server.Systems.ID(far)
 	require.True(t, explicit.Hide(1, id) && explicit.Hide(1, other))
 	n.Step()
-	places := generic.NewMap[position](&server.World)
+	places := generic.NewMap[position](server.World)
 	places.Get(near).X, places.Get(far).X = 5, 5
 	n.Run(2 * time.Second)
 	x := func() float32 {
 		e, ok := client.Systems.Entity(id)
 		require.True(t, ok)
-		at := generic.NewMap[position](&client.World)
+		at := generic.NewMap[position](client.World)
 		return at.Get(e).X
 	}
 	require.Equal(t, 2, held(client))
@@ -251,12 +251,12 @@ func TestConvergeGoesByTheComponentsThatAreShown(t *testing.T) {
 		},
 	})
 	n.AssertConverge()
-	here := generic.NewMap2[position, health](&n.Clients[1].World)
-	for e := range netecs.Entities(&n.Clients[1].World) {
+	here := generic.NewMap2[position, health](n.Clients[1].World)
+	for e := range netecs.Entities(n.Clients[1].World) {
 		at, has := here.Get(e)
 		require.NotNil(t, at)
 		require.Nil(t, has)
-		points := generic.NewMap1[health](&n.Clients[1].World)
+		points := generic.NewMap1[health](n.Clients[1].World)
 		points.Assign(e, &health{})
 		break
 	}
@@ -264,7 +264,7 @@ func TestConvergeGoesByTheComponentsThatAreShown(t *testing.T) {
 }
 
 // mountedOn makes an entity a part of another one.
-type mountedOn struct{ ecs.Relation }
+type mountedOn generic.Tie
 
 // Clients in teams have what belongs to their team, with all that is mounted on it, however deep, while parts are mounted elsewhere,
 // parents die, owners change and clients change teams, over bad networks.
@@ -275,21 +275,21 @@ func TestPartsOfTeams(t *testing.T) {
 		netcode.Replicate[mountedOn](p)
 		teams := interest.NewTeams(interest.NewChildren(interest.NewOwnerOnly(interest.OwnerConfig{}), interest.ParentOf[mountedOn](p.Schema())))
 		n := watched(t, p, uint64(20+seed), loss, interest.New(teams, interest.Despawn), nil, func(n *nettest.Net, second int) {
-			w := &n.Server.World
+			w := n.Server.World
 			mounted, owner := ecs.ComponentID[mountedOn](w), ecs.ComponentID[components.Owner](w)
 			var before []ecs.Entity
 			for e := range netecs.Entities(w) {
-				if !w.Has(e, owner) {
-					w.Add(e, owner, mounted)
+				if !ecs.Has(w, e, owner) {
+					ecs.Exchange(w, e, []ecs.ID{owner, mounted}, nil, nil)
 				}
-				(*components.Owner)(w.Get(e, owner)).Client = netcode.ClientID((int(e.ID())*7 + second) % 9)
+				(*components.Owner)(ecs.Get(w, e, owner)).Client = netcode.ClientID((int(e.ID())*7 + second) % 9)
 				var target ecs.Entity // of an entity with a lower number: no cycle
 				for _, other := range before {
 					if other.ID() < e.ID() && (int(other.ID())+second)%3 != 0 {
 						target = other
 					}
 				}
-				w.Relations().Set(e, mounted, target)
+				ecs.SetTarget(w, e, mounted, target)
 				before = append(before, e)
 			}
 			for i, c := range n.Clients {
@@ -297,7 +297,7 @@ func TestPartsOfTeams(t *testing.T) {
 			}
 		})
 		n.AssertConverge()
-		w, some := &n.Server.World, 0
+		w, some := n.Server.World, 0
 		mounted := ecs.ComponentID[mountedOn](w)
 		for _, c := range n.Clients {
 			sees := 0
@@ -312,8 +312,8 @@ func TestPartsOfTeams(t *testing.T) {
 					}
 					visible = of == c.ID() || of != 0 && teams.TeamOf(of) != 0 && teams.TeamOf(of) == teams.TeamOf(c.ID())
 					target := ecs.Entity{}
-					if w.Has(at, mounted) {
-						target = w.Relations().Get(at, mounted)
+					if ecs.Has(w, at, mounted) {
+						target = ecs.Target(w, at, mounted)
 					}
 					at = target
 				}

@@ -97,7 +97,7 @@ func (n *Net) CheckConverge() error {
 			return &Broken{Converge, i, n.frame, fmt.Sprintf("not connected: %v", c.Err())}
 		}
 		sees := netecs.VisibleTo(n.Server, c.ID())
-		if d, differs := netecs.FirstDifferenceOf(n.Server.Store(), sees, &c.World, schema); differs {
+		if d, differs := netecs.FirstDifferenceOf(n.Server.Store(), sees, c.World, schema); differs {
 			return &Broken{Converge, i, n.frame, d.String()}
 		}
 	}
@@ -111,7 +111,7 @@ func (n *Net) Break(i Invariant) { n.broken[i] = true }
 
 // loseAnEntity removes one replicated entity from a client's world.
 func (n *Net) loseAnEntity(c *Client) {
-	for e := range netecs.Entities(&c.World) {
+	for e := range netecs.Entities(c.World) {
 		c.World.RemoveEntity(e)
 		return
 	}

@@ -4,12 +4,12 @@ import (
 	"testing"
 	"time"
 
-	"github.com/mlange-42/arche/ecs"
-	"github.com/mlange-42/arche/generic"
 	"github.com/stretchr/testify/require"
 
 	"github.com/arche-netcode/netcode"
 	"github.com/arche-netcode/netcode/components"
+	ecs "github.com/arche-netcode/netcode/internal/world"
+	generic "github.com/arche-netcode/netcode/internal/world/typed"
 	"github.com/arche-netcode/netcode/systems"
 	"github.com/arche-netcode/netcode/transport"
 	"github.com/arche-netcode/netcode/transport/memory"
@@ -17,7 +17,7 @@ import (
 
 // meshMember is a server and a client of each other peer, all over one world.
 type meshMember struct {
-	world   ecs.World
+	world   *ecs.World
 	server  *systems.ServerSystems
 	clients []*systems.ClientSystems
 	loops   []*systems.Runner
@@ -45,7 +45,7 @@ func newMesh(t *testing.T, size int, protocol func() *netcode.Protocol) *mesh {
 	}
 	var addresses []transport.Addr
 	for range size {
-		p := &meshMember{world: ecs.NewWorld()}
+		p := &meshMember{world: ecs.New()}
 		server, err := netcode.NewServer(protocol(), netcode.Config{})
 		require.NoError(t, err)
 		server.OnError(func(err error) { p.errors = append(p.errors, err) })
@@ -66,9 +66,9 @@ func newMesh(t *testing.T, size int, protocol func() *netcode.Protocol) *mesh {
 			group.OnSpawn(func(ecs.Entity, netcode.NetworkID) { p.spawns++ })
 			require.NoError(t, client.Connect(addresses[j]))
 			p.clients = append(p.clients, group)
-			p.loops = append(p.loops, systems.NewRunner(&p.world, group, 60))
+			p.loops = append(p.loops, systems.NewRunner(p.world, group, 60))
 		}
-		p.loops = append(p.loops, systems.NewRunner(&p.world, p.server, 60))
+		p.loops = append(p.loops, systems.NewRunner(p.world, p.server, 60))
 	}
 	return m
 }
@@ -100,7 +100,7 @@ func TestMesh(t *testing.T) {
 			m.run(2 * time.Second)
 			for n := range 12 {
 				p := m.peers[n%3]
-				bodies := generic.NewMap2[components.Replicated, position](&p.world)
+				bodies := generic.NewMap2[components.Replicated, position](p.world)
 				body := bodies.New()
 				m.run(400 * time.Millisecond)
 				p.world.RemoveEntity(body)
@@ -110,7 +110,7 @@ func TestMesh(t *testing.T) {
 			for _, p := range m.peers {
 				require.Equal(t, 8, p.spawns)
 				require.Empty(t, p.errors)
-				query := generic.NewFilter1[components.Replicated]().Query(&p.world)
+				query := generic.NewFilter1[components.Replicated]().Query(p.world)
 				require.Zero(t, query.Count())
 				query.Close()
 			}

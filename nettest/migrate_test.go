@@ -5,12 +5,12 @@ import (
 	"testing"
 	"time"
 
-	"github.com/mlange-42/arche/ecs"
-	"github.com/mlange-42/arche/generic"
 	"github.com/stretchr/testify/require"
 
 	"github.com/arche-netcode/netcode"
 	"github.com/arche-netcode/netcode/components"
+	ecs "github.com/arche-netcode/netcode/internal/world"
+	generic "github.com/arche-netcode/netcode/internal/world/typed"
 	"github.com/arche-netcode/netcode/nettest"
 	"github.com/arche-netcode/netcode/peer"
 	"github.com/arche-netcode/netcode/transport"
@@ -165,7 +165,7 @@ func TestRejoin(t *testing.T) {
 	require.True(t, n.RunUntil(2*time.Second, func() bool { return c.State() == netcode.Connected && count() == 2 }))
 	n.Run(100 * time.Millisecond)
 	filter := generic.NewFilter1[drifter]()
-	q := filter.Query(&c.World)
+	q := filter.Query(c.World)
 	require.Equal(t, 2, q.Count(), "those of the session before are gone")
 	q.Close()
 }

@@ -8,9 +8,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/mlange-42/arche/ecs"
-
 	"github.com/arche-netcode/netcode"
+	netecs "github.com/arche-netcode/netcode/ecs"
+	"github.com/arche-netcode/netcode/internal/world"
 	"github.com/arche-netcode/netcode/systems"
 	"github.com/arche-netcode/netcode/transport"
 	"github.com/arche-netcode/netcode/transport/memory"
@@ -19,7 +19,7 @@ import (
 // Server is the server of a Net.
 type Server struct {
 	*netcode.Server
-	World   ecs.World              // the server's world
+	World   *netecs.World          // the server's world
 	Systems *systems.ServerSystems // systems in that world
 	Host    *systems.HostSystems   // with Config.Host the player at the server, with its View; else nil
 	loop    *systems.Runner
@@ -31,7 +31,7 @@ type Server struct {
 // Client is one client of a Net.
 type Client struct {
 	*netcode.Client
-	World   ecs.World              // the client's world
+	World   *netecs.World          // the client's world
 	Systems *systems.ClientSystems // systems in that world
 	loop    *systems.Runner
 	tap     *tap
@@ -132,7 +132,7 @@ func (n *Net) newServer() *Server {
 		n.address = n.socket.LocalAddr()
 	}
 	end.OnError(n.logged("server"))
-	s := &Server{Server: end, World: ecs.NewWorld(), tap: n.socket, beat: newBeat(n.config.ServerRate, n.now)}
+	s := &Server{Server: end, World: world.New(), tap: n.socket, beat: newBeat(n.config.ServerRate, n.now)}
 	var group systems.Group
 	if n.config.Host {
 		s.Host = n.newHost(end)
@@ -142,15 +142,15 @@ func (n *Net) newServer() *Server {
 		group = s.Systems
 	}
 	if n.config.Setup != nil {
-		n.config.Setup(s.Systems, &s.World)
+		n.config.Setup(s.Systems, s.World)
 	}
 	if s.Host != nil && n.config.SetupHost != nil {
-		n.config.SetupHost(s.Host, &s.World)
+		n.config.SetupHost(s.Host, s.World)
 	}
 	if n.config.Game != nil {
 		s.Systems.Add(netcode.StageUpdate, &game{play: n.config.Game})
 	}
-	s.loop = systems.NewRunner(&s.World, group, n.config.ServerRate)
+	s.loop = systems.NewRunner(s.World, group, n.config.ServerRate)
 	return s
 }
 
@@ -191,13 +191,13 @@ func (n *Net) newClient(server transport.Addr) *Client {
 		n.t.Fatalf("nettest: %v", err)
 	}
 	end.OnError(n.logged(fmt.Sprintf("client %d", i)))
-	client := &Client{Client: end, World: ecs.NewWorld(), tap: n.listen(uint64(i) + 1), running: true}
+	client := &Client{Client: end, World: world.New(), tap: n.listen(uint64(i) + 1), running: true}
 	client.Systems = systems.NewClient(end, client.tap, n.clock(i))
 	if n.config.SetupClient != nil {
-		n.config.SetupClient(i, client.Systems, &client.World)
+		n.config.SetupClient(i, client.Systems, client.World)
 	}
 	rate := n.config.clientRate(i)
-	client.loop, client.beat = systems.NewRunner(&client.World, client.Systems, rate), newBeat(rate, n.now)
+	client.loop, client.beat = systems.NewRunner(client.World, client.Systems, rate), newBeat(rate, n.now)
 	var payload []byte
 	if n.config.Payload != nil {
 		payload = n.config.Payload(i)
@@ -327,10 +327,10 @@ func (n *Net) OnSend(f func(from, to transport.Addr, datagram []byte)) { n.onSen
 
 // game calls the game's function once a frame.
 type game struct {
-	play  func(w *ecs.World, frame int)
+	play  func(w *netecs.World, frame int)
 	frame int
 }
 
-func (g *game) Initialize(*ecs.World) {}
-func (g *game) Update(w *ecs.World)   { g.frame++; g.play(w, g.frame) }
-func (g *game) Finalize(*ecs.World)   {}
+func (g *game) Initialize(*netecs.World) {}
+func (g *game) Update(w *netecs.World)   { g.frame++; g.play(w, g.frame) }
+func (g *game) Finalize(*netecs.World)   {}

@@ -6,13 +6,13 @@ import (
 	"testing"
 	"time"
 
-	"github.com/mlange-42/arche/ecs"
-	"github.com/mlange-42/arche/generic"
 	"github.com/stretchr/testify/require"
 
 	"github.com/arche-netcode/netcode"
 	"github.com/arche-netcode/netcode/components"
 	netecs "github.com/arche-netcode/netcode/ecs"
+	ecs "github.com/arche-netcode/netcode/internal/world"
+	generic "github.com/arche-netcode/netcode/internal/world/typed"
 	"github.com/arche-netcode/netcode/nettest"
 	"github.com/arche-netcode/netcode/systems"
 	"github.com/arche-netcode/netcode/transport"
@@ -65,7 +65,7 @@ func (g *churn) play(w *ecs.World, frame int) {
 		case 1:
 			healths.Get(e).Points -= 3
 		case 2:
-			if w.Has(e, ecs.ComponentID[frozen](w)) {
+			if ecs.Has(w, e, ecs.ComponentID[frozen](w)) {
 				ice.Remove(e)
 			} else {
 				ice.Add(e)
@@ -130,7 +130,7 @@ func TestHooksSeeWholeEntities(t *testing.T) {
 		SetupClient: func(_ int, c *systems.ClientSystems, w *ecs.World) {
 			c.OnSpawn(func(e ecs.Entity, id netcode.NetworkID) {
 				require.False(t, w.IsLocked())
-				require.True(t, w.Has(e, ecs.ComponentID[position](w)))
+				require.True(t, ecs.Has(w, e, ecs.ComponentID[position](w)))
 				spawned++
 			})
 			c.OnDespawn(func(e ecs.Entity, id netcode.NetworkID) {
@@ -161,14 +161,14 @@ func TestAReplicatedResource(t *testing.T) {
 			scores.Get().Blue = int32(min(frame, 200))
 		},
 	})
-	require.Nil(t, netecs.NewResource[score](&n.Clients[0].World).Get())
-	_, there := netecs.NewResource[score](&n.Clients[0].World).Entity()
+	require.Nil(t, netecs.NewResource[score](n.Clients[0].World).Get())
+	_, there := netecs.NewResource[score](n.Clients[0].World).Entity()
 	require.False(t, there)
 	n.Run(4 * time.Second)
 	n.AssertConverge()
 	for _, c := range n.Clients {
-		require.Equal(t, score{1, 200}, *netecs.NewResource[score](&c.World).Get())
-		e, there := netecs.NewResource[score](&c.World).Entity()
+		require.Equal(t, score{1, 200}, *netecs.NewResource[score](c.World).Get())
+		e, there := netecs.NewResource[score](c.World).Entity()
 		require.True(t, there)
 		id, named := c.Systems.ID(e)
 		require.True(t, named && n.Server.Server.Has(id))
@@ -252,8 +252,8 @@ func TestMessagesNameEntities(t *testing.T) {
 	var id netcode.NetworkID
 	n.Server.Systems.OnSpawn(func(_ ecs.Entity, at netcode.NetworkID) { id = at })
 	require.True(t, n.RunUntil(5*time.Second, n.Connected))
-	w := &n.Server.World
-	w.NewEntity(ecs.ComponentID[position](w), ecs.ComponentID[components.Replicated](w))
+	w := n.Server.World
+	ecs.Spawn(w, nil, ecs.ComponentID[position](w), ecs.ComponentID[components.Replicated](w))
 	require.True(t, n.RunUntil(time.Second, func() bool { return !id.IsZero() }))
 	seeing, blind := n.Clients[0], n.Clients[1]
 	require.True(t, n.RunUntil(5*time.Second, func() bool { return n.Server.Hide(blind.ID(), id) }))
@@ -264,7 +264,7 @@ func TestMessagesNameEntities(t *testing.T) {
 	require.Equal(t, id, got.id)
 	require.True(t, got.found)
 	require.True(t, seeing.World.Alive(got.entity))
-	require.True(t, seeing.World.Has(got.entity, ecs.ComponentID[position](&seeing.World)))
+	require.True(t, ecs.Has(seeing.World, got.entity, ecs.ComponentID[position](seeing.World)))
 	require.Equal(t, hit{}, hits[blind.ID()][0])
 }
 
@@ -285,11 +285,11 @@ func TestErrorsAreLogged(t *testing.T) {
 	netcode.Replicate[walk](p)
 	n := nettest.New(h, nettest.Config{Protocol: p, Clients: 2, Server: netcode.Config{MaxEntities: 10}})
 	n.Run(time.Second)
-	build := generic.NewMap2[components.Replicated, walk](&n.Server.World)
+	build := generic.NewMap2[components.Replicated, walk](n.Server.World)
 	for range 12 {
 		build.NewWith(&components.Replicated{}, &walk{})
 	}
-	local := generic.NewMap2[components.Replicated, walk](&n.Clients[1].World)
+	local := generic.NewMap2[components.Replicated, walk](n.Clients[1].World)
 	local.NewWith(&components.Replicated{}, &walk{})
 	n.Run(time.Second)
 	text := strings.Join(h.lines, "\n")

@@ -12,8 +12,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/mlange-42/arche/ecs"
-	"github.com/mlange-42/arche/generic"
 	"github.com/stretchr/testify/require"
 
 	"github.com/arche-netcode/netcode"
@@ -22,6 +20,8 @@ import (
 	"github.com/arche-netcode/netcode/input"
 	"github.com/arche-netcode/netcode/inspect"
 	"github.com/arche-netcode/netcode/interest"
+	ecs "github.com/arche-netcode/netcode/internal/world"
+	generic "github.com/arche-netcode/netcode/internal/world/typed"
 	"github.com/arche-netcode/netcode/nettest"
 	"github.com/arche-netcode/netcode/snapshot"
 	"github.com/arche-netcode/netcode/systems"
@@ -391,7 +391,7 @@ func (g *leakGame) blindly(w *ecs.World, e *leakEntity) {
 			set(w, e.Entity, leakSecret{Marker: g.secret.Uint32()})
 		}
 	}
-	if !e.blind || !w.Has(e.Entity, ecs.ComponentID[aim](w)) {
+	if !e.blind || !ecs.Has(w, e.Entity, ecs.ComponentID[aim](w)) {
 		return
 	}
 	g.met["blind aims"]++
@@ -401,8 +401,8 @@ func (g *leakGame) blindly(w *ecs.World, e *leakEntity) {
 	}
 	g.note("  secret %v names %v", e.id, to)
 	set(w, e.Entity, aim{At: to})
-	if w.Has(e.Entity, ecs.ComponentID[leakChild](w)) {
-		w.Relations().Set(e.Entity, ecs.ComponentID[leakChild](w), to)
+	if ecs.Has(w, e.Entity, ecs.ComponentID[leakChild](w)) {
+		ecs.SetTarget(w, e.Entity, ecs.ComponentID[leakChild](w), to)
 	}
 }
 
@@ -442,7 +442,7 @@ func (g *leakGame) changeSecret(w *ecs.World, e *leakEntity) {
 type (
 	leakSecret struct{ Marker uint32 } // The client under test may not see it of anybody.
 	leakMine   struct{ Course int32 }  // Its owner writes it.
-	leakChild  struct{ ecs.Relation }
+	leakChild  generic.Tie
 	leakStick  struct{ X, Y int16 } // What a player does who has hidden entities alone.
 	leakWord   struct {
 		Number uint32
@@ -669,7 +669,7 @@ func (p *leakPlayer) Update(w *ecs.World) {
 // set gives an entity a component, which it may have already.
 func set[T any](w *ecs.World, e ecs.Entity, value T) {
 	m := generic.NewMap1[T](w)
-	if !w.Has(e, ecs.ComponentID[T](w)) {
+	if !ecs.Has(w, e, ecs.ComponentID[T](w)) {
 		m.Assign(e, &value)
 		return
 	}
@@ -678,7 +678,7 @@ func set[T any](w *ecs.World, e ecs.Entity, value T) {
 
 // lose takes a component from an entity, if it has it.
 func lose[T any](w *ecs.World, e ecs.Entity) {
-	if w.Has(e, ecs.ComponentID[T](w)) {
+	if ecs.Has(w, e, ecs.ComponentID[T](w)) {
 		m := generic.NewMap1[T](w)
 		m.Remove(e)
 	}
@@ -690,10 +690,10 @@ func hang(w *ecs.World, e, parent ecs.Entity) { hangBy[leakChild](w, e, parent) 
 // hangBy is hang with a relation of any type.
 func hangBy[T any](w *ecs.World, e, parent ecs.Entity) {
 	id := ecs.ComponentID[T](w)
-	if !w.Has(e, id) {
-		w.Add(e, id)
+	if !ecs.Has(w, e, id) {
+		ecs.Exchange(w, e, []ecs.ID{id}, nil, nil)
 	}
-	w.Relations().Set(e, id, parent)
+	ecs.SetTarget(w, e, id, parent)
 }
 
 // grouping puts an entity into a group.

@@ -9,14 +9,14 @@ import (
 	"testing"
 	"time"
 
-	"github.com/mlange-42/arche/ecs"
-	"github.com/mlange-42/arche/generic"
 	"github.com/stretchr/testify/require"
 
 	"github.com/arche-netcode/netcode"
 	"github.com/arche-netcode/netcode/components"
 	"github.com/arche-netcode/netcode/input"
 	"github.com/arche-netcode/netcode/internal/thin"
+	ecs "github.com/arche-netcode/netcode/internal/world"
+	generic "github.com/arche-netcode/netcode/internal/world/typed"
 	"github.com/arche-netcode/netcode/nettest"
 	"github.com/arche-netcode/netcode/schema"
 	"github.com/arche-netcode/netcode/schema/plain"
@@ -259,7 +259,7 @@ func (g *plainGame) play(w *ecs.World, frame int) {
 
 // toggle gives an entity a component, or takes it.
 func toggle[T any](w *ecs.World, m *generic.Map1[T], e ecs.Entity, v *T) {
-	if w.Has(e, ecs.ComponentID[T](w)) {
+	if ecs.Has(w, e, ecs.ComponentID[T](w)) {
 		m.Remove(e)
 	} else {
 		m.Assign(e, v)

@@ -7,14 +7,14 @@ import (
 	"testing"
 	"time"
 
-	"github.com/mlange-42/arche/ecs"
-	"github.com/mlange-42/arche/generic"
 	"github.com/stretchr/testify/require"
 
 	"github.com/arche-netcode/netcode"
 	"github.com/arche-netcode/netcode/authority"
 	"github.com/arche-netcode/netcode/collections"
 	"github.com/arche-netcode/netcode/components"
+	ecs "github.com/arche-netcode/netcode/internal/world"
+	generic "github.com/arche-netcode/netcode/internal/world/typed"
 	"github.com/arche-netcode/netcode/nettest"
 	"github.com/arche-netcode/netcode/systems"
 	"github.com/arche-netcode/netcode/transport"
@@ -118,7 +118,7 @@ func (c *crew) steer(name string, x float32) {
 	if !there || !authority.MayWrite[steered](client.Client, id) {
 		return
 	}
-	own := generic.NewMap1[steered](&client.World)
+	own := generic.NewMap1[steered](client.World)
 	own.Get(e).X = x
 	c.steers[name] = x
 }
@@ -129,7 +129,7 @@ func (c *crew) check(name string) {
 	id := c.ids[name]
 	require.Equal(t, id, client.ID(), name)
 	require.Equal(t, name, s.Identity(id))
-	owners, steers := generic.NewMap1[components.Owner](&s.World), generic.NewMap1[steered](&s.World)
+	owners, steers := generic.NewMap1[components.Owner](s.World), generic.NewMap1[steered](s.World)
 	require.Equal(t, id, owners.Get(c.ships[name]).Client)
 	ship, _ := s.Systems.ID(c.ships[name])
 	crate, _ := s.Systems.ID(c.crates[name])
@@ -226,7 +226,7 @@ func (c *crew) away(name string) {
 
 // ownerOf is the owner of an entity of the server's world, and whether the entity is there.
 func (c *crew) ownerOf(e ecs.Entity) (owner netcode.ClientID, alive bool) {
-	w := &c.net.Server.World
+	w := c.net.Server.World
 	if !w.Alive(e) {
 		return 0, false
 	}
@@ -311,7 +311,7 @@ func TestEntitiesThatWereGivenAwayMeanwhileAreNotGivenBack(t *testing.T) {
 	c.join("bert")
 	c.all([]string{"anna", "bert"}, 10*time.Second, c.ready)
 	c.away("anna")
-	owners := generic.NewMap1[components.Owner](&c.net.Server.World)
+	owners := generic.NewMap1[components.Owner](c.net.Server.World)
 	owners.Get(c.ships["anna"]).Client = 2
 	crate, _ := c.net.Server.Systems.ID(c.crates["anna"])
 	authority.Grant(c.net.Server.Server, crate, 2)
@@ -326,7 +326,7 @@ func TestEntitiesThatWereGivenAwayMeanwhileAreNotGivenBack(t *testing.T) {
 // A player comes back in the tick in which the game gives its entity to nobody, so the entity is nobody's.
 func TestAnEntityThatIsGivenBackAndTakenInOneTick(t *testing.T) {
 	c := newCrew(t, systems.HandOver, netcode.Config{Keep: time.Minute, SilenceTimeout: 3 * time.Second})
-	owners := generic.NewMap1[components.Owner](&c.net.Server.World)
+	owners := generic.NewMap1[components.Owner](c.net.Server.World)
 	taken := false
 	c.net.Server.Systems.Add(netcode.StagePreLateUpdate, systems.Func(func(*ecs.World) {
 		if ship := c.ships["anna"]; !taken && c.net.Server.Returned(1) && owners.Get(ship).Client == 1 {

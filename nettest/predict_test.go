@@ -7,13 +7,13 @@ import (
 	"testing"
 	"time"
 
-	"github.com/mlange-42/arche/ecs"
-	"github.com/mlange-42/arche/generic"
 	"github.com/stretchr/testify/require"
 
 	"github.com/arche-netcode/netcode"
 	"github.com/arche-netcode/netcode/components"
 	"github.com/arche-netcode/netcode/input"
+	ecs "github.com/arche-netcode/netcode/internal/world"
+	generic "github.com/arche-netcode/netcode/internal/world/typed"
 	"github.com/arche-netcode/netcode/interpolate"
 	"github.com/arche-netcode/netcode/nettest"
 	"github.com/arche-netcode/netcode/predict"
@@ -221,7 +221,7 @@ func TestContactsDoNotJitter(t *testing.T) {
 		for i, c := range g.Clients {
 			require.True(t, g.sims[i].Predicts(id))
 			e, _ := c.Systems.Entity(id)
-			shown := generic.NewMap1[components.Smooth[position]](&c.World)
+			shown := generic.NewMap1[components.Smooth[position]](c.World)
 			last, least, most, sum := shown.Get(e).Value.X, math.Inf(1), math.Inf(-1), 0.
 			const frames = 4 * 60
 			for range frames {

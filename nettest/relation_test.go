@@ -5,12 +5,12 @@ import (
 	"testing"
 	"time"
 
-	"github.com/mlange-42/arche/ecs"
-	"github.com/mlange-42/arche/generic"
 	"github.com/stretchr/testify/require"
 
 	"github.com/arche-netcode/netcode"
 	"github.com/arche-netcode/netcode/components"
+	ecs "github.com/arche-netcode/netcode/internal/world"
+	generic "github.com/arche-netcode/netcode/internal/world/typed"
 	"github.com/arche-netcode/netcode/interpolate"
 	"github.com/arche-netcode/netcode/nettest"
 	"github.com/arche-netcode/netcode/systems"
@@ -18,7 +18,7 @@ import (
 )
 
 // rides is the platform of a rider.
-type rides struct{ ecs.Relation }
+type rides generic.Tie
 
 // place is a rider's place on its platform.
 type place struct {
@@ -78,7 +78,7 @@ func ride(t *testing.T, seed uint64) {
 					on++
 					at.X -= 40
 					jumps.Count++
-					w.Relations().Set(rider, ecs.ComponentID[rides](w), platform[on])
+					ecs.SetTarget(w, rider, ecs.ComponentID[rides](w), platform[on])
 					if on == 2 {
 						w.RemoveEntity(platform[0])
 					}
@@ -96,12 +96,12 @@ func ride(t *testing.T, seed uint64) {
 	frames := 0
 	for range 24 * 60 {
 		n.Step()
-		query := generic.NewFilter2[components.Smooth[place], rides]().WithRelation(generic.T[rides]()).Query(screen)
+		query := generic.NewFilter2[components.Smooth[place], rides]().Query(screen)
 		for query.Next() {
 			at, _ := query.Get()
-			on := query.Relation()
+			on := ecs.Target(screen, query.Entity(), ecs.ComponentID[rides](screen))
 			spots := generic.NewMap1[components.Smooth[spot]](screen)
-			if on.IsZero() || !screen.Has(on, ecs.ComponentID[components.Smooth[spot]](screen)) {
+			if on.IsZero() || !ecs.Has(screen, on, ecs.ComponentID[components.Smooth[spot]](screen)) {
 				require.Nil(t, drawn, "the platform is not on the screen")
 				continue
 			}

@@ -5,13 +5,13 @@ import (
 	"testing"
 	"time"
 
-	"github.com/mlange-42/arche/ecs"
-	"github.com/mlange-42/arche/generic"
 	"github.com/stretchr/testify/require"
 
 	"github.com/arche-netcode/netcode"
 	"github.com/arche-netcode/netcode/components"
 	netecs "github.com/arche-netcode/netcode/ecs"
+	ecs "github.com/arche-netcode/netcode/internal/world"
+	generic "github.com/arche-netcode/netcode/internal/world/typed"
 	"github.com/arche-netcode/netcode/nettest"
 	"github.com/arche-netcode/netcode/systems"
 )
@@ -73,15 +73,15 @@ func (s *scened) here(number uint32) (ecs.Entity, bool) {
 }
 
 func (s *scened) sprite(e ecs.Entity) bool {
-	w := &s.n.Clients[0].World
-	return w.Has(e, ecs.ComponentID[sceneSprite](w))
+	w := s.n.Clients[0].World
+	return ecs.Has(w, e, ecs.ComponentID[sceneSprite](w))
 }
 
 // TestSceneEntitiesBecomeTheServers matches a level that both ends have loaded.
 func TestSceneEntitiesBecomeTheServers(t *testing.T) {
 	s := newScened(t, []uint32{1, 2, 4, 0}, []uint32{3, 2, 1, 0})
 	s.n.AssertConverge()
-	w := &s.n.Clients[0].World
+	w := s.n.Clients[0].World
 	positions := generic.NewMap1[position](w)
 	for i, number := range []uint32{1, 2} {
 		e, ok := s.here(number)
@@ -92,7 +92,7 @@ func TestSceneEntitiesBecomeTheServers(t *testing.T) {
 	}
 	for _, number := range []uint32{0, 3} {
 		require.True(t, w.Alive(s.loaded[number]), "one that the server lacks stays local")
-		require.False(t, w.Has(s.loaded[number], ecs.ComponentID[components.Replicated](w)))
+		require.False(t, ecs.Has(w, s.loaded[number], ecs.ComponentID[components.Replicated](w)))
 	}
 	fresh, ok := s.here(4)
 	require.True(t, ok)
@@ -125,7 +125,7 @@ func TestSceneDuplicates(t *testing.T) {
 // TestSceneDespawnAndHide treats an entity that was matched like any other.
 func TestSceneDespawnAndHide(t *testing.T) {
 	s := newScened(t, []uint32{1, 2}, []uint32{1, 2})
-	w := &s.n.Clients[0].World
+	w := s.n.Clients[0].World
 	s.n.Server.World.RemoveEntity(s.of[1])
 	id, _ := s.n.Server.Systems.ID(s.of[2])
 	require.True(t, s.n.Server.Hide(1, id))
@@ -144,7 +144,7 @@ func TestSceneDespawnAndHide(t *testing.T) {
 // TestSceneReconnect keeps the level when a connection ends, and matches it anew.
 func TestSceneReconnect(t *testing.T) {
 	s := newScened(t, []uint32{1, 2, 4}, []uint32{1, 2, 3})
-	c, w := s.n.Clients[0], &s.n.Clients[0].World
+	c, w := s.n.Clients[0], s.n.Clients[0].World
 	for range 3 {
 		spawned := len(s.spawned)
 		c.Close()

@@ -6,12 +6,12 @@ import (
 	"testing"
 	"time"
 
-	"github.com/mlange-42/arche/ecs"
-	"github.com/mlange-42/arche/generic"
 	"github.com/stretchr/testify/require"
 
 	"github.com/arche-netcode/netcode"
 	"github.com/arche-netcode/netcode/components"
+	ecs "github.com/arche-netcode/netcode/internal/world"
+	generic "github.com/arche-netcode/netcode/internal/world/typed"
 	"github.com/arche-netcode/netcode/interpolate"
 	"github.com/arche-netcode/netcode/nettest"
 	"github.com/arche-netcode/netcode/tick"
@@ -76,7 +76,7 @@ func (s *shown) truth(at tick.Time) (position, bool) {
 
 // shownTwins returns all that a client shows.
 func shownTwins(c *nettest.Client) (list []position) {
-	for query := generic.NewFilter1[components.Smooth[position]]().Query(&c.World); query.Next(); {
+	for query := generic.NewFilter1[components.Smooth[position]]().Query(c.World); query.Next(); {
 		list = append(list, query.Get().Value)
 	}
 	return list
@@ -122,7 +122,7 @@ func TestSmoothFollowsTheTruth(t *testing.T) {
 				require.Equal(t, list[0], asked)
 				entity, ok := c.Systems.Entity(e)
 				require.True(t, ok)
-				positions := generic.NewMap1[position](&c.World)
+				positions := generic.NewMap1[position](c.World)
 				newest := positions.Get(entity)
 				require.InDelta(t, 0, away(s.true[c.Replica().Entity(0).Tick], *newest), 0.0101, "the truth as it arrived")
 			}
@@ -229,7 +229,7 @@ func TestSmoothBeginsAnew(t *testing.T) {
 	require.True(t, s.RunUntil(2*time.Second, see))
 	entity, ok := c.Systems.Entity(netcode.NetworkID{Index: 0, Generation: 1})
 	require.True(t, ok)
-	c.World.Remove(entity, ecs.ComponentID[components.Smooth[position]](&c.World))
+	ecs.Exchange(c.World, entity, nil, []ecs.ID{ecs.ComponentID[components.Smooth[position]](c.World)}, nil)
 	s.Run(time.Second)
 	require.Empty(t, shownTwins(c), "what the game took away stays away")
 }

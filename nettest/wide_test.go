@@ -10,8 +10,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/mlange-42/arche/ecs"
-	"github.com/mlange-42/arche/generic"
 	"github.com/stretchr/testify/require"
 
 	"github.com/arche-netcode/netcode"
@@ -19,6 +17,8 @@ import (
 	"github.com/arche-netcode/netcode/components"
 	netecs "github.com/arche-netcode/netcode/ecs"
 	"github.com/arche-netcode/netcode/interest"
+	ecs "github.com/arche-netcode/netcode/internal/world"
+	generic "github.com/arche-netcode/netcode/internal/world/typed"
 	"github.com/arche-netcode/netcode/nettest"
 	"github.com/arche-netcode/netcode/record"
 	"github.com/arche-netcode/netcode/snapshot"
@@ -96,7 +96,7 @@ func (g *wideGame) play(w *ecs.World, frame int) {
 	replicated := ecs.ComponentID[components.Replicated](w)
 	if frame == 1 || g.IntN(12) == 0 {
 		for range 4 {
-			g.lives = append(g.lives, w.NewEntity(replicated))
+			g.lives = append(g.lives, ecs.Spawn(w, nil, replicated))
 		}
 	}
 	if len(g.lives) > 60 {
@@ -107,14 +107,14 @@ func (g *wideGame) play(w *ecs.World, frame int) {
 	for range sized(8, 20) {
 		e, id := g.lives[g.IntN(len(g.lives))], ecs.TypeID(w, g.types[g.IntN(len(g.types))])
 		switch {
-		case !w.Has(e, id):
-			w.Add(e, id)
+		case !ecs.Has(w, e, id):
+			ecs.Exchange(w, e, []ecs.ID{id}, nil, nil)
 		case g.IntN(4) == 0:
-			w.Remove(e, id)
+			ecs.Exchange(w, e, nil, []ecs.ID{id}, nil)
 			continue
 		}
 		// All parts lie alike in memory.
-		*(*part[int8, int8])(w.Get(e, id)) = part[int8, int8]{V: uint16(g.IntN(1 << 16)), X: float32(g.IntN(20000))/100 - 100}
+		*(*part[int8, int8])(ecs.Get(w, e, id)) = part[int8, int8]{V: uint16(g.IntN(1 << 16)), X: float32(g.IntN(20000))/100 - 100}
 	}
 }
 
@@ -160,9 +160,9 @@ func TestAGameOfManyComponentTypes(t *testing.T) {
 		seen := map[netcode.ClientID][]int{}
 		for _, c := range n.Clients {
 			seen[c.ID()] = make([]int, schema.Rows())
-			for e := range netecs.Entities(&c.World) {
+			for e := range netecs.Entities(c.World) {
 				for row, of := range g.types {
-					if c.World.Has(e, ecs.TypeID(&c.World, of)) {
+					if ecs.Has(c.World, e, ecs.TypeID(c.World, of)) {
 						seen[c.ID()][row]++
 					}
 				}
@@ -242,17 +242,17 @@ func TestAClientWritesTheLastOfManyComponents(t *testing.T) {
 	c := n.Clients[0]
 	mine := netcode.NetworkID{}
 	require.True(t, n.RunUntil(5*time.Second, func() bool {
-		for _, id := range netecs.Entities(&c.World) {
+		for _, id := range netecs.Entities(c.World) {
 			mine = id
 		}
 		return authority.MayWrite[zeal](c.Client, mine)
 	}))
 	require.Equal(t, 1, authority.Rights(c.Client, mine).Count())
-	for e := range netecs.Entities(&c.World) {
-		zeals := generic.NewMap[zeal](&c.World)
+	for e := range netecs.Entities(c.World) {
+		zeals := generic.NewMap[zeal](c.World)
 		zeals.Get(e).V = 777
 	}
-	written := generic.NewMap[zeal](&n.Server.World)
+	written := generic.NewMap[zeal](n.Server.World)
 	require.True(t, n.RunUntil(5*time.Second, func() bool { return written.Get(body).V == 777 }))
 }
 

@@ -7,14 +7,14 @@ import (
 	"testing"
 	"time"
 
-	"github.com/mlange-42/arche/ecs"
-	"github.com/mlange-42/arche/generic"
 	"github.com/stretchr/testify/require"
 
 	"github.com/arche-netcode/netcode"
 	"github.com/arche-netcode/netcode/components"
 	"github.com/arche-netcode/netcode/input"
 	"github.com/arche-netcode/netcode/interest"
+	ecs "github.com/arche-netcode/netcode/internal/world"
+	generic "github.com/arche-netcode/netcode/internal/world/typed"
 	"github.com/arche-netcode/netcode/interpolate"
 	"github.com/arche-netcode/netcode/predict"
 	"github.com/arche-netcode/netcode/snapshot"
@@ -143,7 +143,7 @@ func (b *bandedGame) check(p *player) {
 			}
 			fine.Quantise(want.UnsafePointer(), got)
 			expected := append([]uint32{}, got...)
-			fine.Quantise(p.world.Get(e, ecs.TypeID(p.world, of)), got)
+			fine.Quantise(ecs.Get(p.world, e, ecs.TypeID(p.world, of)), got)
 			require.Equal(b.t, expected, got, "client %d, %v, row %d, predicted %v", p.client.ID(), id, shown, p.sim.Predicts(id))
 		}
 	}

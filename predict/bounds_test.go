@@ -4,9 +4,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/mlange-42/arche/generic"
 	"github.com/stretchr/testify/require"
 
+	generic "github.com/arche-netcode/netcode/internal/world/typed"
 	"github.com/arche-netcode/netcode/predict"
 	"github.com/arche-netcode/netcode/transport"
 )

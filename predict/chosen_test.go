@@ -4,12 +4,12 @@ import (
 	"testing"
 	"time"
 
-	"github.com/mlange-42/arche/ecs"
-	"github.com/mlange-42/arche/generic"
 	"github.com/stretchr/testify/require"
 
 	"github.com/arche-netcode/netcode"
 	"github.com/arche-netcode/netcode/components"
+	ecs "github.com/arche-netcode/netcode/internal/world"
+	generic "github.com/arche-netcode/netcode/internal/world/typed"
 	"github.com/arche-netcode/netcode/predict"
 	"github.com/arche-netcode/netcode/systems"
 	"github.com/arche-netcode/netcode/transport"
@@ -67,7 +67,7 @@ func TestAChosenEntityHasItsComponents(t *testing.T) {
 			g.frame()
 			e, ok := p.group.Entity(id)
 			require.True(t, ok)
-			require.True(t, p.world.Has(e, at), "input delay %d, frame %d", delay, frame)
+			require.True(t, ecs.Has(p.world, e, at), "input delay %d, frame %d", delay, frame)
 		}
 	}
 }

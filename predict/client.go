@@ -1,9 +1,9 @@
 package predict
 
 import (
-	"github.com/mlange-42/arche/ecs"
-
 	"github.com/arche-netcode/netcode"
+	netecs "github.com/arche-netcode/netcode/ecs"
+	"github.com/arche-netcode/netcode/internal/world"
 	"github.com/arche-netcode/netcode/quantize"
 	"github.com/arche-netcode/netcode/systems"
 	"github.com/arche-netcode/netcode/tick"
@@ -26,7 +26,7 @@ type client struct {
 	progress []progress     // By slot.
 	checked  []netcode.Tick // By slot: the newest compared tick. Separate from progress, since each arriving record reads it.
 	byIndex  []int32        // By network index: 1 + slot; 0: not predicted here.
-	placeID  ecs.ID         // The id of component place.
+	placeID  world.ID       // The id of component place.
 	used     int            // Slots in use.
 	ended    int            // Slots whose entity the server has removed.
 	unnamed  int            // Slots in use without a network id.
@@ -58,11 +58,11 @@ func newClient(s *Simulation, g *systems.ClientSystems) *client {
 }
 
 // learn looks up the ids of the components and prepares the history.
-func (c *client) learn(w *ecs.World) {
+func (c *client) learn(w *netecs.World) {
 	h := &c.history
 	h.components = h.components[:0]
 	for _, r := range c.sim.all.rows {
-		n := component{predictedRow: r, id: ecs.TypeID(w, r.of), size: int(r.of.Size()), lanes: make([]uint32, r.plan.Lanes())}
+		n := component{predictedRow: r, id: world.TypeID(w, r.of), size: int(r.of.Size()), lanes: make([]uint32, r.plan.Lanes())}
 		n.plain, n.compare = r.plan.Plain(), quantize.NewRows(4*r.plan.Lanes())
 		n.rounds = !r.unrounded && !n.plain && r.plan.Lanes() > 0
 		n.packed = n.rounds && n.plan.Dense()
@@ -72,9 +72,9 @@ func (c *client) learn(w *ecs.World) {
 	}
 	for i := range c.sim.all.local {
 		t := c.sim.all.local[i].of
-		h.components = append(h.components, component{predictedRow: predictedRow{row: -1}, id: ecs.TypeID(w, t), size: int(t.Size())})
+		h.components = append(h.components, component{predictedRow: predictedRow{row: -1}, id: world.TypeID(w, t), size: int(t.Size())})
 	}
-	c.placeID = ecs.ComponentID[place](w)
+	c.placeID = world.ComponentID[place](w)
 	c.order = newOrder(w, h, c.placeID, c.sim.simulateID)
 	h.columns = make([][]byte, len(h.components))
 	h.saved = make([][]byte, Window)

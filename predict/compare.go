@@ -7,6 +7,7 @@ import (
 	"github.com/arche-netcode/netcode"
 	"github.com/arche-netcode/netcode/input"
 	"github.com/arche-netcode/netcode/internal/plain"
+	"github.com/arche-netcode/netcode/internal/world"
 	"github.com/arche-netcode/netcode/replica"
 	"github.com/arche-netcode/netcode/snapshot"
 	"github.com/arche-netcode/netcode/tick"
@@ -441,7 +442,7 @@ func (c *client) correct(n int, t netcode.Tick) {
 		}
 		if had>>k&1 == 0 {
 			clear(to)
-			if w.Alive(s.entity) && w.Has(s.entity, p.id) { // Fields that are not replicated stay.
+			if w.Alive(s.entity) && world.Has(w, s.entity, p.id) { // Fields that are not replicated stay.
 				copy(to, bytesOf(w, s.entity, p.id, p.size))
 			}
 		}

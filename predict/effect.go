@@ -1,18 +1,17 @@
 package predict
 
 import (
-	"github.com/mlange-42/arche/ecs"
-
 	"github.com/arche-netcode/netcode"
+	netecs "github.com/arche-netcode/netcode/ecs"
 )
 
 // Effect is a sound, a flash or a particle that a step plays.
 type Effect struct {
-	Kind   uint16       // The game's own number of the kind of effect.
-	Entity ecs.Entity   // The place of the effect; the zero entity: no place.
-	Value  uint64       // Data of the game.
-	Tick   netcode.Tick // The tick whose step plays it.
-	Age    netcode.Tick // The number of ticks since its tick, if only a replay has it; 0: it plays at once.
+	Kind   uint16        // The game's own number of the kind of effect.
+	Entity netecs.Entity // The place of the effect; the zero entity: no place.
+	Value  uint64        // Data of the game.
+	Tick   netcode.Tick  // The tick whose step plays it.
+	Age    netcode.Tick  // The number of ticks since its tick, if only a replay has it; 0: it plays at once.
 }
 
 // effects stores the effects of the last ticks.
@@ -57,7 +56,7 @@ func (s *Simulation) OnCancel(f func(Effect)) { s.effects.cancel = append(s.effe
 // Effect plays an effect in this tick. A replay matches its effects with the played ones by kind and entity, and of several
 // first with one of the same value. An effect at no place is matched by kind and value, at the server too: with the number of
 // its player as the value, it is not taken for another player's. Without a value it matches each of its kind in the tick.
-func (s *Step) Effect(kind uint16, e ecs.Entity, value uint64) {
+func (s *Step) Effect(kind uint16, e netecs.Entity, value uint64) {
 	sim := s.simulation
 	f := &sim.effects
 	made := madeEffect{Effect: Effect{Kind: kind, Entity: e, Value: value, Tick: s.Tick}, name: sim.nameOfEffect(e, value), inRun: true}
@@ -80,7 +79,7 @@ func (s *Step) Effect(kind uint16, e ecs.Entity, value uint64) {
 
 // nameOfEffect returns the name by which both ends know an effect: of its entity, or of its value if it is at no place. 0:
 // none that both ends know.
-func (s *Simulation) nameOfEffect(e ecs.Entity, value uint64) uint64 {
+func (s *Simulation) nameOfEffect(e netecs.Entity, value uint64) uint64 {
 	if e.IsZero() && value != 0 {
 		return 1<<62 | value*0x9E3779B97F4A7C15>>2 // No network id has that bit alone, and SpawnOf has bit 63.
 	}

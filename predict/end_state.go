@@ -4,9 +4,8 @@ import (
 	"errors"
 	"slices"
 
-	"github.com/mlange-42/arche/ecs"
-
 	"github.com/arche-netcode/netcode"
+	netecs "github.com/arche-netcode/netcode/ecs"
 	"github.com/arche-netcode/netcode/input"
 	"github.com/arche-netcode/netcode/tick"
 )
@@ -29,8 +28,8 @@ type endState struct {
 	joined        []netcode.ClientID // At a server: clients that do not know its systems yet.
 	listedClients uint64             // At a server: a bit for each client with a list, by its id modulo 64.
 
-	learn  func(s *server, w *ecs.World) // At a server: server.learn and server.update. As fields, the linker omits them from clients,
-	update func(s *server)               // whose programs never call ends.Server.
+	learn  func(s *server, w *netecs.World) // At a server: server.learn and server.update. As fields, the linker omits them from clients,
+	update func(s *server)                  // whose programs never call ends.Server.
 }
 
 // clientState is a client's endState, with the reports of the server since the last comparison.

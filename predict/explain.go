@@ -9,10 +9,9 @@ import (
 	"runtime"
 	"strings"
 
-	"github.com/mlange-42/arche/ecs"
-
 	"github.com/arche-netcode/netcode"
 	"github.com/arche-netcode/netcode/components"
+	"github.com/arche-netcode/netcode/internal/world"
 	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/wire"
 )
@@ -125,7 +124,7 @@ func (t *traces) of(id netcode.NetworkID, at netcode.Tick) []uint32 {
 // trace stores the hash of each predicted entity. system is 0 before the first system, i+1 after system i.
 func (s *Simulation) trace(at netcode.Tick, system int) {
 	t := s.traces
-	query := s.step.World.Query(ecs.All(s.simulateID, s.replicatedID))
+	query := world.Select(s.step.World, world.All(s.simulateID, s.replicatedID))
 	for query.Next() {
 		id := (*components.Replicated)(query.Get(s.replicatedID)).ID
 		if id.IsZero() {
@@ -140,7 +139,7 @@ func (s *Simulation) trace(at netcode.Tick, system int) {
 }
 
 // hash returns the FNV-1a hash of the quantised predicted components of an entity.
-func (s *Simulation) hash(query *ecs.Query) uint32 {
+func (s *Simulation) hash(query *world.Query) uint32 {
 	sum := uint32(2166136261)
 	add := func(v uint32) {
 		for range 4 {
@@ -149,7 +148,7 @@ func (s *Simulation) hash(query *ecs.Query) uint32 {
 		}
 	}
 	for k, r := range s.all.rows {
-		id := ecs.TypeID(s.step.World, r.of)
+		id := world.TypeID(s.step.World, r.of)
 		if !query.Has(id) {
 			continue
 		}

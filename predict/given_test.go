@@ -4,12 +4,12 @@ import (
 	"testing"
 	"time"
 
-	"github.com/mlange-42/arche/ecs"
-	"github.com/mlange-42/arche/generic"
 	"github.com/stretchr/testify/require"
 
 	"github.com/arche-netcode/netcode"
 	"github.com/arche-netcode/netcode/components"
+	ecs "github.com/arche-netcode/netcode/internal/world"
+	generic "github.com/arche-netcode/netcode/internal/world/typed"
 	"github.com/arche-netcode/netcode/predict"
 	"github.com/arche-netcode/netcode/transport"
 )
@@ -19,8 +19,8 @@ import (
 func TestARateDoesNotDelayWhatIsPredicted(t *testing.T) {
 	p := newProtocol()
 	g := newGameOf(t, p, transport.Link{Delay: 80 * time.Millisecond, Loss: .1}, 51, predict.Config{}, func(w *ecs.World, e ecs.Entity) {
-		w.Add(e, ecs.ComponentID[components.Rate](w))
-		(*components.Rate)(w.Get(e, ecs.ComponentID[components.Rate](w))).Every = 6
+		ecs.Exchange(w, e, []ecs.ID{ecs.ComponentID[components.Rate](w)}, nil, nil)
+		(*components.Rate)(ecs.Get(w, e, ecs.ComponentID[components.Rate](w))).Every = 6
 	})
 	for range 2 {
 		g.join(p, predict.Config{}).act = wander
@@ -42,8 +42,8 @@ func TestARateDoesNotDelayWhatIsPredicted(t *testing.T) {
 // addSlowCrate makes an entity without an owner that moves and is sent each tenth tick.
 func addSlowCrate(g *game) netcode.NetworkID {
 	crate := addCrate(g, 2)
-	g.world.Add(crate, ecs.ComponentID[components.Rate](g.world))
-	(*components.Rate)(g.world.Get(crate, ecs.ComponentID[components.Rate](g.world))).Every = 10
+	ecs.Exchange(g.world, crate, []ecs.ID{ecs.ComponentID[components.Rate](g.world)}, nil, nil)
+	(*components.Rate)(ecs.Get(g.world, crate, ecs.ComponentID[components.Rate](g.world))).Every = 10
 	g.run(rate)
 	id, _ := g.group.ID(crate)
 	return id

@@ -3,9 +3,9 @@ package predict
 import (
 	"slices"
 
-	"github.com/mlange-42/arche/ecs"
-
 	"github.com/arche-netcode/netcode"
+	netecs "github.com/arche-netcode/netcode/ecs"
+	"github.com/arche-netcode/netcode/internal/world"
 	"github.com/arche-netcode/netcode/quantize"
 )
 
@@ -14,8 +14,8 @@ const alive = 1 << 63
 
 // component is a predicted or local component of a client's world.
 type component struct {
-	predictedRow        // row is -1 for a local component.
-	id           ecs.ID // The component in the world.
+	predictedRow          // row is -1 for a local component.
+	id           world.ID // The component in the world.
 	size         int
 	lanes        []uint32      // Scratch.
 	shown        *shown        // Nil without components.Smooth.
@@ -108,8 +108,8 @@ func (h *history) holds(t netcode.Tick) bool {
 }
 
 // maskOf returns the present components of an entity of the world.
-func (h *history) maskOf(w *ecs.World, e ecs.Entity, simulateID ecs.ID) (mask uint64) {
-	has := w.Mask(e)
+func (h *history) maskOf(w *netecs.World, e netecs.Entity, simulateID world.ID) (mask uint64) {
+	has := world.MaskOf(w, e)
 	if has.Get(simulateID) {
 		mask = alive
 	}
@@ -123,7 +123,7 @@ func (h *history) maskOf(w *ecs.World, e ecs.Entity, simulateID ecs.ID) (mask ui
 
 // keep stores an entity of the world as of a tick. It rounds the predicted components in the world to the values that are
 // sent, as the server does before its next step.
-func (h *history) keep(w *ecs.World, e ecs.Entity, simulateID ecs.ID, t netcode.Tick, slot int) {
+func (h *history) keep(w *netecs.World, e netecs.Entity, simulateID world.ID, t netcode.Tick, slot int) {
 	mask := h.maskOf(w, e, simulateID)
 	h.setMask(t, slot, mask)
 	for k := range h.components {
@@ -199,28 +199,28 @@ func (h *history) correct(t netcode.Tick, slot, count, k int, theirs []uint32, s
 }
 
 // structure adds and removes components of entities. Its lists are scratch: lists of a call would be on the heap.
-type structure struct{ add, remove []ecs.ID }
+type structure struct{ add, remove []world.ID }
 
 // with adds one component.
-func (s *structure) with(w *ecs.World, e ecs.Entity, id ecs.ID) {
+func (s *structure) with(w *netecs.World, e netecs.Entity, id world.ID) {
 	s.add = append(s.add[:0], id)
-	w.Add(e, s.add...)
+	world.Exchange(w, e, s.add, nil, nil)
 }
 
 // without removes one component.
-func (s *structure) without(w *ecs.World, e ecs.Entity, id ecs.ID) {
+func (s *structure) without(w *netecs.World, e netecs.Entity, id world.ID) {
 	s.remove = append(s.remove[:0], id)
-	w.Remove(e, s.remove...)
+	world.Exchange(w, e, nil, s.remove, nil)
 }
 
 // change gives an entity of the world exactly the components of a mask.
-func (s *structure) change(h *history, w *ecs.World, e ecs.Entity, simulateID ecs.ID, mask uint64) {
+func (s *structure) change(h *history, w *netecs.World, e netecs.Entity, simulateID world.ID, mask uint64) {
 	now := h.maskOf(w, e, simulateID)
 	if now == mask {
 		return
 	}
 	s.add, s.remove = s.add[:0], s.remove[:0]
-	list := func(bit uint64, id ecs.ID) {
+	list := func(bit uint64, id world.ID) {
 		switch {
 		case mask&bit != 0 && now&bit == 0:
 			s.add = append(s.add, id)
@@ -232,11 +232,11 @@ func (s *structure) change(h *history, w *ecs.World, e ecs.Entity, simulateID ec
 	for k := range h.components {
 		list(1<<k, h.components[k].id)
 	}
-	w.Exchange(e, s.add, s.remove)
+	world.Exchange(w, e, s.add, s.remove, nil)
 }
 
 // restore gives an entity of the world its state of a tick.
-func (h *history) restore(s *structure, w *ecs.World, e ecs.Entity, simulateID ecs.ID, t netcode.Tick, slot int) {
+func (h *history) restore(s *structure, w *netecs.World, e netecs.Entity, simulateID world.ID, t netcode.Tick, slot int) {
 	mask := h.mask(t, slot)
 	s.change(h, w, e, simulateID, mask)
 	for k := range h.components {

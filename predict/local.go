@@ -8,10 +8,10 @@ import (
 	"reflect"
 	"slices"
 
-	"github.com/mlange-42/arche/ecs"
-
 	"github.com/arche-netcode/netcode"
 	"github.com/arche-netcode/netcode/components"
+	netecs "github.com/arche-netcode/netcode/ecs"
+	"github.com/arche-netcode/netcode/internal/world"
 	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/wire"
 )
@@ -120,23 +120,23 @@ func answerLocals(ctx *netcode.Context, q *askLocals, a *localsAnswer) error {
 }
 
 // predictedBy reports whether Owner or Predicted make a client predict an entity. Choices of the client do not count.
-func (s *server) predictedBy(e ecs.Entity, client netcode.ClientID) bool {
+func (s *server) predictedBy(e netecs.Entity, client netcode.ClientID) bool {
 	w := s.sim.step.World
 	if !w.Alive(e) {
 		return false
 	}
-	if w.Has(e, s.sim.ownerID) && ownerAt(w, e, s.sim.ownerID).Client == client {
+	if world.Has(w, e, s.sim.ownerID) && ownerAt(w, e, s.sim.ownerID).Client == client {
 		return true
 	}
-	return w.Has(e, s.predictedID) && valueAt[components.Predicted](bytesOf(w, e, s.predictedID, predictedSize)).By(client)
+	return world.Has(w, e, s.predictedID) && valueAt[components.Predicted](bytesOf(w, e, s.predictedID, predictedSize)).By(client)
 }
 
 // appendLocals appends the encoded local components of an entity.
-func (s *server) appendLocals(to []byte, e ecs.Entity) []byte {
+func (s *server) appendLocals(to []byte, e netecs.Entity) []byte {
 	var room [localBytes]byte
 	for i := range s.sim.all.local {
 		l, id := &s.sim.all.local[i], s.locals[i]
-		if !s.sim.step.World.Has(e, id) {
+		if !world.Has(s.sim.step.World, e, id) {
 			to = append(to, 0)
 			continue
 		}

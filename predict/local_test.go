@@ -5,12 +5,12 @@ import (
 	"testing"
 	"time"
 
-	"github.com/mlange-42/arche/ecs"
-	"github.com/mlange-42/arche/generic"
 	"github.com/stretchr/testify/require"
 
 	"github.com/arche-netcode/netcode"
 	"github.com/arche-netcode/netcode/components"
+	ecs "github.com/arche-netcode/netcode/internal/world"
+	generic "github.com/arche-netcode/netcode/internal/world/typed"
 	"github.com/arche-netcode/netcode/predict"
 	"github.com/arche-netcode/netcode/transport"
 )
@@ -19,7 +19,7 @@ import (
 func cooldowns(sim *predict.Simulation, w *ecs.World, e func() ecs.Entity) func() map[netcode.Tick]int32 {
 	log, cools := map[netcode.Tick]int32{}, generic.NewMap1[cooldown](w)
 	return func() map[netcode.Tick]int32 {
-		if body := e(); w.Alive(body) && w.Has(body, ecs.ComponentID[cooldown](w)) {
+		if body := e(); w.Alive(body) && ecs.Has(w, body, ecs.ComponentID[cooldown](w)) {
 			log[sim.Tick()] = cools.Get(body).Ticks
 		}
 		return log

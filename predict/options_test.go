@@ -5,12 +5,12 @@ import (
 	"testing"
 	"time"
 
-	"github.com/mlange-42/arche/ecs"
-	"github.com/mlange-42/arche/generic"
 	"github.com/stretchr/testify/require"
 
 	"github.com/arche-netcode/netcode"
 	"github.com/arche-netcode/netcode/components"
+	ecs "github.com/arche-netcode/netcode/internal/world"
+	generic "github.com/arche-netcode/netcode/internal/world/typed"
 	"github.com/arche-netcode/netcode/predict"
 	"github.com/arche-netcode/netcode/systems"
 	"github.com/arche-netcode/netcode/transport"
@@ -65,7 +65,7 @@ func TestUnroundedKeepsWhatDoesNotTravel(t *testing.T) {
 	} {
 		g, protocol := newEmptyGame(t, transport.Link{Delay: 100 * time.Millisecond}, 81), newProtocol(c.options...)
 		g.entered = func(w *ecs.World, e ecs.Entity) {
-			(*position)(w.Get(e, ecs.ComponentID[position](w))).X += .004 // Its client gets a rounded value first.
+			(*position)(ecs.Get(w, e, ecs.ComponentID[position](w))).X += .004 // Its client gets a rounded value first.
 		}
 		socket, begins := g.openServer(protocol), 0.
 		g.group = systems.NewServer(g.server, socket, g.clock)
@@ -202,11 +202,11 @@ func TestAWrongDespawnComesBack(t *testing.T) {
 		}
 		switch {
 		case shell.IsZero():
-		case !p.world.Has(shell, ecs.ComponentID[sprite](p.world)):
+		case !ecs.Has(p.world, shell, ecs.ComponentID[sprite](p.world)):
 			sprites.Assign(shell, &sprite{3})
-		case !p.world.Has(shell, at) && left == 0:
+		case !ecs.Has(p.world, shell, at) && left == 0:
 			left = p.sim.Tick()
-		case p.world.Has(shell, at) && left > 0 && back == 0:
+		case ecs.Has(p.world, shell, at) && left > 0 && back == 0:
 			back = p.sim.Tick()
 		}
 	}
@@ -244,7 +244,7 @@ func TestAPredictionEndsInTheFrameOfItsEnd(t *testing.T) {
 			mine = mine && owners.Get(e).Client == p.client.ID()
 			require.Equal(t, mine, p.sim.Predicts(id), "client %d, frame %d", i, frame)
 			if mine {
-				require.True(t, p.world.Has(e, ecs.ComponentID[components.Simulate](p.world)))
+				require.True(t, ecs.Has(p.world, e, ecs.ComponentID[components.Simulate](p.world)))
 			}
 			if mine != was[i] {
 				was[i] = mine

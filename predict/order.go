@@ -3,10 +3,10 @@ package predict
 import (
 	"bytes"
 
-	"github.com/mlange-42/arche/ecs"
-
 	"github.com/arche-netcode/netcode"
+	netecs "github.com/arche-netcode/netcode/ecs"
 	"github.com/arche-netcode/netcode/internal/plain"
+	"github.com/arche-netcode/netcode/internal/world"
 )
 
 // place is a component of the entities that have a slot: it stores the slot in the world. While the place column of a
@@ -38,8 +38,8 @@ type part struct {
 type run struct{ row, slot, count int }
 
 // newOrder finds the components of a history in a world.
-func newOrder(w *ecs.World, h *history, placeID, simulateID ecs.ID) order {
-	o := order{tables: newTables(w, ecs.All(placeID, simulateID))}
+func newOrder(w *netecs.World, h *history, placeID, simulateID world.ID) order {
+	o := order{tables: newTables(w, world.All(placeID, simulateID))}
 	o.column(placeID, placeSize)
 	for k := range h.components {
 		o.column(h.components[k].id, h.components[k].size)
@@ -48,7 +48,7 @@ func newOrder(w *ecs.World, h *history, placeID, simulateID ecs.ID) order {
 }
 
 // refresh updates the order. It reports whether an entity was added, removed or moved since the last call.
-func (o *order) refresh(w *ecs.World, slots int) (moved bool) {
+func (o *order) refresh(w *netecs.World, slots int) (moved bool) {
 	moved = o.tables.refresh(w)
 	for len(o.in) < slots {
 		o.in = append(o.in, false)

@@ -5,12 +5,12 @@ import (
 	"testing"
 	"time"
 
-	"github.com/mlange-42/arche/ecs"
-	"github.com/mlange-42/arche/generic"
 	"github.com/stretchr/testify/require"
 
 	"github.com/arche-netcode/netcode"
 	"github.com/arche-netcode/netcode/components"
+	ecs "github.com/arche-netcode/netcode/internal/world"
+	generic "github.com/arche-netcode/netcode/internal/world/typed"
 	"github.com/arche-netcode/netcode/predict"
 	"github.com/arche-netcode/netcode/transport"
 )
@@ -139,7 +139,7 @@ func TestWhatAPredictedEntityShowsIsThePredictionsAlone(t *testing.T) {
 	}
 	for range 4 * rate {
 		g.frame()
-		if e := p.body(g); !e.IsZero() && p.world.Has(e, ecs.ComponentID[components.Smooth[position]](p.world)) {
+		if e := p.body(g); !e.IsZero() && ecs.Has(p.world, e, ecs.ComponentID[components.Smooth[position]](p.world)) {
 			shown = shows.Get(e).Value.X
 		}
 	}
@@ -243,7 +243,7 @@ func TestPredictChoosesEntities(t *testing.T) {
 	require.True(t, p.sim.Predicts(theirs))
 	require.False(t, p.sim.Predicts(mine))
 	g.run(2 * rate)
-	require.False(t, p.world.Has(p.body(g), ecs.ComponentID[components.Simulate](p.world)))
+	require.False(t, ecs.Has(p.world, p.body(g), ecs.ComponentID[components.Simulate](p.world)))
 	g.heal()
 }
 

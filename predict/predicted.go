@@ -3,10 +3,10 @@ package predict
 import (
 	"slices"
 
-	"github.com/mlange-42/arche/ecs"
-
 	"github.com/arche-netcode/netcode"
 	"github.com/arche-netcode/netcode/components"
+	netecs "github.com/arche-netcode/netcode/ecs"
+	"github.com/arche-netcode/netcode/internal/world"
 	"github.com/arche-netcode/netcode/snapshot"
 	"github.com/arche-netcode/netcode/tick"
 )
@@ -15,7 +15,7 @@ import (
 type slot struct {
 	used      bool
 	id        netcode.NetworkID // Zero: spawned here, and not yet matched with an entity of the server.
-	entity    ecs.Entity
+	entity    netecs.Entity
 	origin    components.SpawnOf
 	spawned   netcode.Tick // The tick of the step that spawned it; None: spawned by the server.
 	absent    netcode.Tick // Spawned here: the first known tick in which the server has it no more, or not yet; None: none is known.
@@ -23,7 +23,7 @@ type slot struct {
 	late      bool         // It begins with the server's state: the server's entity arrived before its step was replayed, or while it was hidden.
 	ended     netcode.Tick // The server has removed it as of this tick; None: it has not. See retain.
 	spawnedIn uint32       // The value of spawns.rollbacks when a step spawned it last.
-	added     ecs.Mask     // Components that this step added, beside predicted and local ones.
+	added     world.Mask   // Components that this step added, beside predicted and local ones.
 	asked     netcode.Tick // The tick at which its local components were last requested.
 	show      showing
 }
@@ -243,8 +243,8 @@ func (c *client) takeNewestState(n int) {
 }
 
 // idOf returns the network id of a predicted entity, also of one that the server has removed; zero without one.
-func (c *client) idOf(e ecs.Entity) (id netcode.NetworkID) {
-	if w := c.sim.step.World; w.Has(e, c.placeID) {
+func (c *client) idOf(e netecs.Entity) (id netcode.NetworkID) {
+	if w := c.sim.step.World; world.Has(w, e, c.placeID) {
 		if n := int(placeOf(w, e, c.placeID).number) - 1; n >= 0 && n < len(c.slots) && c.slots[n].entity == e {
 			id = c.slots[n].id
 		}
@@ -290,7 +290,7 @@ func (c *client) newSlot(s slot) int {
 	c.slots[n], c.progress[n], c.checked[n], c.comparison.spansVersion = s, progress{begun: true}, tick.None, 0
 	c.used++
 	c.unnamed++
-	if w := c.sim.step.World; !w.Has(s.entity, c.placeID) {
+	if w := c.sim.step.World; !world.Has(w, s.entity, c.placeID) {
 		c.structure.with(w, s.entity, c.placeID)
 	}
 	placeOf(c.sim.step.World, s.entity, c.placeID).number = int32(n) + 1
@@ -309,7 +309,7 @@ func (c *client) free(n int) {
 	if id := s.id; !id.IsZero() && uint(id.Index) < uint(len(c.byIndex)) && int(c.byIndex[id.Index]) == n+1 {
 		c.byIndex[id.Index] = 0
 	}
-	if w := c.sim.step.World; w.Alive(s.entity) && w.Has(s.entity, c.placeID) {
+	if w := c.sim.step.World; w.Alive(s.entity) && world.Has(w, s.entity, c.placeID) {
 		c.structure.without(w, s.entity, c.placeID)
 	}
 	if s.ended != tick.None {
@@ -320,28 +320,28 @@ func (c *client) free(n int) {
 }
 
 // dropLocal removes the local components of an entity, since their values are not known here.
-func (c *client) dropLocal(e ecs.Entity) {
+func (c *client) dropLocal(e netecs.Entity) {
 	if w := c.sim.step.World; w.Alive(e) {
 		c.structure.change(&c.history, w, e, c.sim.simulateID, c.history.maskOf(w, e, c.sim.simulateID)&c.replicatedBits())
 	}
 }
 
 // stopSimulating removes an entity from the simulation. Its components stay.
-func (c *client) stopSimulating(e ecs.Entity) {
-	if w := c.sim.step.World; w.Alive(e) && w.Has(e, c.sim.simulateID) {
+func (c *client) stopSimulating(e netecs.Entity) {
+	if w := c.sim.step.World; w.Alive(e) && world.Has(w, e, c.sim.simulateID) {
 		c.structure.without(w, e, c.sim.simulateID)
 	}
 }
 
 // strip removes an entity from the simulation, with its predicted, local and Smooth components.
-func (c *client) strip(e ecs.Entity) {
+func (c *client) strip(e netecs.Entity) {
 	w := c.sim.step.World
 	if !w.Alive(e) {
 		return
 	}
 	c.structure.change(&c.history, w, e, c.sim.simulateID, 0)
 	for k := range c.history.components {
-		if p := &c.history.components[k]; p.shown != nil && w.Has(e, p.shown.id) {
+		if p := &c.history.components[k]; p.shown != nil && world.Has(w, e, p.shown.id) {
 			c.structure.without(w, e, p.shown.id)
 		}
 	}

@@ -7,12 +7,12 @@ import (
 	"testing"
 	"time"
 
-	"github.com/mlange-42/arche/ecs"
-	"github.com/mlange-42/arche/generic"
 	"github.com/stretchr/testify/require"
 
 	"github.com/arche-netcode/netcode"
 	"github.com/arche-netcode/netcode/components"
+	ecs "github.com/arche-netcode/netcode/internal/world"
+	generic "github.com/arche-netcode/netcode/internal/world/typed"
 	"github.com/arche-netcode/netcode/predict"
 	"github.com/arche-netcode/netcode/transport"
 )
@@ -96,7 +96,7 @@ func (c *chaos) act() {
 		}
 	case 6:
 		if e := g.bodies[one()]; g.world.Alive(e) {
-			if g.world.Has(e, c.hot) {
+			if ecs.Has(g.world, e, c.hot) {
 				c.heats.Remove(e)
 			} else {
 				c.heats.Assign(e, &heat{5})
@@ -119,7 +119,7 @@ func (c *chaos) act() {
 	case 12:
 		if n := len(c.balls); n > 0 { // The owner of a ball changes.
 			e := c.balls[c.random.IntN(n)]
-			if !g.world.Has(e, ecs.ComponentID[components.Owner](g.world)) {
+			if !ecs.Has(g.world, e, ecs.ComponentID[components.Owner](g.world)) {
 				c.owners.Assign(e, &components.Owner{})
 			}
 			c.owners.Get(e).Client = one()

@@ -5,13 +5,13 @@ import (
 	"testing"
 	"time"
 
-	"github.com/mlange-42/arche/ecs"
-	"github.com/mlange-42/arche/generic"
 	"github.com/stretchr/testify/require"
 
 	"github.com/arche-netcode/netcode"
 	"github.com/arche-netcode/netcode/components"
 	"github.com/arche-netcode/netcode/input"
+	ecs "github.com/arche-netcode/netcode/internal/world"
+	generic "github.com/arche-netcode/netcode/internal/world/typed"
 	"github.com/arche-netcode/netcode/predict"
 	"github.com/arche-netcode/netcode/systems"
 	"github.com/arche-netcode/netcode/transport"
@@ -24,7 +24,7 @@ func newShared(t *testing.T, link transport.Link, seed uint64, relayed bool, con
 		input.Relay[control](p)
 	}
 	g := newGameOf(t, p, link, seed, config, func(w *ecs.World, e ecs.Entity) {
-		w.Add(e, ecs.ComponentID[components.Predicted](w))
+		ecs.Exchange(w, e, []ecs.ID{ecs.ComponentID[components.Predicted](w)}, nil, nil)
 	})
 	for range 3 {
 		g.join(p, config).act = wander

@@ -7,12 +7,12 @@ import (
 	"testing"
 	"time"
 
-	"github.com/mlange-42/arche/ecs"
-	"github.com/mlange-42/arche/generic"
 	"github.com/stretchr/testify/require"
 
 	"github.com/arche-netcode/netcode"
 	"github.com/arche-netcode/netcode/components"
+	ecs "github.com/arche-netcode/netcode/internal/world"
+	generic "github.com/arche-netcode/netcode/internal/world/typed"
 	"github.com/arche-netcode/netcode/predict"
 	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/transport"
@@ -165,11 +165,11 @@ func TestASpawnThatComesLateIsTheSameEntity(t *testing.T) {
 			}
 			g.links[1].SetLink(link)
 			g.frame()
-			hidden = hidden || !p.world.Has(mine[0], at)
+			hidden = hidden || !ecs.Has(p.world, mine[0], at)
 		}
 		require.Equal(t, again, hidden)
 		require.Equal(t, mine, bullets(p.world))
-		require.True(t, p.world.Has(mine[0], at))
+		require.True(t, ecs.Has(p.world, mine[0], at))
 		require.Equal(t, 7, sprites.Get(mine[0]).Number)
 		require.Zero(t, p.sim.Stats().Mispredictions, p.wrong)
 		g.heal()

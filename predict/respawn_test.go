@@ -5,12 +5,12 @@ import (
 	"testing"
 	"time"
 
-	"github.com/mlange-42/arche/ecs"
-	"github.com/mlange-42/arche/generic"
 	"github.com/stretchr/testify/require"
 
 	"github.com/arche-netcode/netcode"
 	"github.com/arche-netcode/netcode/components"
+	ecs "github.com/arche-netcode/netcode/internal/world"
+	generic "github.com/arche-netcode/netcode/internal/world/typed"
 	"github.com/arche-netcode/netcode/predict"
 	"github.com/arche-netcode/netcode/systems"
 	"github.com/arche-netcode/netcode/transport"
@@ -22,13 +22,14 @@ func TestAReplaySpawnsTheEntityAsItWas(t *testing.T) {
 	p := g.players[0]
 	again, seen := 0, map[ecs.Entity]bool{}
 	arm := func(w *ecs.World, bullet ecs.Entity) {
-		w.Assign(bullet, ecs.Component{ID: ecs.ComponentID[damage](w), Comp: &damage{5}})
+		one := generic.NewMap1[damage](w)
+		one.Assign(bullet, &damage{5})
 	}
 	g.rules.adds = arm
 	p.rules.adds = func(w *ecs.World, bullet ecs.Entity) {
 		if seen[bullet] {
 			again++
-			require.True(t, w.Has(bullet, ecs.ComponentID[sprite](w)))
+			require.True(t, ecs.Has(w, bullet, ecs.ComponentID[sprite](w)))
 		}
 		arm(w, bullet)
 	}
@@ -60,7 +61,8 @@ func TestASpawnHasNoReplicatedComponentThatIsNotPredicted(t *testing.T) {
 	g := newGameOf(t, p, transport.Link{Delay: 20 * time.Millisecond}, 72, predict.Config{}, nil)
 	one := g.join(p, predict.Config{})
 	one.rules.adds = func(w *ecs.World, bullet ecs.Entity) {
-		w.Assign(bullet, ecs.Component{ID: ecs.ComponentID[damage2](w), Comp: &damage2{5}})
+		one := generic.NewMap1[damage2](w)
+		one.Assign(bullet, &damage2{5})
 	}
 	one.act = func(*player) control { return control{X: 1, Fire: true} }
 	require.PanicsWithValue(t, "netcode: predict: a step gave an entity of Step.Spawn the component predict_test.damage2, which is replicated and not predicted: "+

@@ -6,14 +6,14 @@ import (
 	"testing"
 	"time"
 
-	"github.com/mlange-42/arche/ecs"
-	"github.com/mlange-42/arche/generic"
 	"github.com/stretchr/testify/require"
 
 	"github.com/arche-netcode/netcode"
 	"github.com/arche-netcode/netcode/components"
 	netecs "github.com/arche-netcode/netcode/ecs"
 	"github.com/arche-netcode/netcode/input"
+	ecs "github.com/arche-netcode/netcode/internal/world"
+	generic "github.com/arche-netcode/netcode/internal/world/typed"
 	"github.com/arche-netcode/netcode/interpolate"
 	"github.com/arche-netcode/netcode/predict"
 	"github.com/arche-netcode/netcode/systems"
@@ -111,7 +111,7 @@ func (m *mover) move(s *predict.Step, e ecs.Entity) {
 	dt := float32(s.Seconds())
 	at, v := m.bodies.Get(e)
 	owner := s.Owner(e)
-	bullet := s.World.Has(e, m.spawnID)
+	bullet := ecs.Has(s.World, e, m.spawnID)
 	if c, ok := predict.Input[control](s, owner); ok && !bullet {
 		if m.log != nil {
 			m.log[s.Tick] = c
@@ -122,7 +122,7 @@ func (m *mover) move(s *predict.Step, e ecs.Entity) {
 			m.warm(s, e, c)
 		}
 		at, v = m.bodies.Get(e)
-		if (c.Fire || m.always) && !m.never && s.World.Has(e, m.coolID) && m.cools.Get(e).Ticks == 0 {
+		if (c.Fire || m.always) && !m.never && ecs.Has(s.World, e, m.coolID) && m.cools.Get(e).Ticks == 0 {
 			m.cools.Get(e).Ticks = 10
 			from, speed := *at, *v
 			s.Effect(flash, e, 0)
@@ -142,7 +142,7 @@ func (m *mover) move(s *predict.Step, e ecs.Entity) {
 			at, v = m.bodies.Get(e)
 		}
 	}
-	if s.World.Has(e, m.coolID) && m.cools.Get(e).Ticks > 0 {
+	if ecs.Has(s.World, e, m.coolID) && m.cools.Get(e).Ticks > 0 {
 		m.cools.Get(e).Ticks--
 	}
 	limit := max(m.limit, 499)
@@ -160,14 +160,14 @@ func (m *mover) move(s *predict.Step, e ecs.Entity) {
 // warm adds heat to an accelerating body and removes it from a resting body.
 func (m *mover) warm(s *predict.Step, e ecs.Entity, c control) {
 	switch {
-	case (c.X != 0 || c.Y != 0) && !s.World.Has(e, m.heatID):
+	case (c.X != 0 || c.Y != 0) && !ecs.Has(s.World, e, m.heatID):
 		m.heats.Assign(e, &heat{1})
 	case c.X != 0 || c.Y != 0:
 		m.heats.Get(e).Value++
-	case s.World.Has(e, m.heatID):
+	case ecs.Has(s.World, e, m.heatID):
 		m.heats.Remove(e)
 	}
-	if !s.World.Has(e, m.coolID) {
+	if !ecs.Has(s.World, e, m.coolID) {
 		m.cools.Assign(e, &cooldown{})
 	}
 }
@@ -273,16 +273,16 @@ func (g *game) openServer(p *netcode.Protocol) *transport.Conditioner {
 	var err error
 	g.server, err = netcode.NewServer(p, g.config(0))
 	require.NoError(g.t, err)
-	world := ecs.NewWorld()
-	g.world = &world
-	bodies := generic.NewMap4[components.Replicated, components.Owner, position, velocity](&world)
+	world := ecs.New()
+	g.world = world
+	bodies := generic.NewMap4[components.Replicated, components.Owner, position, velocity](world)
 	g.server.OnConnect(func(client netcode.ClientID) {
 		if world.Alive(g.bodies[client]) {
 			return // The player has returned and has its body.
 		}
 		g.bodies[client] = bodies.NewWith(&components.Replicated{}, &components.Owner{Client: client}, &position{X: float32(client)}, &velocity{})
 		if g.entered != nil {
-			g.entered(&world, g.bodies[client])
+			g.entered(world, g.bodies[client])
 		}
 	})
 	g.server.OnError(func(err error) {
@@ -299,10 +299,10 @@ func (g *game) join(p *netcode.Protocol, config predict.Config) *player {
 
 // joinWith is join with a list of systems. nil in the list means the rules of the player.
 func (g *game) joinWith(p *netcode.Protocol, config predict.Config, list ...predict.System) *player {
-	world := ecs.NewWorld()
+	world := ecs.New()
 	client, err := netcode.NewClient(p, g.config(1+len(g.players)))
 	require.NoError(g.t, err)
-	one := &player{client: client, world: &world, rules: &mover{}, played: map[predict.Effect]int{}, random: rand.New(rand.NewPCG(g.seed, uint64(len(g.players))))}
+	one := &player{client: client, world: world, rules: &mover{}, played: map[predict.Effect]int{}, random: rand.New(rand.NewPCG(g.seed, uint64(len(g.players))))}
 	one.conn = &roaming{g.socket()}
 	one.group = systems.NewClient(client, one.conn, g.clock)
 	for i := range list {
@@ -325,7 +325,7 @@ func (g *game) joinWith(p *netcode.Protocol, config predict.Config, list ...pred
 			_ = input.Set(client, &c)
 		}
 	}))
-	one.loop = systems.NewRunner(&world, one.group, rate)
+	one.loop = systems.NewRunner(world, one.group, rate)
 	require.NoError(g.t, client.Connect(g.address))
 	g.players = append(g.players, one)
 	return one

@@ -4,10 +4,10 @@ import (
 	"reflect"
 	"slices"
 
-	"github.com/mlange-42/arche/ecs"
-
 	"github.com/arche-netcode/netcode"
 	"github.com/arche-netcode/netcode/components"
+	netecs "github.com/arche-netcode/netcode/ecs"
+	"github.com/arche-netcode/netcode/internal/world"
 	"github.com/arche-netcode/netcode/quantize"
 	"github.com/arche-netcode/netcode/snapshot"
 	"github.com/arche-netcode/netcode/systems"
@@ -18,11 +18,11 @@ type server struct {
 	sim    *Simulation
 	end    *netcode.Server
 	state  *endState
-	find   func(netcode.NetworkID) (ecs.Entity, bool)
+	find   func(netcode.NetworkID) (netecs.Entity, bool)
 	rows   []serverRow
-	locals []ecs.ID
+	locals []world.ID
 
-	predictedID    ecs.ID
+	predictedID    world.ID
 	simulated      tables     // Replicated entities of the simulation. Columns: Replicated, Owner, Predicted, then the rows.
 	predictedByAny bits64     // By network index: a client predicts the entity.
 	changed        bits64     // By network index: the last tick changed the entity, so that it is not listed as resting.
@@ -45,7 +45,7 @@ const (
 type serverRow struct {
 	plan    *quantize.Plan
 	rounds  bool
-	untaken ecs.MaskFilter // Replicated entities with the component that are not in the simulation yet.
+	untaken world.Filter // Replicated entities with the component that are not in the simulation yet.
 }
 
 func newServer(s *Simulation, g *systems.ServerSystems) *server {
@@ -55,23 +55,23 @@ func newServer(s *Simulation, g *systems.ServerSystems) *server {
 }
 
 // learn looks up the ids of the components and the tables.
-func (s *server) learn(w *ecs.World) {
+func (s *server) learn(w *netecs.World) {
 	s.rows, s.locals = s.rows[:0], s.locals[:0]
 	for i := range s.sim.all.local {
-		s.locals = append(s.locals, ecs.TypeID(w, s.sim.all.local[i].of))
+		s.locals = append(s.locals, world.TypeID(w, s.sim.all.local[i].of))
 	}
-	s.predictedID = ecs.ComponentID[components.Predicted](w)
-	s.simulated = newTables(w, ecs.All(s.sim.replicatedID, s.sim.simulateID))
+	s.predictedID = world.ComponentID[components.Predicted](w)
+	s.simulated = newTables(w, world.All(s.sim.replicatedID, s.sim.simulateID))
 	s.simulated.column(s.sim.replicatedID, int(reflect.TypeFor[components.Replicated]().Size()))
 	s.simulated.column(s.sim.ownerID, int(reflect.TypeFor[components.Owner]().Size()))
 	s.simulated.column(s.predictedID, int(reflect.TypeFor[components.Predicted]().Size()))
 	for _, r := range s.sim.all.rows {
-		id := ecs.TypeID(w, r.of)
+		id := world.TypeID(w, r.of)
 		s.simulated.column(id, int(r.of.Size()))
 		s.rows = append(s.rows, serverRow{
 			plan:    r.plan,
 			rounds:  !r.unrounded && !r.plan.Plain() && r.plan.Lanes() > 0,
-			untaken: ecs.All(s.sim.replicatedID, id).Without(s.sim.simulateID),
+			untaken: world.Register(w, world.All(s.sim.replicatedID, id).Without(s.sim.simulateID)),
 		})
 	}
 }
@@ -208,12 +208,10 @@ func (s *server) promptRows(id netcode.NetworkID) (rows snapshot.Mask) {
 }
 
 // addSimulate adds components.Simulate to the replicated entities with a predicted component.
-func (s *server) addSimulate(w *ecs.World, r *serverRow) {
-	query := w.Query(&r.untaken)
-	count := query.Count()
-	query.Close()
-	if count > 0 {
-		w.Batch().Add(&r.untaken, s.sim.simulateID)
+func (s *server) addSimulate(w *netecs.World, r *serverRow) {
+	if query := world.Open(w, &r.untaken); query.Next() {
+		query.Close()
+		world.AddAll(w, &r.untaken, s.sim.simulateID)
 	}
 }
 

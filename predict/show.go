@@ -5,9 +5,9 @@ import (
 	"math"
 	"time"
 
-	"github.com/mlange-42/arche/ecs"
-
 	"github.com/arche-netcode/netcode"
+	netecs "github.com/arche-netcode/netcode/ecs"
+	"github.com/arche-netcode/netcode/internal/world"
 	"github.com/arche-netcode/netcode/quantize"
 	"github.com/arche-netcode/netcode/replica"
 	"github.com/arche-netcode/netcode/tick"
@@ -18,7 +18,7 @@ const carryPart = 4
 
 // shown is the state of a predicted component that components.Smooth shows.
 type shown struct {
-	id    ecs.ID // The id of the Smooth component.
+	id    world.ID // The id of the Smooth component.
 	past  replica.Interpolation
 	blend *quantize.Blend
 
@@ -62,13 +62,13 @@ type showing struct {
 }
 
 // newShown returns nil for a component without an interpolation.
-func newShown(w *ecs.World, p *netcode.Protocol, r *predictedRow) *shown {
+func newShown(w *netecs.World, p *netcode.Protocol, r *predictedRow) *shown {
 	in, ok := netcode.SettingOf[replica.Interpolation](p, r.row)
 	if !ok {
 		return nil
 	}
 	lanes, size := r.plan.Lanes(), int(r.of.Size())
-	s := &shown{id: ecs.TypeID(w, in.Twin), past: in, blend: in.Blend(), from: make([]uint32, lanes), to: make([]uint32, lanes)}
+	s := &shown{id: world.TypeID(w, in.Twin), past: in, blend: in.Blend(), from: make([]uint32, lanes), to: make([]uint32, lanes)}
 	s.before, s.corrected, s.former = newValue(size), newValue(size), newValue(size)
 	return s
 }
@@ -161,7 +161,7 @@ func (c *client) show(at tick.Time, target netcode.Tick) {
 // carryOn shows one component of the old prediction.
 func (c *client) carryOn(i, k int, now moment, at tick.Time) {
 	s, p, w := &c.slots[i], &c.history.components[k], c.sim.step.World
-	if v := p.shown; s.show.remembered>>k&1 != 0 && w.Has(s.entity, v.id) {
+	if v := p.shown; s.show.remembered>>k&1 != 0 && world.Has(w, s.entity, v.id) {
 		o, to := v.offset(i), bytesOf(w, s.entity, v.id, p.size)
 		c.mixOld(v, o, now, to)
 		c.move(v, o, to, at)
@@ -179,7 +179,7 @@ func (c *client) showOne(i, k int, now moment, at tick.Time) {
 		}
 		return
 	}
-	if !w.Has(s.entity, v.id) {
+	if !world.Has(w, s.entity, v.id) {
 		c.structure.with(w, s.entity, v.id)
 		s.show.shown &^= bit
 	}
@@ -303,7 +303,7 @@ func (c *client) mixLeft(id netcode.NetworkID, k int, at tick.Time, to []byte) b
 // showPast shows the interpolated past of an entity whose prediction is not ready.
 func (c *client) showPast(i, k int, at tick.Time) {
 	s, p, w := &c.slots[i], &c.history.components[k], c.sim.step.World
-	if !s.id.IsZero() && w.Alive(s.entity) && w.Has(s.entity, p.shown.id) {
+	if !s.id.IsZero() && w.Alive(s.entity) && world.Has(w, s.entity, p.shown.id) {
 		c.mixLeft(s.id, k, at, bytesOf(w, s.entity, p.shown.id, p.size))
 	}
 }
@@ -313,7 +313,7 @@ func (c *client) showPast(i, k int, at tick.Time) {
 type leaving struct {
 	offset
 	id        netcode.NetworkID
-	entity    ecs.Entity
+	entity    netecs.Entity
 	component int
 	measured  bool // The difference is known.
 }
@@ -326,7 +326,7 @@ func (c *client) leave(n int) {
 	}
 	for k := range c.history.components {
 		p := &c.history.components[k]
-		if p.shown == nil || s.show.shown>>k&1 == 0 || !w.Has(s.entity, p.shown.id) || c.jumps(s.id, p.shown, c.smoothing.past) {
+		if p.shown == nil || s.show.shown>>k&1 == 0 || !world.Has(w, s.entity, p.shown.id) || c.jumps(s.id, p.shown, c.smoothing.past) {
 			continue
 		}
 		l := leaving{id: s.id, entity: s.entity, component: k}
@@ -351,7 +351,7 @@ func (c *client) showLeaving(at tick.Time) {
 // showLeft shows one component. It reports false when the difference has decayed, or the entity is gone or predicted again.
 func (c *client) showLeft(l *leaving, at tick.Time) bool {
 	p, w := &c.history.components[l.component], c.sim.step.World
-	if e, ok := c.group.Entity(l.id); !ok || e != l.entity || !w.Has(e, p.shown.id) {
+	if e, ok := c.group.Entity(l.id); !ok || e != l.entity || !world.Has(w, e, p.shown.id) {
 		return false
 	}
 	if n := c.slotOf(l.id); n >= 0 {

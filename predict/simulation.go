@@ -5,11 +5,11 @@ import (
 	"math/rand/v2"
 	"time"
 
-	"github.com/mlange-42/arche/ecs"
-
 	"github.com/arche-netcode/netcode"
 	"github.com/arche-netcode/netcode/components"
+	netecs "github.com/arche-netcode/netcode/ecs"
 	"github.com/arche-netcode/netcode/input"
+	"github.com/arche-netcode/netcode/internal/world"
 	"github.com/arche-netcode/netcode/systems"
 )
 
@@ -80,7 +80,7 @@ type Stats struct {
 // Misprediction describes the first difference between the server's state of an entity and the predicted state.
 type Misprediction struct {
 	Tick      netcode.Tick      // The tick that both states are of.
-	Entity    ecs.Entity        // The entity in the client's world.
+	Entity    netecs.Entity     // The entity in the client's world.
 	ID        netcode.NetworkID // The network id of the entity.
 	Owner     netcode.ClientID  // The player that owns the entity, 0 without an owner: see InputOf.
 	Component string            // The wire name of the component; "": the whole entity.
@@ -119,11 +119,11 @@ type Simulation struct {
 	explained           []func(Explanation)
 	traces              *traces  // Nil without Explain.
 	hashLanes           []uint32 // Scratch of hashes.
-	unspawned           []func(ecs.Entity)
+	unspawned           []func(netecs.Entity)
 	stats               Stats
-	ownerID, simulateID ecs.ID // Ids of components in the world, set by learn.
-	replicatedID        ecs.ID
-	spawnOfID           ecs.ID
+	ownerID, simulateID world.ID // Ids of components in the world, set by learn.
+	replicatedID        world.ID
+	spawnOfID           world.ID
 	pcg                 rand.PCG
 	random              *rand.Rand
 }
@@ -220,7 +220,7 @@ func (s *Simulation) OnMisprediction(f func(Misprediction)) {
 
 // OnUnspawn adds a function that is called on a client for an entity that a step has spawned here and the server has not.
 // The call comes just before the entity is removed.
-func (s *Simulation) OnUnspawn(f func(ecs.Entity)) { s.unspawned = append(s.unspawned, f) }
+func (s *Simulation) OnUnspawn(f func(netecs.Entity)) { s.unspawned = append(s.unspawned, f) }
 
 // Stats returns a copy of the counters.
 func (s *Simulation) Stats() Stats { return s.stats }
@@ -229,16 +229,16 @@ func (s *Simulation) Stats() Stats { return s.stats }
 func (s *Simulation) Tick() netcode.Tick { return s.step.Tick }
 
 // Initialize implements systems.System.
-func (s *Simulation) Initialize(w *ecs.World) { s.learn(w) }
+func (s *Simulation) Initialize(w *netecs.World) { s.learn(w) }
 
 // learn looks up the components of the simulation in a world.
-func (s *Simulation) learn(w *ecs.World) {
+func (s *Simulation) learn(w *netecs.World) {
 	if s.step.World == w {
 		return
 	}
 	s.step.World = w
-	s.simulateID, s.ownerID = ecs.ComponentID[components.Simulate](w), ecs.ComponentID[components.Owner](w)
-	s.replicatedID, s.spawnOfID = ecs.ComponentID[components.Replicated](w), ecs.ComponentID[components.SpawnOf](w)
+	s.simulateID, s.ownerID = world.ComponentID[components.Simulate](w), world.ComponentID[components.Owner](w)
+	s.replicatedID, s.spawnOfID = world.ComponentID[components.Replicated](w), world.ComponentID[components.SpawnOf](w)
 	if s.server != nil {
 		s.server.state.learn(s.server, w)
 	} else {
@@ -247,7 +247,7 @@ func (s *Simulation) learn(w *ecs.World) {
 }
 
 // Update implements systems.System.
-func (s *Simulation) Update(w *ecs.World) {
+func (s *Simulation) Update(w *netecs.World) {
 	s.learn(w)
 	if s.server != nil {
 		s.server.state.update(s.server)
@@ -257,7 +257,7 @@ func (s *Simulation) Update(w *ecs.World) {
 }
 
 // Finalize implements systems.System.
-func (s *Simulation) Finalize(*ecs.World) {}
+func (s *Simulation) Finalize(*netecs.World) {}
 
 // run runs all systems for one tick. first is false in a replay.
 func (s *Simulation) run(t netcode.Tick, first bool) {

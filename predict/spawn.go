@@ -5,10 +5,10 @@ import (
 	"slices"
 	"time"
 
-	"github.com/mlange-42/arche/ecs"
-
 	"github.com/arche-netcode/netcode"
 	"github.com/arche-netcode/netcode/components"
+	netecs "github.com/arche-netcode/netcode/ecs"
+	"github.com/arche-netcode/netcode/internal/world"
 	"github.com/arche-netcode/netcode/tick"
 )
 
@@ -29,7 +29,7 @@ import (
 //
 // Spawn panics on a protocol without predict.Spawns. A client panics after a step that added a component that is
 // replicated and not predicted. The world must not be locked by a query.
-func (s *Step) Spawn(owner netcode.ClientID) (e ecs.Entity, ok bool) {
+func (s *Step) Spawn(owner netcode.ClientID) (e netecs.Entity, ok bool) {
 	sim := s.simulation
 	if !sim.all.spawns {
 		panic("netcode: predict: Step.Spawn: call predict.Spawns(protocol) on both sides")
@@ -39,7 +39,7 @@ func (s *Step) Spawn(owner netcode.ClientID) (e ecs.Entity, ok bool) {
 		return sim.server.spawn(owner, origin), true
 	}
 	if owner != sim.client.end.ID() {
-		return ecs.Entity{}, false
+		return netecs.Entity{}, false
 	}
 	return sim.client.spawn(s.Tick, origin), true
 }
@@ -66,19 +66,19 @@ func (s *Step) ordinal(owner netcode.ClientID) uint8 {
 
 // Despawn removes an entity in a step. A client removes it from the simulation at once, with its predicted components,
 // and from the world when the server confirms. At a client, Despawn ignores an entity that is not predicted.
-func (s *Step) Despawn(e ecs.Entity) {
+func (s *Step) Despawn(e netecs.Entity) {
 	w := s.World
 	switch {
 	case !w.Alive(e):
 	case s.simulation.server != nil:
 		w.RemoveEntity(e)
-	case w.Has(e, s.simulation.simulateID):
+	case world.Has(w, e, s.simulation.simulateID):
 		s.simulation.client.strip(e)
 	}
 }
 
 // spawn makes an entity, or reuses the entity that this step spawned in an earlier run.
-func (c *client) spawn(t netcode.Tick, origin components.SpawnOf) ecs.Entity {
+func (c *client) spawn(t netcode.Tick, origin components.SpawnOf) netecs.Entity {
 	w := c.sim.step.World
 	for i := range c.slots {
 		s := &c.slots[i]
@@ -92,11 +92,11 @@ func (c *client) spawn(t netcode.Tick, origin components.SpawnOf) ecs.Entity {
 		}
 	}
 	c.structure.add = append(c.structure.add[:0], c.sim.ownerID, c.sim.spawnOfID, c.sim.simulateID, c.placeID)
-	e := w.NewEntity(c.structure.add...)
+	e := world.Spawn(w, nil, c.structure.add...)
 	ownerAt(w, e, c.sim.ownerID).Client = origin.Client
 	*spawnOfAt(w, e, c.sim.spawnOfID) = origin
 	n := c.newSlot(slot{entity: e, origin: origin, spawned: t, spawnedIn: c.spawns.rollbacks})
-	c.slots[n].added = w.Mask(e)
+	c.slots[n].added = world.MaskOf(w, e)
 	c.spawns.inStep = append(c.spawns.inStep, n)
 	return e
 }
@@ -105,13 +105,13 @@ func (c *client) spawn(t netcode.Tick, origin components.SpawnOf) ecs.Entity {
 func (c *client) removeAdded(s *slot) {
 	w := c.sim.step.World
 	if !s.added.IsZero() {
-		for _, id := range w.Ids(s.entity) {
-			if s.added.Get(id) {
+		for _, id := range world.IDs(w) {
+			if s.added.Get(id) && world.Has(w, s.entity, id) {
 				c.structure.without(w, s.entity, id)
 			}
 		}
 	}
-	s.added = w.Mask(s.entity)
+	s.added = world.MaskOf(w, s.entity)
 }
 
 // noteAdded notes what the step added to the entities that it spawned, beside predicted and local components.
@@ -125,7 +125,7 @@ func (c *client) noteAdded() {
 		for k := range c.history.components {
 			s.added.Set(c.history.components[k].id, true)
 		}
-		given, now := s.added.Not(), w.Mask(s.entity)
+		given, now := s.added.Not(), world.MaskOf(w, s.entity)
 		if s.added = now.And(&given); !s.added.IsZero() {
 			c.mustNotTravel(s.added)
 		}
@@ -133,10 +133,10 @@ func (c *client) noteAdded() {
 }
 
 // mustNotTravel panics for a component that is replicated.
-func (c *client) mustNotTravel(added ecs.Mask) {
+func (c *client) mustNotTravel(added world.Mask) {
 	schema := c.end.Protocol().Schema()
 	for row := range schema.Rows() {
-		if t := schema.Plan(row).Type(); added.Get(ecs.TypeID(c.sim.step.World, t)) {
+		if t := schema.Plan(row).Type(); added.Get(world.TypeID(c.sim.step.World, t)) {
 			panic(fmt.Sprintf("netcode: predict: a step gave an entity of Step.Spawn the component %s, which is replicated and not predicted: "+
 				"call predict.Register[%s](protocol) on both sides, or add it at the server alone (Step.OnServer)", t, t.Name()))
 		}
@@ -144,10 +144,10 @@ func (c *client) mustNotTravel(added ecs.Mask) {
 }
 
 // adopt returns the entity that was spawned here for a newly shown entity of the server.
-func (c *client) adopt(id netcode.NetworkID) (ecs.Entity, bool) {
+func (c *client) adopt(id netcode.NetworkID) (netecs.Entity, bool) {
 	origin := c.originOf(id)
 	if origin.Client == 0 {
-		return ecs.Entity{}, false
+		return netecs.Entity{}, false
 	}
 	for i := range c.slots {
 		s := &c.slots[i]
@@ -159,7 +159,7 @@ func (c *client) adopt(id netcode.NetworkID) (ecs.Entity, bool) {
 			return s.entity, true
 		}
 	}
-	return ecs.Entity{}, false
+	return netecs.Entity{}, false
 }
 
 // originOf returns the step that spawned the server's entity, zero without one.
@@ -263,12 +263,12 @@ func (c *client) unspawn(n int) {
 }
 
 // unackedSpawns lists entities that steps of the server spawned for a client and that it has not acknowledged.
-type unackedSpawns []ecs.Entity
+type unackedSpawns []netecs.Entity
 
 // acked reports whether the client has acknowledged all entities. It removes the acknowledged ones.
-func (u *unackedSpawns) acked(c *netcode.Session, w *ecs.World, replicated ecs.ID) bool {
-	*u = slices.DeleteFunc(*u, func(e ecs.Entity) bool {
-		if !w.Alive(e) || !w.Has(e, replicated) {
+func (u *unackedSpawns) acked(c *netcode.Session, w *netecs.World, replicated world.ID) bool {
+	*u = slices.DeleteFunc(*u, func(e netecs.Entity) bool {
+		if !w.Alive(e) || !world.Has(w, e, replicated) {
 			return true
 		}
 		id, v := replicatedAt(w, e, replicated).ID, c.View()
@@ -278,9 +278,9 @@ func (u *unackedSpawns) acked(c *netcode.Session, w *ecs.World, replicated ecs.I
 }
 
 // spawn makes an entity for Step.Spawn.
-func (s *server) spawn(owner netcode.ClientID, origin components.SpawnOf) ecs.Entity {
+func (s *server) spawn(owner netcode.ClientID, origin components.SpawnOf) netecs.Entity {
 	w := s.sim.step.World
-	e := w.NewEntity(s.sim.replicatedID, s.sim.ownerID, s.sim.spawnOfID, s.sim.simulateID)
+	e := world.Spawn(w, nil, s.sim.replicatedID, s.sim.ownerID, s.sim.spawnOfID, s.sim.simulateID)
 	if c := s.end.Session(owner); c != nil {
 		if state, ok := netcode.ExtensionOf[*sessionState](c); ok {
 			state.spawns.acked(c, w, s.sim.replicatedID)

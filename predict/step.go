@@ -4,17 +4,17 @@ import (
 	"fmt"
 	"math/rand/v2"
 
-	"github.com/mlange-42/arche/ecs"
-
 	"github.com/arche-netcode/netcode"
+	netecs "github.com/arche-netcode/netcode/ecs"
 	"github.com/arche-netcode/netcode/input"
+	"github.com/arche-netcode/netcode/internal/world"
 )
 
 // Step is the argument of a system for one tick. It is valid during the call.
 type Step struct {
-	World *ecs.World   // The game's world. Entities with components.Simulate are in the simulation.
-	Tick  netcode.Tick // The simulated tick: the same number on server and client.
-	First bool         // The tick is simulated here for the first time; false: it is replayed.
+	World *netecs.World // The game's world. Entities with components.Simulate are in the simulation.
+	Tick  netcode.Tick  // The simulated tick: the same number on server and client.
+	First bool          // The tick is simulated here for the first time; false: it is replayed.
 
 	simulation *Simulation
 	spawns     []spawnCount
@@ -74,23 +74,23 @@ func InputOf[T any](sim *Simulation, m Misprediction) (v T, ok bool) {
 //
 // An entity is identified by its SpawnOf, else by its network id. The zero entity gives numbers of no entity, and so does
 // an entity with neither.
-func (s *Step) Rand(e ecs.Entity) *rand.Rand {
+func (s *Step) Rand(e netecs.Entity) *rand.Rand {
 	sim := s.simulation
 	sim.pcg.Seed(sim.config.Seed^uint64(s.Tick)*0x9E3779B97F4A7C15, sim.nameOf(e))
 	return sim.random
 }
 
 // nameOf returns the number of an entity that both ends know: of its SpawnOf, else of its network id, else 0.
-func (s *Simulation) nameOf(e ecs.Entity) uint64 {
+func (s *Simulation) nameOf(e netecs.Entity) uint64 {
 	w := s.step.World
 	if e.IsZero() || !w.Alive(e) {
 		return 0
 	}
-	if w.Has(e, s.spawnOfID) {
+	if world.Has(w, e, s.spawnOfID) {
 		o := spawnOfAt(w, e, s.spawnOfID)
 		return 1<<63 | uint64(o.Client)<<24 | uint64(o.Tick)<<8 | uint64(o.Ordinal)
 	}
-	if w.Has(e, s.replicatedID) {
+	if world.Has(w, e, s.replicatedID) {
 		id := replicatedAt(w, e, s.replicatedID).ID
 		if id.IsZero() && s.client != nil {
 			id = s.client.idOf(e)
@@ -103,8 +103,8 @@ func (s *Simulation) nameOf(e ecs.Entity) uint64 {
 }
 
 // Owner returns the owner of an entity by components.Owner, 0 without an owner.
-func (s *Step) Owner(e ecs.Entity) netcode.ClientID {
-	if !s.World.Alive(e) || !s.World.Has(e, s.simulation.ownerID) {
+func (s *Step) Owner(e netecs.Entity) netcode.ClientID {
+	if !s.World.Alive(e) || !world.Has(s.World, e, s.simulation.ownerID) {
 		return 0
 	}
 	return ownerAt(s.World, e, s.simulation.ownerID).Client

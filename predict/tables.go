@@ -1,10 +1,13 @@
 package predict
 
-import "github.com/mlange-42/arche/ecs"
+import (
+	netecs "github.com/arche-netcode/netcode/ecs"
+	"github.com/arche-netcode/netcode/internal/world"
+)
 
 // table is a run of entities with the same components, side by side in columns.
 type table struct {
-	archetype ecs.Mask
+	archetype world.Mask
 	rows      int
 	has       uint64  // Bit k: the table has column k.
 	columns   []*byte // By column: the component of the first row. Valid until the structure of the world changes.
@@ -13,24 +16,24 @@ type table struct {
 // tables finds the columns of all entities of a filter. While no entity is added, removed or moved, a look reads two
 // entities of each table.
 type tables struct {
-	filter ecs.CachedFilter
-	ids    []ecs.ID // The component of each column, at most 63. Every entity has the first, which is not empty.
+	filter world.Filter
+	ids    []world.ID // The component of each column, at most 63. Every entity has the first, which is not empty.
 	sizes  []int
 	list   []table
 }
 
 // newTables registers the filter with the world's cache, so that a look costs nothing for archetypes that do not match.
-func newTables(w *ecs.World, filter ecs.Filter) tables {
-	return tables{filter: w.Cache().Register(filter)}
+func newTables(w *netecs.World, all world.Mask) tables {
+	return tables{filter: world.Register(w, all.Without())}
 }
 
 // column adds a column of a component and its size in bytes.
-func (t *tables) column(id ecs.ID, size int) {
+func (t *tables) column(id world.ID, size int) {
 	t.ids, t.sizes = append(t.ids, id), append(t.sizes, size)
 }
 
 // refresh updates the list of tables. It reports whether tables or their row counts changed.
-func (t *tables) refresh(w *ecs.World) (changed bool) {
+func (t *tables) refresh(w *netecs.World) (changed bool) {
 	if t.unchanged(w) {
 		return false
 	}
@@ -39,7 +42,7 @@ func (t *tables) refresh(w *ecs.World) (changed bool) {
 }
 
 // bind stores the column addresses of a table. The query is at the first row of the table.
-func (t *tables) bind(to *table, q *ecs.Query) {
+func (t *tables) bind(to *table, q *world.Query) {
 	to.has = 0
 	for k, id := range t.ids {
 		if q.Has(id) {
@@ -51,8 +54,8 @@ func (t *tables) bind(to *table, q *ecs.Query) {
 
 // unchanged binds the tables of the last look and reports whether their rows are the same. It stops at the first
 // difference.
-func (t *tables) unchanged(w *ecs.World) bool {
-	q, n := w.Query(&t.filter), 0
+func (t *tables) unchanged(w *netecs.World) bool {
+	q, n := world.Open(w, &t.filter), 0
 	for more := q.Next(); more; n++ {
 		if n == len(t.list) || q.Mask() != t.list[n].archetype {
 			q.Close()
@@ -74,10 +77,10 @@ func (t *tables) unchanged(w *ecs.World) bool {
 
 // count rebuilds the list. Archetypes that differ only in a relation target are separate tables, unless they are
 // adjacent.
-func (t *tables) count(w *ecs.World) {
+func (t *tables) count(w *netecs.World) {
 	n := 0
 	var one *table
-	for q := w.Query(&t.filter); q.Next(); {
+	for q := world.Open(w, &t.filter); q.Next(); {
 		if one != nil && q.Mask() == one.archetype && t.follows(one, &q) {
 			one.rows++
 			continue
@@ -96,7 +99,7 @@ func (t *tables) count(w *ecs.World) {
 }
 
 // follows reports whether the row of a query is the next row of a table in every column.
-func (t *tables) follows(one *table, q *ecs.Query) bool {
+func (t *tables) follows(one *table, q *world.Query) bool {
 	for k, id := range t.ids {
 		if one.has>>k&1 != 0 && t.sizes[k] > 0 && !liesAt(q.Get(id), one.columns[k], one.rows*t.sizes[k]) {
 			return false

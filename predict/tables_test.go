@@ -3,13 +3,14 @@ package predict
 import (
 	"testing"
 
-	"github.com/mlange-42/arche/ecs"
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
 	"github.com/arche-netcode/netcode"
 	"github.com/arche-netcode/netcode/internal/alloctest"
 	"github.com/arche-netcode/netcode/internal/rowtest"
+	ecs "github.com/arche-netcode/netcode/internal/world"
+	generic "github.com/arche-netcode/netcode/internal/world/typed"
 )
 
 type (
@@ -17,10 +18,7 @@ type (
 	tableA    struct{ V uint32 }
 	tableB    struct{ V [3]uint64 }
 	tableC    struct{}
-	tableLink struct {
-		ecs.Relation
-		V uint32
-	}
+	tableLink generic.VTie
 )
 
 // After any changes, the order equals the result of a query, entity by entity, and reports each change.
@@ -30,21 +28,21 @@ func TestTheOrderIsWhatAQueryFinds(t *testing.T) { rapid.Check(t, orders) }
 func FuzzOrder(f *testing.F) { rowtest.Fuzz(f, rapid.MakeFuzz(orders)) }
 
 func orders(t *rapid.T) {
-	w := ecs.NewWorld()
-	placed, tagged := ecs.ComponentID[place](&w), ecs.ComponentID[tableTag](&w)
-	a, b, c, link := ecs.ComponentID[tableA](&w), ecs.ComponentID[tableB](&w), ecs.ComponentID[tableC](&w), ecs.ComponentID[tableLink](&w)
+	w := ecs.New()
+	placed, tagged := ecs.ComponentID[place](w), ecs.ComponentID[tableTag](w)
+	a, b, c, link := ecs.ComponentID[tableA](w), ecs.ComponentID[tableB](w), ecs.ComponentID[tableC](w), ecs.ComponentID[tableLink](w)
 	h := &history{components: []component{{id: a, size: 4}, {id: b, size: 24}, {id: c}}}
-	o := newOrder(&w, h, placed, tagged)
+	o := newOrder(w, h, placed, tagged)
 	var all []ecs.Entity
-	targets := []ecs.Entity{w.NewEntity(), w.NewEntity()}
+	targets := []ecs.Entity{ecs.Spawn(w, nil), ecs.Spawn(w, nil)}
 	before := map[int]ecs.Entity{}
 	for range rapid.IntRange(1, 60).Draw(t, "operations") {
 		one := func() ecs.Entity { return all[rapid.IntRange(0, len(all)-1).Draw(t, "which")] }
 		switch op := rapid.IntRange(0, 5).Draw(t, "operation"); {
 		case op == 0 || len(all) == 0:
 			for range rapid.IntRange(1, 5).Draw(t, "count") {
-				e := w.NewEntity(placed, tagged)
-				placeOf(&w, e, placed).number = int32(len(all)) + 1
+				e := ecs.Spawn(w, nil, placed, tagged)
+				placeOf(w, e, placed).number = int32(len(all)) + 1
 				all = append(all, e)
 			}
 		case op == 1:
@@ -53,22 +51,22 @@ func orders(t *rapid.T) {
 			}
 		case op == 2:
 			id := rapid.SampledFrom([]ecs.ID{a, b, c, tagged}).Draw(t, "component")
-			if e := one(); w.Alive(e) && w.Has(e, id) {
-				w.Remove(e, id)
+			if e := one(); w.Alive(e) && ecs.Has(w, e, id) {
+				ecs.Exchange(w, e, nil, []ecs.ID{id}, nil)
 			} else if w.Alive(e) {
-				w.Add(e, id)
+				ecs.Exchange(w, e, []ecs.ID{id}, nil, nil)
 			}
 		case op == 3:
 			if e := one(); w.Alive(e) {
-				if !w.Has(e, link) {
-					w.Add(e, link)
+				if !ecs.Has(w, e, link) {
+					ecs.Exchange(w, e, []ecs.ID{link}, nil, nil)
 				}
-				w.Relations().Set(e, link, rapid.SampledFrom(targets).Draw(t, "target"))
+				ecs.SetTarget(w, e, link, rapid.SampledFrom(targets).Draw(t, "target"))
 			}
 		}
-		moved := o.refresh(&w, len(all))
+		moved := o.refresh(w, len(all))
 		now, n := map[int]ecs.Entity{}, 0
-		for q := w.Query(ecs.All(placed, tagged)); q.Next(); n++ {
+		for q := ecs.Select(w, ecs.All(placed, tagged)); q.Next(); n++ {
 			slot := int((*place)(q.Get(placed)).number) - 1
 			now[slot] = q.Entity()
 			found := false
@@ -97,62 +95,62 @@ func orders(t *rapid.T) {
 			require.True(t, moved)
 		}
 		before = now
-		require.False(t, o.refresh(&w, len(all)), "nothing moved since")
+		require.False(t, o.refresh(w, len(all)), "nothing moved since")
 	}
 }
 
 // An exchange of entities within a table is noticed, though their number and components are the same.
 func TestEntitiesThatChangePlacesAreNoticed(t *testing.T) {
-	w := ecs.NewWorld()
-	placed, tagged, a := ecs.ComponentID[place](&w), ecs.ComponentID[tableTag](&w), ecs.ComponentID[tableA](&w)
-	o := newOrder(&w, &history{components: []component{{id: a, size: 4}}}, placed, tagged)
+	w := ecs.New()
+	placed, tagged, a := ecs.ComponentID[place](w), ecs.ComponentID[tableTag](w), ecs.ComponentID[tableA](w)
+	o := newOrder(w, &history{components: []component{{id: a, size: 4}}}, placed, tagged)
 	var all []ecs.Entity
 	for i := range 100 {
-		e := w.NewEntity(placed, tagged, a)
-		placeOf(&w, e, placed).number = int32(i) + 1
+		e := ecs.Spawn(w, nil, placed, tagged, a)
+		placeOf(w, e, placed).number = int32(i) + 1
 		all = append(all, e)
 	}
-	require.True(t, o.refresh(&w, 100))
+	require.True(t, o.refresh(w, 100))
 	require.Equal(t, []run{{row: 0, slot: 0, count: 100}}, o.parts[0].runs)
-	require.False(t, o.refresh(&w, 100))
-	w.Remove(all[10], a)
-	w.Add(all[10], a) // The last row takes its place, and it becomes the last row.
-	require.True(t, o.refresh(&w, 100))
+	require.False(t, o.refresh(w, 100))
+	ecs.Exchange(w, all[10], nil, []ecs.ID{a}, nil)
+	ecs.Exchange(w, all[10], []ecs.ID{a}, nil, nil) // The last row takes its place, and it becomes the last row.
+	require.True(t, o.refresh(w, 100))
 	require.Equal(t, []run{{0, 0, 10}, {10, 99, 1}, {11, 11, 88}, {99, 10, 1}}, o.parts[0].runs)
 	ids := []ecs.ID{a}
 	alloctest.Zero(t, 10, func() {
-		w.Remove(all[10], ids...)
-		w.Add(all[10], ids...)
-		o.refresh(&w, 100)
+		ecs.Exchange(w, all[10], nil, ids, nil)
+		ecs.Exchange(w, all[10], ids, nil, nil)
+		o.refresh(w, 100)
 	})
 }
 
 // A tick is stored with its own components, also in the memory of an earlier tick with other components.
 func TestAPlaceIsKeptAnew(t *testing.T) {
-	w := ecs.NewWorld()
-	placed, tagged, a, b := ecs.ComponentID[place](&w), ecs.ComponentID[tableTag](&w), ecs.ComponentID[tableA](&w), ecs.ComponentID[tableB](&w)
+	w := ecs.New()
+	placed, tagged, a, b := ecs.ComponentID[place](w), ecs.ComponentID[tableTag](w), ecs.ComponentID[tableA](w), ecs.ComponentID[tableB](w)
 	h := &history{components: []component{{id: a, size: 4}, {id: b, size: 24}}}
-	o := newOrder(&w, h, placed, tagged)
+	o := newOrder(w, h, placed, tagged)
 	h.grow(3)
 	var all []ecs.Entity
 	for i := range 3 {
-		e := w.NewEntity(placed, tagged, a)
-		placeOf(&w, e, placed).number = int32(i) + 1
+		e := ecs.Spawn(w, nil, placed, tagged, a)
+		placeOf(w, e, placed).number = int32(i) + 1
 		all = append(all, e)
 	}
 	for at := netcode.Tick(1); at < 4*Window; at++ {
 		switch e := all[at%3]; {
 		case at%(Window+5) != 0: // Everything equals the last tick.
-		case w.Has(e, b):
-			w.Remove(e, b)
+		case ecs.Has(w, e, b):
+			ecs.Exchange(w, e, nil, []ecs.ID{b}, nil)
 		default:
-			w.Add(e, b)
+			ecs.Exchange(w, e, []ecs.ID{b}, nil, nil)
 		}
-		o.refresh(&w, 3)
+		o.refresh(w, 3)
 		o.keep(h, at)
 		for slot, e := range all {
 			want := uint64(alive | 1)
-			if w.Has(e, b) {
+			if ecs.Has(w, e, b) {
 				want |= 2
 			}
 			require.Equal(t, want, h.mask(at, slot), "tick %d", at)

@@ -3,16 +3,16 @@ package predict
 import (
 	"unsafe"
 
-	"github.com/mlange-42/arche/ecs"
-
 	"github.com/arche-netcode/netcode/components"
+	netecs "github.com/arche-netcode/netcode/ecs"
+	"github.com/arche-netcode/netcode/internal/world"
 	"github.com/arche-netcode/netcode/quantize"
 )
 
 // bytesOf returns the memory of a component of an entity.
-func bytesOf(w *ecs.World, e ecs.Entity, id ecs.ID, size int) []byte {
+func bytesOf(w *netecs.World, e netecs.Entity, id world.ID, size int) []byte {
 	// SAFETY: Get points to a component of the type of id, whose size is size. The slice is not kept over a change of structure.
-	return unsafe.Slice((*byte)(w.Get(e, id)), size)
+	return unsafe.Slice((*byte)(world.Get(w, e, id)), size)
 }
 
 // bytesAt returns the memory of adjacent components, from the first one on.
@@ -40,9 +40,9 @@ func placesAt(p *byte, rows int) []int32 {
 }
 
 // placeOf returns the place of an entity that has one.
-func placeOf(w *ecs.World, e ecs.Entity, id ecs.ID) *place {
+func placeOf(w *netecs.World, e netecs.Entity, id world.ID) *place {
 	// SAFETY: id is that of place.
-	return (*place)(w.Get(e, id))
+	return (*place)(world.Get(w, e, id))
 }
 
 // replicatedRows returns the Replicated components of adjacent entities.
@@ -85,21 +85,21 @@ func pointerTo(b []byte) unsafe.Pointer {
 }
 
 // replicatedAt returns the Replicated of an entity that has one.
-func replicatedAt(w *ecs.World, e ecs.Entity, id ecs.ID) *components.Replicated {
+func replicatedAt(w *netecs.World, e netecs.Entity, id world.ID) *components.Replicated {
 	// SAFETY: id is that of components.Replicated.
-	return (*components.Replicated)(w.Get(e, id))
+	return (*components.Replicated)(world.Get(w, e, id))
 }
 
 // spawnOfAt returns the SpawnOf of an entity that has one.
-func spawnOfAt(w *ecs.World, e ecs.Entity, id ecs.ID) *components.SpawnOf {
+func spawnOfAt(w *netecs.World, e netecs.Entity, id world.ID) *components.SpawnOf {
 	// SAFETY: id is that of components.SpawnOf.
-	return (*components.SpawnOf)(w.Get(e, id))
+	return (*components.SpawnOf)(world.Get(w, e, id))
 }
 
 // ownerAt returns the Owner of an entity that has one.
-func ownerAt(w *ecs.World, e ecs.Entity, id ecs.ID) *components.Owner {
+func ownerAt(w *netecs.World, e netecs.Entity, id world.ID) *components.Owner {
 	// SAFETY: id is that of components.Owner.
-	return (*components.Owner)(w.Get(e, id))
+	return (*components.Owner)(world.Get(w, e, id))
 }
 
 // valueAt returns a value of type T in memory b. b is not empty and has the size of T.

@@ -140,7 +140,7 @@ func (c *compiler) value(t reflect.Type, path string, offset uintptr, tagText st
 	if tag.mode == tagEntity && isEntity(t) {
 		return c.entity(t, path, offset)
 	}
-	if t.PkgPath() == archePath && t.Name() == "Entity" {
+	if wire.IsHandle(t) {
 		return c.fail(path, `%s: a component tags the field net:"entity"; %s; net:"-" keeps the field here`, handlesAreLocal, useNetworkID)
 	}
 	if tag.mode == tagQuat && isQuat(t) {

@@ -16,9 +16,6 @@ import (
 //
 // so that each value has one encoding and generation 0 has none. In the later rows of a run it is two plain lanes.
 
-// archePath is the package of types that the compiler recognises by name, without importing it.
-const archePath = "github.com/mlange-42/arche/ecs"
-
 // maxRefBits is the maximum length of an entity field in a packed row, in bits.
 const maxRefBits = 1 + 5 + 31 + 63
 
@@ -55,7 +52,7 @@ func (p *Plan) CheckHandles() error {
 }
 
 // Target returns the first lane of a relation's target. ok reports whether the component is a relation: its first field
-// embeds Arche's ecs.Relation. The target has no memory; Quantise and Dequantise do not touch it.
+// embeds ecs.Relation of Arche, or ecs.RelationMarker of Ark. The target has no memory; Quantise and Dequantise do not touch it.
 func (p *Plan) Target() (lane int, ok bool) { return p.goal, p.aimed }
 
 // isEntity reports whether t is a struct of exactly two uint32.
@@ -64,13 +61,13 @@ func isEntity(t reflect.Type) bool {
 		t.Field(0).Type.Kind() == reflect.Uint32 && t.Field(1).Type.Kind() == reflect.Uint32
 }
 
-// isRelation reports whether t is a relation by Arche's rule.
+// isRelation reports whether t is a relation by the rule of Arche or Ark, whose marker has another name.
 func isRelation(t reflect.Type) bool {
 	if t.Kind() != reflect.Struct || t.NumField() == 0 {
 		return false
 	}
 	f := t.Field(0)
-	return f.Name == "Relation" && f.Type.Name() == "Relation" && f.Type.PkgPath() == archePath
+	return f.Name == f.Type.Name() && (f.Name == "Relation" || f.Name == "RelationMarker") && wire.IsECS(f.Type)
 }
 
 // entity compiles an entity field.

@@ -1,8 +1,6 @@
 package systems
 
 import (
-	"github.com/mlange-42/arche/ecs"
-
 	"github.com/arche-netcode/netcode"
 	"github.com/arche-netcode/netcode/authority"
 	netecs "github.com/arche-netcode/netcode/ecs"
@@ -16,11 +14,11 @@ type Apply struct {
 	Hooks  netecs.Hooks    // Called with the world unlocked, after all values are written.
 
 	// Adopt, when not nil, returns the entity of this world that an entity of the server becomes: see netecs.Apply.Adopt.
-	Adopt func(netcode.NetworkID) (ecs.Entity, bool)
+	Adopt func(netcode.NetworkID) (netecs.Entity, bool)
 	// Retain, when not nil, reports whether a predicted entity stays although the server has removed it: see netecs.Apply.Retain.
 	Retain func(netcode.NetworkID) bool
 
-	world   *ecs.World
+	world   *netecs.World
 	apply   *netecs.Apply
 	replica *netcode.Replica // The replica of apply.
 
@@ -30,10 +28,10 @@ type Apply struct {
 }
 
 // Initialize implements System.
-func (a *Apply) Initialize(w *ecs.World) { a.world = w }
+func (a *Apply) Initialize(w *netecs.World) { a.world = w }
 
 // Update implements System.
-func (a *Apply) Update(w *ecs.World) {
+func (a *Apply) Update(w *netecs.World) {
 	enter(a.Client, &a.order, StepApply)
 	if a.world == nil {
 		a.Initialize(w)
@@ -56,22 +54,22 @@ func (a *Apply) Update(w *ecs.World) {
 }
 
 // Finalize implements System.
-func (a *Apply) Finalize(*ecs.World) {
+func (a *Apply) Finalize(*netecs.World) {
 	if a.apply != nil {
 		a.apply.Release()
 	}
 }
 
 // Entity returns the entity of a network id, if the server shows it now.
-func (a *Apply) Entity(id netcode.NetworkID) (ecs.Entity, bool) {
+func (a *Apply) Entity(id netcode.NetworkID) (netecs.Entity, bool) {
 	if a.apply == nil {
-		return ecs.Entity{}, false
+		return netecs.Entity{}, false
 	}
 	return a.apply.Entity(id)
 }
 
 // ID returns the network id of an entity that the server shows.
-func (a *Apply) ID(e ecs.Entity) (netcode.NetworkID, bool) {
+func (a *Apply) ID(e netecs.Entity) (netcode.NetworkID, bool) {
 	if a.apply == nil {
 		return netcode.NetworkID{}, false
 	}
@@ -99,7 +97,7 @@ func (a *Apply) Stats() netecs.ApplyStats {
 }
 
 // kind returns the components.Kind of an entity.
-func (a *Apply) kind(e ecs.Entity) (uint16, bool) {
+func (a *Apply) kind(e netecs.Entity) (uint16, bool) {
 	if a.apply == nil {
 		return 0, false
 	}
@@ -144,14 +142,14 @@ type Interpolate struct {
 	smooth *netecs.Smooth
 	apply  *netecs.Apply // The apply of smooth.
 
-	presented func(ecs.Entity, netcode.NetworkID) // See ClientSystems.OnPresented; may be nil.
+	presented func(netecs.Entity, netcode.NetworkID) // See ClientSystems.OnPresented; may be nil.
 }
 
 // Initialize implements System.
-func (i *Interpolate) Initialize(*ecs.World) {}
+func (i *Interpolate) Initialize(*netecs.World) {}
 
 // Update implements System.
-func (i *Interpolate) Update(*ecs.World) {
+func (i *Interpolate) Update(*netecs.World) {
 	if i.Apply.apply == nil {
 		return
 	}
@@ -166,7 +164,7 @@ func (i *Interpolate) Update(*ecs.World) {
 }
 
 // Finalize implements System.
-func (i *Interpolate) Finalize(*ecs.World) {}
+func (i *Interpolate) Finalize(*netecs.World) {}
 
 // Stats returns the counters.
 func (i *Interpolate) Stats() netecs.SmoothStats {

@@ -1,10 +1,9 @@
 package systems
 
 import (
-	"github.com/mlange-42/arche/ecs"
-
 	"github.com/arche-netcode/netcode"
 	"github.com/arche-netcode/netcode/authority"
+	netecs "github.com/arche-netcode/netcode/ecs"
 	"github.com/arche-netcode/netcode/snapshot"
 )
 
@@ -20,10 +19,10 @@ type Accept struct {
 }
 
 // Initialize implements System.
-func (a *Accept) Initialize(*ecs.World) { a.take, a.read = a.write, a.value }
+func (a *Accept) Initialize(*netecs.World) { a.take, a.read = a.write, a.value }
 
 // Update implements System.
-func (a *Accept) Update(w *ecs.World) {
+func (a *Accept) Update(w *netecs.World) {
 	if a.take == nil {
 		a.Initialize(w)
 	}
@@ -33,7 +32,7 @@ func (a *Accept) Update(w *ecs.World) {
 }
 
 // Finalize implements System.
-func (a *Accept) Finalize(*ecs.World) {}
+func (a *Accept) Finalize(*netecs.World) {}
 
 func (a *Accept) write(_ netcode.ClientID, entity netcode.NetworkID, row int, lanes []uint32) {
 	a.Tick.capture.Write(entity, row, lanes)
@@ -54,7 +53,7 @@ type Gather struct {
 }
 
 // Initialize implements System.
-func (g *Gather) Initialize(*ecs.World) {
+func (g *Gather) Initialize(*netecs.World) {
 	g.read = g.value
 	if g.state, _ = netcode.ExtensionOf[authority.ClientState](g.Client); g.state == nil {
 		return
@@ -67,14 +66,14 @@ func (g *Gather) Initialize(*ecs.World) {
 }
 
 // Update implements System.
-func (g *Gather) Update(*ecs.World) {
+func (g *Gather) Update(*netecs.World) {
 	if g.Apply.apply != nil && g.state != nil {
 		g.state.Gather(g.read)
 	}
 }
 
 // Finalize implements System.
-func (g *Gather) Finalize(*ecs.World) {}
+func (g *Gather) Finalize(*netecs.World) {}
 
 func (g *Gather) value(entity netcode.NetworkID, row int, lanes []uint32) bool {
 	return g.Apply.apply.Read(entity, row, lanes)

@@ -3,8 +3,6 @@ package systems
 import (
 	"slices"
 
-	"github.com/mlange-42/arche/ecs"
-
 	"github.com/arche-netcode/netcode"
 	"github.com/arche-netcode/netcode/authority"
 	netecs "github.com/arche-netcode/netcode/ecs"
@@ -33,16 +31,16 @@ type Away struct {
 	Tick   *Tick           // Finds the entities.
 	Then   WhileAway       // The choice. The game may change it at any time.
 	// To returns the client that gets an entity with HandOver, 0 for the server. nil means the server.
-	To func(client netcode.ClientID, e ecs.Entity) netcode.ClientID
+	To func(client netcode.ClientID, e netecs.Entity) netcode.ClientID
 
 	changed []netcode.ClientID // Players that lost their connection, returned or left since the last run, in order.
 	handed  map[netcode.ClientID][]handed
-	owned   []ecs.Entity // Scratch.
+	owned   []netecs.Entity // Scratch.
 }
 
 // handed is an entity that was handed over. It may be in the world or in the store alone.
 type handed struct {
-	entity ecs.Entity
+	entity netecs.Entity
 	id     netcode.NetworkID // Of an entity outside of the world, or one with a named writer.
 	to     netcode.ClientID
 	named  bool // The client was its named writer, by authority.Grant.
@@ -67,10 +65,10 @@ func newAway(server *netcode.Server, t *Tick) *Away {
 }
 
 // Initialize implements System.
-func (a *Away) Initialize(*ecs.World) {}
+func (a *Away) Initialize(*netecs.World) {}
 
 // Update implements System.
-func (a *Away) Update(w *ecs.World) {
+func (a *Away) Update(w *netecs.World) {
 	for _, client := range a.changed {
 		switch s := a.Server.Session(client); {
 		case s != nil:
@@ -87,10 +85,10 @@ func (a *Away) Update(w *ecs.World) {
 }
 
 // Finalize implements System.
-func (a *Away) Finalize(*ecs.World) {}
+func (a *Away) Finalize(*netecs.World) {}
 
 // leave handles a player that has left for good.
-func (a *Away) leave(w *ecs.World, client netcode.ClientID) {
+func (a *Away) leave(w *netecs.World, client netcode.ClientID) {
 	if a.Then == HandOver {
 		a.handOver(w, client)
 	} else {
@@ -100,7 +98,7 @@ func (a *Away) leave(w *ecs.World, client netcode.ClientID) {
 }
 
 // despawn removes the entities of a client.
-func (a *Away) despawn(w *ecs.World, client netcode.ClientID) {
+func (a *Away) despawn(w *netecs.World, client netcode.ClientID) {
 	for _, e := range a.inWorld(w, client) {
 		w.RemoveEntity(e)
 	}
@@ -118,7 +116,7 @@ func (a *Away) despawn(w *ecs.World, client netcode.ClientID) {
 }
 
 // handOver gives the entities of a client to their new owners.
-func (a *Away) handOver(w *ecs.World, client netcode.ClientID) {
+func (a *Away) handOver(w *netecs.World, client netcode.ClientID) {
 	list := a.handed[client]
 	for _, e := range a.inWorld(w, client) {
 		to := a.to(client, e)
@@ -145,7 +143,7 @@ func (a *Away) handOver(w *ecs.World, client netcode.ClientID) {
 }
 
 // giveBack gives a returning player the entities that still belong to the new owner.
-func (a *Away) giveBack(w *ecs.World, client netcode.ClientID) {
+func (a *Away) giveBack(w *netecs.World, client netcode.ClientID) {
 	store := a.Server.Store()
 	for _, h := range a.handed[client] {
 		switch {
@@ -165,7 +163,7 @@ func (a *Away) giveBack(w *ecs.World, client netcode.ClientID) {
 }
 
 // to returns the new owner of an entity.
-func (a *Away) to(client netcode.ClientID, e ecs.Entity) netcode.ClientID {
+func (a *Away) to(client netcode.ClientID, e netecs.Entity) netcode.ClientID {
 	if a.To == nil {
 		return 0
 	}
@@ -173,7 +171,7 @@ func (a *Away) to(client netcode.ClientID, e ecs.Entity) netcode.ClientID {
 }
 
 // inWorld lists the entities of the world that belong to a client. The list is valid until the next call.
-func (a *Away) inWorld(w *ecs.World, client netcode.ClientID) []ecs.Entity {
+func (a *Away) inWorld(w *netecs.World, client netcode.ClientID) []netecs.Entity {
 	a.owned = netecs.AppendOwned(a.owned[:0], w, client)
 	return a.owned
 }

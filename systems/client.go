@@ -3,8 +3,6 @@ package systems
 import (
 	"time"
 
-	"github.com/mlange-42/arche/ecs"
-
 	"github.com/arche-netcode/netcode"
 	"github.com/arche-netcode/netcode/authority"
 	netecs "github.com/arche-netcode/netcode/ecs"
@@ -69,10 +67,10 @@ func (c *ClientSystems) Systems() []System {
 }
 
 // Entity returns the entity of a network id, if the server shows it now.
-func (c *ClientSystems) Entity(id netcode.NetworkID) (ecs.Entity, bool) { return c.Apply.Entity(id) }
+func (c *ClientSystems) Entity(id netcode.NetworkID) (netecs.Entity, bool) { return c.Apply.Entity(id) }
 
 // ID returns the network id of an entity that the server shows.
-func (c *ClientSystems) ID(e ecs.Entity) (netcode.NetworkID, bool) { return c.Apply.ID(e) }
+func (c *ClientSystems) ID(e netecs.Entity) (netcode.NetworkID, bool) { return c.Apply.ID(e) }
 
 // Pace implements Paced. The loop adjusts its speed so that its frames begin with the ticks of the client's inputs.
 func (c *ClientSystems) Pace() (num, den int64) { return c.Client.Pace() }
@@ -92,7 +90,7 @@ func (c *ClientSystems) Changes(yield func(netecs.Change) bool) { c.Apply.Change
 func (c *ClientSystems) Applied() bool { return c.Apply.Applied() }
 
 // Sees reports whether the server shows an entity of this world now.
-func (c *ClientSystems) Sees(e ecs.Entity) bool {
+func (c *ClientSystems) Sees(e netecs.Entity) bool {
 	_, ok := c.ID(e)
 	return ok
 }

@@ -3,9 +3,8 @@ package systems
 import (
 	"time"
 
-	"github.com/mlange-42/arche/ecs"
-
 	"github.com/arche-netcode/netcode"
+	netecs "github.com/arche-netcode/netcode/ecs"
 	"github.com/arche-netcode/netcode/tick"
 )
 
@@ -56,7 +55,7 @@ func (h *HostSystems) Systems() []System {
 }
 
 // player returns a step of the player's frame as a system.
-func player(step func()) System { return Func(func(*ecs.World) { step() }) }
+func player(step func()) System { return Func(func(*netecs.World) { step() }) }
 
 // begin begins the player's frame. In the first frame the player joins.
 func (h *HostSystems) begin(now time.Duration) {

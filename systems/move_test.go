@@ -9,12 +9,12 @@ import (
 	"testing"
 	"time"
 
-	"github.com/mlange-42/arche/ecs"
-	"github.com/mlange-42/arche/generic"
 	"github.com/stretchr/testify/require"
 
 	"github.com/arche-netcode/netcode"
 	"github.com/arche-netcode/netcode/components"
+	ecs "github.com/arche-netcode/netcode/internal/world"
+	generic "github.com/arche-netcode/netcode/internal/world/typed"
 	"github.com/arche-netcode/netcode/systems"
 	"github.com/arche-netcode/netcode/transport"
 	"github.com/arche-netcode/netcode/transport/memory"
@@ -112,12 +112,12 @@ func TestPlayGoesOnWhenARouterChangesThePort(t *testing.T) {
 
 	left := false
 	server.OnDisconnect(func(netcode.ClientID, *netcode.CloseError) { left = true })
-	world, mirror := ecs.NewWorld(), ecs.NewWorld()
-	build := generic.NewMap2[components.Replicated, counter](&world)
+	world, mirror := ecs.New(), ecs.New()
+	build := generic.NewMap2[components.Replicated, counter](world)
 	entity := build.New()
-	value, seen := generic.NewMap1[counter](&world), generic.NewFilter1[counter]()
-	serving := systems.NewRunner(&world, systems.NewServer(server, end, systems.WallClock()), 60)
-	playing := systems.NewRunner(&mirror, systems.NewClient(client, far, systems.WallClock()), 60)
+	value, seen := generic.NewMap1[counter](world), generic.NewFilter1[counter]()
+	serving := systems.NewRunner(world, systems.NewServer(server, end, systems.WallClock()), 60)
+	playing := systems.NewRunner(mirror, systems.NewClient(client, far, systems.WallClock()), 60)
 	router := newRouter(t, end.LocalAddr())
 	require.NoError(t, client.Connect(transport.AddrOf(router.inner.LocalAddr().(*net.UDPAddr).AddrPort())))
 	ctx, cancel := context.WithCancel(context.Background())
@@ -134,7 +134,7 @@ func TestPlayGoesOnWhenARouterChangesThePort(t *testing.T) {
 		sent := false
 		require.Eventually(t, func() (both bool) {
 			playing.Do(func() {
-				for query := seen.Query(&mirror); query.Next(); {
+				for query := seen.Query(mirror); query.Next(); {
 					both = query.Get().N == n
 				}
 				if !sent && client.State() == netcode.Connected {
@@ -205,9 +205,7 @@ func TestAMoveBelowSecureBeginsThePathAnew(t *testing.T) {
 			var id netcode.ClientID
 			server.OnConnect(func(c netcode.ClientID) { id = c })
 			bodies := generic.NewMap2[components.Replicated, position](r.worlds[0])
-			query := bodies.NewBatchQ(300)
-			for query.Next() {
-			}
+			bodies.NewBatch(300)
 			r.server.Add(netcode.StageUpdate, &move{})
 			stats := func() netcode.ClientStats { s, _ := server.ClientStats(id); return s }
 			r.until(t, func() bool { return id != 0 && stats().PacketSize > 1000 && client.Replica().Len() == 300 })

@@ -5,13 +5,13 @@ import (
 	"testing"
 	"time"
 
-	"github.com/mlange-42/arche/ecs"
-	"github.com/mlange-42/arche/generic"
 	"github.com/stretchr/testify/require"
 
 	"github.com/arche-netcode/netcode"
 	"github.com/arche-netcode/netcode/components"
 	netecs "github.com/arche-netcode/netcode/ecs"
+	ecs "github.com/arche-netcode/netcode/internal/world"
+	generic "github.com/arche-netcode/netcode/internal/world/typed"
 	"github.com/arche-netcode/netcode/systems"
 	"github.com/arche-netcode/netcode/transport"
 	"github.com/arche-netcode/netcode/transport/memory"
@@ -103,15 +103,15 @@ func ExampleChanged() {
 	netcode.Replicate[Health](protocol)
 	server, _ := netcode.NewServer(protocol, netcode.Config{})
 	client, _ := netcode.NewClient(protocol, netcode.Config{})
-	serverWorld, clientWorld := ecs.NewWorld(), ecs.NewWorld()
+	serverWorld, clientWorld := ecs.New(), ecs.New()
 	group := systems.NewClient(client, there, clock)
 	loops := []*systems.Runner{
-		systems.NewRunner(&serverWorld, systems.NewServer(server, here, clock), 30),
-		systems.NewRunner(&clientWorld, group, 30),
+		systems.NewRunner(serverWorld, systems.NewServer(server, here, clock), 30),
+		systems.NewRunner(clientWorld, group, 30),
 	}
 	_ = client.Connect(here.LocalAddr())
 
-	build, health := generic.NewMap2[components.Replicated, Health](&serverWorld), generic.NewMap1[Health](&serverWorld)
+	build, health := generic.NewMap2[components.Replicated, Health](serverWorld), generic.NewMap1[Health](serverWorld)
 	knight := build.NewWith(&components.Replicated{}, &Health{100})
 	for frame := range 60 {
 		if frame == 30 {
@@ -152,19 +152,19 @@ func ExampleClientSystems_Pace() {
 	protocol := netcode.NewProtocol()
 	server, _ := netcode.NewServer(protocol, netcode.Config{})
 	client, _ := netcode.NewClient(protocol, netcode.Config{})
-	serverWorld, clientWorld := ecs.NewWorld(), ecs.NewWorld()
-	serverLoop := systems.NewRunner(&serverWorld, systems.NewServer(server, here, clock), 30)
+	serverWorld, clientWorld := ecs.New(), ecs.New()
+	serverLoop := systems.NewRunner(serverWorld, systems.NewServer(server, here, clock), 30)
 	group := systems.NewClient(client, there, clock)
 	all := group.Systems()
 	for _, s := range all {
-		s.Initialize(&clientWorld)
+		s.Initialize(clientWorld)
 	}
 	_ = client.Connect(at)
 	ones, others := 0, 0
 	for frame := range 600 {
 		serverLoop.Step()
 		for _, s := range all {
-			s.Update(&clientWorld)
+			s.Update(clientWorld)
 		}
 		for range client.Steps() {
 			_ = client.Time().Tick // One step of the game's own prediction.

@@ -4,9 +4,8 @@ import (
 	"io"
 	"reflect"
 
-	"github.com/mlange-42/arche/ecs"
-
 	"github.com/arche-netcode/netcode"
+	netecs "github.com/arche-netcode/netcode/ecs"
 )
 
 // Offline is a socket without a network, for a single player. NewHost(server, client, systems.Offline{}, now) runs the
@@ -116,14 +115,14 @@ func inside(socket Socket) Socket {
 type detacher struct{ of *ServerSystems }
 
 // Initialize implements System.
-func (d *detacher) Initialize(*ecs.World) {}
+func (d *detacher) Initialize(*netecs.World) {}
 
 // Update implements System.
-func (d *detacher) Update(*ecs.World) {
+func (d *detacher) Update(*netecs.World) {
 	if d.of.detaching && d.of.Server.Alone() {
 		d.of.detached()
 	}
 }
 
 // Finalize implements System. It closes a socket that waits for the end of a Detach.
-func (d *detacher) Finalize(*ecs.World) { d.of.await(nil) }
+func (d *detacher) Finalize(*netecs.World) { d.of.await(nil) }

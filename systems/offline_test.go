@@ -116,7 +116,7 @@ func TestASocketThatWaitsIsClosedWithTheLoop(t *testing.T) {
 	p, first, second := moving(t)
 	require.NoError(t, p.host.Attach(second))
 	for _, s := range p.host.Systems() {
-		s.Finalize(&p.worlds[0])
+		s.Finalize(p.worlds[0])
 	}
 	require.True(t, closed(first))
 	require.True(t, closed(second))

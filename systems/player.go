@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"iter"
 
-	"github.com/mlange-42/arche/ecs"
-
 	"github.com/arche-netcode/netcode"
 	netecs "github.com/arche-netcode/netcode/ecs"
 	"github.com/arche-netcode/netcode/interpolate"
@@ -16,20 +14,20 @@ import (
 // Code that draws entities and reacts to changes takes a PlayerView, and works for both.
 type PlayerView interface {
 	// OnSpawn adds a function that is called for each newly visible entity.
-	OnSpawn(f func(e ecs.Entity, id netcode.NetworkID))
+	OnSpawn(f func(e netecs.Entity, id netcode.NetworkID))
 	// OnSpawnKind is OnSpawn for one components.Kind.
-	OnSpawnKind(kind uint16, f func(e ecs.Entity, id netcode.NetworkID))
+	OnSpawnKind(kind uint16, f func(e netecs.Entity, id netcode.NetworkID))
 	// OnPresented adds a function that is called for each entity when it is presented to the player for the first time.
-	OnPresented(f func(e ecs.Entity, id netcode.NetworkID))
+	OnPresented(f func(e netecs.Entity, id netcode.NetworkID))
 	// OnDespawn adds a function that is called for each entity that was removed or hidden.
-	OnDespawn(f func(e ecs.Entity, id netcode.NetworkID))
+	OnDespawn(f func(e netecs.Entity, id netcode.NetworkID))
 	// Entity returns the entity of a network id, if the player sees it.
-	Entity(id netcode.NetworkID) (ecs.Entity, bool)
+	Entity(id netcode.NetworkID) (netecs.Entity, bool)
 	// ID returns the network id of an entity that the player sees.
-	ID(e ecs.Entity) (netcode.NetworkID, bool)
+	ID(e netecs.Entity) (netcode.NetworkID, bool)
 	// Sees reports whether the player sees an entity of the world. A host's world also has entities that interest hides
 	// from the player.
-	Sees(e ecs.Entity) bool
+	Sees(e netecs.Entity) bool
 	// Changes yields the changes of the last effective update.
 	Changes(yield func(netecs.Change) bool)
 	// Applied reports whether that update was in this frame.
@@ -45,11 +43,11 @@ var (
 
 // Changed yields the entities to which the last effective update added component T or gave another value, with the value:
 // see netecs.Changed. For a PlayerView of another package it yields nothing.
-func Changed[T any](v PlayerView) iter.Seq2[ecs.Entity, *T] {
-	return func(yield func(ecs.Entity, *T) bool) { eachChanged(v, yield) }
+func Changed[T any](v PlayerView) iter.Seq2[netecs.Entity, *T] {
+	return func(yield func(netecs.Entity, *T) bool) { eachChanged(v, yield) }
 }
 
-func eachChanged[T any](v PlayerView, yield func(ecs.Entity, *T) bool) {
+func eachChanged[T any](v PlayerView, yield func(netecs.Entity, *T) bool) {
 	switch v := v.(type) {
 	case *ClientSystems:
 		netecs.Changed[T](v.Apply.apply)(yield)
@@ -113,15 +111,15 @@ func (v *HostView) part() float64 {
 }
 
 // Entity implements PlayerView.
-func (v *HostView) Entity(id netcode.NetworkID) (ecs.Entity, bool) {
+func (v *HostView) Entity(id netcode.NetworkID) (netecs.Entity, bool) {
 	if v.shown == nil {
-		return ecs.Entity{}, false
+		return netecs.Entity{}, false
 	}
 	return v.shown.Entity(id)
 }
 
 // ID implements PlayerView.
-func (v *HostView) ID(e ecs.Entity) (netcode.NetworkID, bool) {
+func (v *HostView) ID(e netecs.Entity) (netcode.NetworkID, bool) {
 	if v.shown == nil {
 		return netcode.NetworkID{}, false
 	}
@@ -129,7 +127,7 @@ func (v *HostView) ID(e ecs.Entity) (netcode.NetworkID, bool) {
 }
 
 // Sees implements PlayerView.
-func (v *HostView) Sees(e ecs.Entity) bool {
+func (v *HostView) Sees(e netecs.Entity) bool {
 	_, ok := v.ID(e)
 	return ok
 }
@@ -147,7 +145,7 @@ func (v *HostView) Applied() bool { return v.applied }
 // Player implements PlayerView.
 func (v *HostView) Player() *netcode.Client { return v.client }
 
-func (v *HostView) kindOf(e ecs.Entity) (uint16, bool) {
+func (v *HostView) kindOf(e netecs.Entity) (uint16, bool) {
 	if v.shown == nil {
 		return 0, false
 	}
@@ -157,15 +155,15 @@ func (v *HostView) kindOf(e ecs.Entity) (uint16, bool) {
 // playerHooks has the functions of OnSpawn, OnSpawnKind, OnPresented and OnDespawn.
 type playerHooks struct {
 	client *netcode.Client
-	id     func(e ecs.Entity) (netcode.NetworkID, bool)
-	kind   func(e ecs.Entity) (uint16, bool)
+	id     func(e netecs.Entity) (netcode.NetworkID, bool)
+	kind   func(e netecs.Entity) (uint16, bool)
 	// smooth returns the system that delays the presentation of entities. nil, or a nil result: no delay.
 	smooth func() *Interpolate
 
-	spawned   []func(ecs.Entity, netcode.NetworkID)
-	ofKind    map[uint16][]func(ecs.Entity, netcode.NetworkID)
-	despawned []func(ecs.Entity, netcode.NetworkID)
-	presented []func(ecs.Entity, netcode.NetworkID)
+	spawned   []func(netecs.Entity, netcode.NetworkID)
+	ofKind    map[uint16][]func(netecs.Entity, netcode.NetworkID)
+	despawned []func(netecs.Entity, netcode.NetworkID)
+	presented []func(netecs.Entity, netcode.NetworkID)
 }
 
 // interpolates returns the system that delays the presentation of entities, nil without delay.
@@ -182,7 +180,7 @@ func (h *playerHooks) interpolates() *Interpolate {
 //
 // If the function panics, the connection ends with peer.ReasonHandlerPanic, as for a handler. OnSpawnKind and OnDespawn
 // do the same. OnSpawn panics on nil.
-func (h *playerHooks) OnSpawn(f func(e ecs.Entity, id netcode.NetworkID)) {
+func (h *playerHooks) OnSpawn(f func(e netecs.Entity, id netcode.NetworkID)) {
 	mustBeGiven(f != nil, "OnSpawn")
 	h.spawned = append(h.spawned, f)
 }
@@ -192,20 +190,20 @@ func (h *playerHooks) OnSpawn(f func(e ecs.Entity, id netcode.NetworkID)) {
 //
 // The functions of a kind are called after those of OnSpawn, until one of them removes the entity. OnSpawnKind panics on
 // nil, and if the protocol does not replicate components.Kind.
-func (h *playerHooks) OnSpawnKind(kind uint16, f func(e ecs.Entity, id netcode.NetworkID)) {
+func (h *playerHooks) OnSpawnKind(kind uint16, f func(e netecs.Entity, id netcode.NetworkID)) {
 	if !netecs.HasKind(h.client.Protocol().Schema()) {
 		panic(fmt.Sprintf("systems: OnSpawnKind(%d): the protocol does not replicate components.Kind, so that no client learns of kinds: "+
 			"call netcode.Replicate[components.Kind](protocol) on both sides", kind))
 	}
 	mustBeGiven(f != nil, "OnSpawnKind")
 	if h.ofKind == nil {
-		h.ofKind = map[uint16][]func(ecs.Entity, netcode.NetworkID){}
+		h.ofKind = map[uint16][]func(netecs.Entity, netcode.NetworkID){}
 	}
 	h.ofKind[kind] = append(h.ofKind[kind], f)
 }
 
 // tellSpawned calls the functions of OnSpawn, then the functions of the entity's kind, until one removes the entity.
-func (h *playerHooks) tellSpawned(e ecs.Entity, id netcode.NetworkID) {
+func (h *playerHooks) tellSpawned(e netecs.Entity, id netcode.NetworkID) {
 	for _, f := range h.spawned {
 		if _, there := h.id(e); there {
 			h.client.Contain("OnSpawn", func() { f(e, id) })
@@ -231,7 +229,7 @@ func (h *playerHooks) tellSpawned(e ecs.Entity, id netcode.NetworkID) {
 //
 // Without Interpolate, and at a host, it is called directly after OnSpawn. The world is unlocked. Call OnPresented before
 // the first frame. It panics on nil.
-func (h *playerHooks) OnPresented(f func(e ecs.Entity, id netcode.NetworkID)) {
+func (h *playerHooks) OnPresented(f func(e netecs.Entity, id netcode.NetworkID)) {
 	mustBeGiven(f != nil, "OnPresented")
 	h.presented = append(h.presented, f)
 	if i := h.interpolates(); i != nil {
@@ -240,7 +238,7 @@ func (h *playerHooks) OnPresented(f func(e ecs.Entity, id netcode.NetworkID)) {
 }
 
 // tellPresented calls the functions of OnPresented.
-func (h *playerHooks) tellPresented(e ecs.Entity, id netcode.NetworkID) {
+func (h *playerHooks) tellPresented(e netecs.Entity, id netcode.NetworkID) {
 	for _, f := range h.presented {
 		if _, there := h.id(e); there {
 			h.client.Contain("OnPresented", func() { f(e, id) })
@@ -253,13 +251,13 @@ func (h *playerHooks) tellPresented(e ecs.Entity, id netcode.NetworkID) {
 //
 // At a host the game has removed the entity already, unless it is only hidden: check World.Alive before reading it.
 // OnDespawn panics on nil.
-func (h *playerHooks) OnDespawn(f func(e ecs.Entity, id netcode.NetworkID)) {
+func (h *playerHooks) OnDespawn(f func(e netecs.Entity, id netcode.NetworkID)) {
 	mustBeGiven(f != nil, "OnDespawn")
 	h.despawned = append(h.despawned, f)
 }
 
 // tellDespawned calls the functions of OnDespawn.
-func (h *playerHooks) tellDespawned(e ecs.Entity, id netcode.NetworkID) {
+func (h *playerHooks) tellDespawned(e netecs.Entity, id netcode.NetworkID) {
 	for _, f := range h.despawned {
 		h.client.Contain("OnDespawn", func() { f(e, id) })
 	}

@@ -6,14 +6,14 @@ import (
 	"testing"
 	"time"
 
-	"github.com/mlange-42/arche/ecs"
-	"github.com/mlange-42/arche/generic"
 	"github.com/stretchr/testify/require"
 
 	"github.com/arche-netcode/netcode"
 	"github.com/arche-netcode/netcode/components"
 	"github.com/arche-netcode/netcode/interest"
 	"github.com/arche-netcode/netcode/internal/alloctest"
+	ecs "github.com/arche-netcode/netcode/internal/world"
+	generic "github.com/arche-netcode/netcode/internal/world/typed"
 	"github.com/arche-netcode/netcode/interpolate"
 	"github.com/arche-netcode/netcode/peer"
 	"github.com/arche-netcode/netcode/systems"
@@ -62,7 +62,7 @@ func (w *watcher) look() {
 // pair is a host and a guest, with the views of both.
 type pair struct {
 	now         time.Duration
-	worlds      [2]ecs.World
+	worlds      [2]*ecs.World
 	host        *systems.HostSystems
 	guest       *systems.ClientSystems
 	loops       []*systems.Runner
@@ -73,7 +73,7 @@ type pair struct {
 }
 
 func newPair(t *testing.T, online bool) *pair {
-	p := &pair{worlds: [2]ecs.World{ecs.NewWorld(), ecs.NewWorld()}, network: memory.NewNetwork(), rooms: interest.NewRooms(), protocol: netcode.NewProtocol()}
+	p := &pair{worlds: [2]*ecs.World{ecs.New(), ecs.New()}, network: memory.NewNetwork(), rooms: interest.NewRooms(), protocol: netcode.NewProtocol()}
 	netcode.Replicate[position](p.protocol)
 	netcode.Replicate[components.Kind](p.protocol)
 	interpolate.Register[position](p.protocol)
@@ -91,7 +91,7 @@ func newPair(t *testing.T, online bool) *pair {
 	require.NoError(t, err)
 	p.hosts = watch(p.host.View)
 	p.host.Add(netcode.StageUpdate, systems.Func(func(*ecs.World) { p.hosts.look() }))
-	p.loops = []*systems.Runner{systems.NewRunner(&p.worlds[0], p.host, 60)}
+	p.loops = []*systems.Runner{systems.NewRunner(p.worlds[0], p.host, 60)}
 	return p
 }
 
@@ -114,8 +114,8 @@ func (p *pair) join(t *testing.T) {
 	p.sees = watch(p.guest)
 	p.guest.Add(netcode.StageUpdate, systems.Func(func(*ecs.World) { p.sees.look() }))
 	require.NoError(t, guest.Connect(serverAddress))
-	p.worlds[1] = ecs.NewWorld()
-	p.loops = append(p.loops[:1], systems.NewRunner(&p.worlds[1], p.guest, 60))
+	p.worlds[1] = ecs.New()
+	p.loops = append(p.loops[:1], systems.NewRunner(p.worlds[1], p.guest, 60))
 }
 
 func (p *pair) step() {
@@ -133,7 +133,7 @@ func (p *pair) run(d time.Duration) {
 
 // spawn makes an entity in the server's world.
 func (p *pair) spawn(x float32, kind uint16) ecs.Entity {
-	build := generic.NewMap3[components.Replicated, position, components.Kind](&p.worlds[0])
+	build := generic.NewMap3[components.Replicated, position, components.Kind](p.worlds[0])
 	return build.NewWith(&components.Replicated{}, &position{X: x}, &components.Kind{ID: kind})
 }
 
@@ -144,7 +144,7 @@ func TestAHostsPlayerIsToldAsAGuestIs(t *testing.T) {
 	p.join(t)
 	p.run(time.Second)
 	r := rand.New(rand.NewPCG(11, 1))
-	places := generic.NewMap1[position](&p.worlds[0])
+	places := generic.NewMap1[position](p.worlds[0])
 	var all []ecs.Entity
 	inRoom := map[ecs.Entity]bool{}
 	for range 1500 {
@@ -182,13 +182,13 @@ func TestAHostsPlayerIsToldAsAGuestIs(t *testing.T) {
 		_, guestSees := p.guest.Entity(id)
 		require.Equal(t, guestSees, p.host.View.Sees(e))
 		if !guestSees {
-			require.False(t, p.worlds[0].Has(e, ecs.ComponentID[components.Smooth[position]](&p.worlds[0])), "nothing is drawn of it")
+			require.False(t, ecs.Has(p.worlds[0], e, ecs.ComponentID[components.Smooth[position]](p.worlds[0])), "nothing is drawn of it")
 			continue
 		}
 		seen++
 		require.Equal(t, places.Get(e).X, p.hosts.last[id])
 		require.Equal(t, p.sees.last[id], p.hosts.last[id])
-		smooth := generic.NewMap1[components.Smooth[position]](&p.worlds[0])
+		smooth := generic.NewMap1[components.Smooth[position]](p.worlds[0])
 		require.Equal(t, *places.Get(e), smooth.Get(e).Value, "it is at rest")
 	}
 	require.Positive(t, seen)
@@ -203,7 +203,7 @@ func TestAHostsPlayerSeesSmoothMotion(t *testing.T) {
 	p.run(100 * time.Millisecond)
 	p.rooms.Add(id(), 1)
 	p.run(100 * time.Millisecond)
-	places, smooth := generic.NewMap1[position](&p.worlds[0]), generic.NewMap1[components.Smooth[position]](&p.worlds[0])
+	places, smooth := generic.NewMap1[position](p.worlds[0]), generic.NewMap1[components.Smooth[position]](p.worlds[0])
 	var shown []float32
 	for range 60 {
 		if p.host.Server.TickDue() { // Of the last frame: the next frame has no tick.
@@ -294,10 +294,10 @@ func TestAHostsViewAllocatesNothing(t *testing.T) {
 		p.rooms.Add(id, 1)
 	}
 	filter := generic.NewFilter1[position]()
-	places := filter.Filter(&p.worlds[0])
-	at := ecs.ComponentID[position](&p.worlds[0])
+	places := filter.Filter(p.worlds[0])
+	at := ecs.ComponentID[position](p.worlds[0])
 	frame := func() {
-		for query := p.worlds[0].Query(places); query.Next(); {
+		for query := ecs.Select(p.worlds[0], places); query.Next(); {
 			(*position)(query.Get(at)).X++
 		}
 		p.step()

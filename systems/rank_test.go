@@ -4,10 +4,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/mlange-42/arche/ecs"
 	"github.com/stretchr/testify/require"
 
 	"github.com/arche-netcode/netcode"
+	ecs "github.com/arche-netcode/netcode/internal/world"
 	"github.com/arche-netcode/netcode/systems"
 	"github.com/arche-netcode/netcode/transport"
 	"github.com/arche-netcode/netcode/transport/memory"
@@ -43,10 +43,10 @@ func TestASocketLearnsWhoHasASession(t *testing.T) {
 	require.NoError(t, err)
 	client, err := netcode.NewClient(protocol, netcode.Config{})
 	require.NoError(t, err)
-	worlds := [2]ecs.World{ecs.NewWorld(), ecs.NewWorld()}
+	worlds := [2]*ecs.World{ecs.New(), ecs.New()}
 	loops := []*systems.Runner{
-		systems.NewRunner(&worlds[0], systems.NewServer(server, transport.Join(here), clock), 30),
-		systems.NewRunner(&worlds[1], systems.NewClient(client, there, clock), 30),
+		systems.NewRunner(worlds[0], systems.NewServer(server, transport.Join(here), clock), 30),
+		systems.NewRunner(worlds[1], systems.NewClient(client, there, clock), 30),
 	}
 	run := func(frames int) {
 		for range frames {

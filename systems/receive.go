@@ -5,9 +5,8 @@ import (
 	"io"
 	"time"
 
-	"github.com/mlange-42/arche/ecs"
-
 	"github.com/arche-netcode/netcode"
+	netecs "github.com/arche-netcode/netcode/ecs"
 	"github.com/arche-netcode/netcode/tick"
 )
 
@@ -33,10 +32,10 @@ type Receive struct {
 }
 
 // Initialize implements System.
-func (r *Receive) Initialize(*ecs.World) { r.buffer = make([]byte, maxDatagram) }
+func (r *Receive) Initialize(*netecs.World) { r.buffer = make([]byte, maxDatagram) }
 
 // Update implements System.
-func (r *Receive) Update(*ecs.World) {
+func (r *Receive) Update(*netecs.World) {
 	enter(r.End, &r.order, StepReceive)
 	r.End.BeginFrame(r.Now())
 	if r.buffer == nil {
@@ -85,7 +84,7 @@ func (r *Receive) takeAll() {
 
 // Finalize implements System. It closes a socket that implements io.Closer; the socket's goroutine ends with it. Another
 // group may then run the server or client.
-func (r *Receive) Finalize(*ecs.World) {
+func (r *Receive) Finalize(*netecs.World) {
 	orderOf(r.End).attached = false
 	if socket, ok := r.Socket.(io.Closer); ok {
 		if err := socket.Close(); err != nil {
@@ -103,16 +102,16 @@ type Dispatch struct {
 }
 
 // Initialize implements System.
-func (d *Dispatch) Initialize(*ecs.World) {}
+func (d *Dispatch) Initialize(*netecs.World) {}
 
 // Update implements System.
-func (d *Dispatch) Update(*ecs.World) {
+func (d *Dispatch) Update(*netecs.World) {
 	enter(d.End, &d.order, StepDispatch(d.Stage))
 	d.End.Dispatch(d.Stage)
 }
 
 // Finalize implements System.
-func (d *Dispatch) Finalize(*ecs.World) {}
+func (d *Dispatch) Finalize(*netecs.World) {}
 
 // faults reports a persistent socket error once, and not in every frame.
 type faults struct{ last string }

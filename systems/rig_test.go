@@ -4,12 +4,12 @@ import (
 	"testing"
 	"time"
 
-	"github.com/mlange-42/arche/ecs"
-	"github.com/mlange-42/arche/generic"
 	"github.com/stretchr/testify/require"
 
 	"github.com/arche-netcode/netcode"
 	"github.com/arche-netcode/netcode/components"
+	ecs "github.com/arche-netcode/netcode/internal/world"
+	generic "github.com/arche-netcode/netcode/internal/world/typed"
 	"github.com/arche-netcode/netcode/message"
 	"github.com/arche-netcode/netcode/systems"
 	"github.com/arche-netcode/netcode/transport"
@@ -36,9 +36,9 @@ var serverAddress = transport.MustParseAddr("127.0.0.1:1")
 
 // world adds a world.
 func (e *ends) world() *ecs.World {
-	w := ecs.NewWorld()
-	e.worlds = append(e.worlds, &w)
-	return &w
+	w := ecs.New()
+	e.worlds = append(e.worlds, w)
+	return w
 }
 
 // run adds a loop of a group over a world.

@@ -8,8 +8,8 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/mlange-42/arche/ecs"
-
+	netecs "github.com/arche-netcode/netcode/ecs"
+	"github.com/arche-netcode/netcode/internal/world"
 	"github.com/arche-netcode/netcode/tick"
 )
 
@@ -26,8 +26,8 @@ const (
 // to frameCatchUp frames and skips the rest. The loop of a client follows Client.Pace: it runs a little faster or slower
 // than its rate, so that the ticks of Client.Time are evenly spread over its frames.
 type Runner struct {
-	World *ecs.World // The world of the systems.
-	Group Group      // The source of the systems.
+	World *netecs.World // The world of the systems.
+	Group Group         // The source of the systems.
 
 	rate    int
 	systems []System
@@ -40,14 +40,13 @@ type Runner struct {
 // NewRunner makes a loop of rate frames per second. The network tick rate is separate and usually lower. Add the game's
 // systems to the group before. For a program without a world, of messages alone, w is nil: the loop makes an empty world.
 // NewRunner panics on a nil group and on a rate below 1.
-func NewRunner(w *ecs.World, group Group, rate int) *Runner {
+func NewRunner(w *netecs.World, group Group, rate int) *Runner {
 	mustBeThere(there(group), "NewRunner", "the group")
 	if rate < 1 {
 		panic(fmt.Sprintf("systems: NewRunner: %d frames a second: a loop has 1 or more, 60 for instance", rate))
 	}
 	if w == nil {
-		empty := ecs.NewWorld()
-		w = &empty
+		w = world.New()
 	}
 	return &Runner{World: w, Group: group, rate: rate, calls: make(chan func()), over: make(chan struct{})}
 }

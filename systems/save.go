@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"io"
 
-	"github.com/mlange-42/arche/ecs"
-
 	"github.com/arche-netcode/netcode"
 	netecs "github.com/arche-netcode/netcode/ecs"
 	"github.com/arche-netcode/netcode/record"
@@ -24,7 +22,7 @@ var ErrNotInitialized = errors.New("netcode: the systems are not initialized: ca
 //
 // Call it after the systems' Initialize, while no query is open. The errors are those of record.ReadSaved,
 // ErrNotInitialized, and one for a server without enough room. After an error nothing has changed.
-func Load(group *ServerSystems, w *ecs.World, in io.Reader) ([]ecs.Entity, error) {
+func Load(group *ServerSystems, w *netecs.World, in io.Reader) ([]netecs.Entity, error) {
 	s := group.Server
 	schema := s.Protocol().Schema()
 	saved, err := record.ReadSaved(in, schema)
@@ -45,7 +43,7 @@ func Load(group *ServerSystems, w *ecs.World, in io.Reader) ([]ecs.Entity, error
 			return rows
 		},
 		Row: saved.Row,
-		Made: func(i int, e ecs.Entity) {
+		Made: func(i int, e netecs.Entity) {
 			_, owner, named := saved.Entity(i)
 			ids[i], _ = group.ID(e)
 			s.SetOwner(ids[i], owner)

@@ -6,14 +6,14 @@ import (
 	"testing"
 	"time"
 
-	"github.com/mlange-42/arche/ecs"
-	"github.com/mlange-42/arche/generic"
 	"github.com/stretchr/testify/require"
 
 	"github.com/arche-netcode/netcode"
 	"github.com/arche-netcode/netcode/authority"
 	"github.com/arche-netcode/netcode/components"
 	netecs "github.com/arche-netcode/netcode/ecs"
+	ecs "github.com/arche-netcode/netcode/internal/world"
+	generic "github.com/arche-netcode/netcode/internal/world/typed"
 	"github.com/arche-netcode/netcode/record"
 	"github.com/arche-netcode/netcode/systems"
 	"github.com/arche-netcode/netcode/transport"
@@ -31,11 +31,8 @@ type (
 		At   ecs.Entity        `net:"entity"`
 		Also netcode.NetworkID `net:"entity"`
 	}
-	savedChild struct {
-		ecs.Relation
-		Slot uint8
-	}
-	savedTag struct{}
+	savedChild generic.SlotTie
+	savedTag   struct{}
 )
 
 // savedGame is a server with a world that is saved and loaded.
@@ -61,8 +58,7 @@ func newSavedGame(t *testing.T, also ...func(p *netcode.Protocol)) *savedGame {
 	server.OnError(func(err error) { t.Error(err) })
 	socket, err := memory.NewNetwork().Listen(transport.MustParseAddr("10.0.0.1:9000"))
 	require.NoError(t, err)
-	g := &savedGame{server: server, world: new(ecs.World)}
-	*g.world = ecs.NewWorld()
+	g := &savedGame{server: server, world: ecs.New()}
 	g.group = systems.NewServer(server, socket, func() time.Duration { return g.now })
 	g.loop = systems.NewRunner(g.world, g.group, 60)
 	return g
@@ -130,7 +126,7 @@ func TestSaveAndLoad(t *testing.T) {
 	names, related := 0, 0
 	w := b.world
 	for e, id := range netecs.Entities(w) {
-		if w.Has(e, ecs.ComponentID[savedAim](w)) {
+		if ecs.Has(w, e, ecs.ComponentID[savedAim](w)) {
 			aims, bodies := generic.NewMap1[savedAim](w), generic.NewMap1[savedBody](w)
 			if at := aims.Get(e).At; !at.IsZero() {
 				require.True(t, w.Alive(at))
@@ -138,7 +134,7 @@ func TestSaveAndLoad(t *testing.T) {
 			}
 			require.Zero(t, bodies.Get(e).Note, "what is not replicated is not saved")
 		} else {
-			if target := w.Relations().Get(e, ecs.ComponentID[savedChild](w)); !target.IsZero() {
+			if target := ecs.Target(w, e, ecs.ComponentID[savedChild](w)); !target.IsZero() {
 				require.True(t, w.Alive(target))
 				related++
 			}

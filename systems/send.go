@@ -3,9 +3,8 @@ package systems
 import (
 	"fmt"
 
-	"github.com/mlange-42/arche/ecs"
-
 	"github.com/arche-netcode/netcode"
+	netecs "github.com/arche-netcode/netcode/ecs"
 )
 
 // Send builds the packets of the frame and passes them to the socket. It runs last, after everything of stage
@@ -34,7 +33,7 @@ type allDrainer interface {
 }
 
 // Initialize implements System.
-func (s *Send) Initialize(*ecs.World) {
+func (s *Send) Initialize(*netecs.World) {
 	s.send, s.sendAll = s.toSocket, s.allToSocket
 	s.end, _ = s.End.(allDrainer)
 	if s.socket, _ = s.Socket.(allSocket); s.socket == nil {
@@ -43,7 +42,7 @@ func (s *Send) Initialize(*ecs.World) {
 }
 
 // Update implements System.
-func (s *Send) Update(*ecs.World) {
+func (s *Send) Update(*netecs.World) {
 	enter(s.End, &s.order, StepSend)
 	s.End.Send()
 	if s.send == nil {
@@ -61,7 +60,7 @@ func (s *Send) Update(*ecs.World) {
 }
 
 // Finalize implements System.
-func (s *Send) Finalize(*ecs.World) {}
+func (s *Send) Finalize(*netecs.World) {}
 
 // toSocket sends one datagram. A failed send counts as loss; a frame reports its first error.
 func (s *Send) toSocket(to netcode.Addr, packet []byte) {

@@ -3,10 +3,9 @@ package systems
 import (
 	"time"
 
-	"github.com/mlange-42/arche/ecs"
-
 	"github.com/arche-netcode/netcode"
 	"github.com/arche-netcode/netcode/authority"
+	netecs "github.com/arche-netcode/netcode/ecs"
 	"github.com/arche-netcode/netcode/tick"
 )
 
@@ -53,10 +52,10 @@ func NewServer(server *netcode.Server, socket Socket, now func() time.Duration) 
 // makes. The functions are called in the order of these calls, after Tick.Spawned if the game has set that.
 //
 // If it panics, Server.OnError gets a *netcode.PanicError, and the frame continues. OnSpawn panics on nil.
-func (s *ServerSystems) OnSpawn(f func(e ecs.Entity, id netcode.NetworkID)) {
+func (s *ServerSystems) OnSpawn(f func(e netecs.Entity, id netcode.NetworkID)) {
 	mustBeGiven(f != nil, "OnSpawn")
 	before := s.Tick.Spawned
-	s.Tick.Spawned = func(e ecs.Entity, id netcode.NetworkID) {
+	s.Tick.Spawned = func(e netecs.Entity, id netcode.NetworkID) {
 		if before != nil {
 			before(e, id)
 		}
@@ -85,13 +84,13 @@ func (s *ServerSystems) update(f *frame) {
 }
 
 // Entity returns the living entity of a network id.
-func (s *ServerSystems) Entity(id netcode.NetworkID) (ecs.Entity, bool) { return s.Tick.Entity(id) }
+func (s *ServerSystems) Entity(id netcode.NetworkID) (netecs.Entity, bool) { return s.Tick.Entity(id) }
 
 // ID returns the network id of an entity with a components.Replicated. A new entity gets its id in this call. The id may
 // be used at once: in messages About it and ToSeers, SetOwner, Show, Hide, interest.Grid.Follow, authority.Grant,
 // collections, messages and answers. For clients the entity exists from the next network tick on. If it is removed
 // before, nothing about it is sent.
-func (s *ServerSystems) ID(e ecs.Entity) (netcode.NetworkID, bool) { return s.Tick.ID(e) }
+func (s *ServerSystems) ID(e netecs.Entity) (netcode.NetworkID, bool) { return s.Tick.ID(e) }
 
 // Close implements Group. It tells all clients that the server is shutting down.
 func (s *ServerSystems) Close() {

@@ -6,26 +6,25 @@ import (
 	"reflect"
 	"time"
 
-	"github.com/mlange-42/arche/ecs"
-
 	"github.com/arche-netcode/netcode"
+	netecs "github.com/arche-netcode/netcode/ecs"
 	"github.com/arche-netcode/netcode/tick"
 )
 
 // System is one step of a frame, with the methods of arche-model's System.
 type System interface {
 	// Initialize is called once, before the first frame.
-	Initialize(w *ecs.World)
+	Initialize(w *netecs.World)
 	// Update is called once a frame.
-	Update(w *ecs.World)
+	Update(w *netecs.World)
 	// Finalize is called once, after the last frame.
-	Finalize(w *ecs.World)
+	Finalize(w *netecs.World)
 }
 
 // ErrOtherWorld is reported once to OnError if Tick or Apply is updated with another world than it was initialised
 // with. It continues with the world of Initialize.
 var ErrOtherWorld = errors.New("systems: Update was given another world than Initialize, and the one of Initialize is what is replicated: " +
-	"give all systems of an end the same *ecs.World")
+	"give all systems of an end the same *netecs.World")
 
 // ErrServersWorld is reported to OnError, once for each connection, if a client's systems run in the world of the server
 // that it is connected to. Nothing is applied, since every entity would exist twice.
@@ -33,16 +32,16 @@ var ErrServersWorld = errors.New("systems: the client runs in the world of the s
 	"give the client a world of its own, or let the player play in the server's by NewHost")
 
 // Func is a System of one function, called once a frame.
-type Func func(w *ecs.World)
+type Func func(w *netecs.World)
 
 // Initialize does nothing.
-func (f Func) Initialize(*ecs.World) {}
+func (f Func) Initialize(*netecs.World) {}
 
 // Update calls the function.
-func (f Func) Update(w *ecs.World) { f(w) }
+func (f Func) Update(w *netecs.World) { f(w) }
 
 // Finalize does nothing.
-func (f Func) Finalize(*ecs.World) {}
+func (f Func) Finalize(*netecs.World) {}
 
 // Socket sends and receives datagrams; a transport.Conn is a Socket. Neither call blocks. Receive returns 0 bytes and no
 // error when no datagram waits.

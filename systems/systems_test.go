@@ -9,13 +9,13 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/mlange-42/arche/ecs"
-	"github.com/mlange-42/arche/generic"
 	"github.com/stretchr/testify/require"
 
 	"github.com/arche-netcode/netcode"
 	"github.com/arche-netcode/netcode/components"
 	netecs "github.com/arche-netcode/netcode/ecs"
+	ecs "github.com/arche-netcode/netcode/internal/world"
+	generic "github.com/arche-netcode/netcode/internal/world/typed"
 	"github.com/arche-netcode/netcode/peer"
 	"github.com/arche-netcode/netcode/systems"
 	"github.com/arche-netcode/netcode/tick"
@@ -63,7 +63,7 @@ func TestReconnectingStartsWithAFreshWorld(t *testing.T) {
 	require.True(t, r.worlds[1].Alive(first), "the last picture stays")
 	require.NoError(t, r.client.Client.Connect(transport.MustParseAddr("127.0.0.1:1")))
 	r.until(t, func() bool { _, again := r.seen(e); return again != first && !again.IsZero() })
-	query := r.worlds[1].Query(generic.NewFilter1[components.Replicated]().Filter(r.worlds[1]))
+	query := ecs.Select(r.worlds[1], generic.NewFilter1[components.Replicated]().Filter(r.worlds[1]))
 	require.Equal(t, 1, query.Count())
 	query.Close()
 	require.Empty(t, r.errors)
@@ -115,7 +115,7 @@ func TestSystemsStandInTheOrderOfTheFrame(t *testing.T) {
 // An end gets ErrOtherWorld once if its systems are initialised with one world and updated with another.
 func TestSystemsOfAnotherWorld(t *testing.T) {
 	r := newRig(t)
-	other := ecs.NewWorld()
+	other := ecs.New()
 	var told, toldClient int
 	r.server.Server.OnError(func(err error) {
 		if errors.Is(err, systems.ErrOtherWorld) {
@@ -133,8 +133,8 @@ func TestSystemsOfAnotherWorld(t *testing.T) {
 	}
 	require.Zero(t, told+toldClient)
 	for range 3 {
-		r.server.Tick.Update(&other)
-		r.client.Apply.Update(&other)
+		r.server.Tick.Update(other)
+		r.client.Apply.Update(other)
 	}
 	require.Equal(t, []int{1, 1}, []int{told, toldClient})
 }
@@ -211,8 +211,8 @@ func TestSocketFaultsAreReportedOnce(t *testing.T) {
 	require.NoError(t, client.Connect(transport.MustParseAddr("127.0.0.1:1")))
 	var got []string
 	client.OnError(func(err error) { got = append(got, err.Error()) })
-	w := ecs.NewWorld()
-	loop := systems.NewRunner(&w, systems.NewClient(client, broken{}, func() time.Duration { return 1 }), 60)
+	w := ecs.New()
+	loop := systems.NewRunner(w, systems.NewClient(client, broken{}, func() time.Duration { return 1 }), 60)
 	for range 10 {
 		loop.Step()
 	}
@@ -248,8 +248,8 @@ func closeWhenTheContextIsDone(t *testing.T) {
 	clientSocket, err := network.Listen(transport.Addr{})
 	require.NoError(t, err)
 
-	clientWorld, serverWorld := ecs.NewWorld(), ecs.NewWorld()
-	other := systems.NewRunner(&clientWorld, systems.NewClient(client, clientSocket, systems.WallClock()), 60)
+	clientWorld, serverWorld := ecs.New(), ecs.New()
+	other := systems.NewRunner(clientWorld, systems.NewClient(client, clientSocket, systems.WallClock()), 60)
 	group := systems.NewServer(server, serverSocket, systems.WallClock())
 	ctx, cancel := context.WithCancel(context.Background())
 	group.Add(tick.Update, each(func() { // The client runs in the server's loop: one goroutine.
@@ -259,7 +259,7 @@ func closeWhenTheContextIsDone(t *testing.T) {
 		}
 	}))
 	require.NoError(t, client.Connect(address))
-	loop := systems.NewRunner(&serverWorld, group, 200)
+	loop := systems.NewRunner(serverWorld, group, 200)
 	require.NoError(t, loop.Run(ctx))
 	require.ErrorIs(t, client.Err(), peer.ReasonShuttingDown)
 	require.True(t, group.Closed())

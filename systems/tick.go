@@ -3,10 +3,9 @@ package systems
 import (
 	"slices"
 
-	"github.com/mlange-42/arche/ecs"
-
 	"github.com/arche-netcode/netcode"
 	netecs "github.com/arche-netcode/netcode/ecs"
+	"github.com/arche-netcode/netcode/internal/world"
 	"github.com/arche-netcode/netcode/snapshot"
 )
 
@@ -18,13 +17,13 @@ type Tick struct {
 	Server *netcode.Server
 	// Spawned, when not nil, is called for each entity that got its network id, before anything about it is sent. The
 	// world is unlocked. Set it before ServerSystems.OnSpawn, which adds to it.
-	Spawned func(ecs.Entity, netcode.NetworkID)
+	Spawned func(netecs.Entity, netcode.NetworkID)
 
 	// Prompt, when not nil, returns the components of an entity that no components.Rate delays. Initialize reads the
 	// field.
 	Prompt func(netcode.NetworkID) snapshot.Mask
 
-	world      *ecs.World
+	world      *netecs.World
 	capture    *netecs.Capture
 	otherWorld bool // ErrOtherWorld was reported.
 	order      *order
@@ -34,7 +33,7 @@ type Tick struct {
 func (t *Tick) Due() bool { return t.Server.TickDue() }
 
 // Initialize implements System.
-func (t *Tick) Initialize(w *ecs.World) {
+func (t *Tick) Initialize(w *netecs.World) {
 	t.world = w
 	noteCaptured(w, t.Server)
 	t.capture = netecs.NewCapture(w, t.Server.Store(), t.Server.Protocol().Schema(), t.Server.Tag(), t.report)
@@ -43,7 +42,7 @@ func (t *Tick) Initialize(w *ecs.World) {
 }
 
 // Update implements System. It captures if a network tick is due.
-func (t *Tick) Update(w *ecs.World) {
+func (t *Tick) Update(w *netecs.World) {
 	enter(t.Server, &t.order, StepTick)
 	if t.Due() {
 		t.captureWorld(w)
@@ -51,7 +50,7 @@ func (t *Tick) Update(w *ecs.World) {
 }
 
 // captureWorld captures the world as of Server.Tick.
-func (t *Tick) captureWorld(w *ecs.World) {
+func (t *Tick) captureWorld(w *netecs.World) {
 	if t.capture == nil {
 		t.Initialize(w)
 	}
@@ -73,7 +72,7 @@ func (t *Tick) captureWorld(w *ecs.World) {
 }
 
 // Finalize implements System.
-func (t *Tick) Finalize(*ecs.World) {
+func (t *Tick) Finalize(*netecs.World) {
 	if t.capture != nil {
 		t.capture.Release()
 		forgetCaptured(t.world, t.Server)
@@ -81,23 +80,23 @@ func (t *Tick) Finalize(*ecs.World) {
 }
 
 // setOwner sets the owner of an entity of the world at once.
-func (t *Tick) setOwner(e ecs.Entity, client netcode.ClientID) {
+func (t *Tick) setOwner(e netecs.Entity, client netcode.ClientID) {
 	if t.capture != nil {
 		t.capture.SetOwner(e, client)
 	}
 }
 
 // Entity returns the living entity of a network id.
-func (t *Tick) Entity(id netcode.NetworkID) (ecs.Entity, bool) {
+func (t *Tick) Entity(id netcode.NetworkID) (netecs.Entity, bool) {
 	if t.capture == nil {
-		return ecs.Entity{}, false
+		return netecs.Entity{}, false
 	}
 	return t.capture.Entity(id)
 }
 
 // ID returns the network id of an entity with a components.Replicated. A new entity gets its id in this call. ok is false
 // before Initialize, for an entity that is not replicated, and when Config.MaxEntities are alive.
-func (t *Tick) ID(e ecs.Entity) (netcode.NetworkID, bool) {
+func (t *Tick) ID(e netecs.Entity) (netcode.NetworkID, bool) {
 	if t.capture == nil {
 		return netcode.NetworkID{}, false
 	}
@@ -115,7 +114,7 @@ func (t *Tick) report(p netecs.Problem) {
 // Mark notes that game code wrote component T of an entity. Components with netcode.Marked need it. The next capture
 // reads the value. An entity that no capture has seen needs no mark: it is captured whole. Mark does nothing for a T
 // that is not registered, a dead entity, an entity without a network id, and before Initialize.
-func Mark[T any](t *Tick, e ecs.Entity) {
+func Mark[T any](t *Tick, e netecs.Entity) {
 	if t.capture != nil {
 		netecs.Mark[T](t.capture, e)
 	}
@@ -125,17 +124,17 @@ func Mark[T any](t *Tick, e ecs.Entity) {
 type captured struct{ servers []*netcode.Server }
 
 // capturedIn returns the list of a world, nil without a list.
-func capturedIn(w *ecs.World) *captured {
-	list, _ := w.Resources().Get(ecs.ResourceID[captured](w)).(*captured)
+func capturedIn(w *netecs.World) *captured {
+	list, _ := w.Resources().Get(world.ResourceOf[captured](w)).(*captured)
 	return list
 }
 
 // noteCaptured adds a server to the list of a world, once.
-func noteCaptured(w *ecs.World, s *netcode.Server) {
+func noteCaptured(w *netecs.World, s *netcode.Server) {
 	list := capturedIn(w)
 	if list == nil {
 		list = &captured{}
-		ecs.AddResource(w, list)
+		w.Resources().Add(world.ResourceOf[captured](w), list)
 	}
 	if !slices.Contains(list.servers, s) {
 		list.servers = append(list.servers, s)
@@ -143,14 +142,14 @@ func noteCaptured(w *ecs.World, s *netcode.Server) {
 }
 
 // forgetCaptured removes a server from the list of a world.
-func forgetCaptured(w *ecs.World, s *netcode.Server) {
+func forgetCaptured(w *netecs.World, s *netcode.Server) {
 	if list := capturedIn(w); list != nil {
 		list.servers = slices.DeleteFunc(list.servers, func(other *netcode.Server) bool { return other == s })
 	}
 }
 
 // capturedByServerOf reports whether the server that a client is connected to captures a world.
-func capturedByServerOf(w *ecs.World, c *netcode.Client) bool {
+func capturedByServerOf(w *netecs.World, c *netcode.Client) bool {
 	list := capturedIn(w)
 	return list != nil && slices.ContainsFunc(list.servers, c.ConnectedTo)
 }

@@ -33,7 +33,7 @@ func TestWholeTicksBesideATransfer(t *testing.T) {
 			}
 		},
 	})
-	build := generic.NewMap2[body, components.Replicated](&n.Server.World)
+	build := generic.NewMap2[body, components.Replicated](n.Server.World)
 	for range 250 {
 		build.New()
 	}

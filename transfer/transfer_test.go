@@ -61,7 +61,7 @@ func gameOf(t *testing.T, link transport.Link, budget, bodies, clients int, seed
 			}
 		},
 	})
-	build := generic.NewMap2[body, components.Replicated](&n.Server.World)
+	build := generic.NewMap2[body, components.Replicated](n.Server.World)
 	for range bodies {
 		build.New()
 	}
@@ -89,7 +89,7 @@ func age(n *nettest.Net, frames int) float64 {
 	for range frames {
 		n.Step()
 		oldest := uint32(n.Frame())
-		for q := generic.NewFilter1[body]().Query(&n.Clients[0].World); q.Next(); {
+		for q := generic.NewFilter1[body]().Query(n.Clients[0].World); q.Next(); {
 			oldest = min(oldest, q.Get().Tick)
 		}
 		sum += n.Frame() - int(oldest)

@@ -177,7 +177,7 @@ func (l *valueLayout) fail(path, format string, args ...any) error {
 
 // add lays out the value at these offsets on the wire and in memory, and returns its size on the wire in bytes.
 func (l *valueLayout) add(t reflect.Type, path string, at, from int) (size int, err error) {
-	if t.PkgPath() == "github.com/mlange-42/arche/ecs" && t.Name() == "Entity" {
+	if IsHandle(t) {
 		return 0, l.fail(path, "entity handles are local to a world")
 	}
 	switch t.Kind() {
@@ -286,4 +286,14 @@ func NotPlain(t reflect.Type) string {
 		text += fmt.Sprintf("; a wire.List can, such as wire.List[%[1]s, [16]%[1]s], and an array", t.Elem())
 	}
 	return text
+}
+
+// IsHandle reports whether a type is an entity handle of an ECS that the library works with, Arche or Ark: it means nothing
+// in another world.
+func IsHandle(t reflect.Type) bool { return t.Name() == "Entity" && IsECS(t) }
+
+// IsECS reports whether a type is of such an ECS. It is recognised by the path of its package, without importing it.
+func IsECS(t reflect.Type) bool {
+	path := t.PkgPath()
+	return path == "github.com/mlange-42/arche/ecs" || path == "github.com/mlange-42/ark/ecs"
 }

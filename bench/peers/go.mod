@@ -16,6 +16,7 @@ require (
 
 require (
 	github.com/hashicorp/go-msgpack v0.5.5 // indirect
+	github.com/mlange-42/ark v0.8.2 // indirect
 	github.com/mus-format/common-go v0.0.0-20251026152644-9f5ac6728d8a // indirect
 	github.com/philhofer/fwd v1.2.0 // indirect
 	golang.org/x/exp v0.0.0-20231110203233-9a3e6036ecaa // indirect

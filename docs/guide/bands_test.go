@@ -46,7 +46,7 @@ func TestGuideBands(t *testing.T) {
 	n := nettest.New(t, nettest.Config{Protocol: p, Clients: 1, Seed: 53})
 	bands := look(p, n.Server.Server)
 	n.Server.OnConnect(func(client netcode.ClientID) { bands.Look(client, 0, 0, 0) })
-	places := generic.NewMap2[components.Replicated, Spot](&n.Server.World)
+	places := generic.NewMap2[components.Replicated, Spot](n.Server.World)
 	seen := func(x float32) float64 {
 		e := places.NewWith(&components.Replicated{}, &Spot{X: x})
 		var got ecs.Entity
@@ -55,7 +55,7 @@ func TestGuideBands(t *testing.T) {
 			got, ok = n.Clients[0].Systems.Entity(replicated.ID)
 			return ok
 		}))
-		on := generic.NewMap1[Spot](&n.Clients[0].World)
+		on := generic.NewMap1[Spot](n.Clients[0].World)
 		n.Run(time.Second)
 		return math.Abs(float64(on.Get(got).X - x))
 	}

@@ -147,13 +147,13 @@ func TestGuideClient(t *testing.T) {
 		follow(c.Client, func(text string) { told = text })
 		c.OnDespawn(func(ecs.Entity, netcode.NetworkID) { gone++ })
 	}})
-	w := &n.Server.World
+	w := n.Server.World
 	crates, trees := generic.NewMap2[components.Replicated, Position](w), generic.NewMap3[components.Replicated, Position, components.Kind](w)
 	crates.New()
 	tree := trees.NewWith(&components.Replicated{}, &Position{}, &components.Kind{ID: kindTree})
 	names := func() map[string]int {
 		found := map[string]int{}
-		for query := generic.NewFilter1[Sprite]().Query(&n.Clients[0].World); query.Next(); {
+		for query := generic.NewFilter1[Sprite]().Query(n.Clients[0].World); query.Next(); {
 			found[query.Get().Name]++
 		}
 		return found
@@ -219,7 +219,7 @@ func TestGuideLoadingBar(t *testing.T) {
 	netcode.Replicate[Position](p)
 	loadingBar(p)
 	n := nettest.New(t, nettest.Config{Protocol: p, Clients: 1, Server: netcode.Config{SendBudget: 20 << 10}})
-	build := generic.NewMap2[components.Replicated, Position](&n.Server.World)
+	build := generic.NewMap2[components.Replicated, Position](n.Server.World)
 	for i := range 3000 {
 		build.NewWith(&components.Replicated{}, &Position{X: float32(i * i % 1013), Y: float32(i % 331)})
 	}

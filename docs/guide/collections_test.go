@@ -79,7 +79,7 @@ func TestGuideCollections(t *testing.T) {
 		require.NoError(t, c.give(n.Server.Server, id))
 	})
 	c.watch(n.Clients[0].Client, &shown)
-	w := &n.Server.World
+	w := n.Server.World
 	e := w.NewEntity(ecs.ComponentID[Position](w), ecs.ComponentID[netcode.Replicated](w))
 	until := func(want ...Slot) {
 		t.Helper()

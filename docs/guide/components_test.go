@@ -144,7 +144,7 @@ func TestGuideComponents(t *testing.T) {
 	netcode.Replicate[Round](p)
 	replicate(p)
 	n := nettest.New(t, nettest.Config{Protocol: p, Clients: 1})
-	server, client := &n.Server.World, &n.Clients[0].World
+	server, client := n.Server.World, n.Clients[0].World
 	soldier := march(server)
 	seen := func() (s Soldier, count int) {
 		for query := generic.NewFilter1[Soldier]().Query(client); query.Next(); count++ {
@@ -190,7 +190,7 @@ func TestGraveIsTheOnlyOneReplicated(t *testing.T) {
 			told = append(told, problem)
 		}
 	})
-	grave, ghost := sketch(&n.Server.World)
+	grave, ghost := sketch(n.Server.World)
 	n.Run(10 * time.Second)
 	n.AssertConverge()
 	_, ok := n.Server.Systems.ID(grave)
@@ -198,7 +198,7 @@ func TestGraveIsTheOnlyOneReplicated(t *testing.T) {
 	_, ok = n.Server.Systems.ID(ghost)
 	require.False(t, ok)
 	require.Empty(t, told)
-	forgotten := generic.NewMap1[Soldier](&n.Server.World)
+	forgotten := generic.NewMap1[Soldier](n.Server.World)
 	third := forgotten.NewWith(&Soldier{})
 	n.Run(10 * time.Second)
 	require.Len(t, told, 1)
@@ -211,14 +211,14 @@ func TestHeroTravels(t *testing.T) {
 	p := netcode.NewProtocol()
 	netcode.Replicate[Hero](p)
 	n := nettest.New(t, nettest.Config{Protocol: p, Clients: 1, Seed: 1})
-	build := generic.NewMap2[components.Replicated, Hero](&n.Server.World)
+	build := generic.NewMap2[components.Replicated, Hero](n.Server.World)
 	hero := build.NewWith(&components.Replicated{}, &Hero{})
 	n.AssertConverge()
-	heroes := generic.NewMap1[Hero](&n.Server.World)
+	heroes := generic.NewMap1[Hero](n.Server.World)
 	at := heroes.Get(hero)
 	equip(at)
 	n.AssertConverge()
-	query := generic.NewFilter1[Hero]().Query(&n.Clients[0].World)
+	query := generic.NewFilter1[Hero]().Query(n.Clients[0].World)
 	require.True(t, query.Next())
 	got := *query.Get()
 	query.Close()

@@ -81,7 +81,7 @@ func TestGuideWholeTicks(t *testing.T) {
 			q.Get().X = float32(frame)
 		}
 	}})
-	build := generic.NewMap2[components.Replicated, Position](&n.Server.World)
+	build := generic.NewMap2[components.Replicated, Position](n.Server.World)
 	for range 800 {
 		build.New()
 	}
@@ -90,7 +90,7 @@ func TestGuideWholeTicks(t *testing.T) {
 	for range 200 {
 		n.Step()
 		var at map[float32]bool
-		for q := generic.NewFilter1[Position]().Query(&n.Clients[0].World); q.Next(); {
+		for q := generic.NewFilter1[Position]().Query(n.Clients[0].World); q.Next(); {
 			if at == nil {
 				at = map[float32]bool{}
 			}
@@ -108,14 +108,14 @@ func TestGuideGroups(t *testing.T) {
 	p := netcode.NewProtocol()
 	weigh(p)
 	n := nettest.New(t, nettest.Config{Protocol: p, Clients: 1, Link: lossy(0.3)})
-	w := &n.Server.World
+	w := n.Server.World
 	build := generic.NewMap2[components.Replicated, Position](w)
 	one, other := build.New(), build.New()
 	n.Run(time.Second)
 	mount(w, one, other, 3)
 	budget(w, one, other)
 	holders := func() (count int) {
-		for query := generic.NewFilter1[Holds]().Query(&n.Clients[0].World); query.Next(); {
+		for query := generic.NewFilter1[Holds]().Query(n.Clients[0].World); query.Next(); {
 			count++
 		}
 		return count
@@ -134,7 +134,7 @@ func TestGuideGroupsOfDelayedEntities(t *testing.T) {
 	netcode.Replicate[Holds](p)
 	smooth(p)
 	n := nettest.New(t, nettest.Config{Protocol: p, Clients: 1, Link: lossy(0.1)})
-	w, there := &n.Server.World, &n.Clients[0].World
+	w, there := n.Server.World, n.Clients[0].World
 	build := generic.NewMap4[components.Replicated, Position, Holds, components.Group](w)
 	both := func() (count int) { // as if nobody were gone
 		for query := generic.NewFilter1[Holds]().Query(there); query.Next(); {

@@ -79,7 +79,7 @@ func convoyGame(t *testing.T, setup func(p *netcode.Protocol, s *systems.ServerS
 	netcode.Replicate[Position](p)
 	netcode.Replicate[CarriedBy](p)
 	n = nettest.New(t, nettest.Config{Protocol: p, Clients: 2, Setup: func(s *systems.ServerSystems, _ *ecs.World) { setup(p, s) }})
-	w := &n.Server.World
+	w := n.Server.World
 	build, turrets := generic.NewMap2[components.Replicated, Position](w), generic.NewMap2[components.Replicated, CarriedBy](w, generic.T[CarriedBy]())
 	for i := range tanks {
 		tanks[i] = build.NewWith(&components.Replicated{}, &Position{X: float32(400 * i)})
@@ -98,7 +98,7 @@ func TestGuidePartsAndTeams(t *testing.T) {
 		s.Server.OnConnect(func(c netcode.ClientID) { near.Look(c, float32(400*(c-1)), 0, 0) })
 	})
 	sees := func(client int) (tanks, turrets int) {
-		w := &n.Clients[client-1].World
+		w := n.Clients[client-1].World
 		for query := generic.NewFilter1[Position]().Query(w); query.Next(); {
 			tanks++
 		}
@@ -144,7 +144,7 @@ func newSightGame(t *testing.T, bodies int, setup func(p *netcode.Protocol, s *s
 	netcode.Replicate[Hand](p)
 	netcode.Replicate[components.Owner](p)
 	n := nettest.New(t, nettest.Config{Protocol: p, Clients: 1, Setup: func(s *systems.ServerSystems, _ *ecs.World) { setup(p, s) }})
-	build := generic.NewMap2[components.Replicated, Position](&n.Server.World)
+	build := generic.NewMap2[components.Replicated, Position](n.Server.World)
 	for i := range bodies {
 		build.NewWith(&components.Replicated{}, &Position{X: float32(50 * i)})
 	}
@@ -152,7 +152,7 @@ func newSightGame(t *testing.T, bodies int, setup func(p *netcode.Protocol, s *s
 }
 
 func (g *sightGame) sees() (count int) {
-	for query := generic.NewFilter1[Position]().Query(&g.Clients[0].World); query.Next(); {
+	for query := generic.NewFilter1[Position]().Query(g.Clients[0].World); query.Next(); {
 		count++
 	}
 	return count

@@ -246,7 +246,7 @@ func TestGuideMessages(t *testing.T) {
 	require.True(t, n.RunUntil(3*time.Second, func() bool { return len(heard) == 1 }))
 	require.Equal(t, []string{fmt.Sprint(n.Clients[0].ID(), ": hello")}, heard, "the other client, once, and by the true name")
 
-	build := generic.NewMap2[components.Replicated, Position](&n.Server.World)
+	build := generic.NewMap2[components.Replicated, Position](n.Server.World)
 	build.New()
 	require.True(t, n.RunUntil(time.Second, func() bool { return !door.IsZero() }))
 	require.NoError(t, open(n.Server.Server, door, 1))

@@ -73,7 +73,7 @@ func TestGuideOwnership(t *testing.T) {
 	writers(p)
 	n := nettest.New(t, nettest.Config{Protocol: p, Clients: 2})
 	lend(n.Server.Server)
-	w := &n.Server.World
+	w := n.Server.World
 	build := generic.NewMap4[components.Replicated, components.Owner, Steering, Carried](w)
 	var own ecs.Entity
 	n.Server.OnConnect(func(c netcode.ClientID) {
@@ -85,7 +85,7 @@ func TestGuideOwnership(t *testing.T) {
 	n.Run(time.Second)
 	steering, carried := generic.NewMap1[Steering](w), generic.NewMap1[Carried](w)
 	for i, c := range n.Clients {
-		steer(c.Systems, &c.World, float32(i+1))
+		steer(c.Systems, c.World, float32(i+1))
 	}
 	require.True(t, n.RunUntil(time.Second, func() bool { return steering.Get(own).X == 1 }), "its owner's, and nobody else's")
 
@@ -102,7 +102,7 @@ func TestGuideOwnership(t *testing.T) {
 	require.EqualValues(t, n.Clients[1].ID(), authority.Granted(n.Server.Server, box), "who asked first")
 	e, ok := n.Clients[1].Systems.Entity(box)
 	require.True(t, ok)
-	there := generic.NewMap1[Carried](&n.Clients[1].World)
+	there := generic.NewMap1[Carried](n.Clients[1].World)
 	there.Get(e).X = 9
 	require.True(t, n.RunUntil(time.Second, func() bool { return carried.Get(own).X == 9 }))
 }

@@ -124,7 +124,7 @@ func TestGuidePlayers(t *testing.T) {
 
 	avatars := func() (owners []netcode.ClientID) {
 		filter := generic.NewFilter1[components.Owner]()
-		for query := filter.Query(&n.Server.World); query.Next(); {
+		for query := filter.Query(n.Server.World); query.Next(); {
 			owners = append(owners, query.Get().Client)
 		}
 		return owners

@@ -217,7 +217,7 @@ func TestGuidePrediction(t *testing.T) {
 	n.Run(2 * time.Second)
 	tank := generic.NewFilter3[components.Simulate, Body, Reload]()
 	at := func() (b Body) {
-		for query := tank.Query(&n.Clients[0].World); query.Next(); {
+		for query := tank.Query(n.Clients[0].World); query.Next(); {
 			_, body, _ := query.Get()
 			b = *body
 		}
@@ -235,10 +235,10 @@ func TestGuidePrediction(t *testing.T) {
 		stick.Fire = frame%60 == 30
 		stick.X = float32(math.Sin(float64(frame) / 40))
 		n.Step()
-		shells := dressed.Query(&n.Clients[0].World)
+		shells := dressed.Query(n.Clients[0].World)
 		sprites = max(sprites, shells.Count())
 		shells.Close()
-		naked := bare.Query(&n.Clients[0].World)
+		naked := bare.Query(n.Clients[0].World)
 		require.Zero(t, naked.Count())
 		naked.Close()
 	}
@@ -287,7 +287,7 @@ func TestGuideGridOfTwoComponents(t *testing.T) {
 		},
 	})
 	n.Run(3 * time.Second)
-	bodies, others := generic.NewFilter1[Body]().Query(&n.Clients[0].World), generic.NewFilter1[Position]().Query(&n.Clients[0].World)
+	bodies, others := generic.NewFilter1[Body]().Query(n.Clients[0].World), generic.NewFilter1[Position]().Query(n.Clients[0].World)
 	require.Equal(t, 1, bodies.Count())
 	require.Equal(t, 1, others.Count())
 	require.True(t, bodies.Next())

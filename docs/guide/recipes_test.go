@@ -85,7 +85,7 @@ func TestGuideRecipes(t *testing.T) {
 	})
 	stop, err := record.Start(n.Server.Server, &recorded)
 	require.NoError(t, err)
-	w := &n.Server.World
+	w := n.Server.World
 	parts := []ecs.ID{
 		ecs.ComponentID[netcode.Replicated](w), ecs.ComponentID[Position](w), ecs.ComponentID[Ground](w),
 		ecs.ComponentID[components.Group](w), ecs.ComponentID[components.Kind](w),
@@ -93,13 +93,13 @@ func TestGuideRecipes(t *testing.T) {
 	tile := w.NewEntity(parts...)
 	require.True(t, n.RunUntil(3*time.Second, func() bool { return len(followed) == 2 }))
 	for i := range followed {
-		owners := generic.NewMap1[components.Owner](&n.Clients[i].World)
+		owners := generic.NewMap1[components.Owner](n.Clients[i].World)
 		require.Equal(t, n.Clients[i].ID(), owners.Get(followed[i]).Client)
 	}
 
 	dig(n.Server.Systems, w, tile)
 	id, _ := n.Server.Systems.ID(tile)
-	grounds := generic.NewMap1[Ground](&n.Clients[0].World)
+	grounds := generic.NewMap1[Ground](n.Clients[0].World)
 	heights := func() (h uint8) {
 		if e, ok := n.Clients[0].Systems.Entity(id); ok {
 			h = grounds.Get(e).Height[3]

@@ -210,7 +210,7 @@ func TestSpectatorsWatchAReplay(t *testing.T) {
 	require.Equal(t, player.First()+80, player.Tick())
 	n.AssertConverge()
 	for _, c := range n.Clients {
-		query := generic.NewFilter1[Health]().Query(&c.World)
+		query := generic.NewFilter1[Health]().Query(c.World)
 		require.Equal(t, 1, query.Count())
 		for query.Next() {
 			require.EqualValues(t, 81, query.Get().Now)

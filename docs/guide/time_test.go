@@ -146,7 +146,7 @@ func TestGuideTime(t *testing.T) {
 	require.True(t, ok)
 	require.Equal(t, id, hit, "it was seen where it had been")
 	drawn := 0
-	draw(&n.Clients[0].World, func(x, _ float32) { drawn++; require.GreaterOrEqual(t, x, float32(0)) })
+	draw(n.Clients[0].World, func(x, _ float32) { drawn++; require.GreaterOrEqual(t, x, float32(0)) })
 	require.Equal(t, 2, drawn)
 	require.Positive(t, n.Clients[0].Present().Tick)
 	value, ok := interpolate.Of[Position](n.Clients[0].Client, id)

@@ -14,6 +14,7 @@ require (
 require (
 	github.com/dunglas/httpsfv v1.1.1 // indirect
 	github.com/flynn/noise v1.1.0 // indirect
+	github.com/mlange-42/ark v0.8.2 // indirect
 	github.com/quic-go/qpack v0.6.0 // indirect
 	github.com/quic-go/quic-go v0.64.0 // indirect
 	github.com/quic-go/webtransport-go v0.13.0 // indirect

@@ -9,9 +9,8 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/mlange-42/arche/ecs"
-
 	"github.com/arche-netcode/netcode"
+	netecs "github.com/arche-netcode/netcode/ecs"
 	"github.com/arche-netcode/netcode/predict"
 	"github.com/arche-netcode/netcode/systems"
 	"github.com/arche-netcode/netcode/tick"
@@ -59,7 +58,7 @@ func NewClientPage(group *systems.ClientSystems, simulation *predict.Simulation)
 		simulation.OnMisprediction(p.note)
 	}
 	p.newest.Store(&ClientFigures{State: netcode.Disconnected.String(), Fields: map[string]uint64{}})
-	group.Add(netcode.StagePostLateUpdate, systems.Func(func(*ecs.World) { p.publish() }))
+	group.Add(netcode.StagePostLateUpdate, systems.Func(func(*netecs.World) { p.publish() }))
 	return p
 }
 

@@ -10,9 +10,8 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/mlange-42/arche/ecs"
-
 	"github.com/arche-netcode/netcode"
+	netecs "github.com/arche-netcode/netcode/ecs"
 	"github.com/arche-netcode/netcode/inspect"
 	"github.com/arche-netcode/netcode/systems"
 )
@@ -183,11 +182,11 @@ func (i *Inspector) Closed() bool { return i.group.Closed() }
 func (i *Inspector) Systems() []systems.System {
 	all := i.group.Systems()
 	timed := make([]systems.System, 0, len(all)+2)
-	timed = append(timed, systems.Func(func(*ecs.World) { i.begin() }))
+	timed = append(timed, systems.Func(func(*netecs.World) { i.begin() }))
 	for _, s := range all {
 		timed = append(timed, &timedSystem{System: s, inspector: i, phase: phaseOf(s)})
 	}
-	return append(timed, systems.Func(func(*ecs.World) { i.end() }))
+	return append(timed, systems.Func(func(*netecs.World) { i.end() }))
 }
 
 // phaseOf returns the phase of a system.
@@ -244,7 +243,7 @@ type timedSystem struct {
 }
 
 // Update implements systems.System.
-func (s *timedSystem) Update(w *ecs.World) {
+func (s *timedSystem) Update(w *netecs.World) {
 	i := s.inspector
 	i.mark.enter(s.phase)
 	defer i.mark.leave()

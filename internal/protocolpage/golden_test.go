@@ -12,13 +12,13 @@ import (
 	"testing"
 	"time"
 
-	"github.com/mlange-42/arche/ecs"
 	"github.com/stretchr/testify/require"
 
 	"github.com/arche-netcode/netcode"
 	"github.com/arche-netcode/netcode/authority"
 	"github.com/arche-netcode/netcode/input"
 	"github.com/arche-netcode/netcode/internal/rig"
+	generic "github.com/arche-netcode/netcode/internal/world/typed"
 	"github.com/arche-netcode/netcode/message"
 	"github.com/arche-netcode/netcode/peer"
 	"github.com/arche-netcode/netcode/quantize"
@@ -118,10 +118,7 @@ type goldenLeash struct {
 }
 
 // goldenChild is a relation: its target is a field without memory.
-type goldenChild struct {
-	ecs.Relation
-	Seat uint8
-}
+type goldenChild generic.SeatTie
 
 // Rows of the golden protocol, by wire name.
 const (

@@ -7,8 +7,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/mlange-42/arche/ecs"
-	"github.com/mlange-42/arche/generic"
 	"github.com/stretchr/testify/require"
 
 	"github.com/arche-netcode/netcode"
@@ -17,6 +15,8 @@ import (
 	"github.com/arche-netcode/netcode/components"
 	"github.com/arche-netcode/netcode/input"
 	"github.com/arche-netcode/netcode/interest"
+	ecs "github.com/arche-netcode/netcode/internal/world"
+	generic "github.com/arche-netcode/netcode/internal/world/typed"
 	"github.com/arche-netcode/netcode/nettest"
 	"github.com/arche-netcode/netcode/systems"
 	"github.com/arche-netcode/netcode/transfer"
@@ -123,7 +123,7 @@ func playWorld(g *sessionGame) {
 	shown[sessionExact](g)
 	shown[sessionLeash](g)
 	g.start(p, p, nettest.Config{})
-	w, r := &g.net.Server.World, g.r
+	w, r := g.net.Server.World, g.r
 	build := generic.NewMap2[components.Replicated, sessionBody](w)
 	exact, leash := generic.NewMap1[sessionExact](w), generic.NewMap1[sessionLeash](w)
 	var all []ecs.Entity
@@ -140,12 +140,12 @@ func playWorld(g *sessionGame) {
 		e := all[r.IntN(len(all))]
 		switch tick % 9 {
 		case 2:
-			if !w.Has(e, ecs.ComponentID[sessionExact](w)) {
+			if !ecs.Has(w, e, ecs.ComponentID[sessionExact](w)) {
 				exact.Assign(e, &sessionExact{U: 5})
 			}
 			*exact.Get(e) = sessionExact{r.Float32(), r.NormFloat64(), r.Int64(), 5 + r.Uint64N(4e9), float32(r.IntN(100)), r.Float32()*2 - 1, int8(r.IntN(200) - 100)}
 		case 4:
-			if !w.Has(e, ecs.ComponentID[sessionLeash](w)) {
+			if !ecs.Has(w, e, ecs.ComponentID[sessionLeash](w)) {
 				leash.Assign(e, &sessionLeash{})
 			}
 			*leash.Get(e) = sessionLeash{To: all[r.IntN(len(all))], Slack: uint8(tick)}
@@ -177,7 +177,7 @@ func playTexts(g *sessionGame, unpacked bool) {
 	shown[sessionName](g)
 	shown[sessionExact](g)
 	g.start(p, p, nettest.Config{})
-	build := generic.NewMap3[components.Replicated, sessionName, sessionExact](&g.net.Server.World)
+	build := generic.NewMap3[components.Replicated, sessionName, sessionExact](g.net.Server.World)
 	var all []ecs.Entity
 	for range 4 {
 		all = append(all, build.NewWith(&components.Replicated{}, &sessionName{}, &sessionExact{U: 5}))
@@ -294,7 +294,7 @@ func playCollections(g *sessionGame) {
 	})
 	g.start(p, p, nettest.Config{})
 	s := g.net.Server
-	build := generic.NewMap2[components.Replicated, sessionPaint](&s.World)
+	build := generic.NewMap2[components.Replicated, sessionPaint](s.World)
 	var all []ecs.Entity
 	for range 3 {
 		all = append(all, build.NewWith(&components.Replicated{}, &sessionPaint{}))
@@ -358,7 +358,7 @@ func playBands(g *sessionGame) {
 		s.Server.SetInterest(interest.New(bands, interest.Despawn))
 		s.Server.OnConnect(func(client netcode.ClientID) { bands.Look(client, 0, 0, 0) })
 	}})
-	build := generic.NewMap2[components.Replicated, sessionSpot](&g.net.Server.World)
+	build := generic.NewMap2[components.Replicated, sessionSpot](g.net.Server.World)
 	var all []ecs.Entity
 	for i := range 8 {
 		all = append(all, build.NewWith(&components.Replicated{}, &sessionSpot{X: float32(i) * 40}))
@@ -396,7 +396,7 @@ func playInputs(g *sessionGame) {
 		}
 		for ; last < s.Server.Tick(); last++ {
 			if in, ok := input.At[sessionStick](s.Server, client, last+1); ok {
-				for q := spots.Query(&s.World); q.Next(); {
+				for q := spots.Query(s.World); q.Next(); {
 					at := q.Get()
 					at.X += float32(in.X)
 					if in.Jump {
@@ -419,7 +419,7 @@ func playOlder(g *sessionGame) {
 	shown[sessionSpot](g)
 	shown[sessionHat](g)
 	g.start(older, newer, nettest.Config{})
-	build := generic.NewMap2[components.Replicated, sessionSpot](&g.net.Server.World)
+	build := generic.NewMap2[components.Replicated, sessionSpot](g.net.Server.World)
 	e := build.NewWith(&components.Replicated{}, &sessionSpot{})
 	g.each(30, func(int) {
 		_, s := build.Get(e)

@@ -14,11 +14,11 @@ import (
 	"testing"
 	"time"
 
-	"github.com/mlange-42/arche/ecs"
-	"github.com/mlange-42/arche/generic"
 	"github.com/stretchr/testify/require"
 
 	"github.com/arche-netcode/netcode"
+	ecs "github.com/arche-netcode/netcode/internal/world"
+	generic "github.com/arche-netcode/netcode/internal/world/typed"
 	"github.com/arche-netcode/netcode/nettest"
 	"github.com/arche-netcode/netcode/systems"
 	"github.com/arche-netcode/netcode/transport"
@@ -40,7 +40,7 @@ type sessionGame struct {
 	net    *nettest.Net
 	client *netcode.Client
 	loop   *systems.ClientSystems
-	world  ecs.World // the client's
+	world  *ecs.World // the client's
 	runner *systems.Runner
 	shows  []func(e ecs.Entity, id netcode.NetworkID, to map[string]any)
 	known  map[string]string // JSON of the client's entities
@@ -56,7 +56,7 @@ func (g *sessionGame) start(server, client *netcode.Protocol, config nettest.Con
 	require.NoError(g.t, err)
 	g.client = end
 	g.loop = systems.NewClient(end, &written{g.net.Listen(), g}, g.net.Now)
-	g.runner = systems.NewRunner(&g.world, g.loop, 30)
+	g.runner = systems.NewRunner(g.world, g.loop, 30)
 	protocols := [][]string{client.Description()}
 	if client != server {
 		protocols = append(protocols, server.Description())
@@ -110,10 +110,10 @@ func (g *sessionGame) heard(what, name string, value any) {
 
 // shown has a component shown in the meaning of a session.
 func shown[T any](g *sessionGame) {
-	get := generic.NewMap1[T](&g.world)
-	id := ecs.ComponentID[T](&g.world)
+	get := generic.NewMap1[T](g.world)
+	id := ecs.ComponentID[T](g.world)
 	g.shows = append(g.shows, func(e ecs.Entity, _ netcode.NetworkID, to map[string]any) {
-		if g.world.Has(e, id) {
+		if ecs.Has(g.world, e, id) {
 			to[reflect.TypeFor[T]().Name()] = g.plain(reflect.ValueOf(get.Get(e)).Elem())
 		}
 	})
@@ -220,7 +220,7 @@ func plainStruct(v reflect.Value) any {
 func TestGoldenSessions(t *testing.T) {
 	for _, s := range sessions() {
 		t.Run(s.name, func(t *testing.T) {
-			g := &sessionGame{t: t, name: s.name, r: rand.New(rand.NewPCG(1, 2)), known: map[string]string{}, world: ecs.NewWorld()}
+			g := &sessionGame{t: t, name: s.name, r: rand.New(rand.NewPCG(1, 2)), known: map[string]string{}, world: ecs.New()}
 			g.line(map[string]any{"session": s.name, "about": s.about, "ms": 1000. / 30})
 			s.play(g)
 			file := sessionsDir + s.name + ".jsonl"

@@ -50,7 +50,7 @@ func (s *soak) sabotage() {
 
 // loseAnEntity removes an entity from the world of the first client, for I1.
 func (s *soak) loseAnEntity() {
-	w := &s.net.Clients[0].World
+	w := s.net.Clients[0].World
 	for e := range netecs.Entities(w) {
 		w.RemoveEntity(e)
 		return

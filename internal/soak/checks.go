@@ -229,7 +229,7 @@ func (c *checks) alive(client *nettest.Client, p *player) {
 
 // look checks the world of a client: secrets, hidden entities, groups.
 func (c *checks) look(client *nettest.Client, p *player) {
-	w := &client.World
+	w := client.World
 	stamps := map[uint32]uint32{}
 	mapper := generic.NewMap2[components.Group, stamp](w)
 	secrets, group, stamped := ecs.ComponentID[secret](w), ecs.ComponentID[components.Group](w), ecs.ComponentID[stamp](w)

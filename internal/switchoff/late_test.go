@@ -12,7 +12,7 @@ func late() []mutation {
 		change("late", "an entity shown again in its former row is not placed", "TestEntityShownAgainInItsFormerRow",
 			"ecs/apply_entities.go", "if t := a.tracker.tables[at.table]; !t.scattered && int(at.slot) < t.length {", "if t := a.tracker.tables[at.table]; t == nil {"),
 		change("late", "whom somebody names who is still shown is not followed", names, "ecs/apply.go", "a.delayed.clearRefs()", ""),
-		change("late", "a target that went stays that of who is still shown", names, "ecs/smooth.go", "w.Relations().Set(n.holder, c.id, ecs.Entity{})", ""),
+		change("late", "a target that went stays that of who is still shown", names, "ecs/smooth.go", "world.SetTarget(w, n.holder, c.id, Entity{})", ""),
 		change("late", "what the other end of a world manages is reported", "TestForeignEntitiesAreManagedByNobodyOfThisWorld",
 			"ecs/tracker.go", "if !tr.life.manages(tag) {", "if true {"),
 		change("late", "who left a world goes on to manage", "TestForeignEntitiesAreManagedByNobodyOfThisWorld", "ecs/tracker.go", "tr.life.leave(tr.world)", ""),

@@ -12,6 +12,7 @@ require (
 
 require (
 	github.com/dunglas/httpsfv v1.1.1 // indirect
+	github.com/mlange-42/ark v0.8.2 // indirect
 	github.com/quic-go/qpack v0.6.0 // indirect
 	go.yaml.in/yaml/v3 v3.0.5 // indirect
 	golang.org/x/crypto v0.54.0 // indirect

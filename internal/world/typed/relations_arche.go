@@ -1,0 +1,47 @@
+//go:build !netcode_ark
+
+package typed
+
+import "github.com/mlange-42/arche/ecs"
+
+// Relations with the fields that tests give them: types of tests are defined by them, since each ECS has its own marker.
+type (
+	// Tie has no field.
+	Tie struct{ ecs.Relation }
+	// SeatTie has a Seat.
+	SeatTie struct {
+		ecs.Relation
+		// Seat is a value beside the target.
+		Seat uint8
+	}
+	// SlotTie has a Slot.
+	SlotTie struct {
+		ecs.Relation
+		// Slot is a value beside the target.
+		Slot uint8
+	}
+	// JointTie has a Joint.
+	JointTie struct {
+		ecs.Relation
+		// Joint is a value beside the target.
+		Joint int32
+	}
+	// KTie has a K.
+	KTie struct {
+		ecs.Relation
+		// K is a value beside the target.
+		K int32
+	}
+	// VTie has a V.
+	VTie struct {
+		ecs.Relation
+		// V is a value beside the target.
+		V uint32
+	}
+	// OnTie names an entity beside its target.
+	OnTie struct {
+		ecs.Relation
+		// On is a value beside the target.
+		On ecs.Entity `net:"entity"`
+	}
+)
