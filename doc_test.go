@@ -137,6 +137,9 @@ func TestAliasesShowTheirFields(t *testing.T) {
 			return nil
 		}
 		files++
+		if filepath.ToSlash(name) == "ecs/world.go" { // The types of the ECS, which the tag chooses.
+			return nil
+		}
 		file, err := parser.ParseFile(token.NewFileSet(), name, nil, parser.ParseComments|parser.SkipObjectResolution)
 		require.NoError(t, err)
 		require.Empty(t, hiddenAliases(file), name)

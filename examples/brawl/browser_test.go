@@ -54,7 +54,7 @@ func start(t *testing.T, o serve.Options) *serve.Host {
 	return h
 }
 
-// panel is what a page tells of itself.
+// panel has the figures of a page.
 type panel struct {
 	By, Own, Failure      string
 	Connected             bool
@@ -140,7 +140,7 @@ func typeKey(page *browsers.Tab, code string) {
 	page.Press(key, code)
 }
 
-// picture is what the page shows.
+// picture returns the picture of a page.
 func picture(t *testing.T, page *browsers.Tab) image.Image {
 	data, err := base64.StdEncoding.DecodeString(page.Picture())
 	require.NoError(t, err)

@@ -38,7 +38,7 @@ func TestAGameIsFound(t *testing.T) {
 	require.Empty(t, games)
 }
 
-// What is no question gets no answer, and one of the wrong size none either: an answer is never longer than its question.
+// Only a whole question gets an answer, which is never longer.
 func TestOnlyQuestionsAreAnswered(t *testing.T) {
 	a, err := lan.Announce(0, func() lan.Game { return lan.Game{Name: "x", Join: strings.Repeat("j", lan.MaxJoin)} })
 	require.NoError(t, err)

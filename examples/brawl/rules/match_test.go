@@ -18,7 +18,7 @@ import (
 	"github.com/arche-netcode/netcode/transport"
 )
 
-// fact is what happened at the server.
+// fact is an event of the server, with its tick.
 type fact struct {
 	what rules.Fact
 	tick netcode.Tick

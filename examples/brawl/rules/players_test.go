@@ -93,7 +93,7 @@ func TestChat(t *testing.T) {
 	require.Equal(t, 6, len(lines))
 }
 
-// Who is no player is refused with a reason.
+// A bad payload is refused with a reason.
 func TestBadPayloads(t *testing.T) {
 	for _, text := range []string{"", "short\nx\nfalse", strings.Repeat("x", 40) + "\nx\nfalse", "sixteen bytes ok\n" + strings.Repeat("n", 90)} {
 		a := newArena(t, 0, 0, transport.Link{}, time.Minute)
