@@ -32,6 +32,8 @@ func TestTheClientSeesTheBallMoveOnArk(t *testing.T) {
 	require.NoError(t, err)
 	ark, err := os.ReadFile("main.go")
 	require.NoError(t, err)
-	body := func(source []byte) int { return bytes.Count(source[bytes.Index(source, []byte("func main()")):], []byte("\n")) }
+	body := func(source []byte) int {
+		return bytes.Count(source[bytes.Index(source, []byte("func main()")):], []byte("\n"))
+	}
 	require.Equal(t, body(arche), body(ark))
 }
