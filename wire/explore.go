@@ -33,7 +33,7 @@ var errUneven = errors.New("wire: Serialize does not read what it writes")
 //	Text:string200;At:{X:f32;Y:f32};Tags:[..8]u8;Moves:bool?{Speed:f32half};Kind:u8?{1:Hits:u16|*:}
 //
 // It runs the method many times without bytes. A branch on a boolean, on a number or on the count of a list shows when
-// the method is run with other values: 0 to 31 and the limits of a number. A branch on anything else, such as the contents
+// the method is run with other values: 0 to 31 and the limits of a number, and if one of 8 bits matters all its values. A branch on anything else, such as the contents
 // of a text, does not show, and neither does one on two values together; a value that a branch depends on in a way that
 // has no form ends in a question mark. PROTOCOL.md has all forms.
 //
@@ -242,7 +242,12 @@ func (w *layoutWriter) list(choices map[int]int64, arms []arm, i, depth int) (sk
 func (w *layoutWriter) arms(choices map[int]int64, calls []probed, i int) []arm {
 	c := &calls[i]
 	all := []arm{{values: []int64{c.value}, calls: calls}}
-	for _, value := range triedValues(c) {
+	tried := triedValues(c)
+	for n := 0; n < len(tried); n++ {
+		value := tried[n]
+		if n == len(tried)-1 && len(all) > 1 && len(tried) < 1<<8 { // The method looks at it: of 8 bits, all values are tried.
+			tried = append(tried, others(c, tried)...)
+		}
 		if value == c.value || w.shared.left <= 0 {
 			continue
 		}
@@ -290,6 +295,25 @@ func triedValues(c *probed) (values []int64) {
 		return append(values, -1, math.MinInt64>>(64-bits), math.MaxInt64>>(64-bits))
 	}
 	return append(values, int64(uint64(math.MaxUint64)>>max(64-bits, 1)))
+}
+
+// others returns the values of an integer of 8 bits that are not among those that were tried.
+func others(c *probed, tried []int64) (values []int64) {
+	low := int64(0)
+	switch {
+	case c.tries != tryMany:
+		return nil
+	case c.kind == "i8":
+		low = math.MinInt8
+	case c.kind != "u8":
+		return nil
+	}
+	for v := low; v < low+1<<8; v++ {
+		if !slices.Contains(tried, v) {
+			values = append(values, v)
+		}
+	}
+	return values
 }
 
 // appendValues appends numbers, runs of them as 1..3.

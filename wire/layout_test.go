@@ -84,6 +84,8 @@ type (
 	inverted  struct{}
 	endless   struct{}
 	twoLevels struct{}
+	large     struct{}
+	bits      struct{}
 )
 
 func (oneText) serialize(m *layoutFields, s *wire.Serializer)  { s.String(&m.Text, 200) }
@@ -100,6 +102,26 @@ func (numbers) serialize(m *layoutFields, s *wire.Serializer) {
 	s.Uint16(&m.Inner.Deep.Deeper)
 	s.Bytes(&m.Blob, 9)
 	s.Strings(&m.Names, 3, 8)
+}
+
+// large has a number of 8 bits whose high values matter, once a low one shows that it does.
+func (large) serialize(m *layoutFields, s *wire.Serializer) {
+	switch s.Uint8(&m.Kind); m.Kind {
+	case 1:
+		s.Bool(&m.On)
+	case 100:
+		s.Int32(&m.A)
+	}
+}
+
+func (bits) serialize(m *layoutFields, s *wire.Serializer) {
+	s.Uint8(&m.Kind)
+	if m.Kind&1 != 0 {
+		s.Bool(&m.On)
+	}
+	if m.Kind >= 254 {
+		s.Int32(&m.A)
+	}
 }
 
 func (nested) serialize(m *layoutFields, s *wire.Serializer) {
@@ -255,11 +277,16 @@ func TestLayoutTellsWhatAMethodReads(t *testing.T) {
 	check("fields.On:bool?{fields.Kind:u8[0,2]?{0..1:|2:fields.A:i32}}")(layoutOf[by[twoLevels]](false))
 	check("fields.Kind:u8[3,5]?{3,5:|4:fields.On:bool}")(layoutOf[by[within]](false))
 	check("fields.A:i32packed?{1..2:fields.At:" + at + "|4:fields.Text:string5|*:};fields.On:bool")(layoutOf[by[union]](false))
+	check("fields.Kind:u8?{1:fields.On:bool|100:fields.A:i32|*:}")(layoutOf[by[large]](false))
+	text, err := layoutOf[by[bits]](false)
+	require.NoError(t, err)
+	require.Contains(t, text, ",252:|1,3,5,", "all values of 8 bits are named")
+	require.Contains(t, text, ",253:fields.On:bool|254:fields.A:i32|*:fields.On:bool;fields.A:i32}")
 	check("fields.Text:string5?")(layoutOf[by[onText]](false))
 	check("fields.Heat:f32?")(layoutOf[by[onFloat]](false))
 	check("Leaf:u8;Left:bool?^1;Right:[..4]^1")(layoutOf[tree](false))
 	check("_:[..4]?{Trees[]:^1}")(layoutOf[forest](false))
-	text, err := layoutOf[by[endless]](false)
+	text, err = layoutOf[by[endless]](false)
 	require.NoError(t, err)
 	require.True(t, strings.HasSuffix(text, ";..."))
 }

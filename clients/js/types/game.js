@@ -2,10 +2,10 @@
 import { Protocol } from 'arche-netcode-client';
 
 /** hash is the protocol hash: a server with another one refuses this client, and says where they differ. */
-export const hash = '000dab93e9894fc8';
+export const hash = '837353d56fd7e2ea';
 
 export const entries = [
-  "limits netcode{version:1;acks:33;rows:64;entities:1048576;window:64..4096;packet:256..8192;reliable:1024;credit:131072;fragments:80;tables:e1e3352833663cac}",
+  "limits netcode{version:1;acks:33;rows:64;entities:1048576;window:64..4096;packet:256..8192;reliable:1024;credit:131072;fragments:80;tables:182026c2ce77ee62}",
   "component health{Points:u16}",
   "component position{X:f32[-512,512,0.5];Y:f32[-512,512,0.5]}",
   "input stick{X:i8;Y:i8}[64]",
