@@ -45,11 +45,15 @@ type plainWriter struct {
 	out    bytes.Buffer
 	known  map[uint32]string
 	leave  bool
-	forged [][]byte // datagrams that come now too
+	forged [][]byte // datagrams that come before those of the server, which could have their numbers
 }
 
 func (w *plainWriter) frame(send ...plainSent) {
 	line := plainLine{Ms: ms(w.n), Send: send}
+	for _, datagram := range w.forged {
+		w.take(&line, datagram)
+	}
+	w.forged = nil
 	for {
 		size, _, err := w.conn.Receive(w.buf[:])
 		if size == 0 || err != nil {
@@ -57,10 +61,6 @@ func (w *plainWriter) frame(send ...plainSent) {
 		}
 		w.take(&line, w.buf[:size])
 	}
-	for _, datagram := range w.forged {
-		w.take(&line, datagram)
-	}
-	w.forged = nil
 	for _, m := range send {
 		w.Send(m.Name, m.Row)
 	}

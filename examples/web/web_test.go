@@ -211,7 +211,7 @@ func TestTheClientIsSmall(t *testing.T) {
 	require.NoError(t, err)
 	require.Contains(t, said.String(), "building the client")
 	t.Logf("client.wasm: %d bytes, compressed", len(wasm))
-	require.Less(t, len(wasm), 2_340_000, "the README has the goal")
+	require.Less(t, len(wasm), 2_360_000, "the README has the goal")
 	_, err = os.Stat(filepath.Join(goRoot(), "lib", "wasm", "wasm_exec.js"))
 	require.NoError(t, err)
 }
