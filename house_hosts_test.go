@@ -24,6 +24,7 @@ func hostUsers() map[string]string {
 		"internal/handshake":       "names the work of a datagram",
 		"internal/link":            "connections that share a line",
 		"transport/internal/turns": "turns in the queue of received datagrams",
+		"transport/lan":            "answers to questions",
 		"transport/queued":         "connections of WebSocket and WebTransport",
 		"transport/secure":         "sessions, handshakes and Resets",
 	}

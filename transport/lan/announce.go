@@ -1,13 +1,16 @@
 package lan
 
 import (
+	"crypto/rand"
 	"net"
 	"net/netip"
 	"time"
+
+	"github.com/arche-netcode/netcode/internal/hosts"
 )
 
-// MaxAnswers is the most answers of a server in a second.
-const MaxAnswers = 50
+// MaxAnswers is the most answers of a server to one address in a second. This machine has no limit.
+const MaxAnswers = 10
 
 // Ports is the number of ports, from the given one on, at which Find asks: so many servers of a game run on one machine.
 const Ports = 4
@@ -41,7 +44,7 @@ func (a *Announcer) Close() error { return a.socket.Close() }
 
 func (a *Announcer) answer(game func() Game) {
 	var buffer [questionSize + 1]byte
-	second, answers := time.Now(), 0
+	limits, begin := newLimits(), time.Now()
 	for {
 		n, from, err := a.socket.ReadFromUDPAddrPort(buffer[:])
 		if err != nil {
@@ -50,17 +53,28 @@ func (a *Announcer) answer(game func() Game) {
 			}
 			return // It is closed.
 		}
-		if now := time.Now(); now.Sub(second) >= time.Second {
-			second, answers = now, 0
-		}
-		if _, asked := cut(buffer[:n], question); !asked || n != questionSize || !isNear(from.Addr()) || answers >= MaxAnswers {
+		if _, asked := cut(buffer[:n], question); !asked || n != questionSize || !isNear(from.Addr()) || !limits.take(from.Addr(), time.Since(begin)) {
 			continue
 		}
-		answers++
 		if g := game(); g.Join != "" {
 			_, _ = a.socket.WriteToUDPAddrPort(g.Append(nil), from) // A client that does not get it asks again.
 		}
 	}
+}
+
+// limits counts answers by host.
+type limits struct{ limiter *hosts.Limiter }
+
+func newLimits() limits {
+	var secret [16]byte
+	_, _ = rand.Read(secret[:]) // It never fails.
+	return limits{hosts.NewLimiter(secret)}
+}
+
+// take reports whether an address may have an answer now. An address can be forged, so that it takes nothing from another one.
+func (l limits) take(from netip.Addr, now time.Duration) bool {
+	host, limited := hosts.Of(from)
+	return !limited || l.limiter.Take(host.Prefix, hosts.Unproven, MaxAnswers, now)
 }
 
 // isNear reports whether an address is of this machine or of a local network.

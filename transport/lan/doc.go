@@ -5,7 +5,7 @@
 //	err = lan.Find(ctx, 4711, func(g lan.Game) { list(g) })
 //
 // Nothing of it is proved: whoever is in the network can announce anything. A server answers this machine and private
-// addresses alone, at most MaxAnswers times a second. An answer is never longer than the question, so nobody can use a
+// addresses alone, each at most MaxAnswers times a second. An answer is never longer than the question, so nobody can use a
 // server to flood a third machine.
 //
 // # Files
