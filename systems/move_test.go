@@ -205,10 +205,10 @@ func TestAMoveBelowSecureBeginsThePathAnew(t *testing.T) {
 			var id netcode.ClientID
 			server.OnConnect(func(c netcode.ClientID) { id = c })
 			bodies := generic.NewMap2[components.Replicated, position](r.worlds[0])
-			bodies.NewBatch(300)
+			bodies.NewBatch(1000)
 			r.server.Add(netcode.StageUpdate, &move{})
 			stats := func() netcode.ClientStats { s, _ := server.ClientStats(id); return s }
-			r.until(t, func() bool { return id != 0 && stats().PacketSize > 1000 && client.Replica().Len() == 300 })
+			r.until(t, func() bool { return id != 0 && stats().PacketSize > 1000 && client.Replica().Len() == 1000 })
 			before, _ := client.RTT()
 			require.Less(t, stats().RTT, 100*time.Millisecond)
 

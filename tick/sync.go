@@ -22,7 +22,7 @@ const (
 	// syncJump is the difference over which the clock jumps, at least 4 ticks. It steers away a smaller one.
 	syncJump = 250 * time.Millisecond
 	// slipJump is the difference over which the clock jumps after a slip of the server's ticks.
-	slipJump = 50 * time.Millisecond
+	slipJump = 30 * time.Millisecond
 	// maxLead is the most by which the lead exceeds the round trip.
 	maxLead = time.Second
 )
