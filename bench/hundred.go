@@ -176,8 +176,8 @@ func (h *hundred) frame(n int) float64 {
 	return spent
 }
 
-// compare holds each player's world against the server's of its tick.
-func (h *hundred) compare() error {
+// compareViews holds each player's world against the server's of its tick.
+func (h *hundred) compareViews() error {
 	for i, p := range h.players {
 		t := p.client.Replica().Tick()
 		was := &h.history[int64(t)%digestsKept]
@@ -210,7 +210,7 @@ func runHundred(o options) error {
 			}
 			spent = append(spent, took)
 			if n.loss == 0 && frame%hundredHz == 0 {
-				if err := errors.Join(append(h.faults, h.compare())...); err != nil {
+				if err := errors.Join(append(h.faults, h.compareViews())...); err != nil {
 					return err
 				}
 			}

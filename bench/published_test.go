@@ -92,8 +92,8 @@ func TestTheHundredPlayersMeet(t *testing.T) {
 		h.frame(n)
 	}
 	require.Empty(t, h.faults)
-	require.NoError(t, h.compare())
+	require.NoError(t, h.compareViews())
 	require.Equal(t, hundredCount, h.server.Store().Len())
 	h.history[int64(h.players[5].client.Replica().Tick())%digestsKept].digest++
-	require.Error(t, h.compare())
+	require.Error(t, h.compareViews())
 }

@@ -122,7 +122,7 @@ func (p *Player) frame(*ecs.World) {
 	}
 }
 
-// place is where an entity is shown.
+// place returns the position at which an entity is shown.
 func (p *Player) place(e ecs.Entity) Body {
 	if s := p.smooth.Get(e); s != nil {
 		return s.Value

@@ -11,7 +11,7 @@ const (
 	Height = 16 * cell
 )
 
-// Level is what both ends have loaded. Nothing in it changes.
+// Level has the walls and places of a map. Both ends load it, and nothing in it changes.
 type Level struct {
 	Name    string
 	rows    []string

@@ -25,7 +25,7 @@ type Pace struct {
 	X, Y float32 `net:"min=-64,max=64,step=0.002"`
 }
 
-// Facing is where an avatar looks: a direction of length 1.
+// Facing has the direction in which an avatar looks, of length 1.
 type Facing struct {
 	X, Y float32 `net:"min=-1,max=1,step=0.02"`
 }
@@ -109,7 +109,7 @@ const (
 	Blue
 )
 
-// Control is what a player does in a tick.
+// Control is the input of a player for a tick.
 type Control struct {
 	X, Y       float32 `net:"axis"`
 	AimX, AimY float32 `net:"min=-1,max=1,step=0.002"`
@@ -136,7 +136,7 @@ type Trouble struct {
 	Milliseconds uint16 `net:"min=0,max=3000"`
 }
 
-// News is what a server tells all players.
+// News is an event that the server tells all players.
 type News struct {
 	Kind      uint8
 	Team      uint8
@@ -156,7 +156,7 @@ const (
 // Mark tells a shooter that a shot was a hit.
 type Mark struct{ Points uint8 }
 
-// Protocol is what packets contain. Each end makes its own.
+// Protocol returns a new protocol of the game. Each end makes its own.
 func Protocol() *netcode.Protocol {
 	p := netcode.NewProtocol()
 	netcode.Replicate[Body](p)

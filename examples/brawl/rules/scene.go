@@ -2,7 +2,7 @@ package rules
 
 import "github.com/mlange-42/arche/ecs"
 
-// Scene is what is drawn in a frame. It is good until the next call of Player.Scene.
+// Scene has the picture of a frame. It is good until the next call of Player.Scene.
 type Scene struct {
 	Clock   Clock
 	Score   Score

@@ -253,7 +253,7 @@ func (m *Match) say(ctx *netcode.Context, s *Say) {
 	m.tell(news)
 }
 
-// trouble is what a player asked for to see what it does.
+// trouble has the faults that a player asked for.
 func (m *Match) trouble(_ *netcode.Context, t *Trouble) {
 	if m.options.Stall != nil {
 		m.options.Stall(time.Duration(t.Milliseconds) * time.Millisecond)

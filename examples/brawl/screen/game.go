@@ -22,7 +22,7 @@ const (
 	height = rules.Height*scale + top
 )
 
-// Config is what a Game shows.
+// Config has the settings of a Game.
 type Config struct {
 	Player *rules.Player
 	Loop   *systems.Runner
@@ -39,7 +39,7 @@ type Config struct {
 	Shots Shots
 }
 
-// Panel is what tests of a page read.
+// Panel has the figures that tests of a page read.
 type Panel struct {
 	By        string
 	Connected bool
@@ -189,7 +189,7 @@ func (g *Game) report() {
 // at is the pixel of a place.
 func at(b rules.Body) (x, y float32) { return b.X * scale, b.Y*scale + top }
 
-// clockText is what is left of a phase.
+// clockText returns the time left of a phase.
 func clockText(ticks uint16) string {
 	s := (int(ticks) + rules.TickRate - 1) / rules.TickRate
 	return fmt.Sprintf("%d:%02d", s/60, s%60)

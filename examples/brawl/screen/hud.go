@@ -19,7 +19,7 @@ const (
 	newsFrames = 60 * 8
 )
 
-// hud is what lies over the arena: scores, news, chat.
+// hud draws scores, news and chat over the arena.
 type hud struct {
 	news   []newsLine
 	chat   []string

@@ -8,7 +8,7 @@ import (
 	"github.com/arche-netcode/netcode/predict"
 )
 
-// sparks is what flashes and fades. It follows what is shown: a bolt that is gone leaves a spark, and an avatar whose rail counts on leaves a
+// sparks has flashes that fade. It follows the scene: a bolt that is gone leaves a spark, and an avatar whose rail counts on leaves a
 // beam. Those of the own player come from the simulation, in the tick of the press.
 type sparks struct {
 	list  []spark

@@ -43,7 +43,7 @@ type Host struct {
 	Player *rules.Player // Who plays here; nil: nobody.
 	Loop   *systems.Runner
 	World  *ecs.World
-	// Group is what Loop runs: an inspector may take its place before Run.
+	// Group has the systems that Loop runs: an inspector may take its place before Run.
 	Group systems.Group
 
 	options Options

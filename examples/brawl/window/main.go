@@ -16,7 +16,7 @@ import (
 	"github.com/arche-netcode/netcode/systems"
 )
 
-// choice is what a player wants.
+// choice has the flags of a player.
 type choice struct {
 	url          string // Of the host; a page knows its own.
 	name, secret string
