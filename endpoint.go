@@ -29,7 +29,6 @@ type endpointCore struct {
 	report   *report.Reporter
 	stats    *Stats
 
-	simple   [1 << 8]bool // Types that sendSimple sends.
 	inbound  *message.Inbound
 	outbound *message.Outbound // Nil without Config.History.
 	pool     *peer.Pool
@@ -127,23 +126,6 @@ func (c *endpointCore) setUp(end endpoint, config Config) {
 	c.calls = calls.New(config.Calls)
 	c.calls.Late, c.calls.Tell = ErrDeadline, c.tellCaller
 	c.arrived = c.queueArrival
-	c.allowSimple()
-}
-
-// allowSimple selects the types whose messages without options are judged by their bodies alone, and those that sendSimple sends.
-func (c *endpointCore) allowSimple() {
-	types := &c.protocol.types
-	for _, t := range types.Messages.Types() {
-		if types.Roles[t.ID()] != registry.Alone {
-			continue
-		}
-		if t.Direction.Allows(c.server == nil) && (c.client != nil || !t.OwnerOnly) {
-			c.inbound.AllowSimple(t)
-		}
-		if t.Direction.Allows(c.server != nil) && (c.server != nil || !t.OwnerOnly) {
-			c.simple[t.ID()] = t.Channel == 0 && t.Codec.Size() >= 0 && types.Naming[t.ID()] == nil && c.outbound == nil
-		}
-	}
 }
 
 // stage returns the present stage of the frame. Outside of a frame it returns tick.Update.

@@ -32,13 +32,7 @@ type packetContents struct {
 func (c *endpointCore) judgePacket(l *connection, in *peer.Incoming) (packetContents, *peer.Error) {
 	var got packetContents
 	r := in.Messages()
-	for {
-		simple, size := c.inbound.CheckSimple(r.Rest())
-		got.messages += simple
-		r.Skip(size)
-		if !r.Next() {
-			break
-		}
+	for r.Next() {
 		if err := c.judgeMessage(l, &r, &got); err != nil {
 			return packetContents{}, closeError(err)
 		}
@@ -166,11 +160,7 @@ func (c *endpointCore) queue(l *connection, in *peer.Incoming) *peer.Error {
 	c.inbound.From(l.Source, c.frame.Clock.Tick(), c.frame.Now)
 	c.from, c.fault = l, nil
 	r := in.Messages()
-	for {
-		r.Skip(c.inbound.PushSimple(r.Rest()))
-		if !r.Next() {
-			break
-		}
+	for r.Next() {
 		h := r.Header
 		if h.Type < wire.FirstUserMessage && h.Type != wire.MessageFragment && h.Type != wire.MessageRefusal {
 			continue

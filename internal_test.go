@@ -6,9 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
-	"github.com/arche-netcode/netcode/internal/plain"
 	"github.com/arche-netcode/netcode/quantize"
-	"github.com/arche-netcode/netcode/wire"
 )
 
 // A recipient is what it was made of.
@@ -44,51 +42,4 @@ type goldenPosition struct {
 
 type goldenChat struct {
 	Number uint32
-}
-
-type (
-	simplePlain    struct{ A uint32 }
-	simpleReliable struct{ A uint32 }
-	simpleOther    struct{ A uint32 }
-	simpleNames    struct {
-		Of NetworkID `net:"entity"`
-	}
-	simpleToServer struct{ A uint32 }
-	simpleToClient struct{ A uint32 }
-	simpleOwned    struct{ A uint32 }
-	simpleQuestion struct{ A uint32 }
-	simpleAnswer   struct{ A uint32 }
-)
-
-// TestTypesThatSendSimpleSends lists the types for which nothing but the recipient must be checked, by end.
-func TestTypesThatSendSimpleSends(t *testing.T) {
-	if plain.On {
-		t.Skip("netcode_plain: the build has no fast path")
-	}
-	p := NewProtocol()
-	Handle[simplePlain](p, nil)
-	Handle[simpleReliable](p, nil, Over(Reliable))
-	Handle[simpleOther](p, nil, OnChannel(1))
-	Handle[simpleNames](p, nil)
-	Handle[simpleToServer](p, nil, FromClient())
-	Handle[simpleToClient](p, nil, FromServer())
-	Handle[simpleOwned](p, nil, OwnerOnly())
-	Answer[simpleQuestion, simpleAnswer](p, nil)
-	names := func(simple [1 << 8]bool) (list []string) {
-		for id, ok := range simple {
-			if of, known := p.types.Messages.Lookup(wire.MessageType(id)); known && ok {
-				list = append(list, of.Codec.GoType().Name())
-			}
-		}
-		return list
-	}
-	s, err := NewServer(p, Config{})
-	require.NoError(t, err)
-	require.ElementsMatch(t, []string{"simplePlain", "simpleToClient", "simpleOwned"}, names(s.simple))
-	c, err := NewClient(p, Config{})
-	require.NoError(t, err)
-	require.ElementsMatch(t, []string{"simplePlain", "simpleToServer"}, names(c.simple))
-	s, err = NewServer(p, Config{History: 1})
-	require.NoError(t, err)
-	require.Empty(t, names(s.simple), "what is sent is recorded")
 }

@@ -34,63 +34,7 @@ func Send[T any](end Endpoint, to Recipient, m *T, how ...How) error {
 	if c == nil {
 		return errNoEnd
 	}
-	if len(how) == 0 && to.kind == toOne && sendSimple(c, wire.ClientID(to.who), m) {
-		return nil
-	}
 	return post(c, to, m, how, callOf{})
-}
-
-// sendSimple equals post for a message without options to one end in another process. It encodes into the queue of the
-// connection. It returns false, without effect, if post must send the message or return its error.
-func sendSimple[T any](c *endpointCore, to wire.ClientID, m *T) (sent bool) {
-	of, codec := message.TypeOf[T](&c.protocol.types.Messages)
-	if of == nil || m == nil || !c.simple[of.ID()] || c.tapped() {
-		return false
-	}
-	queue := c.queueTo(to)
-	if queue == nil {
-		return false
-	}
-	room := queue.ReserveSimple(codec.Size())
-	if room == nil {
-		return false
-	}
-	n, err := codec.Encode(c.inbound.Scratch(), room, m)
-	if err != nil {
-		return false
-	}
-	stage := of.Stage
-	if !of.StageGiven {
-		stage = c.stage()
-	}
-	queue.CommitSimple(of.ID(), stage, n)
-	return true
-}
-
-// simpleQueues has queues of a server on which sendSimple may send, by the low bits of the client's id. A lookup needs no map and
-// no session. Server.move removes them.
-type simpleQueues [256]struct {
-	id    wire.ClientID
-	queue *peer.Outgoing // Nil: none.
-}
-
-// queueTo returns the queue of messages to an end of the same build in another process, or nil.
-func (c *endpointCore) queueTo(id wire.ClientID) *peer.Outgoing {
-	s := c.server
-	if s != nil {
-		if e := &s.queues[id%wire.ClientID(len(s.queues))]; e.queue != nil && e.id == id {
-			return e.queue
-		}
-	}
-	l, err := c.self.linkTo(id)
-	if err != nil || l.loopback != nil || l.older != nil {
-		return nil
-	}
-	if s != nil {
-		e := &s.queues[id%wire.ClientID(len(s.queues))]
-		e.id, e.queue = id, l.Outgoing
-	}
-	return l.Outgoing
 }
 
 // Reply sends a message to the sender of the one that is being handled.

@@ -74,7 +74,6 @@ type Server struct {
 
 	byAddress map[transport.Addr]*Session
 	byID      map[wire.ClientID]*Session
-	queues    simpleQueues
 	lists     uint64            // The number of messages to lists of clients.
 	leavers   []*message.Source // Sources of leaving sessions, in finishLeaving.
 	sessions  []*Session        // In the order of their begin. sweep removes the ended ones.

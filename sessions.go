@@ -49,7 +49,6 @@ func (s *Server) move(c *Session, to sessionState) {
 	s.counts[c.state]--
 	s.counts[to]++
 	c.state = to
-	s.queues[c.id%ClientID(len(s.queues))].queue = nil
 }
 
 // connect makes the client of a session known to the game.

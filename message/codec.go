@@ -36,8 +36,6 @@ type Codec interface {
 	Debug()
 
 	setNumber(id wire.MessageType)
-	checkSimple(in *Inbound, b []byte) (messages, size int)
-	drainSimple(in *Inbound, ctx *Context, q *queue) bool
 }
 
 // Bounded is a message type whose Serialize method has a known upper bound. For other types SizeBound measures each

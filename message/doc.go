@@ -57,7 +57,6 @@
 //   - handle.go: calls handlers; contexts and errors
 //   - inbound.go: the queues of the stages, frame by frame; messages to oneself, and between ends of one process
 //   - push.go: queues received messages
-//   - simple.go: the fast path of messages with a type, a stage and a body only, which equals push.go and drain.go
 //   - fair_share.go: decides which source loses a message if a stage is full
 //   - drain.go: handles the messages of a stage, in order
 //   - deferred.go: stores and releases messages that wait for a tick or an entity

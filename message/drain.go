@@ -54,9 +54,6 @@ func (in *Inbound) drainQueue(q *queue, stage tick.Stage) (done bool) {
 			described, at = true, it.origin
 			in.describe(ctx, &in.cur.origins[at], stage)
 		}
-		if c := in.codecs[it.kind]; c != nil && c.drainSimple(in, ctx, q) {
-			continue
-		}
 		q.head++
 		q.live--
 		in.drainOne(ctx, it)

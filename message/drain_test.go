@@ -1,6 +1,7 @@
 package message
 
 import (
+	"fmt"
 	"testing"
 	"time"
 
@@ -181,4 +182,21 @@ func TestWaitingAllocatesNothing(t *testing.T) {
 	}
 	alloctest.Zero(t, 20, frame)
 	require.Positive(t, r.Stats().Handled)
+}
+
+// TestReplacedHandlerHandlesTheRest has a handler that replaces itself among messages of one type.
+func TestReplacedHandlerHandlesTheRest(t *testing.T) {
+	r := newRig(t, Config{})
+	var got []string
+	r.onOrder = func(_ *Context, m *order) {
+		got = append(got, fmt.Sprint("first ", m.Serial))
+		_, c := TypeOf[order](&r.registry)
+		r.SetCodec(r.order.ID(), c.With(func(_ *Context, m *order) { got = append(got, fmt.Sprint("second ", m.Serial)) }))
+	}
+	r.From(NewSource(1), 1, 0)
+	for serial := range uint64(3) {
+		require.NoError(t, r.push(tick.Update, serial))
+	}
+	require.Equal(t, 3, r.Drain(tick.Update))
+	require.Equal(t, []string{"first 0", "second 1", "second 2"}, got)
 }

@@ -46,10 +46,8 @@ type Inbound struct {
 	config     Config
 	limits     Limits
 	codecs     [1 << 8]Codec
-	simple     [1 << 8]bool // types of AllowSimple
-	codecSets  int          // number of calls of SetCodec
-	frames     []Frame      // at least two
-	frameIndex int          // index of the current one
+	frames     []Frame // at least two
+	frameIndex int     // index of the current one
 	cur        *Frame
 	number     uint64
 	now        time.Duration
@@ -108,7 +106,6 @@ func (in *Inbound) Codec(t wire.MessageType) Codec { return in.codecs[t] }
 // SetCodec gives a type of the registry another handler at this end. c is the codec of the type, but for the handler.
 func (in *Inbound) SetCodec(t wire.MessageType, c Codec) {
 	in.codecs[t] = c
-	in.codecSets++
 }
 
 // SetLocal sets the id of this end.

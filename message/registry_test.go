@@ -168,3 +168,22 @@ func TestDebugOfAFrozenRegistryPanics(t *testing.T) {
 	r.Freeze()
 	require.Panics(t, r.Debug)
 }
+
+// TestTypeOfFindsManyTypes has more types than distinct hashes: each is found, and one that is not registered is not.
+func TestTypeOfFindsManyTypes(t *testing.T) {
+	var r Registry
+	place := goTypePlace(codec[order](t, "order", nil).GoType())
+	want := r.Add(Type{Name: "order", Codec: codec[order](t, "order", nil)})
+	other := r.Add(Type{Name: "a", Codec: codec[shot](t, "a", nil)})
+	_, c := TypeOf[order](&r)
+	require.Nil(t, c, "not frozen")
+	r.Freeze()
+	r.places = [goTypePlaces]*Type{} // Both in the last place: the second one wraps around.
+	r.places[place], r.places[(place+1)%goTypePlaces] = other, want
+	of, c := TypeOf[order](&r)
+	require.Same(t, want, of)
+	require.Same(t, want.Codec, Codec(c))
+	of, none := TypeOf[note](&r)
+	require.Nil(t, of)
+	require.Nil(t, none)
+}

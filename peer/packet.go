@@ -345,18 +345,6 @@ func (r *Reader) Next() bool {
 	return true
 }
 
-// Rest returns the bytes of the batch after the present message, from the next header on; nil on a channel other than 0 of
-// Unreliable.
-func (r *Reader) Rest() []byte {
-	if r.Channel != 0 {
-		return nil
-	}
-	return r.batches[r.at:r.end]
-}
-
-// Skip moves past the first bytes of Rest, which are whole messages that the caller has read.
-func (r *Reader) Skip(size int) { r.at += size }
-
 // Start returns the position of Payload in the packet's batches.
 func (r *Reader) Start() int { return r.at - len(r.Payload) }
 

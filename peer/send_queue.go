@@ -7,7 +7,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/arche-netcode/netcode/internal/plain"
 	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/wire"
 )
@@ -149,27 +148,6 @@ func (o *Outgoing) reserveUnreliable(p *Post, bound int) ([]byte, error) {
 	copy(buf[wire.MessageHeaderSize:], front)
 	o.message, o.body, o.opened = at, at+need-bound, openUnreliable
 	return buf[need-bound : need : need], nil
-}
-
-// ReserveSimple equals Reserve for a message of the game without flags on channel 0 of Unreliable. It changes nothing, and
-// returns nil if the message cannot simply be appended to the last ones of that channel: Reserve then decides. CommitSimple or
-// nothing must follow.
-func (o *Outgoing) ReserveSimple(bound int) []byte {
-	q := &o.unreliable
-	body := len(q.buf) + wire.MessageHeaderSize
-	if plain.On || !q.running || q.channel != 0 || bound > q.end-body {
-		return nil
-	}
-	return q.buf[body : body+bound : body+bound]
-}
-
-// CommitSimple equals Commit for the message of ReserveSimple. Its body is the first n bytes of the memory.
-func (o *Outgoing) CommitSimple(t wire.MessageType, stage tick.Stage, n int) {
-	q := &o.unreliable
-	at := len(q.buf)
-	q.buf = q.buf[:at+wire.MessageHeaderSize+n]
-	wire.MessageHeader{Type: t, Stage: stage, Size: uint16(n)}.Put(q.buf[at:])
-	q.added++
 }
 
 // Commit adds the message opened by Reserve. Its body is the first n bytes of the memory. Commit panics if n is more

@@ -257,16 +257,6 @@ func UnpackMessageHeader(v uint32) (h MessageHeader, ok bool) {
 		Size: uint16(v >> 16)}, legalHeader(v)
 }
 
-// ParsePlainHeader is ParseMessageHeader for a message without flags, except that the type may be illegal.
-func ParsePlainHeader(b []byte) (h MessageHeader, ok bool) {
-	if len(b) < MessageHeaderSize {
-		return h, false
-	}
-	v := binary.LittleEndian.Uint32(b)
-	return MessageHeader{Type: MessageType(v), Stage: tick.Stage(v >> 8), Size: uint16(v >> 16)},
-		v>>8&0xFF < tick.NumStages && int(v>>16) <= len(b)-MessageHeaderSize
-}
-
 // Delivery is a mode of delivery: the guarantees for a message.
 type Delivery uint8
 
