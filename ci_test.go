@@ -7,58 +7,54 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 )
 
-// The simulations that CI leaves out under the race detector exist and start no goroutine.
-func TestLongSimulationsStartNoGoroutine(t *testing.T) {
+// CI runs the race detector over the packages of the module that start goroutines.
+func TestPackagesWithGoroutinesAreRaced(t *testing.T) {
 	script, err := os.ReadFile(".ci/run")
 	require.NoError(t, err)
-	_, list, found := strings.Cut(string(script), "readonly long_simulations=(")
+	_, list, found := strings.Cut(string(script), "readonly race_packages=(")
 	require.True(t, found)
-	list, _, found = strings.Cut(list, ")")
-	require.True(t, found)
-	names := map[string]int{}
-	for _, name := range strings.Fields(list) {
-		names[name] = 0
-	}
-	require.Greater(t, len(names), 20)
-	for _, folder := range []string{"wire", "peer", "message", "snapshot", "interest", "collections", "ecs", "systems", "nettest", "root"} {
-		files, err := filepath.Glob(filepath.Join(strings.Replace(folder, "root", ".", 1), "*_test.go"))
-		require.NoError(t, err)
-		for _, file := range files {
-			syntax, err := parser.ParseFile(token.NewFileSet(), file, nil, parser.SkipObjectResolution)
-			require.NoError(t, err)
-			for _, declaration := range syntax.Decls {
-				f, is := declaration.(*ast.FuncDecl)
-				if !is {
-					continue
-				}
-				for name := range names {
-					if strings.HasPrefix(f.Name.Name, name) {
-						names[name]++
-						require.False(t, startsGoroutine(f), "%s: %s", file, f.Name.Name)
-					}
-				}
-			}
+	list, _, _ = strings.Cut(list, ")")
+	raced := strings.Fields(list)
+	starts := 0
+	require.NoError(t, filepath.WalkDir(".", func(name string, entry fs.DirEntry, err error) error {
+		folder := filepath.ToSlash(filepath.Dir(name))
+		switch top, _, _ := strings.Cut(folder, "/"); {
+		case err != nil:
+			return err
+		case entry.IsDir() || filepath.Ext(name) != ".go" || strings.HasSuffix(name, "_test.go"), slices.Contains([]string{"bench", "examples", "internal"}, top):
+			return nil // Programs, and what only they run.
 		}
-	}
-	for name, n := range names {
-		require.NotZero(t, n, "there is no %s", name)
-	}
+		file, err := parser.ParseFile(token.NewFileSet(), name, nil, parser.SkipObjectResolution)
+		require.NoError(t, err)
+		if !startsGoroutine(file) {
+			return nil
+		}
+		starts++
+		require.True(t, slices.ContainsFunc(raced, func(p string) bool {
+			tree, all := strings.CutSuffix(p, "/...")
+			return "./"+folder == p || all && strings.HasPrefix("./"+folder+"/", tree+"/")
+		}), "%s starts a goroutine: add ./%s to race_packages", name, folder)
+		return nil
+	}))
+	require.Greater(t, starts, 4)
 }
 
-// startsGoroutine reports whether a function has a go statement, or names an executor of a server.
-func startsGoroutine(f *ast.FuncDecl) (found bool) {
-	ast.Inspect(f, func(n ast.Node) bool {
+// startsGoroutine reports whether a file has a go statement or a call of WaitGroup.Go.
+func startsGoroutine(file *ast.File) (found bool) {
+	ast.Inspect(file, func(n ast.Node) bool {
 		switch n := n.(type) {
 		case *ast.GoStmt:
 			found = true
-		case *ast.Ident:
-			found = found || n.Name == "Executor"
+		case *ast.CallExpr:
+			called, is := n.Fun.(*ast.SelectorExpr)
+			found = found || is && called.Sel.Name == "Go"
 		}
 		return !found
 	})

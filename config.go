@@ -135,8 +135,6 @@ type Config struct {
 	ResetKey [32]byte
 
 	Random io.Reader // Source of epochs, nonces and secrets; default crypto/rand.Reader. Seed it in tests only.
-	// Executor lets Send fill the packets of several clients at the same time; default: one after the other. Server only.
-	Executor Executor
 	// Plain lets a server listen on an address that is neither loopback nor private without encryption: anyone on the path can then
 	// read and change everything. See Server.MayListen. Server only.
 	Plain bool

@@ -27,7 +27,7 @@ package netcode
 //
 // Frames:
 //
-//   - server_frame.go, client_frame.go: what an end receives and sends in a frame; executor.go: on several processors
+//   - server_frame.go, client_frame.go: what an end receives and sends in a frame
 //
 // Connections:
 //

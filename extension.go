@@ -51,8 +51,7 @@ type ClientSide interface {
 // FreeSection lets the protocol choose the type of a packet section. The choice is part of the protocol's hash.
 const FreeSection = registry.FreeSection
 
-// ServerHooks are the functions that a feature gives to one server. They run in the goroutine of the server's frame, except
-// those of Section that say otherwise. The order of features is the order of their Extend calls.
+// ServerHooks are the functions that a feature gives to one server. They run in the goroutine of the server's frame. The order of features is the order of their Extend calls.
 type ServerHooks struct {
 	State any // Kept with the server: ExtensionOf finds it by its type.
 
@@ -68,14 +67,14 @@ type ServerHooks struct {
 
 	// HoldState is called on a network tick before the packets of a session are built. left is the bytes of its budget, below 0 without a
 	// bound. If it holds the state of the tick back, no packet has state, and nothing tells the client that the tick is complete.
-	// While state waits, messages leave reserve bytes of the budget. See ServerSection.Write about goroutines.
+	// While state waits, messages leave reserve bytes of the budget.
 	HoldState func(to *Session, left int) (hold bool, reserve int)
 	// StateSent is called behind these packets. waits tells that the budget left state over.
 	StateSent func(to *Session, left int, waits bool)
 
 	AfterSend func() // In each frame, at the end of Send.
 
-	Sent func(to *Session, packet []byte) // A packet was built. See ServerSection.Write about goroutines.
+	Sent func(to *Session, packet []byte) // A packet was built.
 
 	// Posted is called for each message that game code sends to clients, questions and answers left out. m is good until it returns. It sends
 	// no messages.
@@ -139,8 +138,7 @@ type ServerSection struct {
 
 	// Due tells, on a network tick, if a packet must be sent for the section. busy tells that one is sent in any case.
 	Due func(to *Session, busy bool) bool
-	// Write writes the section of a packet and returns its bytes, 0 for none. packet is the packet's number. With Config.Executor
-	// it is called for several sessions at a time: it changes nothing but the state of its session. So is Due. It is called for
+	// Write writes the section of a packet and returns its bytes, 0 for none. packet is the packet's number. It is called for
 	// each packet of a frame: write the section into one of them, since a packet with a section is sent, and the next one follows.
 	Write func(to *Session, room []byte, packet uint64) int
 	// Behind is called as Write, for each packet, when its state is written; it writes the section if Write did not. state is the

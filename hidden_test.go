@@ -537,9 +537,9 @@ func TestMessagesAboutAnOversizeEntityAreGivenUp(t *testing.T) {
 	require.EqualValues(t, 1, s.Stats().DelayedDropped)
 }
 
-// A server that nobody drains does not grow for ever, with an Executor either.
-func TestOutputIsBoundedWithAnExecutor(t *testing.T) {
-	r := rig.New(t, protocol(), netcode.Config{SendBudget: -1, Clients: 64, SentPackets: 4096, Executor: newPool(t, 2)})
+// A server that nobody drains does not grow for ever.
+func TestOutputIsBounded(t *testing.T) {
+	r := rig.New(t, protocol(), netcode.Config{SendBudget: -1, Clients: 64, SentPackets: 4096})
 	for range 24 {
 		r.Joined(r.Server.Protocol(), netcode.Config{})
 	}

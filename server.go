@@ -64,7 +64,7 @@ type Server struct {
 	onApprove func(*Approval)  // Nil: all clients are accepted.
 	prover    transport.Prover // Nil: the transport proves nothing.
 	out       outbox.Buffer
-	workers   sendWorkers
+	filling   []*Session // The clients that writeTick fills packets of.
 
 	row  []uint32 // Scratch: a message with entity references, as sent by the game.
 	body []byte   // Scratch: the same message as a client gets it.
@@ -120,7 +120,6 @@ func NewServer(p *Protocol, config Config) (*Server, error) {
 		return nil, err
 	}
 	s.steps = serverSteps{receive: s.receiveDatagram, send: s.sendFrame, observe: s.observe, leave: s.startLeaving}
-	s.setUpWorkers()
 	s.frame.Clock.Set(config.FirstTick - 1)
 	s.endpointCore = endpointCore{server: s, role: peer.RoleServer, protocol: p, tag: tag, frame: &s.frame, report: &s.report, stats: &s.stats}
 	s.setUp(s, config)

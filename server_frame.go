@@ -239,28 +239,21 @@ func (s *Server) sendFrame() {
 	s.events.Fire()
 }
 
-// writeTick sends every client its packets of this frame. It prepares each client, then writes the packets of the due ones,
-// with an Executor those of several at a time.
+// writeTick sends every client its packets of this frame. It prepares each client, then writes the packets of the due ones.
 func (s *Server) writeTick() {
-	w := &s.workers
-	before := len(w.filling)
-	w.filling = w.filling[:0]
+	before := len(s.filling)
+	s.filling = s.filling[:0]
 	for _, c := range s.sessions {
 		if s.prepareTick(c) {
-			w.filling = append(w.filling, c)
+			s.filling = append(s.filling, c)
 		}
 	}
-	if now := len(w.filling); now < before {
-		clear(w.filling[now:before])
+	if now := len(s.filling); now < before {
+		clear(s.filling[now:before])
 	}
-	if w.parts = min(len(w.workers), len(w.filling)); w.parts > 1 {
-		s.sendInParts()
-	} else {
-		for _, c := range w.filling {
-			s.writePackets(c, w.cache)
-		}
-	}
-	for _, c := range w.filling {
+	cache := s.store.EncodeCache()
+	for _, c := range s.filling {
+		s.writePackets(c, cache)
 		if c.view.Oversize() != c.oversize {
 			s.reportOversize(c)
 		}
@@ -327,8 +320,7 @@ func (s *Server) observe(c *Session) {
 	c.view.Observe()
 }
 
-// writePackets sends a client its packets of a network tick, until it lacks nothing or its budget is used up. With an
-// Executor it runs for several clients at once.
+// writePackets sends a client its packets of a network tick, until it lacks nothing or its budget is used up.
 func (s *Server) writePackets(c *Session, cache *snapshot.EncodeCache) {
 	if size := c.link.Conn.SettledSize(); size != c.link.Fitted {
 		c.link.FitPath(c.view, size)

@@ -39,7 +39,7 @@ const asProgram = "BENCH_AS_PROGRAM"
 // A wrong command line exits with 2 and reports that in one line; what could not be measured exits with 1.
 func TestWrongFlagsExitWithTwo(t *testing.T) {
 	for args, want := range map[string]int{
-		"-nope": 2, "-c many": 2, "-c 1025": 2, "-e -1": 2, "-frac NaN": 2, "-parts 65": 2, "-run nothing": 2, "apply": 2,
+		"-nope": 2, "-c many": 2, "-c 1025": 2, "-e -1": 2, "-frac NaN": 2, "-run nothing": 2, "apply": 2,
 		"-run bytes -only nothing": 2, "-run bytes -only bytes.trained": 2, "-run loss -only 100/7": 2, "-run tick -only bytes": 2, "-only bytes": 2,
 		"-run bytes -trace no_such_file": 1, "-list": 0, "-h": 0,
 	} {

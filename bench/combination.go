@@ -1,13 +1,10 @@
 package main
 
-import "runtime"
-
 // combination is one point of the grid of T1.
 type combination struct {
 	entities, clients int
 	moving            float64
 	main              bool
-	parts             int         // of an Executor; 0: none
 	tumbles           bool        // each float of a body that moves changes in each step
 	secure            bool        // transport/secure around the sockets
 	network           realNetwork // between the server and its clients; zero: sockets of one machine and nothing else
@@ -16,7 +13,7 @@ type combination struct {
 // combinations is the default set, or the one that the flags name.
 func combinations(o options) []combination {
 	if o.entities > 0 || o.clients > 0 || o.moving > 0 {
-		c := combination{entities: 1000, clients: 16, moving: 0.1, main: o.parts == 0, parts: o.parts}
+		c := combination{entities: 1000, clients: 16, moving: 0.1, main: true}
 		if o.entities > 0 {
 			c.entities = o.entities
 		}
@@ -31,6 +28,5 @@ func combinations(o options) []combination {
 	return []combination{
 		{entities: 1000, clients: 16, moving: 0.1, main: true}, {entities: 1000, clients: 16, moving: 1}, {entities: 1000, clients: 1, moving: 0.1},
 		{entities: 100, clients: 16, moving: 1}, {entities: 1000, clients: 64, moving: 0.1}, {entities: 10000, clients: 16, moving: 0.1},
-		{entities: 1000, clients: 16, moving: 1, parts: runtime.GOMAXPROCS(0)}, {entities: 10000, clients: 16, moving: 0.1, parts: runtime.GOMAXPROCS(0)},
 	}
 }

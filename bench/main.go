@@ -29,7 +29,6 @@ type options struct {
 	record   string
 	motion   string
 	exact    bool
-	parts    int
 	network  realNetwork
 	sight    int
 	bound    time.Duration
@@ -46,7 +45,7 @@ type scenario struct {
 func scenarios() []scenario {
 	return []scenario{
 		{"floor", "memcpy and the kernel: dirty 42-byte rows, encoded once, to C UDP sockets (-e -c -frac -t)", runFloor},
-		{"tick", "T1: a server tick over loopback UDP with acknowledging clients, against the floor (-e -c -frac -t -exact -parts)", runTick},
+		{"tick", "T1: a server tick over loopback UDP with acknowledging clients, against the floor (-e -c -frac -t -exact)", runTick},
 		{"real", "T1, T8, T13: the server's sending on networks that lose and delay, against a perfect one (-e -c -frac -loss -jitter -classes -seed -exact -t)", runReal},
 		{"bytes", "T2 to T4: bytes to one client, decoder verified every frame (-trace FILE -train FILE -tables FILE -only LINE)", runBytes},
 		{"apply", "T11: receive and apply plain rows, ordered and scattered, against World.Get and columns (-e -frac -t)", runApply},
@@ -123,7 +122,6 @@ func run(args []string, out io.Writer) error {
 	o.network.flags(flags, 0.05, 1, 4)
 	flags.DurationVar(&o.bound, "bound", 0, "scenario capacity: the clients for which a tick takes this processor `time`, predicted and found by bots (0: the entities of T13)")
 	flags.IntVar(&o.sight, "sight", 0, "scenario real: all bodies walk, and each client sees about so many around one of them (0: each sees all)")
-	flags.IntVar(&o.parts, "parts", 0, "scenario tick: an Executor that fills packets in so many parts at once (0: none, and the scenario's own lines)")
 	if err := usage.Parse(flags, args, takes()); err != nil {
 		return err
 	}
@@ -158,7 +156,7 @@ func takes() usage.Takes {
 	return usage.Takes{
 		"": "a scenario's name, by mistake", "run": "the name of a scenario; -list lists them", "trace": "a file", "tables": "a file", "train": "a file",
 		"only": "the name of a line", "record": "a file", "motion": "a file", "cpuprofile": "a file", "e": "a whole number from 0 to 1048576", "c": "a whole number from 0 to 1024",
-		"frac": "a number from 0 to 1", "t": "a time with its unit, as 2s or 200ms", "parts": "a whole number from 0 to 64",
+		"frac": "a number from 0 to 1", "t": "a time with its unit, as 2s or 200ms",
 		"bound": "a time with its unit, as 2ms", "addr": "an address", "inspect": "an address",
 		"loss": "a number from 0 to 0.9", "jitter": "a whole number from 0 to 16", "classes": "a whole number from 1 to 4", "seed": "a whole number", "sight": "a whole number from 0 to 1048576",
 	}
@@ -177,8 +175,6 @@ func (o *options) validate() error {
 		return takes().Wrong("bound", o.bound)
 	case o.sight < 0 || o.sight > snapshot.MaxEntities:
 		return takes().Wrong("sight", o.sight)
-	case o.parts < 0 || o.parts > 64:
-		return takes().Wrong("parts", o.parts)
 	}
 	return o.network.validate()
 }

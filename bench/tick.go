@@ -60,7 +60,6 @@ type tickRun struct {
 	subjects []ecs.Entity // the bodies that move
 	orbits   []orbit
 	server   *netcode.Server
-	pool     *pool // nil: all of Send in one goroutine
 	conn     *udp.Conn
 	socket   *countedSocket
 	before   []systems.System // what comes before Capture in a frame
@@ -91,10 +90,6 @@ func newTickRun(c combination, exact bool) (*tickRun, error) {
 	config := tickConfig(c.clients, c.network)
 	if c.network.classes > 0 {
 		config.SentPackets = realSentPackets(movers(c.entities, c.moving))
-	}
-	if c.parts > 0 {
-		r.pool = newPool(c.parts)
-		config.Executor = r.pool
 	}
 	if r.server, err = netcode.NewServer(bodyProtocol(exact), config); err != nil {
 		return nil, err
@@ -324,14 +319,10 @@ func (r *tickRun) report(o options) {
 		anchor, against = anchor+median(r.passes), "floor + one quantise pass"
 	}
 	verified := r.verified()
-	name := "tick"
-	if r.parts > 0 {
-		name = "tick.parallel"
-	}
 	line := result{
-		Scenario: name, Value: median(r.ticks), Unit: "ns/tick", Main: r.main,
+		Scenario: "tick", Value: median(r.ticks), Unit: "ns/tick", Main: r.main,
 		Params: map[string]any{
-			"entities": r.entities, "clients": r.clients, "moving": r.moving, "exact": r.exact, "parts": r.parts, "anchor": against,
+			"entities": r.entities, "clients": r.clients, "moving": r.moving, "exact": r.exact, "anchor": against,
 			"ticks": len(r.ticks), "p99_ns": quantile(r.ticks, 0.99), "fastest_ns": quantile(r.ticks, 0), "floor_fastest_ns": quantile(r.floors, 0),
 			"cpu_ns": median(r.workCPU), "floor_cpu_ns": median(r.floorCPU), "ratio_of_cpu": median(r.workCPU) / max(median(r.floorCPU), 1),
 			"ratio_of_fastest": quantile(r.ticks, 0) / quantile(r.floors, 0), "receive_ns": median(r.receives), "quantise_pass_ns": median(r.passes),
@@ -346,13 +337,12 @@ func (r *tickRun) report(o options) {
 	}
 	o.report(line.against(anchor).ratioTarget(tickTarget, verified))
 	o.report(result{
-		Scenario: name + ".with_receive", Value: median(r.wholes), Unit: "ns/tick",
+		Scenario: "tick.with_receive", Value: median(r.wholes), Unit: "ns/tick",
 		Params: map[string]any{"entities": r.entities, "clients": r.clients, "moving": r.moving, "exact": r.exact, "anchor": against},
 	}.against(anchor).ratioTarget(tickTarget, verified))
 }
 
 func (r *tickRun) stop() error {
-	r.pool.stop()
 	err := errors.Join(r.far.stop(), r.conn.Close())
 	if r.floor != nil {
 		err = errors.Join(err, r.floor.socket.Close())

@@ -1,7 +1,6 @@
 package inspect_test
 
 import (
-	"sync"
 	"testing"
 	"time"
 
@@ -22,34 +21,15 @@ type place struct {
 
 type health struct{ Points int16 }
 
-// The account that a server's writers make has the same figure in each of its parts as the one that the client makes, over a bad link, with spawns and despawns; and both add up to the bytes of the datagrams.
+// The server's account has the same figures as the one that the client makes, over a bad link, with spawns and despawns; and both add up to the bytes of the datagrams.
 func TestTheServersAccountIsTheClients(t *testing.T) {
-	for _, executor := range []netcode.Executor{nil, atOnce(3)} {
-		compareAccounts(t, executor)
-	}
-}
-
-// atOnce is an executor of so many goroutines.
-type atOnce int
-
-func (a atOnce) Parts() int { return int(a) }
-
-func (a atOnce) Do(n int, part func(int)) {
-	var done sync.WaitGroup
-	for i := range n {
-		done.Go(func() { part(i) })
-	}
-	done.Wait()
-}
-
-func compareAccounts(t *testing.T, executor netcode.Executor) {
 	p := netcode.NewProtocol()
 	netcode.Replicate[place](p)
 	netcode.Replicate[health](p)
 	filter := generic.NewFilter2[place, health]()
 	n := nettest.New(t, nettest.Config{
 		Protocol: p, Clients: 3, Seed: 7,
-		Server: netcode.Config{SendBudget: 40_000, Executor: executor},
+		Server: netcode.Config{SendBudget: 40_000},
 		Link:   transport.Link{Delay: 40 * time.Millisecond, Jitter: 10 * time.Millisecond, Loss: 0.15},
 		Game: func(w *ecs.World, frame int) {
 			build := generic.NewMap3[components.Replicated, place, health](w)

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"math"
 	"runtime"
-	"sync"
 	"testing"
 	"time"
 
@@ -467,22 +466,7 @@ func TestCase58LinkDownAndBack(t *testing.T) {
 	}
 }
 
-// shared is an executor of as many goroutines as it has parts.
-type shared int
-
-// Parts implements netcode.Executor.
-func (e shared) Parts() int { return int(e) }
-
-// Do implements netcode.Executor.
-func (e shared) Do(n int, part func(int)) {
-	var all sync.WaitGroup
-	for i := range n {
-		all.Go(func() { part(i) })
-	}
-	all.Wait()
-}
-
-// Sends in four goroutines, churn of entities and clients, losses and liars at once; CI runs it under the race detector. No goroutine is left,
+// Churn of entities and clients, losses and liars at once. No goroutine is left,
 // and no id is given twice.
 func TestCase59RaceSoak(t *testing.T) {
 	before := runtime.NumGoroutine()
@@ -490,7 +474,7 @@ func TestCase59RaceSoak(t *testing.T) {
 	p := protocol()
 	netcode.Handle(p, func(*netcode.Context, *visitWord) {})
 	n := nettest.New(t, nettest.Config{
-		Protocol: p, Clients: 6, Seed: 59, Rate: 30, Link: sweepLink(20), Game: g.play, Server: netcode.Config{Executor: shared(4), Clients: 64},
+		Protocol: p, Clients: 6, Seed: 59, Rate: 30, Link: sweepLink(20), Game: g.play, Server: netcode.Config{Clients: 64},
 	})
 	liar := adversary.NewClient(adversary.Config{Protocol: p, Conn: n.Listen(), Remote: n.Address(), Now: n.Now, Seed: 59})
 	n.Each(liar.Step)

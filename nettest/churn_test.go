@@ -76,24 +76,13 @@ func staysFlat(t *testing.T, waves int, wave func()) {
 // heapNoise is the size that tables of the runtime add to a heap of two megabytes.
 const heapNoise = 16 << 10
 
-// 150 clients, and 1200 with -heavy, that join, stay for two seconds and close in order leave nothing behind, whether one or several parts of the
-// server write to them.
+// 150 clients, and 1200 with -heavy, that join, stay for two seconds and close in order leave nothing behind.
 func TestCase49VisitsLeaveNoMemory(t *testing.T) {
-	for _, c := range []struct {
-		name  string
-		parts int
-		waves int
-	}{{"in one part", 1, sized(1, 4)}, {"in three parts", 3, sized(1, 4)}} {
-		t.Run(c.name, func(t *testing.T) {
-			g := &walkers{count: 20}
-			n := nettest.New(t, nettest.Config{
-				Protocol: protocol(), Seed: 60, Link: transport.Link{Delay: 20 * time.Millisecond}, Game: g.play, Rate: 30, Server: inParts(c.parts, netcode.Config{}),
-			})
-			visits(n, 100, 2*time.Second, 250*time.Millisecond, inOrder)
-			staysFlat(t, c.waves, func() { visits(n, sized(150, 300), 2*time.Second, 250*time.Millisecond, inOrder) })
-			casebook.Injected(t, n.Server.Stats().Disconnected, "clients that came and left")
-		})
-	}
+	g := &walkers{count: 20}
+	n := nettest.New(t, nettest.Config{Protocol: protocol(), Seed: 60, Link: transport.Link{Delay: 20 * time.Millisecond}, Game: g.play, Rate: 30})
+	visits(n, 100, 2*time.Second, 250*time.Millisecond, inOrder)
+	staysFlat(t, sized(1, 4), func() { visits(n, sized(150, 300), 2*time.Second, 250*time.Millisecond, inOrder) })
+	casebook.Injected(t, n.Server.Stats().Disconnected, "clients that came and left")
 }
 
 // Eight places whose clients come and go all the time: 2400 ticks, and a million with -heavy.
@@ -147,23 +136,6 @@ func TestCase61HistoriesStayAsTheyAre(t *testing.T) {
 type visitWord struct{ Text [40]byte }
 type visitQuery struct{ Number uint32 }
 type visitReply struct{ Number uint32 }
-
-// inTurn is an Executor without goroutines.
-type inTurn int
-
-func (e inTurn) Parts() int { return int(e) }
-
-func (e inTurn) Do(n int, part func(int)) {
-	for i := range n {
-		part(i)
-	}
-}
-
-// inParts makes a server work in parts, without a goroutine.
-func inParts(parts int, config netcode.Config) netcode.Config {
-	config.Executor = inTurn(parts)
-	return config
-}
 
 // visitGame has all that a server keeps for a client: an avatar of its own that it writes, interest, collections, inputs,
 // messages and questions in both directions.
@@ -263,7 +235,7 @@ func (g *visitGame) play(w *ecs.World, frame int) {
 
 // Whatever way clients leave, and whatever they had, nothing of them stays.
 func TestCase49NothingStaysOfVisitors(t *testing.T) {
-	g := newVisitGame(t, inParts(3, netcode.Config{SilenceTimeout: time.Second, KeepAlive: 200 * time.Millisecond, Clients: 6}))
+	g := newVisitGame(t, netcode.Config{SilenceTimeout: time.Second, KeepAlive: 200 * time.Millisecond, Clients: 6})
 	leaveAs := func(i int, c *nettest.Client) (over bool) {
 		switch i % 4 {
 		case 1:

@@ -4,7 +4,6 @@ import (
 	"encoding/binary"
 	"errors"
 	"math"
-	"sync"
 	"time"
 
 	"github.com/arche-netcode/netcode/tick"
@@ -330,12 +329,11 @@ var (
 )
 
 // Pool provides the buffers for waiting messages that do not fit into a peer's own buffer. All peers of an end share
-// it, and several goroutines may use it at once.
+// it.
 type Pool struct {
-	mutex sync.Mutex
-	free  [][]byte
-	size  int
-	lent  int
+	free [][]byte
+	size int
+	lent int
 }
 
 // poolKeep is the largest total size of unused buffers in a pool, in bytes. With it, 64 peers whose queues are full in
@@ -351,8 +349,6 @@ func (p *Pool) Lent() int { return p.lent }
 
 // lend returns an empty buffer with a capacity of at least size.
 func (p *Pool) lend(size int) []byte {
-	p.mutex.Lock()
-	defer p.mutex.Unlock()
 	p.lent++
 	n := len(p.free)
 	if n == 0 || size > p.size {
@@ -365,8 +361,6 @@ func (p *Pool) lend(size int) []byte {
 
 // giveBack returns a buffer to the pool. A buffer with another capacity than the pool's is dropped.
 func (p *Pool) giveBack(b []byte) {
-	p.mutex.Lock()
-	defer p.mutex.Unlock()
 	p.lent--
 	if cap(b) == p.size && len(p.free)*p.size < poolKeep {
 		p.free = append(p.free, b[:0])

@@ -584,11 +584,6 @@ var withHost = map[string]func(t *testing.T){
 		h.until(t, func() bool { return len(saved) == 1 })
 		require.Equal(t, []string{""}, saved, "and no identity")
 	},
-	"newTwo Parts Do": func(t *testing.T) {
-		pool := newTwo()
-		defer close(pool.part)
-		newHosted(t, protocol(), netcode.Config{Executor: pool}, nil).body(t)
-	},
 }
 
 // withoutHost is why a host does not run the other recipes.

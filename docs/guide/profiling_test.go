@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"github.com/mlange-42/arche/ecs"
-	"github.com/stretchr/testify/require"
 
 	"github.com/arche-netcode/netcode"
 	"github.com/arche-netcode/netcode/components"
@@ -16,35 +15,6 @@ import (
 )
 
 // The code between the marks, and in state_test.go, is that of profiling.md and testing.md.
-
-// begin guide
-type two struct {
-	part chan func(int)
-	done chan struct{}
-}
-
-func newTwo() *two {
-	t := &two{make(chan func(int)), make(chan struct{})}
-	go func() { // close(t.part), when the server is done with, ends it
-		for part := range t.part {
-			part(1)
-			t.done <- struct{}{}
-		}
-	}()
-	return t
-}
-
-func (t *two) Parts() int { return 2 }
-
-func (t *two) Do(n int, part func(int)) { // n is 1 or 2
-	if n > 1 {
-		t.part <- part
-		defer func() { <-t.done }()
-	}
-	part(0)
-}
-
-// end guide
 
 func protocol() *netcode.Protocol {
 	p := netcode.NewProtocol()
@@ -122,16 +92,3 @@ func TestMyGameAmongLiars(t *testing.T) {
 }
 
 // end guide
-
-// The same bytes with an executor and without one.
-func TestGuideExecutor(t *testing.T) {
-	pool := newTwo()
-	defer close(pool.part)
-	var sums []uint64
-	for _, executor := range []netcode.Executor{nil, pool} {
-		n := nettest.New(t, nettest.Config{Protocol: protocol(), Clients: 8, Seed: 3, Game: walkers, Link: lossy(0.1), Server: netcode.Config{Executor: executor}})
-		n.Run(2 * time.Second)
-		sums = append(sums, n.TraceHash())
-	}
-	require.Equal(t, sums[0], sums[1])
-}

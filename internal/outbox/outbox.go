@@ -13,7 +13,6 @@ const Max = 16 << 20
 type Buffer struct {
 	bytes     []byte
 	datagrams []datagram
-	taken     int // Bytes of Max that other buffers use.
 	all       struct {
 		to    []transport.Addr
 		runs  [][]byte
@@ -30,7 +29,7 @@ type datagram struct {
 // Uncommitted bytes are free again at the next call.
 func (o *Buffer) Room(n int) []byte {
 	used := len(o.bytes)
-	if used+n > Max-o.taken {
+	if used+n > Max {
 		return nil
 	}
 	if cap(o.bytes)-used < n {
@@ -53,22 +52,6 @@ func (o *Buffer) Commit(to transport.Addr, n int) {
 
 // Len returns the number of datagrams.
 func (o *Buffer) Len() int { return len(o.datagrams) }
-
-// Free returns the number of bytes that may still be added.
-func (o *Buffer) Free() int { return max(Max-o.taken-len(o.bytes), 0) }
-
-// Limit sets the maximum number of bytes of an empty buffer.
-func (o *Buffer) Limit(n int) { o.taken = Max - n }
-
-// Append moves the datagrams of another buffer to the end of this one.
-func (o *Buffer) Append(from *Buffer) {
-	at := len(o.bytes)
-	o.bytes = append(o.bytes, from.bytes...)
-	for _, d := range from.datagrams {
-		o.datagrams = append(o.datagrams, datagram{d.to, at + d.start, at + d.end})
-	}
-	from.bytes, from.datagrams = from.bytes[:0], from.datagrams[:0]
-}
 
 // Drain passes all datagrams to send in the order of Commit, and empties the buffer.
 func (o *Buffer) Drain(send func(to transport.Addr, packet []byte)) {
