@@ -135,7 +135,7 @@ func (a *Apply) Run() {
 	a.running = true
 	a.removeQueued() // removals that the last run could not finish
 	if !a.tracker.life.isCurrent(a.tracker.world) {
-		a.rejoin()
+		a.restart()
 	}
 	a.tracker.scan(&a.local)
 	a.local.noticeLost()
@@ -171,8 +171,8 @@ func (a *Apply) unlocked() bool {
 	return !locked
 }
 
-// rejoin starts again after a reset of the world.
-func (a *Apply) rejoin() {
+// restart starts again after a reset of the world.
+func (a *Apply) restart() {
 	a.forgetAll()
 	a.toRemove = a.toRemove[:0]
 	a.delayed.forgetDelayed()

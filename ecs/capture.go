@@ -119,7 +119,7 @@ func (c *Capture) Run(t tick.Tick) (reset bool) {
 	c.store.Begin(t)
 	c.batch.table = nil
 	if reset = !tr.life.isCurrent(tr.world); reset {
-		c.rejoin()
+		c.restart()
 	}
 	if tr.locked || tr.world.IsLocked() {
 		tr.noteLocked()
@@ -191,8 +191,8 @@ func (c *Capture) readOwners() {
 // is not locked during the call.
 func (c *Capture) BeforeCommit(f func()) { c.beforeCommit = f }
 
-// rejoin starts again after a reset of the world.
-func (c *Capture) rejoin() {
+// restart starts again after a reset of the world.
+func (c *Capture) restart() {
 	for index := range c.tracker.byIndex {
 		id := wire.NetworkID{Index: uint32(index), Generation: c.tracker.byIndex[index].generation}
 		c.store.Despawn(id)
