@@ -122,16 +122,11 @@ func (w *valueWriter) writeRange(c *column, d *tableRange) {
 		w.touch(r.change(d, c.row))
 		return
 	}
-	done := 0
-	if c.plain && d.slot >= 0 {
-		done = c.plan.Overlay(c.bytes(int(d.slot), int(d.slot)+n), c.shadow[int(d.slot)*c.size:(int(d.slot)+n)*c.size], lanes, s.Width)
-	}
 	switch {
-	case done == n:
 	case c.plain && number == 3:
-		copyRange[[3]uint32](c, r, d, done, lanes)
+		copyRange[[3]uint32](c, r, d, lanes)
 	case c.plain && number == 4:
-		copyRange[[4]uint32](c, r, d, done, lanes)
+		copyRange[[4]uint32](c, r, d, lanes)
 	case d.slot >= 0 && !c.plain && c.plan.DequantiseRows(c.bytes(int(d.slot), int(d.slot)+n), lanes, s.Width, n):
 		r.same = c.keepRange(int(d.slot), n, r.same)
 	default:

@@ -232,9 +232,9 @@ func (c *column) quantiseRows(rows []int32, lanes []uint32, bad []int32) []int32
 	return c.plan.QuantiseRows((*byte)(c.base), c.size, rows, lanes, bad)
 }
 
-// copyRange writes a component whose memory equals its lanes, for the entities of a range from the k-th on. all begins
+// copyRange writes a component whose memory equals its lanes, for the entities of a range. all begins
 // with their lanes. It appends the positions of the entities that already had the value to r.same.
-func copyRange[T [3]uint32 | [4]uint32](c *column, r *tableRanges, d *tableRange, k int, all []uint32) {
+func copyRange[T [3]uint32 | [4]uint32](c *column, r *tableRanges, d *tableRange, all []uint32) {
 	const word = 4
 	size, n, step := int(unsafe.Sizeof(*new(T))), int(d.entities.Count), int(d.entities.Width)*word
 	_ = all[(n-1)*int(d.entities.Width)+size/word-1]
@@ -242,7 +242,7 @@ func copyRange[T [3]uint32 | [4]uint32](c *column, r *tableRanges, d *tableRange
 	if d.slot >= 0 {
 		shadow := c.shadow[int(d.slot)*size:][:n*size]
 		to := unsafe.Pointer(unsafe.SliceData(shadow))
-		for v, old := k*step, k*size; k < n; k, v, old = k+1, v+step, old+size {
+		for k, v, old := 0, 0, 0; k < n; k, v, old = k+1, v+step, old+size {
 			// SAFETY: a plain component is words of 4 bytes and nothing else, as many as there are lanes and T has. The shadow is aligned
 			// to 4, since it begins at a multiple of that in an allocation of uint64. The slice expressions before checked that
 			// there are n rows in both.

@@ -29,12 +29,6 @@ func (p *Plan) QuantiseRows(base *byte, size int, rows []int32, lanes []uint32, 
 		o := &ops[i]
 		switch o.kind {
 		case opFixed32:
-			if o.run > 0 {
-				r := &p.runs[o.run-1]
-				bad = quantiseRun(r, ops[i:], base, size, rows, lanes, n, bad)
-				i += int(r.Fields) - 1
-				continue
-			}
 			bad = o.quantiseFixedRows(base, size, rows, lanes, n, bad)
 		case opFloat32:
 			for k, row := range rows {
@@ -133,36 +127,6 @@ func widened(b uint32) float64 {
 	return math.Float64frombits(uint64(b>>31)<<63 | uint64(b&(1<<31-1))<<29 + 896<<52)
 }
 
-// findRuns finds the runs of fields that the assembly quantises together.
-func (p *Plan) findRuns() {
-	for i := 0; p.wide && i < p.fixedOps; {
-		n := p.runOf(i)
-		if p.ops[i].kind == opQuat {
-			p.ops[i].quat = p.ops[i].quatNumbers()
-		}
-		if n >= 2 {
-			p.ops[i].run = len(p.runs) + 1
-			p.runs = append(p.runs, newFixedRun(p.ops[i:i+n]))
-		}
-		i += max(n, 1)
-	}
-}
-
-// runOf returns the number of fields, from the i-th on, that are quantised together. Five are split into three and two:
-// a single field gains nothing.
-func (p *Plan) runOf(i int) (n int) {
-	for ; n < 6 && i+n < len(p.ops); n++ {
-		// The conversion is to int32, so the largest lane must fit; a float32 has fewer bits.
-		if o := &p.ops[i+n]; o.kind != opFixed32 || o.count >= 1<<31-1 || o.offset != p.ops[i].offset+uintptr(4*n) {
-			break
-		}
-	}
-	if n == 5 {
-		return 3
-	}
-	return min(n, 4)
-}
-
 // newBlock returns the constants of SnapBlocks; nil if it does not support the plan's rows.
 func (p *Plan) newBlock() *kernel.FixedBlock {
 	n := len(p.ops)
@@ -180,61 +144,25 @@ func (p *Plan) newBlock() *kernel.FixedBlock {
 	return b
 }
 
-func newFixedRun(ops []op) kernel.FixedRun {
-	r := kernel.FixedRun{Half: [4]float64{0.5, 0.5, 0.5, 0.5}, Fields: uint64(len(ops))}
-	for i := range ops {
-		r.Least[i], r.Most[i], r.Scale[i], r.Step[i], r.Mask[i] = ops[i].min, ops[i].max, ops[i].scale, ops[i].step, 1<<31
-	}
-	return r
-}
-
-// quantiseRun is QuantiseRows for the fields of a run.
-func quantiseRun(r *kernel.FixedRun, ops []op, base *byte, size int, rows []int32, lanes []uint32, n int, bad []int32) []int32 {
-	column, ops := bytesFrom(base, ops[0].offset), ops[:r.Fields]
-	first := ops[0].lane
-	for k := 0; k < len(rows); k++ {
-		// All lanes of a row exist, so the lanes of its fields do.
-		if k += kernel.FixedRows(r, column, size, &rows[k], len(rows)-k, &lanes[k*n+first], n); k == len(rows) {
-			break
-		}
-		for i := range ops {
-			if ops[i].quantiseFixed(float64(float32At(column, uintptr(int(rows[k])*size+4*i))), lanes[k*n:]) != wire.NoFault {
-				bad = append(bad, int32(k))
-			}
-		}
-	}
-	return bad
-}
-
-// quatNumbers returns the constants of a rotation's field.
+// quatNumbers returns the constants of SnapQuats for a rotation's field.
 func (o *op) quatNumbers() *kernel.QuatNumbers {
 	q := &kernel.QuatNumbers{Last: [4]uint32{3, 3, 3, 3}}
 	for i := range q.One {
-		q.One[i], q.Slack[i], q.Less[i], q.Near[i], q.Scale[i], q.Mid[i] = 1, o.slack, -o.slack, 4*o.step, o.scale, float64(o.count)*0.5+0.5
-		q.Step[i], q.Edge[i] = o.step, quatEdge
+		q.One[i], q.Scale[i], q.Mid[i], q.Step[i], q.Edge[i] = 1, o.scale, float64(o.count)*0.5+0.5, o.step, quatEdge
 	}
 	q.Unit, q.UnitSlack, q.UnitNear = 1, float32(o.slack-unitError), float32(4*o.step+unitError)
 	return q
 }
 
-// quantiseQuatRows is QuantiseRows for a rotation. The assembly does four rows at a time; plain code does a group with
-// an unusual row.
+// quantiseQuatRows is QuantiseRows for a rotation.
 func (o *op) quantiseQuatRows(base *byte, size int, rows []int32, lanes []uint32, n int, bad []int32) []int32 {
 	column := bytesFrom(base, o.offset)
-	for k, end := 0, 0; k < len(rows); {
-		if end = len(rows); o.quat != nil {
-			if k += kernel.QuatRows(o.quat, column, size, &rows[k], len(rows)-k, &lanes[k*n+o.lane], n); k == len(rows) {
-				break
-			}
-			end = min(k+4, len(rows))
+	for k := 0; k < len(rows); k++ {
+		if k += o.quatRows(column, size, rows[k:], lanes[k*n+o.lane:], n); k == len(rows) {
+			break
 		}
-		for ; k < end; k++ {
-			if k += o.quatRows(column, size, rows[k:end], lanes[k*n+o.lane:], n); k == end {
-				break
-			}
-			if o.quantiseQuat(quatAt(column, uintptr(int(rows[k])*size)), (*[4]uint32)(lanes[k*n+o.lane:])) != wire.NoFault {
-				bad = append(bad, int32(k))
-			}
+		if o.quantiseQuat(quatAt(column, uintptr(int(rows[k])*size)), (*[4]uint32)(lanes[k*n+o.lane:])) != wire.NoFault {
+			bad = append(bad, int32(k))
 		}
 	}
 	return bad
@@ -249,17 +177,11 @@ func (p *Plan) DequantiseRows(dst []byte, lanes []uint32, stride, n int) bool {
 	}
 	size := int(p.Size())
 	_, _ = dst[n*size-1], lanes[(n-1)*stride+len(p.lanes)-1]
-	for i := 0; i < len(p.ops); i++ {
+	for i := range p.ops {
 		o := &p.ops[i]
 		to, from := dst[o.offset:], lanes[o.lane:]
 		switch o.kind {
 		case opFixed32:
-			if o.run > 0 {
-				r := &p.runs[o.run-1]
-				kernel.FixedValues(r, &to[0], size, &from[0], stride, n)
-				i += int(r.Fields) - 1
-				continue
-			}
 			o.dequantiseFixedRows(to, from, size, stride, n)
 		case opQuat:
 			o.dequantiseQuatRows(to, from, size, stride, n)
@@ -347,15 +269,7 @@ func (o *op) dequantiseFixedRows(dst []byte, lanes []uint32, size, stride, n int
 // dequantiseQuatRows is DequantiseRows for a rotation.
 func (o *op) dequantiseQuatRows(dst []byte, lanes []uint32, size, stride, n int) {
 	var v [4]float32
-	for k, end := 0, 0; k < n; k++ {
-		if k == end {
-			if o.quat != nil {
-				if k += kernel.QuatValues(o.quat, &dst[k*size], size, &lanes[k*stride], stride, n-k); k == n {
-					break
-				}
-			}
-			end = min(k+4, n)
-		}
+	for k := range n {
 		o.dequantiseQuat((*[4]uint32)(lanes[k*stride:]), &v)
 		to := (*[16]byte)(dst[k*size:])
 		binary.NativeEndian.PutUint32(to[0:], math.Float32bits(v[0]))
@@ -365,97 +279,21 @@ func (o *op) dequantiseQuatRows(dst []byte, lanes []uint32, size, stride, n int)
 	}
 }
 
-// overlayRows is the number of rows that Overlay writes at a time.
-const overlayRows = 8
-
-// Overlay writes rows of a Plain plan to two copies of their memory, in which rows are consecutive. Consecutive rows of
-// lanes are stride words apart. It stops before a group of rows in which the copies differ or already have the new
-// value, and returns the number of rows written. It writes none if the processor or the plan does not support it.
-func (p *Plan) Overlay(live, kept []byte, lanes []uint32, stride int) int {
-	words := len(p.lanes)
-	if !p.wide || words != 3 && words != 4 {
-		return 0
-	}
-	n := min(len(live), len(kept)) / (4 * words) &^ (overlayRows - 1)
-	if n == 0 || stride < words {
-		return 0
-	}
-	_ = lanes[(n-1)*stride+words-1]
-	if words == 3 {
-		return int(kernel.Overlay3(&live[0], &kept[0], &lanes[0], uintptr(4*stride), uintptr(n)))
-	}
-	return int(kernel.Overlay4(&live[0], &kept[0], &lanes[0], uintptr(4*stride), uintptr(n)))
-}
-
 // Rows compares consecutive rows of equal size, up to 64 at once.
 type Rows struct {
 	size int
-	wide bool // the assembly runs, and rows have 8, 12 or 16 bytes
+	wide bool // the assembly of DifferingAt runs, and rows have 12 or 16 bytes
 }
 
 // NewRows prepares to compare rows of size bytes. It queries the processor, so do not call it each tick.
 func NewRows(size int) Rows {
-	return Rows{size: size, wide: (size == 8 || size == 12 || size == 16) && kernel.Wide()}
+	return Rows{size: size, wide: (size == 12 || size == 16) && kernel.Wide()}
 }
 
 // Differing compares the first n rows of two memories, at most 64. It returns a bitmask of the rows that differ, row 0
-// in bit 0.
+// in bit 0. It has no unpredictable branch for the usual sizes.
 func (r Rows) Differing(a, b []byte, n int) (rows uint64) {
 	a, b = a[:n*r.size], b[:n*r.size]
-	done := 0
-	if r.wide && n >= 8 {
-		done = n &^ 7
-		rows = kernel.DifferingRows(&a[0], &b[0], r.size, done)
-	}
-	if done < n {
-		rows |= r.differing(a[done*r.size:], b[done*r.size:], n-done) << done
-	}
-	return rows
-}
-
-// DifferingLanes is Differing for lanes of 4 bytes.
-func (r Rows) DifferingLanes(a, b []uint32, n int) (rows uint64) {
-	return r.Differing(lanesMemory(a), lanesMemory(b), n)
-}
-
-// DifferingAt is DifferingLanes with rows of b that are stride lanes apart.
-func (r Rows) DifferingAt(a, b []uint32, stride, n int) (rows uint64) {
-	words := r.size / 4
-	if n == 0 {
-		return 0
-	}
-	a, b = a[:n*words], b[:(n-1)*stride+words]
-	if r.wide && (words == 3 || words == 4) && n <= 64 {
-		return kernel.DifferingLanes(&a[0], &b[0], words, stride, n)
-	}
-	for i := range n {
-		if !slices.Equal(a[i*words:][:words], b[i*stride:][:words]) {
-			rows |= 1 << (i & 63)
-		}
-	}
-	return rows
-}
-
-// SameAt reports whether all rows are equal, with the arguments of DifferingAt. n is not limited.
-func (r Rows) SameAt(a, b []uint32, stride, n int) bool {
-	words := r.size / 4
-	if n == 0 {
-		return true
-	}
-	ours, theirs := a[:n*words], b[:(n-1)*stride+words]
-	if r.wide && (words == 3 || words == 4) {
-		return kernel.DifferingLanes(&ours[0], &theirs[0], words, stride, n) == 0
-	}
-	for i := range n {
-		if !slices.Equal(ours[i*words:][:words], theirs[i*stride:][:words]) {
-			return false
-		}
-	}
-	return true
-}
-
-// differing is Differing in plain Go. It has no unpredictable branch for the usual sizes.
-func (r Rows) differing(a, b []byte, n int) (rows uint64) {
 	switch size := r.size; size {
 	case 8:
 		for i := 0; len(a) >= 8 && len(b) >= 8; i, a, b = i+1, a[8:], b[8:] {
@@ -484,6 +322,47 @@ func (r Rows) differing(a, b []byte, n int) (rows uint64) {
 	return rows
 }
 
+// DifferingLanes is Differing for lanes of 4 bytes.
+func (r Rows) DifferingLanes(a, b []uint32, n int) (rows uint64) {
+	return r.Differing(lanesMemory(a), lanesMemory(b), n)
+}
+
+// DifferingAt is DifferingLanes with rows of b that are stride lanes apart.
+func (r Rows) DifferingAt(a, b []uint32, stride, n int) (rows uint64) {
+	words := r.size / 4
+	if n == 0 {
+		return 0
+	}
+	a, b = a[:n*words], b[:(n-1)*stride+words]
+	if r.wide && n <= 64 {
+		return kernel.DifferingLanes(&a[0], &b[0], words, stride, n)
+	}
+	for i := range n {
+		if !slices.Equal(a[i*words:][:words], b[i*stride:][:words]) {
+			rows |= 1 << (i & 63)
+		}
+	}
+	return rows
+}
+
+// SameAt reports whether all rows are equal, with the arguments of DifferingAt. n is not limited.
+func (r Rows) SameAt(a, b []uint32, stride, n int) bool {
+	words := r.size / 4
+	if n == 0 {
+		return true
+	}
+	ours, theirs := a[:n*words], b[:(n-1)*stride+words]
+	if r.wide {
+		return kernel.DifferingLanes(&ours[0], &theirs[0], words, stride, n) == 0
+	}
+	for i := range n {
+		if !slices.Equal(ours[i*words:][:words], theirs[i*stride:][:words]) {
+			return false
+		}
+	}
+	return true
+}
+
 // CopyFloats decodes the lanes of exactly sent float32 fields from byte-aligned consecutive rows. It returns false if a
 // float is not finite or buf is too short.
 func CopyFloats(lanes []uint32, buf []byte) bool {
@@ -500,24 +379,6 @@ func CopyFloats(lanes []uint32, buf []byte) bool {
 		carries |= (v + exponentOne) ^ v
 	}
 	return carries>>31 == 0
-}
-
-// FloatRows is CopyFloats in a form that remembers whether the processor can copy 32 bytes at a time. Create it once
-// with NewFloatRows. The zero value gives the same results, more slowly.
-type FloatRows struct{ wide bool }
-
-// NewFloatRows queries the processor, which takes a microsecond or more.
-func NewFloatRows() FloatRows { return FloatRows{wide: kernel.Wide()} }
-
-// leastWide is the minimum number of lanes for the assembly, which copies eight at a time and the last eight together.
-const leastWide = 8
-
-// Copy is CopyFloats.
-func (f FloatRows) Copy(lanes []uint32, buf []byte) bool {
-	if !f.wide || len(lanes) < leastWide || len(buf) < 4*len(lanes) {
-		return CopyFloats(lanes, buf)
-	}
-	return kernel.CopyFloats(&lanes[0], &buf[0], uintptr(4*len(lanes)))
 }
 
 // QuickWords tells that eight-byte words have the byte order of the wire and need no alignment. Lanes may then be

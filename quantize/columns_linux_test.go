@@ -19,13 +19,13 @@ func TestARunIsReadUpToItsEnd(t *testing.T) {
 	require.NoError(t, syscall.Mprotect(memory[:page], syscall.PROT_NONE))
 	require.NoError(t, syscall.Mprotect(memory[2*page:], syscall.PROT_NONE))
 	middle := memory[page : 2*page : 2*page]
-	random, rows := rand.New(rand.NewPCG(23, 6)), NewFloatRows()
+	random := rand.New(rand.NewPCG(23, 6))
 	for n := range 300 {
 		want, buf := newFloatRun(random, n)
 		for _, place := range [][]byte{middle[page-len(buf):], middle[:len(buf)]} {
 			copy(place, buf)
 			lanes := make([]uint32, n)
-			require.True(t, rows.Copy(lanes, place))
+			require.True(t, CopyFloats(lanes, place))
 			require.True(t, slices.Equal(want, lanes))
 		}
 	}

@@ -225,8 +225,9 @@ func (c *compiler) add(o op, lanes ...lane) error {
 func (c *compiler) finish() {
 	p := c.plan
 	p.floats, p.wide = true, kernel.Wide()
-	p.findRuns()
-	p.block = p.newBlock()
+	if p.block = p.newBlock(); p.wide && p.typ != nil && len(p.ops) == 1 && p.ops[0].kind == opQuat && p.Size() == 16 {
+		p.ops[0].quat = p.ops[0].quatNumbers()
+	}
 	p.floatRows = p.onlyFloatRows()
 	for _, l := range p.lanes[:p.fixed] {
 		p.bits += int(l.bits)

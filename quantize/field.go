@@ -50,8 +50,7 @@ type op struct {
 	flip        uint64              // integers: XOR of the sign bit, so that unsigned order is the order of the values
 	low         uint64              // range: minimum, XOR flip
 	count       uint64              // largest lane; 2^bits-1 for angle and quat
-	run         int                 // number, from 1, of the plan's run that starts with this field; 0 for none
-	quat        *kernel.QuatNumbers // set if the assembly quantises this rotation
+	quat        *kernel.QuatNumbers // constants of SnapQuats: set if rows are this rotation alone
 	extrapolate extrapolateKind     // if tagged
 	path        string              // of the field within the component
 	text        string              // kind in Describe

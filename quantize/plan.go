@@ -32,9 +32,8 @@ type Plan struct {
 	floats    bool
 	floatRows bool // see DequantiseRows
 	events    []eventLane
-	debug     bool // packing is off
-	wide      bool // the assembly is available
-	runs      []kernel.FixedRun
+	debug     bool               // packing is off
+	wide      bool               // the assembly is available
 	block     *kernel.FixedBlock // set if the plan has only fixed floats, see SnapRows
 
 	extrapolator string // name of the extrapolation function

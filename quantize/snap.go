@@ -7,7 +7,7 @@ import "github.com/arche-netcode/netcode/internal/kernel"
 const unitError = 5e-7
 
 // snapsQuats reports whether rows are exactly one rotation and the assembly is available.
-func (p *Plan) snapsQuats() bool { return len(p.ops) == 1 && p.ops[0].quat != nil && p.Size() == 16 }
+func (p *Plan) snapsQuats() bool { return p.ops[0].quat != nil }
 
 // snapQuats is snapRows in assembly, for blocks of rotations. It returns the number of rows done: all but those after
 // the last full block.

@@ -2,7 +2,6 @@ package quantize
 
 import (
 	"bytes"
-	"math"
 	"slices"
 	"testing"
 	"unsafe"
@@ -14,71 +13,7 @@ import (
 	"github.com/arche-netcode/netcode/internal/rowtest"
 )
 
-// floats has runs of two to four fields and rotations, separated by other fields.
-type floats struct {
-	Two   [2]float32 `net:"min=-1,max=3,step=0.001"`
-	Local uint32     `net:"-"`
-	A     float32    `net:"min=-8,max=-7,step=0.001"`
-	B     float32    `net:"min=0,max=3e38,step=1e37"`
-	C     float32    `net:"min=-1e-30,max=1e-30,step=1e-33"`
-	Also  uint8      `net:"-"`
-	Q     [4]float32 `net:"quat,bits=12"`
-	Four  [4]float32 `net:"min=0.3,max=70.7,step=0.07"`
-	Exact float32
-	Other [4]float32 `net:"quat,bits=9"`
-	Last  uint64     `net:"-"`
-}
-
-// drawLane draws a lane of a field: any step, the first or the last, or an illegal one.
-func drawLane(t *rapid.T, most uint64) uint32 {
-	return rapid.SampledFrom([]uint32{0, uint32(most), uint32(most) + 1, 1<<31 - 1, 1 << 31, math.MaxUint32, rapid.Uint32Max(uint32(most)).Draw(t, "lane")}).Draw(t, "which")
-}
-
-// The assembly gives the same values as plain Go, bit for bit, for legal and illegal lanes. Nothing else is written.
-func TestWideValuesArePlainValues(t *testing.T) { rapid.Check(t, wideValues(t)) }
-
-// FuzzWideValues is TestWideValuesArePlainValues for a fuzzer.
-func FuzzWideValues(f *testing.F) { rowtest.Fuzz(f, rapid.MakeFuzz(wideValues(f))) }
-
-func wideValues(t testing.TB) func(*rapid.T) {
-	p := mustCompile[floats](t, "Floats")
-	plain, size := withoutWide(p), int(p.Size())
-	return func(t *rapid.T) {
-		n, stride := rapid.IntRange(1, 20).Draw(t, "rows"), p.Lanes()+rapid.IntRange(0, 5).Draw(t, "gap")
-		odd := rapid.SampledFrom([]int{0, 10, 200}).Draw(t, "one odd in")
-		lanes := make([]uint32, (n-1)*stride+p.Lanes())
-		for k := range n {
-			for i := range p.ops {
-				o, row := &p.ops[i], lanes[k*stride:]
-				draw := func(lane int, most uint64) {
-					if row[lane] = rapid.Uint32Max(uint32(most)).Draw(t, "lane"); odd > 0 && rapid.IntRange(1, odd).Draw(t, "odd") == 1 {
-						row[lane] = drawLane(t, most)
-					}
-				}
-				switch o.kind {
-				case opQuat:
-					row[o.lane] = rapid.Uint32Max(3).Draw(t, "left out")
-					for at := 1; at <= 3; at++ {
-						draw(o.lane+at, o.count)
-					}
-				case opFixed32:
-					draw(o.lane, o.count)
-				default:
-					row[o.lane] = math.Float32bits(float32(k))
-				}
-			}
-		}
-		got, want := make([]byte, (n+2)*size), make([]byte, (n+2)*size)
-		for i := range got {
-			got[i], want[i] = byte(i*7), byte(i*7)
-		}
-		require.True(t, p.DequantiseRows(got[size:(n+1)*size], lanes, stride, n))
-		require.True(t, plain.DequantiseRows(want[size:(n+1)*size], lanes, stride, n))
-		require.Equal(t, want, got)
-	}
-}
-
-// Too little memory panics before the assembly runs, which checks nothing.
+// Too little memory panics before anything is written.
 func TestValuesNeedTheirMemory(t *testing.T) {
 	for _, p := range []*Plan{mustCompile[place](t, "Place"), mustCompile[turned](t, "Turned")} {
 		size, words := int(p.Size()), p.Lanes()

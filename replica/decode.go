@@ -253,7 +253,7 @@ func (r *Replica) decodeRun(b *wire.BitReader, index uint32, h *recordHeader, wi
 	for i := range added {
 		added[i].index, added[i].generation = index+1+uint32(i), h.generation
 	}
-	if !r.schema.Floats.Copy(lanes, rest) {
+	if !quantize.CopyFloats(lanes, rest) {
 		return 0, r.malformed()
 	}
 	b.Skip(4 * n * width)

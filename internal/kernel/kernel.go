@@ -149,16 +149,6 @@ type ReadRow struct {
 	Turn    int64               // rotations: largest value of a lane; else 0
 }
 
-// FixedRun is two to four adjacent bounded float32 fields. Unused fields are zero, with zero bounds.
-type FixedRun struct {
-	Least, Most [4]float64 // the bounds
-	Scale       [4]float64 // steps per unit
-	Step        [4]float64 // units per step
-	Half        [4]float64 // 1/2, added before truncation
-	Mask        [4]uint32  // top bit set if the field exists
-	Fields      uint64     // number of fields
-}
-
 // BlockFloats is the number of floats of a FixedBlock; it is a multiple of 1, 2, 3, 4 and 6 fields.
 const BlockFloats = 12
 
@@ -179,15 +169,13 @@ type FixedBlock struct {
 	Half        float64              // 1/2, added before truncation
 }
 
-// QuatNumbers has the constants for quantising rotations and back, each repeated to fill a register.
+// QuatNumbers has the constants of SnapQuats, each repeated to fill a register.
 type QuatNumbers struct {
-	One         [4]float64 // 1
-	Slack, Less [4]float64 // how far a squared length may differ from 1, and its negative
-	Near        [4]float64 // minimum distance of the largest component to all others
-	Scale, Mid  [4]float64 // steps per unit; half of the largest lane value, plus 1/2
-	Last        [4]uint32  // 3
-	Step, Edge  [4]float64 // units per step; maximum magnitude of a component that is not left out
-	Unit        float32    // 1
-	UnitSlack   float32    // SnapQuats: less than Slack
-	UnitNear    float32    // SnapQuats: more than Near
+	One        [4]float64 // 1
+	Scale, Mid [4]float64 // steps per unit; half of the largest lane value, plus 1/2
+	Last       [4]uint32  // 3
+	Step, Edge [4]float64 // units per step; maximum magnitude of a component that is not left out
+	Unit       float32    // 1
+	UnitSlack  float32    // less than how far a squared length may differ from 1
+	UnitNear   float32    // more than the minimum distance of the largest component to all others
 }

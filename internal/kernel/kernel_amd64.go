@@ -8,47 +8,6 @@ import "sync/atomic"
 // call it when a protocol is compiled, not each tick. If it is false no function below may be called.
 func Wide() bool
 
-// CopyFloats copies size bytes, at least 32, from the wire to lanes. It returns false if a float is not finite.
-//
-//go:noescape
-func CopyFloats(dst *uint32, src *byte, size uintptr) bool
-
-// DifferingRows compares n rows of 8, 12 or 16 bytes and returns a bitmask of the rows that differ. n is a positive
-// multiple of 8.
-//
-//go:noescape
-func DifferingRows(a, b *byte, size, n int) (rows uint64)
-
-// Overlay3 writes n rows of three words to two copies. n is a positive multiple of eight. Consecutive rows of lanes are
-// step bytes apart. It stops before a group of eight rows if the copies differ in it, or have one of the new values
-// already. It returns the number of rows written, and accesses only these rows.
-//
-//go:noescape
-func Overlay3(live, kept *byte, lanes *uint32, step, n uintptr) uintptr
-
-// Overlay4 is Overlay3 for rows of four words.
-//
-//go:noescape
-func Overlay4(live, kept *byte, lanes *uint32, step, n uintptr) uintptr
-
-// FixedRows quantises the first rows of a column while all fields of the run are within bounds, and returns their
-// number. The column starts with the first field.
-//
-//go:noescape
-func FixedRows(r *FixedRun, column *byte, size int, rows *int32, n int, lanes *uint32, stride int) (done int)
-
-// QuatRows quantises the first rows of a column of rotations, four at a time, while all four take the fast path of
-// quantize. It returns their number. The column starts with the rotation.
-//
-//go:noescape
-func QuatRows(q *QuatNumbers, column *byte, size int, rows *int32, n int, lanes *uint32, stride int) (done int)
-
-// FixedValues is the inverse of FixedRows: it writes the fields of n rows, n >= 1, into components of size bytes each.
-// It accesses only these fields and their lanes.
-//
-//go:noescape
-func FixedValues(r *FixedRun, column *byte, size int, lanes *uint32, stride, n int)
-
 // SnapBlocks quantises blocks of floats and writes them back as their lanes tell. It stops before a block with a float
 // out of bounds, and returns the number of blocks done.
 //
@@ -61,12 +20,6 @@ func SnapBlocks(b *FixedBlock, floats *byte, lanes *uint32, n int) (done int)
 //
 //go:noescape
 func SnapQuats(q *QuatNumbers, rotations *byte, lanes *uint32, n int) (done int, odd uint64)
-
-// QuatValues is the inverse of QuatRows. It writes the first of n rotations, four at a time, while all lanes of the
-// four fit int32, and returns their number.
-//
-//go:noescape
-func QuatValues(q *QuatNumbers, column *byte, size int, lanes *uint32, stride, n int) (done int)
 
 // DifferingLanes compares n >= 1 consecutive rows of three or four words with rows that are stride lanes apart. It
 // returns a bitmask of the rows that differ. For more than 64 rows it returns 1 if any differs.

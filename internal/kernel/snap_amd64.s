@@ -30,7 +30,7 @@
 
 // func SnapQuats(q *QuatNumbers, rotations *byte, lanes *uint32, n int) (done int, odd uint64)
 //
-// QuatRows and QuatValues in one, for eight rotations: even rows in the lower half of each register, odd rows in the upper half.
+// Quantises and writes back eight rotations: even rows in the lower half of each register, odd rows in the upper half.
 // The tests use float32. They are stricter than those of quantiseQuat by more than the rounding errors.
 TEXT ·SnapQuats(SB), NOSPLIT, $0-48
 	MOVQ         q+0(FP), AX

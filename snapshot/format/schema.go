@@ -25,8 +25,7 @@ type Schema struct {
 	Owned   Mask            // rows that an entity shows to its owner alone, unless it has one of Shared
 	Shared  Mask            // see Owned
 
-	Codes  Codes              // prefix codes
-	Floats quantize.FloatRows // copies rows of exact floats
+	Codes Codes // prefix codes
 
 	plans   []*quantize.Plan
 	options []RowOptions
@@ -70,7 +69,7 @@ func NewSchemaWith(plans []*quantize.Plan, source delta.TableSource) (*Schema, e
 	if len(plans) > MaxRows {
 		panic(fmt.Sprintf("format: %d replicated components, at most %d are possible%s", len(plans), MaxRows, MoreRows))
 	}
-	s := &Schema{plans: plans, Floats: quantize.NewFloatRows()}
+	s := &Schema{plans: plans}
 	for _, p := range plans {
 		s.Words = append(s.Words, (p.Bits()+63)/64)
 		s.Widths = append(s.Widths, int32(p.Lanes()))
