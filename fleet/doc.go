@@ -24,4 +24,9 @@
 // # Files
 //
 //   - lifecycle.go: Lifecycle, Status, Match, Event, None
+//   - config.go: Config, File
+//   - ticket.go: Ticket
+//   - matches.go: the matches of a server
+//   - member.go: Attach and Member, as far as the loop runs it
+//   - run.go: Run, the goroutines that call the Lifecycle and hear from it
 package fleet

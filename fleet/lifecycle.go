@@ -35,6 +35,13 @@ type Checkpoints interface {
 	Checkpoint(ctx context.Context, matches []Match, saved []byte) error
 }
 
+// Schemas is a Lifecycle that compares the protocols of servers before it replaces one build by another.
+type Schemas interface {
+	Lifecycle
+	// Schema tells the fleet the protocol of this server, as netcode.WriteSchema writes it. It is called before the first Ready.
+	Schema(ctx context.Context, lock []byte) error
+}
+
 // Status has the players and matches of a server. A backend may keep it; nobody changes it.
 type Status struct {
 	Players  int      // Players connected, without those that are away.
@@ -78,6 +85,9 @@ const (
 	// Lost means that the server may no longer act for its matches, since its lease ended or another server has them. It stops
 	// at once: no further tick, no checkpoint, and Run returns ErrLost.
 	Lost
+
+	// cutDrain ends a drain in the next frame: the second signal.
+	cutDrain
 )
 
 // String returns the kind in lower case.
