@@ -31,11 +31,12 @@ const (
 
 // Lifecycle is a fleet.Lifecycle by the supervisor of this machine. It names destinations and compares protocols too.
 type Lifecycle struct {
-	url    string
-	client *http.Client
-	hello  link.Hello
-	key    secure.Key
-	events chan fleet.Event
+	url     string
+	silence time.Duration
+	client  *http.Client
+	hello   link.Hello
+	key     secure.Key
+	events  chan fleet.Event
 }
 
 // Open asks the supervisor for the place of this process, and hears from it until ctx is done: give the context of the whole program.
@@ -45,7 +46,11 @@ func Open(ctx context.Context) (*Lifecycle, error) {
 	if url == "" {
 		return nil, ErrAlone
 	}
-	l := &Lifecycle{url: strings.TrimSuffix(url, "/") + "/", client: &http.Client{Transport: &http.Transport{}}, events: make(chan fleet.Event, 64)}
+	return open(ctx, url, link.Silence)
+}
+
+func open(ctx context.Context, url string, silence time.Duration) (*Lifecycle, error) {
+	l := &Lifecycle{url: strings.TrimSuffix(url, "/") + "/", silence: silence, client: &http.Client{Transport: &http.Transport{}}, events: make(chan fleet.Event, 64)}
 	limited, cancel := context.WithTimeout(ctx, callTime)
 	defer cancel()
 	if err := l.call(limited, http.MethodGet, "hello", nil, &l.hello); err != nil {
@@ -154,7 +159,7 @@ func (l *Lifecycle) hear(ctx context.Context) {
 	heard := time.Now()
 	for ctx.Err() == nil {
 		l.hearOnce(ctx, &heard)
-		if time.Since(heard) > link.Silence {
+		if time.Since(heard) > l.silence {
 			l.pass(ctx, fleet.Event{Kind: fleet.Drain, Err: errSilent})
 			return
 		}
@@ -169,7 +174,7 @@ func (l *Lifecycle) hear(ctx context.Context) {
 func (l *Lifecycle) hearOnce(ctx context.Context, heard *time.Time) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	silence := time.AfterFunc(link.Silence, cancel)
+	silence := time.AfterFunc(l.silence, cancel)
 	defer silence.Stop()
 	answer, err := l.do(ctx, http.MethodGet, "events", nil)
 	if err != nil {
@@ -179,7 +184,7 @@ func (l *Lifecycle) hearOnce(ctx context.Context, heard *time.Time) {
 	lines := bufio.NewScanner(answer.Body)
 	lines.Buffer(nil, link.MaxBody)
 	for lines.Scan() {
-		silence.Reset(link.Silence)
+		silence.Reset(l.silence)
 		*heard = time.Now()
 		if e, ok := parseEvent(lines.Bytes()); ok {
 			l.pass(ctx, e)

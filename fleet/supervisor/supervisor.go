@@ -174,6 +174,9 @@ func New(config Config) (*Supervisor, error) {
 	return s, nil
 }
 
+// Close frees what New took, of a supervisor that does not Run.
+func (s *Supervisor) Close() error { return errors.Join(s.links.Close(), s.cleanUp()) }
+
 func (s *Supervisor) cleanUp() error {
 	if s.folder == "" {
 		return nil
