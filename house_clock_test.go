@@ -33,8 +33,6 @@ func clockExempt() map[string]string {
 		"docs/guide/deploy_test.go":                   hangOnly,
 		"docs/guide/server_test.go":                   "the guide's own loop, which nobody measures",
 		"fleet/agones/agones_test.go":                 hangOnly,
-		"fleet/agones/byhand_test.go":                 "by hand alone",
-		"fleet/agones/fake_test.go":                   "a fault waits for its client",
 		"fleet/local/local_test.go":                   hangOnly + "; what is silent stays so",
 		"fleet/supervisor/fleet_test.go":              hangOnly + "; a process that stands still may be killed sooner on a slow machine",
 		"fleet/supervisor/game_test.go":               hangOnly,

@@ -44,7 +44,7 @@ type Member struct {
 	found     chan moveFound
 	news      news
 	end       context.CancelFunc // Ends the loop.
-	saved     []byte             // What record.Save wrote; nil: nothing.
+	saved     []byte             // The bytes of record.Save; nil: none.
 	saveError error
 	lost      error
 	ended     bool

@@ -5,7 +5,7 @@
 //	conn, err := secure.Listen(socket, secure.Config{Key: key, Admit: secure.Tokens(life.Address())})
 //	err = fleet.Attach(loop, server, life, fleet.Config{Single: true}).Run(ctx)
 //
-// A GameServerAllocation gives the match in annotations, AnnotationMatch and AnnotationData. The players of Status are written to a
+// An allocation gives the match in annotations, AnnotationMatch and AnnotationData. The players of Status are written to a
 // counter, a list, or the alpha player tracking of Agones.
 //
 // Ready, Health and Shutdown of the Lifecycle are /ready, /health and /shutdown. A drain begins when Agones deletes the game server

@@ -13,7 +13,7 @@ import (
 )
 
 const (
-	// AnnotationMatch is the annotation with the ID of the match, for metadata.annotations of a GameServerAllocation.
+	// AnnotationMatch is the annotation with the ID of the match, for metadata.annotations of an allocation.
 	AnnotationMatch = "netcode.fleet/match"
 	// AnnotationData is the annotation with fleet.Match.Data as text.
 	AnnotationData = "netcode.fleet/data"

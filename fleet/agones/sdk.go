@@ -104,7 +104,7 @@ func (s *SDK) Ready(ctx context.Context) error { return s.post(ctx, "/ready", ni
 // Health says that the server lives.
 func (s *SDK) Health(ctx context.Context) error { return s.post(ctx, "/health", nil) }
 
-// Allocate makes the server allocate itself, without a GameServerAllocation.
+// Allocate makes the server allocate itself, without an allocator.
 func (s *SDK) Allocate(ctx context.Context) error { return s.post(ctx, "/allocate", nil) }
 
 // Shutdown lets Agones delete the server.

@@ -25,7 +25,7 @@ func TestNoSupervisor(t *testing.T) {
 	_, err = local.Open(t.Context())
 	require.Error(t, err)
 	require.NotContains(t, err.Error(), "secret")
-	t.Setenv(link.Variable, "\x00")
+	t.Setenv(link.Variable, ":")
 	_, err = local.Open(t.Context())
 	require.ErrorContains(t, err, "no URL")
 }

@@ -14,7 +14,7 @@ const (
 	// maxConnections bounds the connections of backends and pages; one host has at most hostConnections.
 	maxConnections  = 512
 	hostConnections = 64
-	// networkFactor is how many times as much as one host its network may have.
+	// networkFactor times as much as one host may have is for its network.
 	networkFactor = 4
 )
 

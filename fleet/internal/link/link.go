@@ -1,12 +1,3 @@
-// Package link defines what a supervisor and its servers say to each other: JSON over HTTP at a loopback address, under a path that
-// only the server of that process knows. link.go contains everything.
-//
-//	GET  hello     Hello
-//	GET  events    Event, one a line; an empty line each Beat
-//	POST schema    text of netcode.WriteSchema
-//	POST ready, health, shutdown
-//	POST report    Report
-//	POST move      Move; the answer is a Moved
 package link
 
 import "time"
@@ -33,33 +24,33 @@ type Hello struct {
 
 // Event is a line of events.
 type Event struct {
-	Kind string `json:"kind"` // "allocated" or "drain".
-	ID   string `json:"id,omitempty"`
-	Data []byte `json:"data,omitempty"`
+	Kind string `json:"kind"`           // "allocated" or "drain".
+	ID   string `json:"id,omitempty"`   // Of the match.
+	Data []byte `json:"data,omitempty"` // Of the match.
 }
 
 // Match is a match of a Report.
 type Match struct {
-	ID   string `json:"id"`
-	Data []byte `json:"data,omitempty"`
+	ID   string `json:"id"`             // fleet.Match.ID.
+	Data []byte `json:"data,omitempty"` // fleet.Match.Data.
 }
 
 // Report is a fleet.Status.
 type Report struct {
-	Players  int      `json:"players"`
-	Places   int      `json:"places"`
-	Users    []string `json:"users,omitempty"`
-	Matches  []string `json:"matches,omitempty"`
-	Draining bool     `json:"draining,omitempty"`
+	Players  int      `json:"players"`            // Connected.
+	Places   int      `json:"places"`             // At most.
+	Users    []string `json:"users,omitempty"`    // Identities.
+	Matches  []string `json:"matches,omitempty"`  // IDs.
+	Draining bool     `json:"draining,omitempty"` // No new players.
 }
 
 // Move asks for another server for a user.
 type Move struct {
-	User  string `json:"user"`
-	Match Match  `json:"match"`
+	User  string `json:"user"`  // Its identity.
+	Match Match  `json:"match"` // Its match; without an ID: none.
 }
 
 // Moved has the connect token of that server.
 type Moved struct {
-	Token []byte `json:"token"`
+	Token []byte `json:"token"` // Of secure.Issue.
 }
