@@ -44,12 +44,15 @@ type refusal struct {
 	text   string
 }
 
+// Refusal returns an error for which a Front answers with a status of HTTP and a text for the backend.
+func Refusal(status int, text string) error { return &refusal{status, text} }
+
 // Error implements error.
 func (r *refusal) Error() string { return "supervisor: " + r.text }
 
 // errNoRoom refuses a match while no server has room.
 func errNoRoom() error {
-	return &refusal{http.StatusServiceUnavailable, "no server has room: try again"}
+	return Refusal(http.StatusServiceUnavailable, "no server has room: try again")
 }
 
 // Allocate picks a server for a new match, or finds that of a match that runs, and issues a connect token.
@@ -74,7 +77,7 @@ func (s *Supervisor) Allocate(r Request) (Answer, error) {
 		}
 		s.counts.matches++
 	case m == nil:
-		return Answer{}, &refusal{http.StatusNotFound, "there is no such match: it is over"}
+		return Answer{}, Refusal(http.StatusNotFound, "there is no such match: it is over")
 	case m.process.state != ready || m.process.full():
 		s.counts.noRoom++
 		return Answer{}, errNoRoom()
@@ -99,7 +102,7 @@ func (r *Request) check() error {
 	default:
 		return nil
 	}
-	return &refusal{http.StatusBadRequest, text}
+	return Refusal(http.StatusBadRequest, text)
 }
 
 // pick returns the process with the fewest matches, then with the fewest players, that takes one match more; nil if there is none. Those

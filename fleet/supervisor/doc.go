@@ -15,6 +15,7 @@
 //   - rollout: the replacement of all processes by those of another build
 //   - candidate: a process of a rollout that has no seat yet
 //   - Supervisor: all of it; an http.Handler for backends
+//   - Front: who may ask for a match, and how often
 //   - Answer: the answer to a request for a match
 //   - Server: a process as GET /servers shows it
 //
@@ -26,7 +27,7 @@
 //   - process.go: one process
 //   - link.go: the requests of processes
 //   - allocate.go: Allocate, connect tokens
-//   - handler.go: the requests of backends, and who may make them
+//   - front.go: Front, the requests for matches and who may make them
 //   - limit.go: limits of connections and requests
-//   - show.go: GET /servers, metrics
+//   - show.go: the requests of backends, GET /servers, metrics
 package supervisor

@@ -18,10 +18,8 @@ const (
 	networkFactor = 4
 )
 
-// limits bounds what hosts may do, and guards the lines of processes.
+// limits bounds what hosts may do.
 type limits struct {
-	out sync.Mutex // Guards Config.Out.
-
 	mu          sync.Mutex // Guards the rest.
 	rate        int
 	start       time.Time
@@ -56,10 +54,7 @@ func ipOf(remote string) netip.Addr {
 	return at.Addr().Unmap()
 }
 
-// Limit returns a listener that bounds the connections of each host, for http.Serve. Where all are used up, the newest one of the host
-// with most makes room.
-func (s *Supervisor) Limit(l net.Listener) net.Listener { return &limited{l, &s.limits} }
-
+// limited is the listener of Front.Limit.
 type limited struct {
 	net.Listener
 	limits *limits

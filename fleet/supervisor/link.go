@@ -45,16 +45,6 @@ func (s *Supervisor) serveLink(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// reply writes v as JSON.
-func reply(w http.ResponseWriter, status int, v any) {
-	if v == nil {
-		v = struct{}{}
-	}
-	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(status)
-	_ = json.NewEncoder(w).Encode(v) // The other end may be gone.
-}
-
 // take takes a request of a process.
 func (s *Supervisor) take(p *process, what string, body []byte) (answer any, err error) {
 	s.mu.Lock()
@@ -86,7 +76,7 @@ func (s *Supervisor) take(p *process, what string, body []byte) (answer any, err
 	case "POST move":
 		return s.move(p, body)
 	}
-	return nil, &refusal{http.StatusNotFound, "there is no such request"}
+	return nil, Refusal(http.StatusNotFound, "there is no such request")
 }
 
 // takeReport notes the players and matches of a process. A match that it does not have any more is over.

@@ -82,7 +82,7 @@ func (s *Supervisor) start(b *build, seat int, now time.Time) error {
 		_ = in.Close()
 		return err
 	}
-	go s.limits.copyLines(s.config.Out, p.name, out)
+	go s.copyLines(p.name, out)
 	s.processes, s.bySecret[p.secret] = append(s.processes, p), p
 	if seat >= 0 {
 		s.seats[seat].process = p
@@ -98,18 +98,18 @@ func (s *Supervisor) start(b *build, seat int, now time.Time) error {
 }
 
 // copyLines copies lines with the name of their process, until the process has ended. Too long ones are cut.
-func (l *limits) copyLines(to io.Writer, name string, from *io.PipeReader) {
+func (s *Supervisor) copyLines(name string, from *io.PipeReader) {
 	defer from.Close()
 	in := bufio.NewReaderSize(from, 4<<10)
 	for {
 		line, err := in.ReadSlice('\n')
 		if len(line) > 0 {
-			l.out.Lock()
-			_, _ = fmt.Fprintf(to, "%s: %s", name, line)
+			s.out.Lock()
+			_, _ = fmt.Fprintf(s.config.Out, "%s: %s", name, line)
 			if line[len(line)-1] != '\n' {
-				_, _ = io.WriteString(to, "\n")
+				_, _ = io.WriteString(s.config.Out, "\n")
 			}
-			l.out.Unlock()
+			s.out.Unlock()
 		}
 		if err != nil && err != bufio.ErrBufferFull {
 			return

@@ -4,8 +4,43 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"net"
+	"net/http"
 	"time"
 )
+
+// ServeHTTP implements http.Handler, for backends:
+//
+//	POST /match     a Request as JSON; the answer is 201 and an Answer
+//	GET  /servers   Fleet
+//	GET  /metrics   for Prometheus
+//	GET  /          a page with the fleet
+//
+// Front says who may ask. A browser asks for the key of the page as a password, for any name.
+func (s *Supervisor) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if !s.front.admit(w, r) {
+		return
+	}
+	h := w.Header()
+	switch r.Method + " " + r.URL.Path {
+	case "POST /match":
+		s.front.serveMatch(w, r)
+	case "GET /servers":
+		reply(w, http.StatusOK, s.Fleet())
+	case "GET /metrics":
+		h.Set("Content-Type", "text/plain; version=0.0.4; charset=utf-8")
+		s.WriteMetrics(w)
+	case "GET /":
+		h.Set("Content-Type", "text/html; charset=utf-8")
+		h.Set("Content-Security-Policy", "default-src 'none'; connect-src 'self'; img-src data:; style-src 'unsafe-inline'; script-src 'unsafe-inline'; frame-ancestors 'none'")
+		_, _ = w.Write([]byte(page))
+	default:
+		s.front.refuse(w, Refusal(http.StatusNotFound, "there are POST /match, GET /servers, GET /metrics and GET /"))
+	}
+}
+
+// Limit returns a listener as Front.Limit does.
+func (s *Supervisor) Limit(l net.Listener) net.Listener { return s.front.Limit(l) }
 
 // Fleet is the answer to GET /servers.
 type Fleet struct {
@@ -88,7 +123,7 @@ func (s *Supervisor) WriteMetrics(w io.Writer) {
 	for _, of := range []struct {
 		reason string
 		n      uint64
-	}{{"limited", c.limited}, {"malformed", c.malformed}, {"no_room", c.noRoom}, {"unauthorized", c.unauthorized}} {
+	}{{"limited", s.front.limited.Load()}, {"malformed", s.front.malformed.Load()}, {"no_room", c.noRoom}, {"unauthorized", s.front.unauthorized.Load()}} {
 		fmt.Fprintf(w, "netcode_fleet_refused_total{reason=%q} %d\n", of.reason, of.n)
 	}
 }

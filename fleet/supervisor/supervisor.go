@@ -1,8 +1,8 @@
 package supervisor
 
 import (
+	"cmp"
 	"context"
-	"crypto/sha256"
 	_ "embed" // For page.
 	"errors"
 	"fmt"
@@ -49,6 +49,8 @@ type Config struct {
 const (
 	// MaxServers bounds Config.Servers.
 	MaxServers = 256
+	// defaultRequests is the default of Config.Requests.
+	defaultRequests = 500
 	// minBearer is the minimum size of Config.Bearer in bytes.
 	minBearer = 16
 	// lastRestart bounds the pause before a restart.
@@ -58,25 +60,9 @@ const (
 )
 
 func (c Config) withDefaults() (Config, error) {
-	def := func(d *time.Duration, value time.Duration) {
-		if *d == 0 {
-			*d = value
-		}
-	}
-	def(&c.Token, time.Minute)
-	def(&c.Start, 30*time.Second)
-	def(&c.Health, 10*time.Second)
-	def(&c.Drain, 2*time.Minute)
-	def(&c.Restart, 200*time.Millisecond)
-	def(&c.Poll, time.Second)
-	for _, n := range []struct{ to, value *int }{{&c.Servers, ptr(1)}, {&c.Matches, ptr(64)}, {&c.Requests, ptr(500)}} {
-		if *n.to == 0 {
-			*n.to = *n.value
-		}
-	}
-	if c.Listen == "" {
-		c.Listen = "127.0.0.1:9000"
-	}
+	c.Token, c.Start, c.Health = cmp.Or(c.Token, time.Minute), cmp.Or(c.Start, 30*time.Second), cmp.Or(c.Health, 10*time.Second)
+	c.Drain, c.Restart, c.Poll = cmp.Or(c.Drain, 2*time.Minute), cmp.Or(c.Restart, 200*time.Millisecond), cmp.Or(c.Poll, time.Second)
+	c.Servers, c.Matches, c.Listen = cmp.Or(c.Servers, 1), cmp.Or(c.Matches, 64), cmp.Or(c.Listen, "127.0.0.1:9000")
 	if c.Out == nil {
 		c.Out = os.Stdout
 	}
@@ -90,25 +76,20 @@ func (c Config) withDefaults() (Config, error) {
 		return c, fmt.Errorf("supervisor: %d servers: 1 to %d", c.Servers, MaxServers)
 	case c.Matches < 1:
 		return c, fmt.Errorf("supervisor: %d matches of a server: 1 or more", c.Matches)
-	case c.Bearer != "" && len(c.Bearer) < minBearer:
-		return c, fmt.Errorf("supervisor: the bearer key has %d bytes, at least %d", len(c.Bearer), minBearer)
 	}
 	return c, nil
 }
 
-func ptr(n int) *int { return &n }
-
 // Supervisor runs servers and allocates matches to them. Any goroutine may use it.
 type Supervisor struct {
-	config  Config
-	ip      net.IP
-	port    int // The first one; 0: any.
-	links   net.Listener
-	folder  string // For copies of the program; empty: it is not copied.
-	wake    chan struct{}
-	bearer  [sha256.Size]byte
-	limits  limits
-	started time.Time
+	config Config
+	ip     net.IP
+	port   int // The first one; 0: any.
+	links  net.Listener
+	folder string // For copies of the program; empty: it is not copied.
+	wake   chan struct{}
+	front  *Front
+	out    sync.Mutex // Guards Config.Out.
 
 	mu        sync.Mutex // Guards the rest.
 	processes []*process // In the order of their starts.
@@ -133,8 +114,7 @@ type seat struct {
 // counts has the counters for metrics.
 type counts struct {
 	starts, crashes, killed, matches, tokens, moves uint64
-	noRoom, unauthorized, malformed, limited        uint64
-	rollouts, rejected                              uint64
+	noRoom, rollouts, rejected                      uint64
 }
 
 // New returns a supervisor that runs nothing yet. It opens the loopback address at which processes reach it.
@@ -156,10 +136,13 @@ func New(config Config) (*Supervisor, error) {
 		return nil, fmt.Errorf("supervisor: %d servers from port %d on: there are 65535 ports", c.Servers, at.Port)
 	}
 	s := &Supervisor{
-		config: c, ip: at.IP, port: at.Port, wake: make(chan struct{}, 1), bearer: sha256.Sum256([]byte(c.Bearer)), started: time.Now(),
+		config: c, ip: at.IP, port: at.Port, wake: make(chan struct{}, 1),
 		bySecret: map[string]*process{}, seats: make([]seat, c.Servers), matches: map[string]*match{},
 	}
-	s.limits.init(c.Requests)
+	if s.front, err = NewFront(c.Bearer, c.Requests, func(_ context.Context, r Request) (Answer, error) { return s.Allocate(r) }); err != nil {
+		return nil, err
+	}
+	s.front.log = c.Logger
 	if strings.ContainsRune(c.Command[0], filepath.Separator) || strings.ContainsRune(c.Command[0], '/') {
 		if s.folder, err = os.MkdirTemp("", "netcode-fleet-"); err != nil {
 			return nil, err
