@@ -32,6 +32,7 @@ func clockExempt() map[string]string {
 		"cmd/netcode/discover_test.go":                "the server answers within the five seconds that Discover waits for an answer",
 		"docs/guide/deploy_test.go":                   hangOnly,
 		"docs/guide/server_test.go":                   "the guide's own loop, which nobody measures",
+		"examples/fleet/game/main_test.go":            hangOnly,
 		"fleet/agones/agones_test.go":                 hangOnly,
 		"fleet/local/local_test.go":                   hangOnly + "; what is silent stays so",
 		"fleet/supervisor/fleet_test.go":              hangOnly + "; a process that stands still may be killed sooner on a slow machine",
