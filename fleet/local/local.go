@@ -10,7 +10,9 @@ import (
 	"io"
 	"net/http"
 	"os"
+	"strconv"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/arche-netcode/netcode/fleet"
@@ -37,6 +39,7 @@ type Lifecycle struct {
 	hello   link.Hello
 	key     secure.Key
 	events  chan fleet.Event
+	heard   atomic.Uint64 // The number of the newest event.
 }
 
 // Open asks the supervisor for the place of this process, and hears from it until ctx is done: give the context of the whole program.
@@ -138,7 +141,7 @@ func (l *Lifecycle) call(ctx context.Context, method, path string, body []byte, 
 
 // do makes a request. The error does not show the URL, which is secret.
 func (l *Lifecycle) do(ctx context.Context, method, path string, body []byte) (*http.Response, error) {
-	request, err := http.NewRequestWithContext(ctx, method, l.url+path, bytes.NewReader(body))
+	request, err := http.NewRequestWithContext(ctx, method, l.url+path+"?heard="+strconv.FormatUint(l.heard.Load(), 10), bytes.NewReader(body))
 	if err != nil {
 		return nil, fmt.Errorf("local: the environment variable %s is no URL", link.Variable)
 	}
@@ -186,25 +189,30 @@ func (l *Lifecycle) hearOnce(ctx context.Context, heard *time.Time) {
 	for lines.Scan() {
 		silence.Reset(l.silence)
 		*heard = time.Now()
-		if e, ok := parseEvent(lines.Bytes()); ok {
+		e, n, ok := parseEvent(lines.Bytes())
+		if n <= l.heard.Load() {
+			continue // An empty line, or an event that the stream before this one had.
+		}
+		l.heard.Store(n)
+		if ok {
 			l.pass(ctx, e)
 		}
 	}
 }
 
-// parseEvent parses a line of events. ok is false for an empty one, and for one of a newer supervisor.
-func parseEvent(line []byte) (e fleet.Event, ok bool) {
+// parseEvent parses a line of events, and returns its number. ok is false for an empty line, and for one of a newer supervisor.
+func parseEvent(line []byte) (e fleet.Event, n uint64, ok bool) {
 	var said link.Event
 	if len(line) == 0 || json.Unmarshal(line, &said) != nil {
-		return e, false
+		return e, 0, false
 	}
 	switch said.Kind {
 	case "allocated":
-		return fleet.Event{Kind: fleet.Allocated, Match: fleet.Match{ID: said.ID, Data: said.Data}}, true
+		return fleet.Event{Kind: fleet.Allocated, Match: fleet.Match{ID: said.ID, Data: said.Data}}, said.N, true
 	case "drain":
-		return fleet.Event{Kind: fleet.Drain, Err: errors.New("the supervisor drains it")}, true
+		return fleet.Event{Kind: fleet.Drain, Err: errors.New("the supervisor drains it")}, said.N, true
 	}
-	return e, false
+	return e, said.N, false
 }
 
 func (l *Lifecycle) pass(ctx context.Context, e fleet.Event) {

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -31,10 +32,11 @@ func TestNoSupervisor(t *testing.T) {
 }
 
 // chief answers as a supervisor does. An event is passed on once its stream asks.
-func chief(t *testing.T, key []byte, events chan string) (url string, silent func()) {
+func chief(t *testing.T, key []byte, heard *atomic.Value, events chan string) (url string, silent func()) {
 	over := make(chan struct{})
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		text, _ := io.ReadAll(r.Body)
+		heard.Store(r.URL.Query().Get("heard"))
 		switch r.Method + " " + r.URL.Path {
 		case "GET /secret/hello":
 			_ = json.NewEncoder(w).Encode(link.Hello{Name: "game-1", Listen: "127.0.0.1:9000", Address: "play:9000", Key: key})
@@ -90,7 +92,8 @@ func next(t *testing.T, l *local.Lifecycle) fleet.Event {
 // A server says and hears what the supervisor has to know, over streams that end now and then, and drains when the supervisor is gone.
 func TestALinkToTheSupervisor(t *testing.T) {
 	events := make(chan string)
-	url, silent := chief(t, make([]byte, 32), events)
+	var heard atomic.Value
+	url, silent := chief(t, make([]byte, 32), &heard, events)
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	l, err := local.OpenAt(ctx, url, time.Second)
@@ -108,12 +111,14 @@ func TestALinkToTheSupervisor(t *testing.T) {
 	require.NotContains(t, err.Error(), "secret")
 
 	go func() {
-		for _, e := range []string{`{"kind":"allocated","id":"m","data":"c2FuZA=="}`, "", `{"kind":"news of tomorrow"}`, "nonsense", `{"kind":"allocated","id":"n"}`} {
+		for _, e := range []string{`{"n":1,"kind":"allocated","id":"m","data":"c2FuZA=="}`, "", `{"n":1,"kind":"allocated","id":"m"}`, `{"n":2,"kind":"news of tomorrow"}`, "nonsense", `{"n":3,"kind":"allocated","id":"n"}`} {
 			events <- e
 		}
 	}()
 	require.Equal(t, fleet.Match{ID: "m", Data: []byte("sand")}, next(t, l).Match)
 	require.Equal(t, "n", next(t, l).Match.ID)
+	require.NoError(t, l.Health(ctx))
+	require.Equal(t, "3", heard.Load(), "it says what it has")
 	silent()
 	e := next(t, l)
 	require.Equal(t, fleet.Drain, e.Kind)
@@ -123,23 +128,24 @@ func TestALinkToTheSupervisor(t *testing.T) {
 // An order to drain is passed on, and a key of another version is refused.
 func TestOrders(t *testing.T) {
 	events := make(chan string, 1)
-	events <- `{"kind":"drain"}`
-	url, _ := chief(t, make([]byte, 32), events)
+	var heard atomic.Value
+	events <- `{"n":1,"kind":"drain"}`
+	url, _ := chief(t, make([]byte, 32), &heard, events)
 	l, err := local.OpenAt(t.Context(), url, time.Minute)
 	require.NoError(t, err)
 	require.Equal(t, fleet.Drain, next(t, l).Kind)
-	url, _ = chief(t, make([]byte, 16), nil)
+	url, _ = chief(t, make([]byte, 16), &heard, nil)
 	_, err = local.OpenAt(t.Context(), url, time.Minute)
 	require.ErrorContains(t, err, "a key of 16 bytes")
 }
 
 // FuzzEvents sends lines of events: none makes it panic.
 func FuzzEvents(f *testing.F) {
-	for _, seed := range []string{`{"kind":"allocated","id":"m","data":"c2FuZA=="}`, `{"kind":"drain"}`, "", `{"data":1}`} {
+	for _, seed := range []string{`{"kind":"allocated","id":"m","data":"c2FuZA=="}`, `{"n":1,"kind":"drain"}`, "", `{"data":1}`} {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, line string) {
-		e, ok := local.ParseEvent([]byte(line))
+		e, _, ok := local.ParseEvent([]byte(line))
 		require.True(t, ok || e.Kind == 0)
 		require.True(t, !ok || strings.Contains(line, "allocated") || strings.Contains(line, "drain") || strings.Contains(line, `\u`))
 	})

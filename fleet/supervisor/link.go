@@ -6,6 +6,8 @@ import (
 	"errors"
 	"io"
 	"net/http"
+	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -20,12 +22,16 @@ func (s *Supervisor) serveLink(w http.ResponseWriter, r *http.Request) {
 	s.mu.Lock()
 	p := s.bySecret[secret]
 	s.mu.Unlock()
-	if p == nil {
+	heard, err := strconv.ParseUint(r.URL.Query().Get("heard"), 10, 64)
+	if p == nil || err != nil {
 		http.NotFound(w, r)
 		return
 	}
+	s.mu.Lock()
+	p.queue = slices.DeleteFunc(p.queue, func(e link.Event) bool { return e.N <= heard })
+	s.mu.Unlock()
 	if r.Method == http.MethodGet && what == "events" {
-		s.serveEvents(w, r, p)
+		s.serveEvents(w, r, p, heard)
 		return
 	}
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, link.MaxBody))
@@ -118,24 +124,21 @@ func (s *Supervisor) move(from *process, body []byte) (answer any, err error) {
 	return link.Moved{Token: token}, nil
 }
 
-// serveEvents sends the events of a process, one a line.
-func (s *Supervisor) serveEvents(w http.ResponseWriter, r *http.Request, p *process) {
+// serveEvents sends the events of a process after a number, one a line.
+func (s *Supervisor) serveEvents(w http.ResponseWriter, r *http.Request, p *process, sent uint64) {
 	flush := http.NewResponseController(w)
 	beat := time.NewTicker(link.Beat)
 	defer beat.Stop()
 	out := json.NewEncoder(w)
 	for {
 		s.mu.Lock()
-		queue := p.queue
-		p.queue = nil
+		queue := slices.DeleteFunc(slices.Clone(p.queue), func(e link.Event) bool { return e.N <= sent })
 		s.mu.Unlock()
-		for i, e := range queue {
+		for _, e := range queue {
 			if out.Encode(e) != nil {
-				s.mu.Lock()
-				p.queue = append(queue[i:], p.queue...) // For its next stream.
-				s.mu.Unlock()
 				return
 			}
+			sent = e.N
 		}
 		if len(queue) == 0 {
 			if _, err := io.WriteString(w, "\n"); err != nil {
@@ -146,10 +149,9 @@ func (s *Supervisor) serveEvents(w http.ResponseWriter, r *http.Request, p *proc
 			return
 		}
 		select {
-		case _, alive := <-p.news:
-			if !alive {
-				return
-			}
+		case <-p.news:
+		case <-p.done:
+			return
 		case <-beat.C:
 		case <-r.Context().Done():
 			return

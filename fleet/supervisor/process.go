@@ -42,11 +42,13 @@ type process struct {
 	health  time.Time // The newest word that its ticks run.
 	status  link.Report
 	lock    *schema.Lock // Nil: not told.
-	queue   []link.Event // For its stream of events.
+	queue   []link.Event // Those that it has not heard.
+	told    uint64       // The number of the newest event.
 	news    chan struct{}
-	linked  bool // It said hello.
-	expired bool // It was killed.
-	matches int  // Matches of Supervisor.matches.
+	done    chan struct{} // Closed when it has ended.
+	linked  bool          // It said hello.
+	expired bool          // It was killed.
+	matches int           // Matches of Supervisor.matches.
 }
 
 const (
@@ -71,7 +73,7 @@ func (s *Supervisor) start(b *build, seat int, now time.Time) error {
 	s.serial++
 	p := &process{
 		s: s, name: fmt.Sprintf("game-%d", s.serial), port: port, build: b, secret: hex.EncodeToString(secret[:]), key: key, seat: seat,
-		state: starting, began: now, health: now, news: make(chan struct{}, 1),
+		state: starting, began: now, health: now, news: make(chan struct{}, 1), done: make(chan struct{}),
 	}
 	p.cmd = exec.Command(b.file, s.config.Command[1:]...)
 	p.cmd.Env = append(os.Environ(), link.Variable+"="+s.urlOf(p.secret))
@@ -122,6 +124,8 @@ func (p *process) send(e link.Event) bool {
 	if len(p.queue) >= maxQueue {
 		return false
 	}
+	p.told++
+	e.N = p.told
 	p.queue = append(p.queue, e)
 	select {
 	case p.news <- struct{}{}:

@@ -73,7 +73,7 @@ func (s *Supervisor) exited(p *process, err error) {
 		}
 	}
 	p.matches = 0
-	close(p.news)
+	close(p.done)
 	lived := now.Sub(p.began)
 	switch exit := (*exec.ExitError)(nil); {
 	case err == nil:

@@ -113,7 +113,10 @@ func serve(ctx context.Context, listen string) error {
 	pawns := generic.NewMap3[components.Replicated, components.Owner, Pawn](&world)
 	all := generic.NewFilter1[Pawn]()
 	group.Add(netcode.StageUpdate, systems.Func(func(w *ecs.World) {
-		for query := all.Query(w); server.TickDue() && query.Next(); {
+		if !server.TickDue() {
+			return
+		}
+		for query := all.Query(w); query.Next(); {
 			query.Get().X++
 		}
 	}))

@@ -7,4 +7,7 @@
 //	POST ready, health, shutdown
 //	POST report    Report
 //	POST move      Move; the answer is a Moved
+//
+// Each request has the query heard: the number of the newest event that the server has. Events are repeated from there on when a
+// stream begins.
 package link

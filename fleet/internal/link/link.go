@@ -24,6 +24,7 @@ type Hello struct {
 
 // Event is a line of events.
 type Event struct {
+	N    uint64 `json:"n"`              // Counts the events of a process, from 1.
 	Kind string `json:"kind"`           // "allocated" or "drain".
 	ID   string `json:"id,omitempty"`   // Of the match.
 	Data []byte `json:"data,omitempty"` // Of the match.
