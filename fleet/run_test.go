@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -65,6 +66,24 @@ func (w *witness) at(call string) (times []time.Duration) {
 	return times
 }
 
+func (w *witness) newest() fleet.Status {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.status
+}
+
+func (w *witness) all() []string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return slices.Clone(w.calls)
+}
+
+func (w *witness) fail(f func(call string, since time.Duration) error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.fails = f
+}
+
 func (w *witness) Ready(context.Context) error    { return w.note("ready") }
 func (w *witness) Health(context.Context) error   { return w.note("health") }
 func (w *witness) Shutdown(context.Context) error { return w.note("shutdown") }
@@ -86,7 +105,7 @@ func (w *witness) Schema(_ context.Context, lock []byte) error {
 // server is a server with a loop of 60 frames, in a bubble of synctest.
 type served struct {
 	*fleet.Member
-	frames int
+	frames atomic.Int64
 	stall  chan struct{} // A frame waits for it while it is not nil.
 	do     func(f func()) bool
 }
@@ -100,7 +119,7 @@ func serve(t *testing.T, life fleet.Lifecycle, config fleet.Config) *served {
 	group := systems.NewServer(server, socket, systems.WallClock())
 	s := &served{}
 	group.Add(netcode.StageUpdate, systems.Func(func(w *netecs.World) {
-		if s.frames++; s.frames == 1 {
+		if s.frames.Add(1) == 1 {
 			ecs.NewBuilder(w, ecs.ComponentID[components.Replicated](w), ecs.ComponentID[place](w)).New()
 		}
 		if s.stall != nil {
@@ -125,7 +144,7 @@ func TestTheFleetHearsOfAServer(t *testing.T) {
 		go func() { done <- s.Run(ctx) }()
 		time.Sleep(10 * time.Second)
 		require.Equal(t, 1, len(w.at("ready")))
-		require.Equal(t, []string{"report", "schema", "ready"}, slices.DeleteFunc(slices.Clone(w.calls), func(c string) bool { return c == "health" })[:3])
+		require.Equal(t, []string{"report", "schema", "ready"}, slices.DeleteFunc(w.all(), func(c string) bool { return c == "health" })[:3])
 		healthy := len(w.at("health"))
 		require.GreaterOrEqual(t, healthy, 4)
 
@@ -141,13 +160,13 @@ func TestTheFleetHearsOfAServer(t *testing.T) {
 
 		w.events <- fleet.Event{Kind: fleet.Allocated, Match: fleet.Match{ID: "one"}}
 		time.Sleep(time.Second)
-		require.Equal(t, []fleet.Match{{ID: "one"}}, w.status.Matches)
+		require.Equal(t, []fleet.Match{{ID: "one"}}, w.newest().Matches)
 		time.Sleep(time.Minute)
-		require.Empty(t, w.status.Matches, "over")
+		require.Empty(t, w.newest().Matches, "over")
 		require.Equal(t, 2, len(w.at("ready")), "and ready for the next")
 		stop()
 		require.NoError(t, <-done)
-		require.Equal(t, "shutdown", w.calls[len(w.calls)-1])
+		require.Equal(t, "shutdown", w.all()[len(w.all())-1])
 		require.True(t, s.Draining())
 		saved, err := os.ReadFile(file)
 		require.NoError(t, err)
@@ -173,10 +192,10 @@ func TestCallsAreRepeated(t *testing.T) {
 		time.Sleep(29 * time.Second)
 		require.Less(t, len(w.at("report")), 40)
 		require.GreaterOrEqual(t, len(w.at("health")), 13, "health does not wait for the others")
-		require.GreaterOrEqual(t, s.frames, 29*60-10)
+		require.GreaterOrEqual(t, s.frames.Load(), int64(29*60-10))
 		time.Sleep(8 * time.Second)
 		require.Equal(t, 1, len(slices.DeleteFunc(w.at("ready"), func(d time.Duration) bool { return d < 30*time.Second })))
-		w.fails = func(string, time.Duration) error { return errors.New("gone") }
+		w.fail(func(string, time.Duration) error { return errors.New("gone") })
 		stop()
 		require.NoError(t, <-done, "a fleet that is gone keeps no server from its end")
 	})
@@ -198,7 +217,7 @@ func TestASlowFleetHoldsNothingUp(t *testing.T) {
 		done := make(chan error)
 		go func() { done <- s.Run(ctx) }()
 		time.Sleep(20 * time.Second)
-		require.GreaterOrEqual(t, s.frames, 20*60-10)
+		require.GreaterOrEqual(t, s.frames.Load(), int64(20*60-10))
 		start := time.Now()
 		stop()
 		require.NoError(t, <-done)
@@ -215,13 +234,12 @@ func TestAServerWithoutItsLeaseStops(t *testing.T) {
 		go func() { done <- s.Run(t.Context()) }()
 		time.Sleep(5 * time.Second)
 		partition := errors.New("no quorum")
-		var frames int
-		s.do(func() { frames = s.frames })
+		frames := s.frames.Load()
 		w.events <- fleet.Event{Kind: fleet.Lost, Err: partition}
 		err := <-done
 		require.ErrorIs(t, err, fleet.ErrLost)
 		require.ErrorIs(t, err, partition)
-		require.LessOrEqual(t, s.frames, frames+2, "the frame in which it hears of it")
+		require.LessOrEqual(t, s.frames.Load(), frames+2, "the frame in which it hears of it")
 		require.Empty(t, w.at("shutdown"), "its place in the fleet may be another's")
 	})
 }

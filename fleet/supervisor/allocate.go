@@ -123,8 +123,8 @@ func (s *Supervisor) pick(but *process) (best *process) {
 func (p *process) full() bool { return p.status.Places > 0 && p.status.Players >= p.status.Places }
 
 // load orders processes for a new match: those of the newest build first, then by matches, then by players.
-func (p *process) load() int {
-	load := p.matches<<20 + min(p.status.Players, 1<<20-1)
+func (p *process) load() int64 {
+	load := int64(p.matches)<<20 + int64(min(p.status.Players, 1<<20-1))
 	if p.build != p.s.build {
 		load |= 1 << 50
 	}

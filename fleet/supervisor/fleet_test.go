@@ -9,10 +9,13 @@ import (
 	"maps"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -187,6 +190,32 @@ func TestAServerThatCrashesIsRestarted(t *testing.T) {
 	var metrics bytes.Buffer
 	h.WriteMetrics(&metrics)
 	require.Contains(t, metrics.String(), "\nnetcode_fleet_crashes_total 1\n")
+}
+
+// A server that gets SIGTERM, as from Kubernetes, drains: it takes nobody new, ends in order when its players have left, and is followed.
+func TestSIGTERMDrains(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("there is no SIGTERM")
+	}
+	t.Parallel()
+	h := host(t, supervisor.Config{Servers: 1})
+	first := h.Fleet().Servers[0]
+	ask := h.mustMatch(supervisor.Request{User: "ann"})
+	p := enter(t, ask.Token)
+	late := h.mustMatch(supervisor.Request{User: "bob", Match: ask.Match})
+	process, err := os.FindProcess(first.Process)
+	require.NoError(t, err)
+	require.NoError(t, process.Signal(syscall.SIGTERM))
+	until(t, "it drains", func() bool { return h.Fleet().Servers[0].State == "draining" }, p)
+	bob := join(t, late.Token)
+	until(t, "nobody new", func() bool { return bob.lost != nil }, p, bob)
+	require.ErrorContains(t, bob.lost, "drains")
+	_, status := h.match(supervisor.Request{User: "bob"})
+	require.Equal(t, http.StatusServiceUnavailable, status)
+	require.NoError(t, p.lost, "it may finish")
+	p.leave()
+	h.wait("another follows", func(f supervisor.Fleet) bool { return count(f, "ready") == 1 && f.Servers[0].Name != first.Name })
+	require.Contains(t, strings.Join(h.Fleet().Log, "\n"), first.Name+" ended in order")
 }
 
 // A server whose ticks stand still is killed and restarted.
