@@ -297,7 +297,7 @@ func TestARolloutMovesPlayers(t *testing.T) {
 	for _, s := range h.Fleet().Servers {
 		old[s.Name] = true
 	}
-	const bots = 12
+	const bots = 200
 	var players, next, leaving []*player
 	var matches []string
 	for i := range bots {
@@ -309,9 +309,13 @@ func TestARolloutMovesPlayers(t *testing.T) {
 		if i%3 == 0 {
 			matches = append(matches, a.Match)
 		}
-		players = append(players, enter(t, a.Token))
+		players = append(players, join(t, a.Token))
 	}
+	until(t, "all are in", func() bool {
+		return !slices.ContainsFunc(players, func(p *player) bool { return p.where.Server == "" })
+	}, players...)
 	next = make([]*player, bots)
+	begun := time.Now()
 	writeBuild(t, h.program, "second")
 	playing := func() (all []*player) {
 		all = append(all, leaving...)
@@ -363,6 +367,7 @@ func TestARolloutMovesPlayers(t *testing.T) {
 		require.Equal(t, at[p.where.Match], p.where.Server, "with those of its match")
 	}
 	require.Empty(t, h.Fleet().Failed)
+	t.Logf("%d bots, four servers replaced in %v", bots, time.Since(begun).Round(10*time.Millisecond))
 }
 
 // A build with which players cannot play, and one that crashes, replace nothing. The next one is tried.

@@ -129,7 +129,7 @@ func game() error {
 			member.EndMatch(member.Matches()[0].ID)
 		}
 	})
-	server, err := netcode.NewServer(p, netcode.Config{})
+	server, err := netcode.NewServer(p, netcode.Config{Clients: 128, SilenceTimeout: patience})
 	if err != nil {
 		return err
 	}
@@ -170,7 +170,7 @@ func join(t *testing.T, token []byte, config ...netcode.Config) *player {
 	p.conn, err = secure.Dial(socket, secure.ClientConfig{Token: token})
 	require.NoError(t, err)
 	t.Cleanup(p.leave)
-	p.client, err = netcode.NewClient(protocol("", func(_ *netcode.Context, w *where) { p.where = *w }, func(_ *netcode.Context, m *moved) { p.token, _ = base64.StdEncoding.DecodeString(m.Token) }, nil), append(config, netcode.Config{})[0])
+	p.client, err = netcode.NewClient(protocol("", func(_ *netcode.Context, w *where) { p.where = *w }, func(_ *netcode.Context, m *moved) { p.token, _ = base64.StdEncoding.DecodeString(m.Token) }, nil), append(config, netcode.Config{HandshakeTimeout: patience, SilenceTimeout: patience})[0])
 	require.NoError(t, err)
 	p.client.OnDisconnect(func(_ netcode.ClientID, why *netcode.CloseError) { p.lost = why })
 	p.loop = systems.NewClient(p.client, p.conn, systems.WallClock())

@@ -45,7 +45,7 @@ func (p *process) judge(now time.Time) {
 	c := &p.s.config
 	switch {
 	case p.state == starting && now.Sub(p.began) > c.Start:
-		p.kill("it was not ready in time")
+		p.kill("it was not ready in time: does it call local.Open and fleet.Attach?")
 	case p.state == draining && now.After(p.until):
 		p.kill("its drain took too long")
 	case p.state != starting && p.linked && now.Sub(p.health) > c.Health:

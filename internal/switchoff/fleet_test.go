@@ -35,7 +35,7 @@ func fleets() []mutation {
 		change("fleet", "anybody may ask who knows no key", "TestTheKeyOfBackends",
 			front, "!ok || subtle.ConstantTimeCompare(sum[:], f.bearer[:]) != 1", "!ok || subtle.ConstantTimeCompare(sum[:], f.bearer[:]) > 1"),
 		change("fleet", "a page of another name asks", "TestRequestsThatAreRefused",
-			front, "!isLocal(at.Hostname()) || ", ""),
+			front, "!isLocal(at.Hostname()) || ", "at == nil || "),
 		change("fleet", "requests of a host are not limited", "TestRequestsAreLimitedByHost",
 			front, "if !f.limits.take(r.RemoteAddr) {", "if false {"),
 		change("fleet", "connections of a host are not limited", "TestConnectionsAreLimitedByHost",

@@ -11,7 +11,7 @@ const (
 	// Silence is the time without a line, or without a supervisor, after which a server drains.
 	Silence = 5 * Beat
 	// MaxBody bounds the bytes of a request and of a line of events.
-	MaxBody = 1 << 20
+	MaxBody = 4 << 20
 )
 
 // Hello tells a server its place.
