@@ -239,7 +239,7 @@ func TestAServerWithoutItsLeaseStops(t *testing.T) {
 		err := <-done
 		require.ErrorIs(t, err, fleet.ErrLost)
 		require.ErrorIs(t, err, partition)
-		require.LessOrEqual(t, s.frames.Load(), frames+2, "the frame in which it hears of it")
+		require.Equal(t, frames+1, s.frames.Load(), "the frame in which it hears of it is the last")
 		require.Empty(t, w.at("shutdown"), "its place in the fleet may be another's")
 	})
 }
