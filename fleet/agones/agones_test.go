@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
@@ -179,7 +181,12 @@ func TestAReportIsRepeated(t *testing.T) {
 }
 
 func TestAGameServerWithoutThePort(t *testing.T) {
-	_, err := agones.Open(t.Context(), agones.Config{SDK: agones.SDK{URL: newFake(t).server.URL}, Port: "voice"})
+	sidecar := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { _, _ = w.Write([]byte("{}")) }))
+	defer sidecar.Close()
+	l, err := agones.Open(t.Context(), agones.Config{SDK: agones.SDK{URL: sidecar.URL}})
+	require.NoError(t, err)
+	require.Empty(t, l.Address())
+	_, err = agones.Open(t.Context(), agones.Config{SDK: agones.SDK{URL: newFake(t).server.URL}, Port: "voice"})
 	require.ErrorContains(t, err, `no port "voice"`)
 }
 

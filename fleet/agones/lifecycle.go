@@ -78,10 +78,14 @@ func (l *Lifecycle) findAddress(g *GameServer) error {
 			return nil
 		}
 	}
+	if l.config.Port == "" {
+		return nil // A server that nobody reaches from outside, or a sidecar for tests.
+	}
 	return fmt.Errorf("agones: the game server %q has no port %q: name one in spec.ports of the Fleet", g.ObjectMeta.Name, l.config.Port)
 }
 
-// Address returns the address at which players reach this server: for secure.Tokens, and for the allocator's secure.Token.Servers.
+// Address returns the address at which players reach this server: for secure.Tokens, and for the allocator's secure.Token.Servers. It is
+// empty if the game server has no port.
 func (l *Lifecycle) Address() string { return l.address }
 
 // Ready implements fleet.Lifecycle.

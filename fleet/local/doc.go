@@ -8,5 +8,5 @@
 // Each process has a key of its own: a connect token is good for one process alone, and not for the one that follows it at the same
 // address. A server whose supervisor was killed drains.
 //
-// Lifecycle is the type that Open returns. local.go contains everything.
+// Lifecycle is the type that Open returns. Its files: local.go (Open, Lifecycle), pipe_unix.go and pipe_other.go (lines without a reader).
 package local

@@ -63,6 +63,7 @@ func open(ctx context.Context, url string, silence time.Duration) (*Lifecycle, e
 		return nil, fmt.Errorf("local: the supervisor gave a key of %d bytes: it is of another version", len(l.hello.Key))
 	}
 	copy(l.key[:], l.hello.Key)
+	outliveReader()
 	go l.hear(ctx)
 	return l, nil
 }

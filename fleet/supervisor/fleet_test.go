@@ -1,6 +1,7 @@
 package supervisor_test
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"encoding/json"
@@ -10,6 +11,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"runtime"
 	"slices"
@@ -216,6 +218,31 @@ func TestSIGTERMDrains(t *testing.T) {
 	p.leave()
 	h.wait("another follows", func(f supervisor.Fleet) bool { return count(f, "ready") == 1 && f.Servers[0].Name != first.Name })
 	require.Contains(t, strings.Join(h.Fleet().Log, "\n"), first.Name+" ended in order")
+}
+
+// The servers of a supervisor that is killed drain: their players are told, though nobody reads what the servers print.
+func TestServersOutliveTheirSupervisor(t *testing.T) {
+	t.Parallel()
+	h := &hosted{t: t, program: filepath.Join(t.TempDir(), "game")}
+	writeBuild(t, h.program, "first")
+	chief := exec.Command(os.Args[0])
+	chief.Env = append(os.Environ(), asSupervisor+"="+h.program)
+	out, err := chief.StdoutPipe()
+	require.NoError(t, err)
+	require.NoError(t, chief.Start())
+	t.Cleanup(func() { _ = chief.Process.Kill(); _ = chief.Wait() })
+	line := bufio.NewScanner(out)
+	require.True(t, line.Scan())
+	h.backend = &httptest.Server{URL: line.Text()}
+	var ask supervisor.Answer
+	for deadline := time.Now().Add(patience); ask.Match == ""; time.Sleep(10 * time.Millisecond) {
+		require.True(t, time.Now().Before(deadline))
+		ask, _ = h.match(supervisor.Request{User: "ann"})
+	}
+	p := enter(t, ask.Token)
+	require.Equal(t, ask.Match, p.where.Match)
+	require.NoError(t, chief.Process.Kill())
+	until(t, "it drains", func() bool { require.NoError(t, p.lost); return p.where.Server == "draining" }, p)
 }
 
 // A server whose ticks stand still is killed and restarted.

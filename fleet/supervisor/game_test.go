@@ -6,7 +6,10 @@ import (
 	"encoding/base64"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
+	"net"
+	"net/http"
 	"os"
 	"strings"
 	"testing"
@@ -18,6 +21,7 @@ import (
 	"github.com/arche-netcode/netcode"
 	"github.com/arche-netcode/netcode/fleet"
 	"github.com/arche-netcode/netcode/fleet/local"
+	"github.com/arche-netcode/netcode/fleet/supervisor"
 	"github.com/arche-netcode/netcode/systems"
 	"github.com/arche-netcode/netcode/transport/secure"
 	"github.com/arche-netcode/netcode/transport/udp"
@@ -26,6 +30,11 @@ import (
 
 // This program is the game too: a supervisor of a test starts it.
 func TestMain(m *testing.M) {
+	if program := os.Getenv(asSupervisor); program != "" {
+		_ = os.Unsetenv(asSupervisor)
+		fmt.Println("ended:", runAlone(program))
+		return
+	}
 	switch err := game(); {
 	case errors.Is(err, local.ErrAlone):
 		os.Exit(m.Run())
@@ -33,6 +42,23 @@ func TestMain(m *testing.M) {
 		fmt.Println("ended:", err)
 		os.Exit(1)
 	}
+}
+
+// asSupervisor is the environment variable with which this program is a supervisor of a game, for a test that kills it.
+const asSupervisor = "NETCODE_TEST_SUPERVISOR"
+
+func runAlone(program string) error {
+	s, err := supervisor.New(supervisor.Config{Command: []string{program}, Listen: "127.0.0.1:0", Start: patience, Health: patience, Out: io.Discard})
+	if err != nil {
+		return err
+	}
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return err
+	}
+	go func() { _ = http.Serve(l, s) }()
+	fmt.Printf("http://%s\n", l.Addr())
+	return s.Run(context.Background())
 }
 
 // where is told to a player that has connected: its server, its match and its ticket.
@@ -137,6 +163,10 @@ func game() error {
 	loop := systems.NewRunner(&world, systems.NewServer(server, conn, systems.WallClock()), 60)
 	member = fleet.Attach(loop, server, life, fleet.Config{
 		Health: 200 * time.Millisecond, Drain: time.Minute,
+		OnDrain: func(time.Duration) {
+			fmt.Println("this line has no reader if the supervisor is gone")
+			_ = netcode.Send(server, netcode.ToAll(), &where{Server: "draining"})
+		},
 		OnMatch: func(m fleet.Match) { fmt.Printf("match %s with %s\n", m.ID, m.Data) },
 		Move: func(client netcode.ClientID, token []byte) error {
 			return netcode.Send(server, netcode.To(client), &moved{base64.StdEncoding.EncodeToString(token)})

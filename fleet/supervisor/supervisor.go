@@ -96,6 +96,7 @@ type Supervisor struct {
 	bySecret  map[string]*process
 	seats     []seat
 	serial    int
+	nextPort  int    // Of Servers+1, counted from port.
 	build     *build // The one for restarts.
 	rollout   rollout
 	matches   map[string]*match
@@ -137,7 +138,7 @@ func New(config Config) (*Supervisor, error) {
 	}
 	s := &Supervisor{
 		config: c, ip: at.IP, port: at.Port, wake: make(chan struct{}, 1),
-		bySecret: map[string]*process{}, seats: make([]seat, c.Servers), matches: map[string]*match{},
+		bySecret: map[string]*process{}, seats: make([]seat, c.Servers), nextPort: c.Servers, matches: map[string]*match{},
 	}
 	if s.front, err = NewFront(c.Bearer, c.Requests, func(_ context.Context, r Request) (Answer, error) { return s.Allocate(r) }); err != nil {
 		return nil, err
@@ -230,8 +231,9 @@ func (s *Supervisor) freePort() int {
 	for _, p := range s.processes {
 		used[p.port] = true
 	}
-	for port := s.port; port <= s.port+s.config.Servers; port++ {
-		if !used[port] {
+	for range s.config.Servers + 1 { // The next one first: the last one may be taken by another program.
+		s.nextPort = (s.nextPort + 1) % (s.config.Servers + 1)
+		if port := s.port + s.nextPort; !used[port] {
 			return port
 		}
 	}

@@ -30,6 +30,8 @@ func fleets() []mutation {
 			run, "		cancel() // No further frame: another server may have the matches.\n", ""),
 		change("fleet", "the match of an allocation is told with each change", "TestTheLifeOfAGameServer",
 			"fleet/agones/lifecycle.go", "	if id == *seen {", "	if false {"),
+		change("fleet", "a line without a reader ends a server", "TestServersOutliveTheirSupervisor",
+			"fleet/local/local.go", "	outliveReader()\n", "").inFolder("fleet/supervisor"),
 		change("fleet", "events are heard twice", "TestALinkToTheSupervisor",
 			"fleet/local/local.go", "if n <= l.heard.Load() {", "if n == 0 {"),
 		change("fleet", "anybody may ask who knows no key", "TestTheKeyOfBackends",
