@@ -114,7 +114,7 @@ func Attach(runner *systems.Runner, server *netcode.Server, lifecycle Lifecycle,
 		m.changed = true
 	})
 	server.OnLeave(func(client netcode.ClientID) { m.matches.leave(client, server.Tick()) })
-	server.Extend(netcode.ServerHooks{BeginFrame: m.frame})
+	server.Extend(netcode.ServerHooks{BeginFrame: m.frame, AfterSend: m.becomeReady})
 	return m
 }
 
@@ -161,10 +161,6 @@ func (m *Member) ticks(d time.Duration) netcode.Tick {
 
 // frame begins each frame of the server.
 func (m *Member) frame() {
-	if m.ready == 0 {
-		m.ready = 1 // The first frame has begun: it ends before anybody connects.
-		m.changed = true
-	}
 	m.take()
 	m.decide()
 	if m.server.TickDue() && m.config.Empty >= 0 && !m.ended {
@@ -176,6 +172,14 @@ func (m *Member) frame() {
 	}
 	m.stepDrain()
 	m.tell()
+}
+
+// becomeReady ends the first frame.
+func (m *Member) becomeReady() {
+	if m.ready == 0 {
+		m.ready, m.changed = 1, true
+		m.tell()
+	}
 }
 
 // take takes what came from other goroutines.
