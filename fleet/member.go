@@ -19,6 +19,8 @@ var ErrLost = errors.New("fleet: the server lost its lease")
 const (
 	// ticketPatience bounds the wait of a player whose ticket names a match that the fleet has not told yet.
 	ticketPatience = 2 * time.Second
+	// moveTime bounds a move. A player that is still here then is moved again: the other server may have died.
+	moveTime = 15 * time.Second
 	// inboxSize bounds the events that wait for the next frame.
 	inboxSize = 256
 )
@@ -61,7 +63,7 @@ type waiting struct {
 // draining is the state of a drain.
 type draining struct {
 	until netcode.Tick
-	asked map[netcode.ClientID]bool // Players for whom a destination was asked, or who were moved.
+	asked map[netcode.ClientID]netcode.Tick // Players for whom a destination was asked, and when to ask again.
 }
 
 // Stats has the counters of a Member.
@@ -305,7 +307,7 @@ func (m *Member) startDrain() {
 	if m.drain != nil {
 		return
 	}
-	m.drain = &draining{until: m.server.Tick() + m.ticks(m.config.Drain), asked: map[netcode.ClientID]bool{}}
+	m.drain = &draining{until: m.server.Tick() + m.ticks(m.config.Drain), asked: map[netcode.ClientID]netcode.Tick{}}
 	m.changed = true
 	if m.config.OnDrain != nil {
 		m.server.Contain("fleet.Config.OnDrain", func() { m.config.OnDrain(m.config.Drain) })
@@ -327,7 +329,7 @@ func (m *Member) stepDrain() {
 		return
 	}
 	for client := range m.server.Clients {
-		if m.drain.asked[client] {
+		if m.server.Tick() < m.drain.asked[client] {
 			continue
 		}
 		match := Match{ID: m.MatchOf(client)}
@@ -336,7 +338,7 @@ func (m *Member) stepDrain() {
 		}
 		select {
 		case m.moves <- moveAsk{client, m.server.Identity(client), match}:
-			m.drain.asked[client] = true
+			m.drain.asked[client] = m.drain.until // Until there is an answer.
 		default:
 			return
 		}
@@ -360,6 +362,7 @@ func (m *Member) moveTo(f moveFound) {
 		return
 	}
 	m.counters.moved.Add(1)
+	m.drain.asked[f.client] = m.server.Tick() + m.ticks(moveTime)
 }
 
 // save makes the checkpoint. A server without a tick yet has nothing to save.

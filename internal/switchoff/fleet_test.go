@@ -18,6 +18,8 @@ func fleets() []mutation {
 			member, "m.players == 0 || m.server.Tick() >= m.drain.until {", "true {"),
 		change("fleet", "a player that could not be moved stays", "TestADrainMovesPlayers",
 			member, "		delete(m.drain.asked, f.client)\n", ""),
+		change("fleet", "a move that fails late is not repeated", "TestAMoveThatFailsLateIsRepeated",
+			member, "	m.drain.asked[f.client] = m.server.Tick() + m.ticks(moveTime)\n", ""),
 		change("fleet", "a match without players goes on", "TestAMatchWithoutPlayersIsOver",
 			"fleet/matches.go", "p.players == 0 && p.since <= since", "false"),
 		change("fleet", "matches are not bounded", "TestMatchesAreBounded",
