@@ -210,6 +210,7 @@ func TestConfigsThatMakeNoSense(t *testing.T) {
 		"1 or more":               {Command: []string{"x"}, Matches: -1},
 		"Config.Listen":           {Command: []string{"x"}, Listen: "nowhere"},
 		"give Config.Public":      {Command: []string{"x"}, Listen: ":9000"},
+		"at most 56":              {Command: []string{"x"}, Public: strings.Repeat("x", 57)},
 		"65535 ports":             {Command: []string{"x"}, Listen: "127.0.0.1:65535"},
 		"the program":             {Command: []string{"./no such game"}},
 		"not executable":          {Command: []string{script}},

@@ -51,6 +51,8 @@ const (
 	MaxServers = 256
 	// defaultRequests is the default of Config.Requests.
 	defaultRequests = 500
+	// maxPublic bounds Config.Public: an address of secure.Token has 64 bytes, with brackets and port.
+	maxPublic = 64 - len("[]:65535")
 	// minBearer is the minimum size of Config.Bearer in bytes.
 	minBearer = 16
 	// lastRestart bounds the pause before a restart.
@@ -132,6 +134,9 @@ func New(config Config) (*Supervisor, error) {
 		if c.Public = at.IP.String(); at.IP == nil || at.IP.IsUnspecified() {
 			return nil, fmt.Errorf("supervisor: servers listen at %s: give Config.Public, the host that players connect to", c.Listen)
 		}
+	}
+	if len(c.Public) > maxPublic {
+		return nil, fmt.Errorf("supervisor: Config.Public has %d bytes, at most %d", len(c.Public), maxPublic)
 	}
 	if at.Port+c.Servers > 65535 {
 		return nil, fmt.Errorf("supervisor: %d servers from port %d on: there are 65535 ports", c.Servers, at.Port)
