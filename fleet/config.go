@@ -34,12 +34,12 @@ type Config struct {
 	// OnDrain is called when a drain begins. left is the time that players have at most: tell them.
 	OnDrain func(left time.Duration)
 	// Move moves a player to another server in a drain, by a connect token that names it. It is called once for each player, and again
-	// after an error, and with another token if the player is still here after 15 s. The player leaves when the other server has it. Without Move, or with a Lifecycle that is no Destinations, players
+	// after an error, and with another token after Member.MoveAgain. The player leaves when the other server has it. Without Move, or with a Lifecycle that is no Destinations, players
 	// stay until they leave or Drain is over.
 	Move func(client netcode.ClientID, token []byte) error
 
 	// Checkpoint stores what record.Save wrote at the end of a drain, with the matches that were not over. It is called in another
-	// goroutine, after the last frame with players. Default: the Lifecycle stores it if it is a Checkpoints. File makes one.
+	// goroutine, after the last frame with players. File makes one. Default: nothing is saved.
 	Checkpoint func(matches []Match, saved []byte) error
 
 	Logger *slog.Logger // Default: slog.Default.

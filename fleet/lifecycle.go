@@ -28,13 +28,6 @@ type Destinations interface {
 	Destination(ctx context.Context, user string, match Match) (token []byte, err error)
 }
 
-// Checkpoints is a Lifecycle that stores the checkpoint of a server that ends, for the next one. Config.Checkpoint replaces it.
-type Checkpoints interface {
-	Lifecycle
-	// Checkpoint stores what record.Save wrote, with the matches that were here.
-	Checkpoint(ctx context.Context, matches []Match, saved []byte) error
-}
-
 // Schemas is a Lifecycle that compares the protocols of servers before it replaces one build by another.
 type Schemas interface {
 	Lifecycle

@@ -20,7 +20,7 @@ const (
 	// ticketPatience bounds the wait of a player whose ticket names a match that the fleet has not told yet.
 	ticketPatience = 2 * time.Second
 	// moveTime bounds a move. A player that is still here then is moved again: the other server may have died.
-	moveTime = 15 * time.Second
+	moveTime = 45 * time.Second
 	// inboxSize bounds the events that wait for the next frame.
 	inboxSize = 256
 )
@@ -105,7 +105,7 @@ func Attach(runner *systems.Runner, server *netcode.Server, lifecycle Lifecycle,
 		changed: true, end: func() {},
 	}
 	m.news.wake = make(chan struct{}, 1)
-	server.OnApprove(m.approve)
+	server.OnApprove(m.Approve)
 	server.OnConnect(func(client netcode.ClientID) {
 		m.players++
 		m.changed = true
@@ -150,6 +150,13 @@ func (m *Member) EndMatch(id string) bool {
 		m.over(p)
 	}
 	return p != nil
+}
+
+// MoveAgain asks for another destination for a player whose move has failed after Config.Move returned. Without it that happens after 45 s.
+func (m *Member) MoveAgain(client netcode.ClientID) {
+	if m.drain != nil {
+		delete(m.drain.asked, client)
+	}
 }
 
 // Draining reports whether the server drains.
@@ -245,8 +252,9 @@ func (m *Member) over(p *played) {
 	}
 }
 
-// approve decides about a player that wants to join.
-func (m *Member) approve(a *netcode.Approval) {
+// Approve decides about a player that wants to join. Attach gives it to Server.OnApprove. Give it to a feature that takes that for
+// itself, such as one that lets players arrive from other servers.
+func (m *Member) Approve(a *netcode.Approval) {
 	ticket, ok := ParseTicket(a.Data)
 	switch {
 	case a.Host || len(a.Data) == 0:
@@ -291,7 +299,7 @@ func (m *Member) decide() {
 		switch {
 		case !w.approval.Open():
 		case m.drain != nil, m.matches.byID[w.ticket.Match] != nil:
-			m.server.Contain("fleet.Config.Approve", func() { m.approve(w.approval) })
+			m.server.Contain("fleet.Config.Approve", func() { m.Approve(w.approval) })
 		case m.server.Tick() >= w.until:
 			m.counters.refused.Add(1)
 			w.approval.Refuse("the match is not at this server, or it is over")
@@ -367,7 +375,7 @@ func (m *Member) moveTo(f moveFound) {
 
 // save makes the checkpoint. A server without a tick yet has nothing to save.
 func (m *Member) save() {
-	if _, stores := m.lifecycle.(Checkpoints); m.config.Checkpoint == nil && !stores {
+	if m.config.Checkpoint == nil {
 		return
 	}
 	var b bytes.Buffer

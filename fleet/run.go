@@ -18,8 +18,6 @@ import (
 const (
 	// callTime bounds one call of the Lifecycle.
 	callTime = 3 * time.Second
-	// checkpointTime bounds Lifecycle.Checkpoint.
-	checkpointTime = 20 * time.Second
 	// closeTime bounds the frames in which clients are told of the end.
 	closeTime = 5 * time.Second
 	// firstPause and lastPause bound the pause after a failed call; each is twice as long as the one before.
@@ -97,7 +95,7 @@ func (m *Member) Run(ctx context.Context) error {
 		_ = m.runner.Close(over)
 		return m.lost
 	}
-	err := errors.Join(m.saveError, m.store(ctx), m.runner.Close(over))
+	err := errors.Join(m.saveError, m.store(), m.runner.Close(over))
 	bye, cancelBye := context.WithTimeout(context.WithoutCancel(ctx), callTime)
 	defer cancelBye()
 	if failed := m.lifecycle.Shutdown(bye); failed != nil {
@@ -108,20 +106,11 @@ func (m *Member) Run(ctx context.Context) error {
 }
 
 // store stores the checkpoint.
-func (m *Member) store(ctx context.Context) error {
+func (m *Member) store() error {
 	if m.saved == nil {
 		return nil
 	}
-	var err error
-	matches := m.matches.list()
-	if m.config.Checkpoint != nil {
-		err = m.config.Checkpoint(matches, m.saved)
-	} else if c, ok := m.lifecycle.(Checkpoints); ok {
-		limited, cancel := context.WithTimeout(context.WithoutCancel(ctx), checkpointTime)
-		defer cancel()
-		err = c.Checkpoint(limited, matches, bytes.Clone(m.saved))
-	}
-	if err != nil {
+	if err := m.config.Checkpoint(m.matches.list(), m.saved); err != nil {
 		return fmt.Errorf("fleet: the checkpoint: %w", err)
 	}
 	return nil

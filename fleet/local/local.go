@@ -38,6 +38,7 @@ type Lifecycle struct {
 	client  *http.Client
 	hello   link.Hello
 	key     secure.Key
+	shared  [32]byte
 	events  chan fleet.Event
 	heard   atomic.Uint64 // The number of the newest event.
 }
@@ -59,10 +60,11 @@ func open(ctx context.Context, url string, silence time.Duration) (*Lifecycle, e
 	if err := l.call(limited, http.MethodGet, "hello", nil, &l.hello); err != nil {
 		return nil, err
 	}
-	if len(l.hello.Key) != len(l.key) {
-		return nil, fmt.Errorf("local: the supervisor gave a key of %d bytes: it is of another version", len(l.hello.Key))
+	if len(l.hello.Key) != len(l.key) || len(l.hello.Shared) != len(l.shared) {
+		return nil, fmt.Errorf("local: the supervisor gave keys of %d and %d bytes: it is of another version", len(l.hello.Key), len(l.hello.Shared))
 	}
 	copy(l.key[:], l.hello.Key)
+	copy(l.shared[:], l.hello.Shared)
 	outliveReader()
 	go l.hear(ctx)
 	return l, nil
@@ -79,6 +81,9 @@ func (l *Lifecycle) Address() string { return l.hello.Address }
 
 // Key returns the key of this process, for secure.Config.
 func (l *Lifecycle) Key() secure.Key { return l.key }
+
+// Shared returns 32 secret bytes that all servers of this fleet have, for what they seal for one another.
+func (l *Lifecycle) Shared() [32]byte { return l.shared }
 
 // Ready implements fleet.Lifecycle.
 func (l *Lifecycle) Ready(ctx context.Context) error { return l.post(ctx, "ready", nil) }

@@ -1,6 +1,7 @@
 package local_test
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"io"
@@ -39,7 +40,7 @@ func chief(t *testing.T, key []byte, heard *atomic.Value, events chan string) (u
 		heard.Store(r.URL.Query().Get("heard"))
 		switch r.Method + " " + r.URL.Path {
 		case "GET /secret/hello":
-			_ = json.NewEncoder(w).Encode(link.Hello{Name: "game-1", Listen: "127.0.0.1:9000", Address: "play:9000", Key: key})
+			_ = json.NewEncoder(w).Encode(link.Hello{Name: "game-1", Listen: "127.0.0.1:9000", Address: "play:9000", Key: key, Shared: bytes.Repeat([]byte{7}, 32)})
 		case "GET /secret/events":
 			for {
 				select {
@@ -89,6 +90,8 @@ func next(t *testing.T, l *local.Lifecycle) fleet.Event {
 	}
 }
 
+func sharedOf(l *local.Lifecycle) []byte { shared := l.Shared(); return shared[:] }
+
 // A server says and hears what the supervisor has to know, over streams that end now and then, and drains when the supervisor is gone.
 func TestALinkToTheSupervisor(t *testing.T) {
 	events := make(chan string)
@@ -99,6 +102,7 @@ func TestALinkToTheSupervisor(t *testing.T) {
 	l, err := local.OpenAt(ctx, url, time.Second)
 	require.NoError(t, err)
 	require.Equal(t, []string{"game-1", "127.0.0.1:9000", "play:9000"}, []string{l.Name(), l.Listen(), l.Address()})
+	require.Equal(t, bytes.Repeat([]byte{7}, 32), sharedOf(l))
 	require.NoError(t, l.Ready(ctx))
 	require.NoError(t, l.Health(ctx))
 	require.NoError(t, l.Schema(ctx, []byte("lock")))
@@ -136,7 +140,7 @@ func TestOrders(t *testing.T) {
 	require.Equal(t, fleet.Drain, next(t, l).Kind)
 	url, _ = chief(t, make([]byte, 16), &heard, nil)
 	_, err = local.OpenAt(t.Context(), url, time.Minute)
-	require.ErrorContains(t, err, "a key of 16 bytes")
+	require.ErrorContains(t, err, "keys of 16 and 32 bytes")
 }
 
 // FuzzEvents sends lines of events: none makes it panic.

@@ -60,7 +60,7 @@ func (s *Supervisor) take(p *process, what string, body []byte) (answer any, err
 	switch what {
 	case "GET hello":
 		p.linked = true
-		return link.Hello{Name: p.name, Listen: s.addressOf(hostOf(s.ip), p.port), Address: s.addressOf(s.config.Public, p.port), Key: p.key[:]}, nil
+		return link.Hello{Name: p.name, Listen: s.addressOf(hostOf(s.ip), p.port), Address: s.addressOf(s.config.Public, p.port), Key: p.key[:], Shared: s.shared[:]}, nil
 	case "POST schema":
 		p.lock, err = schema.Read(bytes.NewReader(body))
 		return nil, err

@@ -16,6 +16,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/arche-netcode/netcode/transport/secure"
 )
 
 // page is the whole page: it loads nothing else.
@@ -90,6 +92,7 @@ type Supervisor struct {
 	links  net.Listener
 	folder string // For copies of the program; empty: it is not copied.
 	wake   chan struct{}
+	shared secure.Key // For all processes.
 	front  *Front
 	out    sync.Mutex // Guards Config.Out.
 
@@ -153,6 +156,9 @@ func New(config Config) (*Supervisor, error) {
 		if s.folder, err = os.MkdirTemp("", "netcode-fleet-"); err != nil {
 			return nil, err
 		}
+	}
+	if s.shared, err = secure.NewKey(); err != nil {
+		return nil, errors.Join(err, s.cleanUp())
 	}
 	if s.build, err = s.readBuild(); err != nil {
 		return nil, errors.Join(err, s.cleanUp())

@@ -20,6 +20,7 @@ type Hello struct {
 	Listen  string `json:"listen"`  // The address for its socket.
 	Address string `json:"address"` // The address for players, as in tokens.
 	Key     []byte `json:"key"`     // The secure.Key of this process alone.
+	Shared  []byte `json:"shared"`  // 32 bytes that all processes have.
 }
 
 // Event is a line of events.
