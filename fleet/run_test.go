@@ -232,7 +232,7 @@ func TestAServerWithoutItsLeaseStops(t *testing.T) {
 		s := serve(t, w, fleet.Config{Checkpoint: func([]fleet.Match, []byte) error { return errors.New("it saved") }})
 		done := make(chan error)
 		go func() { done <- s.Run(t.Context()) }()
-		time.Sleep(5 * time.Second)
+		time.Sleep(5*time.Second + 5*time.Millisecond) // Between two frames.
 		partition := errors.New("no quorum")
 		frames := s.frames.Load()
 		w.events <- fleet.Event{Kind: fleet.Lost, Err: partition}
