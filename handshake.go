@@ -150,6 +150,16 @@ func (s *Server) provedAt(address transport.Addr) (user string, data []byte) {
 	return user, data
 }
 
+// Proved returns the user and the data that the transport proves for a connected client, as by its connect token. The data must not
+// be changed. ok is false without proof: for another client, on an unencrypted socket, and for the player of a host.
+func (s *Server) Proved(client ClientID) (user string, data []byte, ok bool) {
+	c := s.byID[client]
+	if s.prover == nil || c == nil || c.link.loopback != nil {
+		return "", nil, false
+	}
+	return s.prover.Proved(c.link.Address)
+}
+
 // Asks reports whether the game has a function of OnApprove.
 func (s *doorSessions) Asks() bool { return s.onApprove != nil }
 

@@ -20,6 +20,7 @@ import (
 // hostUsers lists the packages that count by the host behind an address, nested modules too, and what they limit by it.
 func hostUsers() map[string]string {
 	return map[string]string{
+		"fleet/supervisor":         "requests and connections of backends",
 		"internal/admission":       "places, handshakes, decisions and players that are away",
 		"internal/handshake":       "names the work of a datagram",
 		"internal/link":            "connections that share a line",

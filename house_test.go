@@ -67,7 +67,7 @@ func houseKept() map[string][]string {
 
 // houseArrows says what each top folder may import beside the standard library and itself.
 func houseArrows() map[string][]string {
-	all := slices.Clip([]string{houseArche, houseArk, houseWorld, houseRoot, "tick", "wire", "quantize", "delta", "components", "transport", "message", "peer", houseFormat, "snapshot", "replica", "interest", "collections", "ecs", "systems", "nettest", "record", "authority", "inspect", "input", "interpolate", "rewind", "predict", "consistent", "transfer", "loading", "congestion", "schema"})
+	all := slices.Clip([]string{houseArche, houseArk, houseWorld, houseRoot, "tick", "wire", "quantize", "delta", "components", "transport", "message", "peer", houseFormat, "snapshot", "replica", "interest", "collections", "ecs", "systems", "nettest", "record", "authority", "inspect", "input", "interpolate", "rewind", "predict", "consistent", "transfer", "loading", "congestion", "schema", "fleet"})
 	return map[string][]string{
 		"tick":        {},
 		"congestion":  {},
@@ -101,6 +101,7 @@ func houseArrows() map[string][]string {
 		// Tools of a game, which may do input and output.
 		"inspect/live": {houseRoot, "ecs", "input", "inspect", "predict", "quantize", "snapshot", "systems", "tick", "transport", "wire"},
 		"schema":       {houseRoot, "internal/canon", "peer"},
+		"fleet":        {houseRoot, houseHosts, "record", "schema", "systems", "transport"},
 		"load":         {houseRoot, houseWorld, "ecs", "systems", "tick", "transport", "internal"},
 		"examples":     append(all, "inspect/live", "load", "internal"),
 		"bench":        append(all, "inspect/live", "load", "internal", "nettest/adversary"),
@@ -341,7 +342,7 @@ func touchesOutside(target string) bool {
 
 // mayDoInput is true where sockets, clocks and goroutines live.
 func (f *houseFile) mayDoInput() bool {
-	return f.folder == "transport" || f.folder == "examples" || f.folder == "bench" || f.folder == "cmd" || f.folder == "load" || f.folder == "schema" || f.folder == "inspect/live" || f.folder == "internal/soak" || f.folder == "internal/processes" || f.folder == "internal/tables" || f.folder == houseWalk || f.name == "systems/runner.go"
+	return f.folder == "transport" || f.folder == "examples" || f.folder == "bench" || f.folder == "cmd" || f.folder == "load" || f.folder == "schema" || f.folder == "fleet" || f.folder == "inspect/live" || f.folder == "internal/soak" || f.folder == "internal/processes" || f.folder == "internal/tables" || f.folder == houseWalk || f.name == "systems/runner.go"
 }
 
 // checkState allows error values, compile-time assertions and one embedded string a package, and no other variable.

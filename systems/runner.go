@@ -90,11 +90,14 @@ func (r *Runner) Step() {
 // Run runs frames until ctx is done. Then it closes: it tells the other ends and finalises the systems. It returns nil
 // unless they could not be told within five seconds. With Interrupt as its context, Ctrl-C is a clean end.
 func (r *Runner) Run(ctx context.Context) error {
-	r.loop(ctx, func() bool { return false })
+	r.Loop(ctx)
 	flush, cancel := context.WithTimeout(context.WithoutCancel(ctx), flushTime)
 	defer cancel()
 	return r.Close(flush)
 }
+
+// Loop runs frames until ctx is done, and leaves all connections open: Close follows. Most games call Run, which does both.
+func (r *Runner) Loop(ctx context.Context) { r.loop(ctx, func() bool { return false }) }
 
 // Close ends the group's connections. It runs frames until the other ends were told or ctx is done, and finalises the
 // systems. It returns ctx's error if ctx was done first. A second call does nothing.

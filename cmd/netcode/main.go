@@ -1,5 +1,5 @@
 // Command netcode trains tables of prefix codes on recordings of a game, inspects recordings, plays, cuts and compares them, makes keys for
-// transport/secure, compares lock files of protocols, and lets bots play.
+// transport/secure, compares lock files of protocols, lets bots play, and runs a fleet of servers.
 //
 //	netcode train -o game.tables recording...
 //	netcode info recording...
@@ -13,6 +13,7 @@
 //	netcode schema plain game.lock -o game.plain
 //	netcode discover 127.0.0.1:9000 -o game.lock
 //	netcode bots -addr 127.0.0.1:9000
+//	netcode fleet -servers 4 -- ./game
 package main
 
 import (
@@ -52,6 +53,8 @@ const commands = `usage:
   netcode discover ADDRESS [-o FILE.lock]     print the protocol of a server as a lock file, from its refusals
   netcode bots [-game PACKAGE] -addr ADDRESS  let a game's bots play, and report: runs PACKAGE bots -addr ADDRESS; the game is
                                               ./examples/arena unless given; netcode bots -help lists the flags
+  netcode fleet [-servers N] -- ./game ARGS   run servers of a game, restart and replace them, and allocate matches: POST /match;
+                                              the game calls fleet.Attach; netcode fleet -help lists the flags
 `
 
 func main() {
@@ -65,10 +68,10 @@ func main() {
 // run is main with its environment as arguments.
 func run(args []string, out, progress io.Writer) error {
 	if len(args) == 0 {
-		return usage.Errorf("no command: train, info, play, verify, cut, diff, tap, key, schema, discover or bots; netcode help says what they do")
+		return usage.Errorf("no command: train, info, play, verify, cut, diff, tap, key, schema, discover, bots or fleet; netcode help says what they do")
 	}
 	ofGame := slices.Contains([]string{"bots", "play", "verify", "tap"}, args[0])
-	if isHelp(args[0]) || asksHelp(args) && !ofGame && args[0] != "train" && args[0] != "cut" {
+	if isHelp(args[0]) || asksHelp(args) && !ofGame && args[0] != "train" && args[0] != "cut" && args[0] != "fleet" {
 		_, err := io.WriteString(out, commands)
 		return err
 	}
@@ -94,12 +97,16 @@ func run(args []string, out, progress io.Writer) error {
 		return runSchema(args[1:], os.Stdin, out)
 	case "discover":
 		return runDiscover(args[1:], out, progress)
+	case "fleet":
+		ctx, stop := systems.Interrupt(context.Background())
+		defer stop()
+		return runFleet(ctx, args[1:], out, progress)
 	case "bots", "play", "verify", "tap": // commands of the game's own program
 		ctx, stop := systems.Interrupt(context.Background())
 		defer stop()
 		return runGame(ctx, args[0], args[1:], out, progress)
 	}
-	return usage.Errorf("no command %q: there are train, info, play, verify, cut, diff, tap, key, schema, discover and bots; netcode help says what they do", args[0])
+	return usage.Errorf("no command %q: there are train, info, play, verify, cut, diff, tap, key, schema, discover, bots and fleet; netcode help says what they do", args[0])
 }
 
 // asksHelp reports whether the arguments of a command ask for help.
