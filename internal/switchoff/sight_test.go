@@ -45,15 +45,15 @@ func groupsAndSight() []mutation {
 			"interest/policy.go", "if v := of.sights.get(client); v != nil {", "if of.Sees(client); true {\n\t\t\tv := of.sights.get(client)"),
 
 		change("sight", "what is hidden is sent when it changes", silent,
-			"snapshot/view.go", "unsent[w] |= changed & visible[w]", "unsent[w] |= changed | changed&visible[w]"),
+			"snapshot/view.go", "w = v.seenFrom(w + 1) {\n\t\tv.unsent[w] |= s.changed[w] & v.visible[w]", "w = v.seenFrom(w + 1) {\n\t\tv.unsent[w] |= s.changed[w]"),
 		change("sight", "what is hidden among many is sent when it changes", "TestHiddenEntitiesAreSilentAmongMany",
-			"snapshot/view.go", "v.unsent[w] |= s.changed[w] & v.visible[w]", "v.unsent[w] |= s.changed[w]"),
+			"snapshot/view.go", "\t\t\tv.unsent[w] |= s.changed[w] & v.visible[w]", "\t\t\tv.unsent[w] |= s.changed[w]"),
 		change("sight", "what is new is shown to who is to see nothing new", "TestNewEntitiesAreHiddenUntilShown",
 			"snapshot/view.go", "if !v.hideNew {", "{"),
 		change("sight", "a reference names what is hidden", nobody,
-			"snapshot/references.go", "!v.Visible(id) || v.lifetimes[id.Index].firstTick > t", "v.lifetimes[id.Index].firstTick > t"),
+			"snapshot/references.go", "!v.Visible(id) || v.life(id.Index).firstTick > t", "v.life(id.Index).firstTick > t"),
 		change("sight", "a reference names what is shown from the next tick on", "TestReferenceToAnEntityShownTooLateWaits",
-			"snapshot/references.go", "!v.Visible(id) || v.lifetimes[id.Index].firstTick > t", "!v.Visible(id)"),
+			"snapshot/references.go", "!v.Visible(id) || v.life(id.Index).firstTick > t", "!v.Visible(id)"),
 		change("sight", "who names what comes into sight is not told anew", nobody,
 			"snapshot/visibility.go", "v.enter(id, t)\n\tv.renamed(id.Index, t)", "v.enter(id, t)"),
 		change("sight", "who names one that is hidden after another is sent", "TestHiddenReferenceIsNoChange",
@@ -90,7 +90,7 @@ func hiddenComponents() []mutation {
 	const silent = "TestHiddenRowsAreSilent"
 	return []mutation{
 		change("sight", "what was just shown is tied for what is hidden of it", "TestHidingARowOfANewEntityLinksNothing",
-			"snapshot/overrides.go", "if v.lifetimes[index].firstTick >= t {", "if false {"),
+			"snapshot/overrides.go", "if v.life(index).firstTick >= t {", "if false {"),
 		change("sight", "a record is made for a hidden component", silent,
 			"snapshot/component_visibility.go", "changed &^= v.dropUnseen(w, changed&v.overrides.masked[w])", "v.dropUnseen(w, changed&v.overrides.masked[w])"),
 		change("sight", "a hidden component's coming and going makes a record", silent,
