@@ -27,6 +27,10 @@ func groupsAndSight() []mutation {
 		change("groups", "components that are not seen make one too large", "TestGroupIsWholeIfItsVisiblePartFits",
 			"snapshot/groups.go", "mask := v.maskOf(index)", "mask := v.store.rows.masks[index]"),
 
+		change("interest", "a changed answer counts as unchanged", "TestGridHysteresis",
+			"interest/interest.go", "case answer == 0 || o.answer != answer:", "case answer == 0:"),
+		change("interest", "a grid in which something moved near a client is not asked", "TestGridHysteresis",
+			"interest/grid.go", "if v.built >= g.cells.marked || g.cells.count == 0 {", "if true {"),
 		change("interest", "the children of children stay hidden", "TestChildrenAreVisibleWithTheirParent",
 			"interest/children.go", "for i := len(c.stack) - 1; i >= 0; i-- {", "for i := 0; i < len(c.stack); i++ {"),
 		change("interest", "one that lives at the index of a parent that died counts as it", "TestParentThatDied",
