@@ -47,6 +47,7 @@ func scenarios() []scenario {
 		{"floor", "memcpy and the kernel: dirty 42-byte rows, encoded once, to C UDP sockets (-e -c -frac -t)", runFloor},
 		{"tick", "T1: a server tick over loopback UDP with acknowledging clients, against the floor (-e -c -frac -t -exact)", runTick},
 		{"real", "T1, T8, T13: the server's sending on networks that lose and delay, against a perfect one (-e -c -frac -loss -jitter -classes -seed -exact -t)", runReal},
+		{"scale", "a client that sees 50 of 100 to 30 000 walkers by a grid: its share of a frame and its heap; and where nothing moves (-e -c -loss -jitter -classes -seed -t)", runScale},
 		{"bytes", "T2 to T4: bytes to one client, decoder verified every frame (-trace FILE -train FILE -tables FILE -only LINE)", runBytes},
 		{"apply", "T11: receive and apply plain rows, ordered and scattered, against World.Get and columns (-e -frac -t)", runApply},
 		{"clients", "T8: what one more client costs a tick, 1 to 256 of them, against one more client of the floor (-e -c -frac -t)", runClients},

@@ -84,9 +84,9 @@ func (c *realClient) Acked(seq uint64, _ tick.Tick) { c.acked = append(c.acked, 
 // Lost implements peer.Outcome.
 func (c *realClient) Lost(seq uint64) { c.lost = append(c.lost, seq) }
 
-// newRealClient makes the client of a number. Two clients of each class decode.
-func newRealClient(number int, store *snapshot.Store, config snapshot.Config, n realNetwork) *realClient {
-	conn := peer.ConnConfig{Check: wire.NewChecksum(1, 1), SentPackets: 1 << 14, TickInterval: realTick}
+// newRealClient makes the client of a number, whose connection remembers so many packets. Two clients of each class decode.
+func newRealClient(number int, store *snapshot.Store, config snapshot.Config, n realNetwork, packets int) *realClient {
+	conn := peer.ConnConfig{Check: wire.NewChecksum(1, 1), SentPackets: packets, TickInterval: realTick}
 	c := &realClient{
 		view: snapshot.NewView(store, config), trip: realTrips()[number%n.classes], random: rand.New(rand.NewPCG(n.seed, uint64(number))),
 		server: peer.NewConn(conn), client: peer.NewConn(conn),

@@ -3,6 +3,7 @@ package main
 import (
 	"math"
 	"math/rand/v2"
+	"slices"
 
 	"github.com/arche-netcode/netcode"
 	netecs "github.com/arche-netcode/netcode/ecs"
@@ -104,9 +105,12 @@ func (w *walker) nextPose() (position, rotation, velocity) {
 		velocity{float32(w.speed * cos), float32(w.speed * sin), 0}
 }
 
-// sights has each of so many clients follow a walker of its own and see what is around it, about seen of all.
-func (g *realGame) sights(clients, seen int) netcode.Interest {
-	enter := walkSide * math.Sqrt(float64(seen)/(math.Pi*float64(len(g.walkers))))
+// sights has each client follow a walker of its own and see what is around it, about s.sight of all.
+func (g *realGame) sights(s realScene) netcode.Interest {
+	clients, enter := s.clients, walkSide*math.Sqrt(float64(s.sight)/(math.Pi*float64(len(g.walkers))))
+	if s.counted {
+		enter = g.radius(clients, s.sight)
+	}
 	place := interest.PositionOf(g.store.Schema(), func(p *quantPosition) (x, y, z float32) { return p.X, p.Y, p.Z })
 	grid := interest.NewGrid(interest.GridConfig{Position: place, Enter: float32(enter)})
 	g.capture.Run(g.store.Tick() + 1)
@@ -118,4 +122,18 @@ func (g *realGame) sights(clients, seen int) netcode.Interest {
 		grid.Follow(wire.ClientID(n), id)
 	}
 	return interest.New(grid, interest.Despawn)
+}
+
+// radius is the radius within which the first so many walkers have as many others around them as seen, in the mean. Near the border there are fewer, so a
+// radius by density alone shows fewer of a small world than of a large one. Half of those that have left it are still in sight.
+func (g *realGame) radius(clients, seen int) float64 {
+	var all []float64
+	for i := range clients {
+		at := &g.walkers[i%len(g.walkers)]
+		for k := range g.walkers {
+			all = append(all, math.Hypot(g.walkers[k].x-at.x, g.walkers[k].y-at.y))
+		}
+	}
+	slices.Sort(all)
+	return all[min(seen*clients, len(all)-1)] / 1.05
 }

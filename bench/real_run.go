@@ -18,6 +18,7 @@ type realScene struct {
 	moving            float64
 	exact             bool // all ten floats of each body that moves change in each tick, and travel exactly
 	sight             int  // above 0: all walk on a plane, and each client sees about so many, around one of them
+	counted           bool // the mean client sees as many as sight says also in a small world; else the density decides
 }
 
 // config is that of a server's store and of its views at 60 Hz, by default but for SentPackets.
@@ -60,7 +61,8 @@ type realRun struct {
 	bytes, sent          int64     // of datagrams, headers included
 	sends, captures      []float64 // ns of processor: Acked, Observe, Lost and Write of all clients, and the capture
 	acks, serves, writes []float64 // ns of processor: the parts of sends
-	judges               []float64 // ns of processor: the interest
+	judges               []float64 // ns of processor: the interest, for the world and for all clients
+	shares               []float64 // ns of processor: what grows with the clients: sends, and the interest's part for each client
 	walls                []float64 // ns on the clock: sends
 	compared             int       // rows of decoders that were held against the store's
 	ticks                int
@@ -89,10 +91,14 @@ func newRealRun(s realScene, n realNetwork) *realRun {
 	config := s.config()
 	r := &realRun{realScene: s, network: n, game: newRealGame(s, config)}
 	if s.sight > 0 {
-		r.interest = r.game.sights(s.clients, s.sight)
+		r.interest = r.game.sights(s)
+	}
+	packets := 1 << 14
+	if s.counted {
+		packets = config.SentPackets // as a server has it: its memory is measured
 	}
 	for i := range s.clients {
-		r.clients = append(r.clients, newRealClient(i, r.game.store, config, n))
+		r.clients = append(r.clients, newRealClient(i, r.game.store, config, n, packets))
 	}
 	return r
 }
@@ -120,13 +126,14 @@ func (r *realRun) playTick(keep bool) error {
 	acks, acksWall := used(r.takeAcks)
 	capture, _ := used(r.capture)
 	look, lookWall := used(r.observe)
+	prepare, _ := used(r.prepareInterest)
 	judge, _ := used(r.judge)
 	serve, serveWall := used(r.serve)
 	write, writeWall := used(r.write)
 	if serve, serveWall = serve+look, serveWall+lookWall; keep {
 		r.ticks++
 		r.acks, r.captures, r.serves, r.writes = append(r.acks, acks), append(r.captures, capture), append(r.serves, serve), append(r.writes, write)
-		r.judges = append(r.judges, judge)
+		r.judges, r.shares = append(r.judges, prepare+judge), append(r.shares, acks+serve+judge+write)
 		r.sends, r.walls = append(r.sends, acks+serve+write), append(r.walls, acksWall+serveWall+writeWall)
 	}
 	return r.deliver()
@@ -162,12 +169,18 @@ func (r *realRun) observe() {
 	}
 }
 
+// prepareInterest has the interest follow the world, as Server.Send does it.
+func (r *realRun) prepareInterest() {
+	if r.interest != nil {
+		r.interest.Prepare(r.game.store)
+	}
+}
+
 // judge decides what each client may see, as Server.Send does it.
 func (r *realRun) judge() {
 	if r.interest == nil {
 		return
 	}
-	r.interest.Prepare(r.game.store)
 	for i, c := range r.clients {
 		r.interest.Update(wire.ClientID(i+1), c.view)
 	}
@@ -271,6 +284,7 @@ func (r *realRun) countTicks(ticks int, count func(step func())) error {
 		r.takeAcks()
 		r.capture()
 		r.observe()
+		r.prepareInterest()
 		r.judge()
 		r.serve()
 		r.write()

@@ -158,6 +158,22 @@ func TestRealSight(t *testing.T) {
 	require.Nil(t, all[0].Target, "not the scene of the target")
 }
 
+// Clients see equally many entities of a small and of a large world, each its own; in rest nothing is sent.
+func TestScale(t *testing.T) {
+	all := results(t, "-run", "scale", "-e", "3000", "-c", "8", "-t", "1ms")
+	require.Len(t, all, 6)
+	for i, line := range all {
+		require.Equal(t, []string{"scale.share", "scale.heap", "scale.idle"}[i%3], line.Scenario)
+		require.Equal(t, []float64{100, 3000}[i/3], line.Params["entities"])
+		require.Positive(t, line.Params["rows_compared"])
+		require.Positive(t, line.Value)
+	}
+	for _, share := range []result{all[0], all[3]} {
+		require.InDelta(t, 50, share.Params["seen"], 12)
+		require.InDelta(t, 50, share.Params["records"], 12)
+	}
+}
+
 // A client's own work is measured where its world is the server's and its inputs arrive.
 func TestRealClientsOwnWork(t *testing.T) {
 	client := results(t, "-run", "real", "-only", "real.client", "-t", "1ms")

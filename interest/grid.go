@@ -77,6 +77,7 @@ type sight struct {
 	set     Set
 	before  Set
 	built   uint64  // number of the newest change that the set contains
+	version uint64  // number of changes of the set, from 1
 	rings   []uint8 // by index, for entities that are or were in the set: ring + 1
 	crossed []uint32
 }
@@ -167,6 +168,7 @@ func (g *Grid) forgetRenewed() {
 	if any {
 		for _, v := range g.sights.of {
 			v.set.removeAll(g.renewed)
+			v.version++
 		}
 	}
 }
@@ -203,6 +205,7 @@ type cells struct {
 	heads   []int32 // by bucket: index of the first entity, plus 1; 0: none
 	changed []uint64
 	change  uint64 // number of the current change
+	marked  uint64 // number of the newest change that moved an entity
 	emptied uint64 // number of the newest change that left the table empty
 	low     cell   // bounds of the cells with entities; may be too wide
 	high    cell
@@ -276,7 +279,7 @@ func (c *cells) link(index uint32) {
 	*head = int32(index) + 1
 }
 
-func (c *cells) mark(in cell) { c.changed[c.bucket(in)] = c.change }
+func (c *cells) mark(in cell) { c.changed[c.bucket(in)], c.marked = c.change, c.change }
 
 // widen extends the bounds by a cell. The bounds never shrink while any entity is left: too wide bounds cost time only.
 func (c *cells) widen(in cell) {
@@ -380,12 +383,15 @@ func (g *Grid) Sees(client wire.ClientID) Set {
 	return v.set
 }
 
+// version implements versioned. Before the first build the set is empty, as it is for 1.
+func (g *Grid) version(client wire.ClientID) uint64 { return g.sights.open(client).version + 1 }
+
 // changedNear reports whether an entity within the leave radius of a viewpoint may have changed since the set was built.
 func (g *Grid) changedNear(v *sight) bool {
 	if g.cells.emptied > v.built {
 		return true
 	}
-	if v.built == g.cells.change || g.cells.count == 0 {
+	if v.built >= g.cells.marked || g.cells.count == 0 {
 		return false
 	}
 	low, high := g.around(v.at)
@@ -413,6 +419,7 @@ func (g *Grid) around(at point) (low, high cell) {
 // build recomputes a client's set. It reads the set before, for hysteresis.
 func (g *Grid) build(v *sight) {
 	v.set, v.before = v.before, v.set
+	v.version++
 	v.crossed = v.crossed[:0]
 	v.set.reset(len(g.alive))
 	if g.config.Unplaced {

@@ -29,6 +29,14 @@ type outcome struct {
 	sees  Set       // alive and visible, as last written to the view
 	shown Set       // the part of sees that came into sight in the last update
 	tick  tick.Tick // of the last update
+	// answer is the version of the policy's answer at the last update; 0: the policy has none.
+	answer uint64
+}
+
+// versioned is a policy that knows whether its answer for a client has changed. Then its version changes, which is above 0, and also where
+// an entity was born, replaced or died. While it stays Update has nothing to do.
+type versioned interface {
+	version(client wire.ClientID) uint64
 }
 
 // New returns the interest for Server.SetInterest. Each network tick it compares a client's visible set with the previous one,
@@ -55,14 +63,21 @@ func (a *Interest) Update(client wire.ClientID, v *snapshot.View) { a.update(cli
 
 func (a *Interest) update(client wire.ClientID, v View) {
 	o := a.clients.open(client)
-	sees := a.policy.Sees(client)
-	o.shown.reset(len(a.alive))
-	if o.view != v {
-		a.begin(o, v, sees)
-	} else {
-		a.change(o, sees)
+	sees, answer := a.policy.Sees(client), uint64(0)
+	if p, ok := a.policy.(versioned); ok {
+		answer = p.version(client)
 	}
-	o.tick = a.tick
+	switch {
+	case o.view != v:
+		o.shown.reset(len(a.alive))
+		a.begin(o, v, sees)
+	case answer == 0 || o.answer != answer:
+		o.shown.reset(len(a.alive))
+		a.change(o, sees)
+	default:
+		o.shown.reset(0)
+	}
+	o.tick, o.answer = a.tick, answer
 	a.policy.Refine(client, v, o.sees, o.shown)
 }
 
@@ -89,11 +104,13 @@ func (a *Interest) begin(o *outcome, v View, sees Set) {
 func (a *Interest) change(o *outcome, sees Set) {
 	o.sees.grow(len(a.alive))
 	for w, alive := range a.alive {
-		had := o.sees[w]
+		had, want := o.sees[w], sees.word(w)&alive
+		if had|want == 0 {
+			continue
+		}
 		if o.tick != a.tick {
 			had &^= a.renewed.word(w) // the client has not seen the new entity at this index
 		}
-		want := sees.word(w) & alive
 		o.sees[w], o.shown[w] = want, want&^had
 		for lost := had & alive &^ want; lost != 0; lost &= lost - 1 {
 			if id := a.id(indexOf(w, lost)); a.leaving == Keep {

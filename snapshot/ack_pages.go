@@ -62,15 +62,18 @@ type ackPage struct { // the fields that a packet is written from are in the fir
 	newest           tick.Tick // newest tick in which a record was sent
 	newestCompleteOf uint64    // entities with a record of newestComplete
 	newestComplete   tick.Tick // the newest complete tick; tick.None: none
+	slot             int32     // its place in recentRecords.pages; 0: no record was sent
+	vacant           uint16    // its blocks in seenPages.vacant
 	preferEven       bool      // R is the even one of two complete ticks: the newest records are large, and there are leastSharing clients
 	pageDistance
+	blocks [blocksInPage]*seenBlock // states of its entities; &seenPages.empty: none of them was seen
 }
 
 // ack returns the ack state of an index. It includes a send of a member that the shared state does not have yet.
 func (v *View) ack(index uint32) ackState {
-	g, bit := &v.pages[index/format.PageEntities], uint64(1)<<(index%format.PageEntities)
+	g, bit := v.pages[index/format.PageEntities], uint64(1)<<(index%format.PageEntities)
 	if g.members&bit == 0 {
-		return v.acks[index].ackState
+		return g.record(index).ackState
 	}
 	a := g.ackState
 	if g.sending&bit != 0 {
@@ -81,21 +84,22 @@ func (v *View) ack(index uint32) ackState {
 
 // shown returns the rows of an index in the record of tick T. now is the rows that the client may see at present.
 func (v *View) shown(index uint32, now Mask) Mask {
-	if v.pages[index/format.PageEntities].members>>(index%format.PageEntities)&1 != 0 {
+	g := v.pages[index/format.PageEntities]
+	if g.members>>(index%format.PageEntities)&1 != 0 {
 		return now // a member leaves the page before its rows change
 	}
-	return v.acks[index].mask
+	return g.record(index).mask
 }
 
 // leavePage takes an index out of the members of its page. It returns the index's own ack record, which the caller may change.
 func (v *View) leavePage(index uint32) *ackRecord {
-	g := &v.pages[index/format.PageEntities]
+	g := v.pages[index/format.PageEntities]
 	if bit := uint64(1) << (index % format.PageEntities); g.members&bit != 0 {
-		v.acks[index].ackState = v.ack(index)
+		g.record(index).ackState = v.ack(index)
 		g.members &^= bit
 		g.sending &^= bit
 	}
-	return &v.acks[index]
+	return g.record(index)
 }
 
 // removeMembers takes some entities out of the members of a page.
@@ -111,7 +115,7 @@ func (v *View) rowsSince(index uint32) tick.Tick {
 	if w := index / format.PageEntities; int(w) < len(v.overrides.masked) && v.overrides.masked[w]>>(index%format.PageEntities)&1 != 0 {
 		shape = v.overrides.shapedAt[index] // without changes of components that the client may not see
 	}
-	return max(shape, v.touchedAt(index), v.lifetimes[index].firstTick)
+	return max(shape, v.touchedAt(index), v.life(index).firstTick)
 }
 
 // rowsSincePage returns a tick since which each visible entity of a page has had the same set of rows for this client. It may be later
@@ -129,7 +133,7 @@ func (v *View) otherRows(index uint32, after tick.Tick) bool {
 // splitMembers divides the members of a page into those in of and the others, and takes the smaller part out of the page. It returns the
 // members in of that remain: all of them or none.
 func (v *View) splitMembers(w uint32, of uint64) uint64 {
-	g := &v.pages[w]
+	g := v.pages[w]
 	in := of & g.members
 	if in == g.members || in == 0 {
 		return in
@@ -145,7 +149,7 @@ func (v *View) splitMembers(w uint32, of uint64) uint64 {
 // noteSentAcks notes that records of some entities of a page are sent at tick t. A page may be sent in several packets of a tick. The
 // shared ack state changes when the last member was sent.
 func (v *View) noteSentAcks(w uint32, of uint64, t tick.Tick) {
-	g := &v.pages[w]
+	g := v.pages[w]
 	if g.sending != 0 && g.sentTo != t {
 		v.flushSending(w)
 	}
@@ -164,7 +168,7 @@ func (v *View) noteSentAcks(w uint32, of uint64, t tick.Tick) {
 // flushSending puts the sends that are noted in sending into the shared ack state. Members that were not sent leave the page, or those
 // that were, whichever are fewer.
 func (v *View) flushSending(w uint32) {
-	if g := &v.pages[w]; g.sending != 0 && v.splitMembers(w, g.sending) != 0 {
+	if g := v.pages[w]; g.sending != 0 && v.splitMembers(w, g.sending) != 0 {
 		g.sends(g.sentTo)
 		g.sending = 0
 	}
@@ -174,7 +178,8 @@ func (v *View) flushSending(w uint32) {
 // without members takes any ack state.
 func (v *View) joinPage(index uint32) {
 	w := index / format.PageEntities
-	g, own := &v.pages[w], v.acks[index].ackState
+	g := v.pages[w]
+	own := g.record(index).ackState
 	if v.otherRows(index, own.base) {
 		return
 	}
@@ -193,12 +198,12 @@ func (v *View) regroup(w uint32) {
 	if plain.On {
 		return
 	}
-	g := &v.pages[w]
+	g := v.pages[w]
 	if apart := g.newestCompleteOf &^ g.members; 2*bits.OnesCount64(apart) > bits.OnesCount64(g.newestCompleteOf) {
 		v.removeMembers(w, g.members)
 	}
 	for of := g.newestCompleteOf &^ g.members; of != 0; of &= of - 1 {
-		if index := firstOf(w, of); v.acks[index].base == g.newestComplete {
+		if index := firstOf(w, of); g.record(index).base == g.newestComplete {
 			v.joinPage(index)
 		}
 	}

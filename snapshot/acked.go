@@ -35,9 +35,9 @@ func (v *View) isNewest(p *sentPacket, e *sentGroup, index uint32) bool {
 	case v.ack(index).went != p.tick:
 		return false
 	case e.despawn:
-		return v.despawnOwed.has(index) && p.tick >= v.lifetimes[index].endedAt
+		return v.despawnOwed.has(index) && p.tick >= v.life(index).endedAt
 	}
-	return v.visible.has(index) && p.tick >= v.lifetimes[index].firstTick && v.changedAt(index) > v.ack(index).base
+	return v.visible.has(index) && p.tick >= v.life(index).firstTick && v.changedAt(index) > v.ack(index).base
 }
 
 // Wrote returns the newest tick for which a payload was written, tick.None before the first.
@@ -54,16 +54,18 @@ func (v *View) Resync(epoch uint16, nextSeq uint64) bool {
 	v.epoch, v.epochSeq = epoch, nextSeq
 	v.answer, v.answered = true, false
 	v.stats.Resyncs++
-	for w := range v.pages {
-		v.removeMembers(uint32(w), ^uint64(0))
-		v.pages[w].forget(v.store.tick)
-	}
-	for i := range v.acks {
-		v.acks[i].dropBase()
-	}
 	v.waits = true
 	v.links.changes++
-	for w := range v.unsent {
+	for w := v.seenFrom(0); w < len(v.pages); w = v.seenFrom(w + 1) {
+		v.removeMembers(uint32(w), ^uint64(0))
+		v.pages[w].forget(v.store.tick)
+		for _, b := range v.pages[w].blocks {
+			if b != &v.empty {
+				for i := range b.acks {
+					b.acks[i].dropBase()
+				}
+			}
+		}
 		v.unsent[w] |= v.visible[w]
 	}
 	return true
@@ -96,7 +98,7 @@ func (v *View) Acked(seq uint64) {
 		case g.despawn:
 			v.settleDespawn(firstOf(g.word, g.of), p.tick)
 		case counts:
-			page := &v.pages[g.word]
+			page := v.pages[g.word]
 			v.noteAckedRefs(g.word, p.tick)
 			v.ackMembers(g.word, g.of, g.rows, p.tick, g.span)
 			if page.newestComplete == p.tick && page.newestCompleteOf&^page.members != 0 {
@@ -108,7 +110,7 @@ func (v *View) Acked(seq uint64) {
 
 // settleDespawn notes that the client has received a despawn that was sent at tick t.
 func (v *View) settleDespawn(index uint32, t tick.Tick) {
-	p := &v.lifetimes[index]
+	p := v.life(index)
 	if v.links.n > 0 && t >= p.endedAt {
 		v.links.endLinks(index, t)
 	}
@@ -127,7 +129,7 @@ func (v *View) ackEntity(index uint32, rows Mask, t tick.Tick, span uint16) {
 	q := v.leavePage(index)
 	if q.base == tick.None {
 		// The first tick of a lifetime is after all records of earlier ones.
-		if !v.visible.has(index) || t < v.lifetimes[index].firstTick {
+		if !v.visible.has(index) || t < v.life(index).firstTick {
 			return
 		}
 		v.noteMet(index)
@@ -148,7 +150,7 @@ func (v *View) ackEntity(index uint32, rows Mask, t tick.Tick, span uint16) {
 // ackMembers notes that the client has records of tick t of some entities of a page. All of them were coded against the tick t - span.
 // Members of the page are noted together, the others by ackEntity.
 func (v *View) ackMembers(w uint32, of uint64, rows Mask, t tick.Tick, span uint16) {
-	g, rest := &v.pages[w], of
+	g, rest := v.pages[w], of
 	v.flushSending(w)
 	if in := of & g.members; in != 0 && t > g.base {
 		if in = v.splitMembers(w, in); in != 0 {

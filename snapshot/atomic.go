@@ -125,8 +125,8 @@ func (v *View) bind(index uint32, t tick.Tick) {
 	if group == 0 {
 		return
 	}
-	if len(v.links.first) < len(v.acks) {
-		v.links.reserve(len(v.acks), cap(v.acks))
+	if len(v.links.first) < v.indexes {
+		v.links.reserve(v.indexes, cap(v.store.gens))
 	}
 	if !v.links.addLink(index, group, t) {
 		v.stats.TornGroups++
@@ -235,10 +235,10 @@ func (p *packetWriter) addToUnit(index uint32) {
 		return
 	case v.despawnOwed.has(index):
 		t.leaving = append(t.leaving, index)
-		t.out = t.out || v.lifetimes[index].endedAt > p.s || v.ack(index).went == p.s
+		t.out = t.out || v.life(index).endedAt > p.s || v.ack(index).went == p.s
 	case v.visible.has(index) && v.changedAt(index) > v.ack(index).base:
 		v.lacking = append(v.lacking, index)
-		t.out = t.out || v.lifetimes[index].firstTick > p.s || v.ack(index).went == p.s
+		t.out = t.out || v.life(index).firstTick > p.s || v.ack(index).went == p.s
 		group = v.store.groups.at(index)
 	default:
 		return
@@ -302,7 +302,7 @@ func (p *packetWriter) collectAll() {
 	t := &v.links
 	t.due = t.due[:0]
 	t.unitMembers.clear()
-	for w := range v.despawnOwed {
+	for w := v.seenFrom(0); w < len(v.despawnOwed); w = v.seenFrom(w + 1) {
 		for word := v.despawnOwed[w] &^ t.unitMembers[w]; word != 0; word &= word - 1 {
 			if index := uint32(w<<6 + bits.TrailingZeros64(word)); t.has(index) && !t.unitMembers.has(index) {
 				p.collectDue(index)
@@ -407,7 +407,7 @@ func (p *packetWriter) fitUnits() {
 // othersWait reports whether anything waits that is in no unit with a despawn.
 func (p *packetWriter) othersWait() bool {
 	v := p.v
-	for w := range v.unsent {
+	for w := v.seenFrom(0); w < len(v.unsent); w = v.seenFrom(w + 1) {
 		if v.unsent[w]&^v.links.unitMembers[w] != 0 {
 			return true
 		}
@@ -435,7 +435,7 @@ func (p *packetWriter) measure() (size, dead int) {
 
 // despawnBits returns the most bits of a despawn.
 func (p *packetWriter) despawnBits(index uint32) int {
-	return 1 + varBits(index) + varBits(p.v.lifetimes[index].shownGeneration)
+	return 1 + varBits(index) + varBits(p.v.life(index).shownGeneration)
 }
 
 // splitUnit ends the links of the collected unit, so that its entities are sent apart.
@@ -523,7 +523,7 @@ func (p *packetWriter) outgrew() bool {
 	v, s := p.v, p.v.store
 	size, old := emptyBits, false
 	for _, index := range v.lacking {
-		size += v.recordBits(index, v.lifetimes[index].generation)
+		size += v.recordBits(index, v.life(index).generation)
 		for n := v.links.first[index]; n != 0; n = v.links.nodes[n].next {
 			old = old || p.s-v.links.nodes[n].at >= s.cfg.Window
 		}
@@ -569,7 +569,7 @@ func (p *packetWriter) takeStarved() bool {
 	v := p.v
 	h := &v.starved
 	index := h.index - 1
-	if v.ack(index).went >= h.at || !v.unsent.has(index) || v.despawnOwed.has(index) || v.lifetimes[index].firstTick > p.s {
+	if v.ack(index).went >= h.at || !v.unsent.has(index) || v.despawnOwed.has(index) || v.life(index).firstTick > p.s {
 		*h = starvedGroup{}
 		return false
 	}

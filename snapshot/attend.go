@@ -36,7 +36,7 @@ func (s *Store) ClearEnded() { s.lives.ended = s.lives.ended[:0] }
 // noteMet notes the first acknowledgement of an attended entity in its present lifetime. See Met.
 func (v *View) noteMet(index uint32) {
 	if v.store.lives.attended.has(index) {
-		v.met = append(v.met, wire.NetworkID{Index: index, Generation: v.lifetimes[index].generation})
+		v.met = append(v.met, wire.NetworkID{Index: index, Generation: v.life(index).generation})
 	}
 }
 
@@ -53,7 +53,7 @@ func (v *View) Life(id wire.NetworkID) (since tick.Tick, visible bool) {
 	if !v.Visible(id) {
 		return tick.None, false
 	}
-	return v.lifetimes[id.Index].firstTick, true
+	return v.life(id.Index).firstTick, true
 }
 
 // Share notes that the client reads the store's own world. It has everything that it sees, and nothing is sent to it.
@@ -73,5 +73,5 @@ func (v *View) Held(id wire.NetworkID) bool {
 
 // Sent reports whether a record of an entity was sent in its present lifetime.
 func (v *View) Sent(id wire.NetworkID) bool {
-	return v.Visible(id) && v.ack(id.Index).went >= v.lifetimes[id.Index].firstTick
+	return v.Visible(id) && v.ack(id.Index).went >= v.life(id.Index).firstTick
 }

@@ -39,8 +39,8 @@ func (v *View) ownedByOthers(index uint32) Mask {
 // hideOwned hides, at the start of a lifetime, the rows that only the owner sees.
 func (v *View) hideOwned(index uint32) {
 	if hidden := v.ownedByOthers(index); !hidden.IsZero() {
-		v.overrides.rows = grown(v.overrides.rows, int(index)+1, len(v.acks))
-		v.overrides.shapedAt = grown(v.overrides.shapedAt, int(index)+1, len(v.acks))
+		v.overrides.rows = grown(v.overrides.rows, int(index)+1, v.indexes)
+		v.overrides.shapedAt = grown(v.overrides.shapedAt, int(index)+1, v.indexes)
 		v.overrides.shapedAt[index] = v.store.shapedAt[index]
 		v.overrides.hideRows(index, v.overrides.rows[index].Union(hidden))
 		v.overrides.looks++
@@ -68,8 +68,8 @@ func (v *View) changeRows(index uint32, was, rows Mask) {
 	if was == rows {
 		return
 	}
-	v.overrides.rows = grown(v.overrides.rows, int(index)+1, len(v.acks))
-	v.overrides.shapedAt = grown(v.overrides.shapedAt, int(index)+1, len(v.acks))
+	v.overrides.rows = grown(v.overrides.rows, int(index)+1, v.indexes)
+	v.overrides.shapedAt = grown(v.overrides.shapedAt, int(index)+1, v.indexes)
 	if !v.overrides.masked.has(index) {
 		v.overrides.shapedAt[index] = v.store.shapedAt[index]
 	}

@@ -80,7 +80,7 @@ func (p *packetWriter) encodePagesAhead(w uint32, wait uint64) {
 	case bits.OnesCount64(wait) < fewEntities:
 		end = min(w+pagesAhead, uint32(len(p.v.pages)))
 	}
-	for p.ahead = w; p.ahead < end && p.cache.room > 0; p.ahead++ {
+	for p.ahead = w; p.ahead < end && p.cache.room > 0; p.ahead = uint32(p.v.seenFrom(int(p.ahead) + 1)) {
 		p.addPage(p.ahead)
 	}
 	p.cache.encodeQueues()
@@ -92,7 +92,7 @@ func (p *packetWriter) addPage(w uint32) {
 	if wait == 0 {
 		return
 	}
-	g := &p.v.pages[w]
+	g := p.v.pages[w]
 	p.setPage(g)
 	of, usual := p.usualIn(g, w, wait)
 	if !usual {

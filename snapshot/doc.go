@@ -74,7 +74,7 @@
 //   - acked.go: acknowledgements and losses: which packet makes a baseline, for an entity or a page (Acked, ackMembers, ackEntity); despawns that are settled, resyncs
 //   - attend.go: lives of entities that collections attend to; repeat.go: packets that package consistent may send again
 //   - baselines.go: acknowledged rows of a client, for tools; account.go: the account of what is written, for tools
-//   - ack_pages.go: ack states by page, and its reference ticks R and N
+//   - seen.go: memory for the pages that a client sees, and how it is forgotten; ack_pages.go: ack states by page, and its reference ticks R and N
 //   - sent.go: packets and records on their way
 //   - page_refs.go: how R and N of a page are chosen (View.noteAckedRefs, findRefs); page_distance.go: how far N lies before R
 //   - write.go: a packet from its header to its last record, despawns and their share of a short budget (writeDespawns), one record and its baselines; list.go: listed records

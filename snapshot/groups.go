@@ -101,7 +101,7 @@ func (v *View) groupBefore(index uint32, t tick.Tick) uint32 {
 	s := v.store
 	g := &s.groups
 	switch {
-	case int(index) >= len(g.of) || t == s.tick && s.bornAt[index] == t && v.lifetimes[index].generation == s.gens[index]:
+	case int(index) >= len(g.of) || t == s.tick && s.bornAt[index] == t && v.life(index).generation == s.gens[index]:
 		return 0
 	case g.leftAt[index] == t:
 		return g.was[index]
@@ -325,7 +325,7 @@ func (p *packetWriter) writeGroup(m *groupMembers) (done, wrote bool) {
 	for _, index := range m.indexes {
 		switch {
 		case !v.visible.has(index) || v.changedAt(index) <= v.ack(index).base:
-		case v.lifetimes[index].firstTick > p.s || v.ack(index).went == p.s:
+		case v.life(index).firstTick > p.s || v.ack(index).went == p.s:
 			return true, true // a member cannot be sent again in this tick: the whole group is sent in the next
 		default:
 			v.lacking = append(v.lacking, index)

@@ -48,8 +48,8 @@ func (p *packetWriter) chooseRefs() {
 	}
 	if v.refTick != p.s {
 		v.refTick, v.newestRef, v.listed = p.s, tick.None, 0
-		for w := range v.pages {
-			if g := &v.pages[w]; v.unsent[w]&g.refOf != 0 && g.ref < p.s {
+		for w := v.seenFrom(0); w < len(v.pages); w = v.seenFrom(w + 1) {
+			if g := v.pages[w]; v.unsent[w]&g.refOf != 0 && g.ref < p.s {
 				v.newestRef = max(v.newestRef, g.ref)
 				v.listed += bits.OnesCount64(v.unsent[w] & g.refOf)
 			}
@@ -58,7 +58,7 @@ func (p *packetWriter) chooseRefs() {
 	if v.newestRef == tick.None || p.s-v.newestRef >= v.store.cfg.Window {
 		return
 	}
-	for ; v.nextPage < len(v.pages); v.nextPage++ {
+	for v.nextPage = v.seenFrom(v.nextPage); v.nextPage < len(v.pages); v.nextPage = v.seenFrom(v.nextPage + 1) {
 		if p.waitsIn(uint32(v.nextPage)) != 0 {
 			p.refers, p.upTo, p.gapContext = true, v.newestRef, 1
 			return
@@ -70,7 +70,7 @@ func (p *packetWriter) chooseRefs() {
 // old.
 func (p *packetWriter) waitsIn(w uint32) uint64 {
 	v := p.v
-	g := &v.pages[w]
+	g := v.pages[w]
 	wait := v.unsent[w] & g.refOf &^ v.despawnOwed[w] & v.plan.allows(int(w))
 	if wait == 0 || g.ref > v.newestRef || p.s-g.ref >= v.store.cfg.Window {
 		return 0
@@ -89,14 +89,14 @@ func (p *packetWriter) writeListsHead() {
 	}
 }
 
-// writeListed writes the lists, page by page, from the page where the last packet of this tick ended. It reports whether the packet
-// has room for more.
+// writeListed writes the lists, page by page, from the page where the last packet of this tick ended. Of a page without memory the client
+// has no record of R, which is younger than W. It reports whether the packet has room for more.
 func (p *packetWriter) writeListed() (room bool) {
 	v := p.v
 	p.inList, room = true, true
-	for v.nextPage < len(v.pages) {
+	for v.nextPage = v.seenFrom(v.nextPage); v.nextPage < len(v.pages); v.nextPage = v.seenFrom(v.nextPage + 1) {
 		w := uint32(v.nextPage)
-		g := &v.pages[w]
+		g := v.pages[w]
 		if wait := p.waitsIn(w); wait != 0 {
 			from, records := p.w.Bits(), p.sent.records
 			room = p.writePage(g, w, wait)
@@ -109,7 +109,6 @@ func (p *packetWriter) writeListed() (room bool) {
 		} else {
 			p.passPage(g, w)
 		}
-		v.nextPage++
 	}
 	p.endList()
 	p.w.Bool(false)
@@ -124,7 +123,7 @@ func (p *packetWriter) passPage(g *ackPage, w uint32) {
 	case !l.open:
 	case g.ref == l.ref:
 		l.none++
-	case !p.v.recent.has(l.ref) || g.newest >= l.ref && p.v.recent.at(l.ref, w) != nil:
+	case !p.v.recent.has(l.ref) || g.newest >= l.ref && p.v.recent.at(l.ref, g.slot) != nil:
 		p.endList() // the server does not know which records of R the client has of this page
 	}
 }

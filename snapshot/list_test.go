@@ -120,8 +120,10 @@ func TestListsOverSeveralPackets(t *testing.T) {
 
 // Of a tick of which the client may hold a part nobody can say what it does not hold: no record is coded against it.
 func TestACompleteTickIsOneOfWhichAllIsAcknowledged(t *testing.T) {
-	v := &View{ackStates: ackStates{pages: make([]ackPage, 1)}}
-	g := &v.pages[0]
+	v := &View{}
+	v.growPages(1, 1)
+	v.reach(0)
+	g := v.pages[0]
 	refs := func() []tick.Tick { return []tick.Tick{g.ref, g.near} }
 	v.noteSentRefs(0, 6, 16, true)
 	v.noteSentRefs(0, 7, 1, true)
@@ -161,8 +163,10 @@ func TestACompleteTickIsOneOfWhichAllIsAcknowledged(t *testing.T) {
 
 // TestAPageRemembersTicksInBoundedMemory: however long nothing is acknowledged, and after that the newest ticks serve.
 func TestAPageRemembersTicksInBoundedMemory(t *testing.T) {
-	v := &View{ackStates: ackStates{pages: make([]ackPage, 1)}}
-	g := &v.pages[0]
+	v := &View{}
+	v.growPages(1, 1)
+	v.reach(0)
+	g := v.pages[0]
 	for s := tick.Tick(1); s < 5000; s++ {
 		v.noteSentRefs(0, s, 1, true)
 		require.LessOrEqual(t, len(v.recent.ticks), mostTicks)
@@ -203,7 +207,7 @@ func TestRule3TheTickThatIsNamedIsTheSecondBaseline(t *testing.T) {
 
 // named is whether N was the second baseline of the newest record of an entity, if it was in a list.
 func (d *duo) named(id wire.NetworkID) bool {
-	g := &d.view.pages[id.Index/format.PageEntities]
+	g := d.view.pages[id.Index/format.PageEntities]
 	return g.near != tick.None && g.nearOf>>(id.Index%format.PageEntities)&1 != 0
 }
 

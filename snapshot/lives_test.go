@@ -127,7 +127,7 @@ func TestNeedsAndProved(t *testing.T) {
 	require.Less(t, view.Proved(), tick.Tick(6), "it is not known to be gone")
 	view.Show(other)
 	commit(7, func() {})
-	require.EqualValues(t, view.lifetimes[other.Index].firstTick, view.Needs(other, 7), "of the life that it sees")
+	require.EqualValues(t, view.life(other.Index).firstTick, view.Needs(other, 7), "of the life that it sees")
 	send(4)
 	view.Acked(4)
 	require.EqualValues(t, 7, view.Proved())

@@ -57,15 +57,15 @@ func (o *clientOverrides) reset(index uint32, shape tick.Tick) {
 
 // touch notes a change of an index at tick t for this client alone.
 func (v *View) touch(index uint32, t tick.Tick) {
-	if v.lifetimes[index].firstTick >= t { // the first record of the lifetime is still to come, and has everything
+	if v.life(index).firstTick >= t { // the first record of the lifetime is still to come, and has everything
 		v.wait(index)
 		return
 	}
-	v.overrides.touchedAt = grown(v.overrides.touchedAt, int(index)+1, len(v.acks))
+	v.overrides.touchedAt = grown(v.overrides.touchedAt, int(index)+1, v.indexes)
 	v.leavePage(index) // members of a page need equal rows
 	v.overrides.touchedAt[index] = max(v.overrides.touchedAt[index], t)
 	v.overrides.lastTouched = max(v.overrides.lastTouched, t)
-	g := &v.pages[index/format.PageEntities]
+	g := v.pages[index/format.PageEntities]
 	g.rowsChangedAt = max(g.rowsChangedAt, t)
 	v.wait(index)
 	if len(v.store.groups.left) > 0 && v.groupBefore(index, t) != v.store.groups.at(index) {

@@ -36,7 +36,7 @@ func (a *ownWrites) kept(v *View, own []wire.NetworkID) []wire.NetworkID {
 		if !v.Visible(id) || v.maskChanged(id.Index) {
 			continue
 		}
-		a.latest = grown(a.latest, int(id.Index)+1, len(v.acks))
+		a.latest = grown(a.latest, int(id.Index)+1, v.indexes)
 		a.latest[id.Index] = v.store.tick
 		if v.store.changed.has(id.Index) {
 			a.skipOwn(v, id.Index)
@@ -51,8 +51,8 @@ func (a *ownWrites) kept(v *View, own []wire.NetworkID) []wire.NetworkID {
 
 // skipOwn notes that the changes of an index in the newest commit are no changes for the client.
 func (a *ownWrites) skipOwn(v *View, index uint32) {
-	a.newest = grown(a.newest, int(index)+1, len(v.acks))
-	a.before = grown(a.before, int(index)+1, len(v.acks))
+	a.newest = grown(a.newest, int(index)+1, v.indexes)
+	a.before = grown(a.before, int(index)+1, v.indexes)
 	if a.newest[index] == v.store.tick {
 		return
 	}

@@ -144,7 +144,7 @@ func (p *packetWriter) usualIn(g *ackPage, w uint32, wait uint64) (of uint64, ok
 		v.flushSending(w)
 	}
 	if v.part > 0 {
-		if b := v.recent.at(p.s, w); b != nil && b.of&wait != 0 {
+		if b := v.recent.at(p.s, g.slot); b != nil && b.of&wait != 0 {
 			return 0, false
 		}
 	}
@@ -252,6 +252,7 @@ func (p *packetWriter) usualSent(w uint32, of uint64, deltas, same int) {
 	v := p.v
 	v.unsent[w] &^= of
 	v.unacked[w] |= of
+	v.flies = true
 	if v.anyOversize {
 		v.oversize[w] &^= of
 	}
@@ -274,7 +275,7 @@ func (p *packetWriter) text(k *pageKey) *cachedPage {
 	few := bits.OnesCount64(k.of) < fewEntities && !p.largeRecord(firstOf(k.page, k.of))
 	if few {
 		p.encodePagesAhead(k.page, k.of)
-		p.setPage(&p.v.pages[k.page])
+		p.setPage(p.v.pages[k.page])
 	}
 	t := c.addText(k)
 	if f := &p.cache.floats; f.beginText(p.cache, t, p.v) {

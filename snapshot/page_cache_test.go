@@ -228,9 +228,10 @@ func (g listGame) requireAlike(t *testing.T, caches int, alone *listTwin, want [
 		require.Equal(t, want[i], got[i], "payload %d of %d, %d caches", i, len(want), caches)
 	}
 	for i := range alone.views {
+		requireUnseen(t, alone.views[i])
 		require.Equal(t, alone.views[i].stats, twin.views[i].stats, "statistics of view %d", i)
 		require.Equal(t, alone.views[i].links.n, twin.views[i].links.n, "ties of view %d", i)
-		for index := range uint32(len(alone.views[i].acks)) {
+		for index := range uint32(alone.views[i].indexes) {
 			require.Equal(t, alone.views[i].ack(index), twin.views[i].ack(index), "ack state %d of view %d", index, i)
 		}
 	}

@@ -55,7 +55,7 @@ func TestAPageThatFliesStraightHasADistantN(t *testing.T) {
 	d, bits := flying(t, ticks, func(i int, s tick.Tick) uint32 {
 		return uint32(1000 + float64(s)*(3.3+float64(i)*.13))
 	})
-	g := &d.view.pages[0]
+	g := d.view.pages[0]
 	require.True(t, g.far)
 	require.Less(t, float64(bits)/(ticks/2)/format.PageEntities, 5.4, "bits a body")
 }
@@ -86,7 +86,7 @@ func TestAPageOfFewRecordsTriesNothing(t *testing.T) {
 		}
 		return uint32(1000 + float64(s)*(3.3+float64(i)*.13))
 	})
-	g := &d.view.pages[0]
+	g := d.view.pages[0]
 	require.Equal(t, tick.Tick(nearDistance), g.ref-g.near)
 	require.Zero(t, g.cost, "it was measured")
 }

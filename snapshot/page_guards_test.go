@@ -206,7 +206,7 @@ func TestRowsThatCameBackBetweenNAndR(t *testing.T) {
 		d.ack(d.at(2, func() { d.move(id, 4) }))
 		d.at(3, func() { d.store.Remove(id, rowHealth) }) // lost
 		d.ack(d.at(4, func() { d.move(id, 5); d.store.Set(id, rowHealth, []uint32{50}) }))
-		g := &d.view.pages[0]
+		g := d.view.pages[0]
 		require.Equal(t, []tick.Tick{4, 2}, []tick.Tick{g.ref, g.near})
 		d.ack(d.at(5, func() { d.move(id, x); d.store.Set(id, rowHealth, []uint32{50 + x}) }))
 		require.Equal(t, int(x), d.x(id))

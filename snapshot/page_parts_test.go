@@ -173,8 +173,10 @@ func TestPagesOfLargeRecordsAreCutBehindAnyRecord(t *testing.T) {
 
 // Of two complete ticks one behind the other, the even one is R for large records.
 func TestRIsAnEvenTickForLargeRecords(t *testing.T) {
-	v := &View{ackStates: ackStates{pages: make([]ackPage, 1)}}
-	g := &v.pages[0]
+	v := &View{}
+	v.growPages(1, 1)
+	v.reach(0)
+	g := v.pages[0]
 	g.preferEven = true
 	refs := func() []tick.Tick { return []tick.Tick{g.newestComplete, g.ref, g.near} }
 	for now := tick.Tick(6); now < 12; now++ {

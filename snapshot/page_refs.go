@@ -16,13 +16,15 @@ type tickRecords struct {
 // are sent and acknowledged together.
 type recentRecords struct {
 	ticks []tick.Tick     // by tick modulo the length, a power of two: the tick in this slot
-	pages [][]tickRecords // by slot and page
+	pages [][]tickRecords // by slot and ackPage.slot
 }
 
 const (
 	// firstTicks and mostTicks bound the number of ticks: it is larger than the ticks that an acknowledgement takes.
 	firstTicks = 32
 	mostTicks  = 256
+	// slotsTogether is the number of pages to make room for at once.
+	slotsTogether = 16
 )
 
 // slot returns the slot of a tick.
@@ -32,18 +34,27 @@ func (s *recentRecords) slot(t tick.Tick) int { return int(t) & (len(s.ticks) - 
 func (s *recentRecords) has(t tick.Tick) bool { return len(s.ticks) > 0 && s.ticks[s.slot(t)] == t }
 
 // at returns the records of a page of a tick. It returns nil if there are none or the tick is forgotten.
-func (s *recentRecords) at(t tick.Tick, w uint32) *tickRecords {
+func (s *recentRecords) at(t tick.Tick, page int32) *tickRecords {
 	if !s.has(t) {
 		return nil
 	}
-	if pages := s.pages[s.slot(t)]; int(w) < len(pages) && pages[w].of != 0 {
-		return &pages[w]
+	if pages := s.pages[s.slot(t)]; int(page) < len(pages) && pages[page].of != 0 {
+		return &pages[page]
 	}
 	return nil
 }
 
+// dropPage forgets the records of a page.
+func (s *recentRecords) dropPage(page int32) {
+	for _, pages := range s.pages {
+		if int(page) < len(pages) {
+			pages[page] = tickRecords{}
+		}
+	}
+}
+
 // pageOf returns a page of the newest tick, for changes. It forgets the tick that had the slot before.
-func (s *recentRecords) pageOf(t tick.Tick, w uint32, count, want int) *tickRecords {
+func (s *recentRecords) pageOf(t tick.Tick, page int32, count int) *tickRecords {
 	if len(s.ticks) == 0 {
 		s.ticks, s.pages = make([]tick.Tick, firstTicks), make([][]tickRecords, firstTicks)
 	}
@@ -52,8 +63,8 @@ func (s *recentRecords) pageOf(t tick.Tick, w uint32, count, want int) *tickReco
 		s.ticks[i] = t
 		clear(s.pages[i])
 	}
-	s.pages[i] = grown(s.pages[i], count, want)
-	return &s.pages[i][w]
+	s.pages[i] = grown(s.pages[i], count, (count+slotsTogether-1)&^(slotsTogether-1))
+	return &s.pages[i][page]
 }
 
 // late doubles the number of ticks if an acknowledgement came as many ticks late.
@@ -71,15 +82,19 @@ func (s *recentRecords) late(ticks tick.Tick) {
 
 // noteSentRefs notes records of tick t of some entities of a page. group tells that they are a new group of a packet, else they joined one.
 func (v *View) noteSentRefs(w uint32, t tick.Tick, of uint64, group bool) {
-	b := v.recent.pageOf(t, w, len(v.pages), cap(v.pages))
+	g := v.pages[w]
+	if g.slot == 0 {
+		v.takeSlot(g)
+	}
+	b := v.recent.pageOf(t, g.slot, int(v.slots)+1)
 	b.of |= of
-	v.pages[w].newest = t
+	g.newest = t
 	if !group {
 		return
 	}
 	b.sent++
 	// A packet of this tick was acknowledged before, and its page is no longer complete.
-	if g := &v.pages[w]; b.acked > 0 && (g.newestComplete == t || g.ref == t || g.near == t) {
+	if b.acked > 0 && (g.newestComplete == t || g.ref == t || g.near == t) {
 		v.findRefs(w, t)
 	}
 }
@@ -87,12 +102,12 @@ func (v *View) noteSentRefs(w uint32, t tick.Tick, of uint64, group bool) {
 // noteAckedRefs notes the acknowledgement of one group of tick t of a page. If the tick is complete by that, it updates R and N. Its switch equals
 // findRefs, which plain builds call each time.
 func (v *View) noteAckedRefs(w uint32, t tick.Tick) {
-	b := v.recent.at(t, w)
+	g := v.pages[w]
+	b := v.recent.at(t, g.slot)
 	if b == nil {
 		return
 	}
 	b.acked++
-	g := &v.pages[w]
 	if !g.complete(b, t) {
 		return
 	}
@@ -120,18 +135,18 @@ func (g *ackPage) complete(b *tickRecords, t tick.Tick) bool {
 
 // findRefs searches R and N of a page among the ticks up to now.
 func (v *View) findRefs(w uint32, now tick.Tick) {
-	g := &v.pages[w]
+	g := v.pages[w]
 	was := g.ref
 	g.clearRefs()
 	for t := now; t > g.resyncedAt && now-t < mostTicks && g.ref == tick.None; t-- {
-		b := v.recent.at(t, w)
+		b := v.recent.at(t, g.slot)
 		if b == nil || !g.complete(b, t) {
 			continue
 		}
 		g.ref, g.refOf = t, b.of
 		if g.newestComplete == tick.None {
 			g.newestComplete, g.newestCompleteOf = t, b.of
-			if e := v.recent.at(t-1, w); g.preferEven && t%2 != 0 && e != nil && g.complete(e, t-1) {
+			if e := v.recent.at(t-1, g.slot); g.preferEven && t%2 != 0 && e != nil && g.complete(e, t-1) {
 				g.ref, g.refOf = tick.None, 0 // R is the even tick before
 			}
 		}
@@ -145,13 +160,13 @@ func (v *View) findRefs(w uint32, now tick.Tick) {
 // findNear searches N of a page: the newest complete tick that is distance ticks before R or more. Without one it is the oldest complete
 // tick before R. N is at most format.MaxNear ticks before R.
 func (v *View) findNear(w uint32) {
-	g := &v.pages[w]
+	g := v.pages[w]
 	g.near, g.nearOf = tick.None, 0
 	if g.ref == tick.None {
 		return
 	}
 	for t := g.ref - 1; t > g.resyncedAt && g.ref-t <= format.MaxNear; t-- {
-		if b := v.recent.at(t, w); b != nil && g.complete(b, t) {
+		if b := v.recent.at(t, g.slot); b != nil && g.complete(b, t) {
 			if g.near, g.nearOf = t, b.of; g.ref-t >= tick.Tick(g.distance) {
 				return
 			}

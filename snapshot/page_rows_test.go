@@ -91,7 +91,7 @@ func TestRule2EntityWithOtherRowsSinceItsListIsUnlisted(t *testing.T) {
 						continue // Lost.
 					}
 					d.next(all(6, test.ref))
-					g := &d.view.pages[0]
+					g := d.view.pages[0]
 					require.Equal(t, []tick.Tick{4, 2}, []tick.Tick{g.ref, g.near})
 					for n := range uint32(3) {
 						payloads = append(payloads, d.next(all(x+n, test.now))...)
@@ -225,7 +225,7 @@ func TestRule3PagesOfDifferentSecondVersionsShareNoText(t *testing.T) {
 	step(3, d[1])
 	step(25, d[0], d[1])
 	for i, span := range []uint16{24, 22} {
-		g := &d[i].view.pages[0]
+		g := d[i].view.pages[0]
 		require.Equal(t, []tick.Tick{25, tick.None}, []tick.Tick{g.ref, g.near})
 		require.Equal(t, span, g.span)
 	}
@@ -252,7 +252,7 @@ func TestAListOfATickFromBeforeALossHasNoBaseline(t *testing.T) {
 	}
 	sent := d.view.sent.get(late.seq)
 	require.EqualValues(t, 1, d.view.sent.group(sent, 0).word, "the last packet has entities of the second page only")
-	g := &d.view.pages[0]
+	g := d.view.pages[0]
 	require.Equal(t, []tick.Tick{1, tick.None}, []tick.Tick{g.ref, g.near})
 	d.replica.Lose()
 	require.NoError(t, d.replica.Read(late.payload), "it leans on nothing")

@@ -42,7 +42,7 @@ func (p *packetWriter) writePlain(r *record) {
 		}
 	}
 	if head.full {
-		p.w.Var(uint64(p.v.lifetimes[r.index].generation))
+		p.w.Var(uint64(p.v.life(r.index).generation))
 	}
 	p.writeRows(r)
 }

@@ -102,9 +102,9 @@ func (p *sendPlan) advance() {
 func (v *View) rank(fits bool) {
 	v.urged.settle(v)
 	p := &v.plan
-	if len(p.scores) < len(v.acks) {
-		p.scores = grown(p.scores, len(v.acks), cap(v.acks))
-		p.waited = p.waited.grownTo(len(v.acks))
+	if len(p.scores) < v.indexes {
+		p.scores = grown(p.scores, v.indexes, cap(v.store.gens))
+		p.waited = p.waited.grownTo(v.indexes)
 	}
 	if v.store.tick-p.latest != 1 { // in the ticks between, everything was sent
 		p.waited.clear()
@@ -134,7 +134,7 @@ func (v *View) score(index uint32, waited bool) int64 {
 	p := &v.plan
 	score, weight := p.scores[index], v.weight(index)
 	if !waited {
-		life, went := v.lifetimes[index].firstTick, v.ack(index).went
+		life, went := v.life(index).firstTick, v.ack(index).went
 		idle := min(v.store.tick-max(went, life-1)-1, 1<<20)
 		if score = min(score+weight*int64(max(idle, 0)), p.most); went < life {
 			score = max(score, p.price)
@@ -357,7 +357,7 @@ func (v *View) Urge(id wire.NetworkID, t tick.Tick) {
 		return
 	}
 	u := &v.urged
-	u.of, u.want = u.of.grownTo(len(v.acks)), grown(u.want, len(v.acks), cap(v.acks))
+	u.of, u.want = u.of.grownTo(v.indexes), grown(u.want, v.indexes, cap(v.store.gens))
 	u.want[id.Index] = t
 	if !u.of.has(id.Index) {
 		u.of.set(id.Index)
@@ -397,7 +397,7 @@ func (v *View) SetWeight(id wire.NetworkID, weight uint16) {
 	if !v.Visible(id) {
 		return
 	}
-	v.overrides.weight = grown(v.overrides.weight, int(id.Index)+1, len(v.acks))
+	v.overrides.weight = grown(v.overrides.weight, int(id.Index)+1, v.indexes)
 	v.overrides.weight[id.Index] = max(weight, 1)
 }
 

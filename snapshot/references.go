@@ -10,7 +10,7 @@ import (
 
 // names reports whether a visible row of index names the entity that the client last saw at target, by index and generation.
 func (v *View) names(index, target uint32) bool {
-	s, generation := v.store, v.lifetimes[target].generation
+	s, generation := v.store, v.life(target).generation
 	for m := v.maskOf(index).Intersect(s.schema.Refs); !m.IsZero(); m = m.Rest() {
 		row := m.Lowest()
 		lanes := s.rows.row(index, row)
@@ -92,12 +92,12 @@ func (v *View) refreshRefs() {
 			continue
 		}
 		v.overrides.rowRetargetedAt = grown(v.overrides.rowRetargetedAt, v.store.schema.Rows(), 0)
-		v.overrides.rowRetargetedAt[c.row] = grown(v.overrides.rowRetargetedAt[c.row], int(c.index)+1, len(v.acks))
+		v.overrides.rowRetargetedAt[c.row] = grown(v.overrides.rowRetargetedAt[c.row], int(c.index)+1, v.indexes)
 		v.overrides.rowRetargetedAt[c.row][c.index] = v.store.tick
 		if !v.rowsOf(c.index).Has(c.row) || v.ownWrites.wrote(c.index, v.store.tick) {
 			continue
 		}
-		v.overrides.retargetedAt = grown(v.overrides.retargetedAt, int(c.index)+1, len(v.acks))
+		v.overrides.retargetedAt = grown(v.overrides.retargetedAt, int(c.index)+1, v.indexes)
 		v.overrides.retargetedAt[c.index] = v.store.tick
 		v.wait(c.index)
 	}
@@ -120,7 +120,7 @@ func (v *View) readsAlike(c *refRow) bool {
 // clearUnseen clears the fields of a row that name entities which the client does not see at tick t.
 func (v *View) clearUnseen(plan *quantize.Plan, lanes []uint32, t tick.Tick) {
 	for _, lane := range plan.Refs() {
-		if id := refAt(lanes, lane); !v.Visible(id) || v.lifetimes[id.Index].firstTick > t {
+		if id := refAt(lanes, lane); !v.Visible(id) || v.life(id.Index).firstTick > t {
 			lanes[lane], lanes[lane+1] = 0, 0
 		}
 	}

@@ -33,10 +33,10 @@ func (v *View) needed(p *sentPacket) bool {
 
 // MayRepeat reports whether the payload of a packet may be sent again unchanged: nothing in it was hidden since, by Hide, Keep or
 // SetRows. A packet with rows that name entities may not be repeated after anything was hidden. It returns false for a packet that is
-// forgotten, and for a client of the plain profile. Package consistent uses it.
+// forgotten or acknowledged, and for a client of the plain profile. Package consistent uses it.
 func (v *View) MayRepeat(packet uint64) bool {
 	p := v.sent.get(packet)
-	if p == nil || v.plain {
+	if p == nil || p.acked || v.plain {
 		return false
 	}
 	if p.tick >= v.lastHidden {
@@ -62,14 +62,12 @@ func (v *View) MayRepeat(packet uint64) bool {
 // hidSince reports whether a record of tick t may contain a row that was hidden since. A row that did not change between the record's
 // baseline and t is not in the record.
 func (v *View) hidSince(t tick.Tick, e *sentGroup, index uint32) bool {
-	switch {
-	case int(index) >= len(v.hidden):
-		return false
-	case v.hidden[index].entityAt > t:
+	switch hidden := &v.life(index).hidden; {
+	case hidden.entityAt > t:
 		return true
-	case v.hidden[index].rowsAt <= t:
+	case hidden.rowsAt <= t:
 		return false
-	case !v.visible.has(index) || v.lifetimes[index].firstTick > t: // the hidden rows of that lifetime are forgotten
+	case !v.visible.has(index) || v.life(index).firstTick > t: // the hidden rows of that lifetime are forgotten
 		return true
 	}
 	for m := e.rows.Minus(v.rowsOf(index)); !m.IsZero(); m = m.Rest() {
@@ -88,7 +86,7 @@ func (v *View) Needs(id wire.NetworkID, t tick.Tick) tick.Tick {
 	if v.shares || !v.Visible(id) || v.oversize.has(id.Index) {
 		return tick.None
 	}
-	needs := max(min(v.changedAt(id.Index), t), v.lifetimes[id.Index].firstTick)
+	needs := max(min(v.changedAt(id.Index), t), v.life(id.Index).firstTick)
 	if v.ack(id.Index).base >= needs {
 		return tick.None
 	}
@@ -99,17 +97,17 @@ func (v *View) Needs(id wire.NetworkID, t tick.Tick) tick.Tick {
 func (v *View) Proved() tick.Tick {
 	v.flushSpawns()
 	proved := v.observed
-	for w := range v.visible {
+	for w := v.seenFrom(0); w < len(v.visible); w = v.seenFrom(w + 1) {
 		for word := (v.unsent[w] | v.unacked[w]) & v.visible[w] &^ v.oversize[w]; word != 0; word &= word - 1 {
 			index := firstOf(uint32(w), word)
 			if held := v.ack(index).base; held == tick.None {
-				proved = min(proved, v.lifetimes[index].firstTick-1)
+				proved = min(proved, v.life(index).firstTick-1)
 			} else if held < v.changedAt(index) {
 				proved = min(proved, held)
 			}
 		}
 		for word := v.despawnOwed[w]; word != 0; word &= word - 1 {
-			proved = min(proved, v.lifetimes[firstOf(uint32(w), word)].endedAt-1)
+			proved = min(proved, v.life(firstOf(uint32(w), word)).endedAt-1)
 		}
 	}
 	return proved

@@ -69,7 +69,7 @@ func TestRule4BaselineOfALatePacketIsThere(t *testing.T) {
 	for s := window + 1; s < 2*window; s++ {
 		d.ack(d.at(s, func() { d.move(other, uint32(s)%16) }))
 	}
-	require.EqualValues(t, 1, d.view.acks[id.Index].base)
+	require.EqualValues(t, 1, d.view.ack(id.Index).base)
 	d.ack(late)
 	require.Equal(t, 4, d.x(id))
 	require.True(t, d.view.Synced())

@@ -30,7 +30,7 @@ type sentPacket struct {
 	seq     uint64    // sequence of the packet; 0: the slot was never used
 	tick    tick.Tick // S
 	first   uint64    // position of its first group in the ring of groups
-	n       int       // number of groups
+	n       int       // number of groups; 0 as well if it was acknowledged and compact dropped them
 	records int       // number of records in the groups
 	part    int       // payloads of the same tick before this one
 	pending bool      // neither acknowledged nor lost
@@ -43,6 +43,7 @@ type sentRing struct {
 	packets     []sentPacket // by sequence modulo the length, a power of two
 	groups      []sentGroup  // by position modulo the length, a power of two
 	most        int          // most packets to remember; the most groups are entriesPerPacket times as many
+	window      tick.Tick    // W: a lost packet that is older makes no baseline any more, and is forgotten
 	next        uint64       // position of the next group
 	oldestGroup uint64       // position of the first group of the oldest packet
 	oldest      uint64       // sequence of the oldest packet that is remembered
@@ -59,11 +60,11 @@ const (
 )
 
 // newSentRing returns an empty ring for at most so many packets, rounded up to a power of two.
-func newSentRing(packets int) sentRing {
+func newSentRing(packets int, window tick.Tick) sentRing {
 	for packets&(packets-1) != 0 {
 		packets++ // as long as the connection's ring, so that both forget a packet together
 	}
-	return sentRing{packets: make([]sentPacket, min(firstPackets, packets)), groups: make([]sentGroup, firstEntries), most: packets}
+	return sentRing{packets: make([]sentPacket, min(firstPackets, packets)), groups: make([]sentGroup, firstEntries), most: packets, window: window}
 }
 
 // get returns a packet that is remembered, nil for any other sequence.
@@ -86,7 +87,7 @@ func (r *sentRing) open(seq uint64, t tick.Tick, overwritten func(*sentPacket)) 
 		r.oldest = seq
 	}
 	for ; r.oldest < r.newest; r.oldest++ { // the oldest acknowledged packets are not needed any more
-		if p := r.get(r.oldest); p != nil && !p.acked {
+		if p := r.get(r.oldest); p != nil && !p.acked && (p.pending || t-p.tick < r.window) {
 			break
 		}
 	}
@@ -111,6 +112,16 @@ func (r *sentRing) open(seq uint64, t tick.Tick, overwritten func(*sentPacket)) 
 	*p = sentPacket{seq: seq, tick: t, first: r.next, pending: true}
 	r.oldestGroup = r.packets[r.oldest&uint64(len(r.packets)-1)].first
 	return p
+}
+
+// since returns the tick of the oldest packet that is remembered and not acknowledged, the highest of all without one.
+func (r *sentRing) since() tick.Tick {
+	for seq := r.oldest; seq <= r.newest; seq++ {
+		if p := r.get(seq); p != nil && !p.acked {
+			return p.tick
+		}
+	}
+	return math.MaxInt64
 }
 
 // mostEntries returns the most groups to remember.
@@ -147,7 +158,7 @@ func (r *sentRing) addGroup(p *sentPacket, e sentGroup) (made bool) {
 			}
 		}
 	}
-	if r.next-r.oldestGroup == uint64(len(r.groups)) {
+	if r.next-r.oldestGroup == uint64(len(r.groups)) && !r.compact() {
 		// The content twice: each position finds its group in one of the halves.
 		r.groups = append(append(make([]sentGroup, 0, 2*len(r.groups)), r.groups...), r.groups...)
 	}
@@ -155,6 +166,28 @@ func (r *sentRing) addGroup(p *sentPacket, e sentGroup) (made bool) {
 	r.next++
 	p.n++
 	return true
+}
+
+// compact drops the groups of acknowledged packets, which lie between those of lost ones. It reports whether that gave a quarter of the room.
+func (r *sentRing) compact() bool {
+	to := r.oldestGroup
+	for seq := r.oldest; seq <= r.newest; seq++ {
+		p := r.get(seq)
+		if p == nil {
+			continue
+		}
+		from := *p
+		if p.first = to; p.acked {
+			p.n = 0
+		}
+		for i := range p.n {
+			*r.group(p, i) = *r.group(&from, i)
+		}
+		to += uint64(p.n)
+	}
+	made := r.next - to
+	r.next = to
+	return made >= uint64(len(r.groups)/4)
 }
 
 // group returns the i-th group of a packet.

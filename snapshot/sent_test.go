@@ -23,7 +23,7 @@ func fillRing(t *testing.T, r *sentRing, seq uint64, n int, lost func(*sentPacke
 }
 
 func TestSentRingGrowsWithPacketsOnTheirWay(t *testing.T) {
-	r := newSentRing(64)
+	r := newSentRing(64, 1<<20)
 	overwritten := func(*sentPacket) { require.Fail(t, "nothing is given up") }
 	most := 4 * maxRecords
 	seq := uint64(1)
@@ -56,7 +56,7 @@ func TestSentRingGrowsWithPacketsOnTheirWay(t *testing.T) {
 }
 
 func TestSentRingReusesAcknowledgedEntries(t *testing.T) {
-	r := newSentRing(1024)
+	r := newSentRing(1024, 1<<20)
 	for seq := uint64(1); seq <= 200; seq++ {
 		fillRing(t, &r, seq, 900, func(*sentPacket) { require.Fail(t, "nothing is lost") })
 		if seq > 2 {
@@ -78,7 +78,7 @@ func TestSentRingReusesAcknowledgedEntries(t *testing.T) {
 
 // TestTheRingRemembersMorePacketsWhenTheyAreOnTheirWay: it is small as long as acknowledgements come, and what was in it is found when it grew.
 func TestTheRingRemembersMorePacketsWhenTheyAreOnTheirWay(t *testing.T) {
-	r := newSentRing(1000)
+	r := newSentRing(1000, 1<<20)
 	none := func(*sentPacket) { require.Fail(t, "nothing is given up") }
 	seq := uint64(7)
 	for ; seq < 1000; seq += 1 + seq%3 { // some numbers carry no snapshot
@@ -116,7 +116,7 @@ func boolToInt(b bool) int {
 
 // TestRecordsOfAPageShareAGroup: records with the same rows and the same age of the baseline are one group, whatever their order.
 func TestRecordsOfAPageShareAGroup(t *testing.T) {
-	r := newSentRing(64)
+	r := newSentRing(64, 1<<20)
 	p := r.open(1, 1, nil)
 	require.True(t, r.addGroup(p, sentGroup{of: 1, rows: format.FromWords(1), word: 3, span: 2}))
 	require.True(t, r.addGroup(p, sentGroup{of: 2, rows: format.FromWords(2), word: 3, span: 2}))
@@ -179,4 +179,35 @@ func TestAPacketHasNoMoreGroupsThanThereIsRoomFor(t *testing.T) {
 		}
 	}
 	require.Greater(t, most, maxRecords, "a packet had more records than groups have room")
+}
+
+// One packet in twenty is lost. The ring has room for these and those on their way, not for what was acknowledged between them, and
+// forgets them after the window; those that it remembers keep their groups.
+func TestLostPacketsHoldLittleMemory(t *testing.T) {
+	const window, lag, groups = 120, 10, 50
+	r := newSentRing(1024, window)
+	for seq := uint64(1); seq < 3000; seq++ {
+		p := r.open(seq, tick.Tick(seq), func(*sentPacket) { t.Fatal("there is room") })
+		require.NotNil(t, p)
+		for i := range groups {
+			require.True(t, r.addGroup(p, sentGroup{of: seq, word: uint32(i)}))
+		}
+		if old := r.get(seq - min(seq, lag)); old != nil {
+			old.pending, old.acked = false, old.seq%20 != 0
+		}
+		for at := r.oldest; at <= seq; at++ {
+			p := r.get(at)
+			if p == nil || p.acked {
+				continue
+			}
+			require.Equal(t, groups, p.n)
+			for i := range p.n {
+				require.Equal(t, sentGroup{of: at, word: uint32(i)}, *r.group(p, i))
+			}
+		}
+	}
+	require.LessOrEqual(t, len(r.groups), 2048)
+	require.LessOrEqual(t, len(r.packets), 256)
+	require.Nil(t, r.get(2800))
+	require.NotNil(t, r.get(2940))
 }

@@ -113,7 +113,7 @@ func (s *sequence) observe(c *seqClient) error {
 
 // unsaid notes whose life ends of which nothing was said: who takes its place at once stands for nobody.
 func (s *sequence) unsaid(c *seqClient) {
-	for index := range uint32(len(c.view.lifetimes)) {
+	for index := range uint32(c.view.indexes) {
 		id := wire.NetworkID{Index: index, Generation: c.sights[index].generation}
 		if id.Generation != 0 && !s.store.Alive(id) {
 			c.unsay(id, s.now-s.start)

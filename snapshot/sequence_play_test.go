@@ -227,7 +227,7 @@ func (s *sequence) look(c *seqClient, id wire.NetworkID) {
 
 // unsay notes that a life ends of which nothing was said.
 func (c *seqClient) unsay(id wire.NetworkID, next tick.Tick) {
-	if c.view.lifetimes[id.Index].shownGeneration == 0 {
+	if c.view.life(id.Index).shownGeneration == 0 {
 		c.unsaid[id.Index] = next
 	}
 }

@@ -48,18 +48,16 @@ type View struct {
 
 // clientSight is the entities and components that the client may see.
 type clientSight struct {
-	visible    bitset        // entities that are alive and that the client may see
-	lifetimes  []ackLifetime // by index
-	retained   bitset        // entities out of sight whose last state the client keeps (Keep)
-	hideNew    bool          // ShowNew(false) was called
+	visible    bitset // entities that are alive and that the client may see
+	retained   bitset // entities out of sight whose last state the client keeps (Keep)
+	hideNew    bool   // ShowNew(false) was called
 	spawns     pendingSpawns
 	overrides  clientOverrides
 	ownWrites  ownWrites
-	shares     bool       // Share was called
-	sights     uint64     // number of changes of visible
-	hidden     []hiddenAt // by index
-	lastHidden tick.Tick  // the newest tick in hidden
-	deferred   []func()   // calls that wait for the commit of an open capture, in their order
+	shares     bool      // Share was called
+	sights     uint64    // number of changes of visible
+	lastHidden tick.Tick // the newest tick in hidden
+	deferred   []func()  // calls that wait for the commit of an open capture, in their order
 }
 
 // waiting is the entities that have to be sent.
@@ -70,14 +68,14 @@ type waiting struct {
 	oversize       bitset // the newest state does not fit a packet, so the client lacks it
 	anyDespawnOwed bool   // false: despawnOwed is empty
 	anyOversize    bool   // false: oversize is empty
+	flies          bool   // false: unacked is empty
 	waits          bool   // false: unsent is empty
 	waitWord       int    // the first word of unsent that may not be zero
 }
 
 // ackStates is the records that the client has, and those on their way.
 type ackStates struct {
-	acks   []ackRecord // by index; the ackState of a member of its page is in pages instead
-	pages  []ackPage   // by index / 64
+	seenPages
 	recent recentRecords
 	sent   sentRing
 	met    []wire.NetworkID // see Met
@@ -140,7 +138,7 @@ const heartbeat = 1 << 12
 func NewView(store *Store, cfg Config) *View {
 	cfg = cfg.WithDefaults()
 	v := &View{store: store, observed: store.tick, start: store.tick, payload: cfg.Payload}
-	v.sent, v.spoke = newSentRing(cfg.SentPackets), store.tick
+	v.sent, v.spoke = newSentRing(cfg.SentPackets, store.cfg.Window), store.tick
 	v.unknown, v.client, v.plain = cfg.Lacks(store.schema), cfg.Client, cfg.Plain
 	store.numbered++
 	v.number = store.numbered
@@ -160,11 +158,10 @@ func NewView(store *Store, cfg Config) *View {
 // grow makes room for all indexes of the store.
 func (v *View) grow() {
 	n := len(v.store.gens)
-	if n == len(v.acks) {
+	if n == v.indexes {
 		return
 	}
-	v.acks = grown(v.acks, n, cap(v.store.gens))
-	v.lifetimes = grown(v.lifetimes, n, cap(v.store.gens))
+	v.growPages(n, cap(v.store.gens))
 	v.visible = v.visible.grownTo(n)
 	v.unsent = v.unsent.grownTo(n)
 	v.unacked = v.unacked.grownTo(n)
@@ -172,12 +169,11 @@ func (v *View) grow() {
 	v.retained = v.retained.grownTo(n)
 	v.oversize = v.oversize.grownTo(n)
 	v.plan.chosen = v.plan.chosen.grownTo(n)
-	v.pages = grown(v.pages, len(v.visible), cap(v.visible))
 	if !v.overrides.usual.IsZero() {
 		v.overrides.growUsual(v.store)
 	}
 	if len(v.links.first) > 0 {
-		v.links.reserve(n, cap(v.acks))
+		v.links.reserve(n, cap(v.store.gens))
 	}
 }
 
@@ -202,9 +198,12 @@ func (v *View) observe() {
 	if s.tick-v.spoke >= heartbeat {
 		v.answer = true
 	}
-	v.anyDespawnOwed = v.anyDespawnOwed && v.despawnOwed.any()
-	v.anyOversize = v.anyOversize && v.oversize.any()
-	if len(s.gens) != len(v.acks) {
+	v.anyDespawnOwed = v.anyDespawnOwed && v.any(v.despawnOwed)
+	v.anyOversize = v.anyOversize && v.any(v.oversize)
+	if len(v.vacant) > 0 && v.vacant[0].at <= s.tick {
+		v.dropVacant()
+	}
+	if len(s.gens) != v.indexes {
 		v.grow()
 	}
 	if len(s.refs.changed) > 0 {
@@ -234,15 +233,14 @@ func (v *View) observe() {
 		return
 	}
 	v.waits = true
-	if len(s.words) < len(s.changed)/4 {
+	if len(s.words) < v.count {
 		for _, w := range s.words {
 			v.unsent[w] |= s.changed[w] & v.visible[w]
 		}
 		return
 	}
-	unsent, visible := v.unsent[:len(s.changed)], v.visible[:len(s.changed)]
-	for w, changed := range s.changed {
-		unsent[w] |= changed & visible[w]
+	for w := v.seenFrom(0); w < len(s.changed); w = v.seenFrom(w + 1) {
+		v.unsent[w] |= s.changed[w] & v.visible[w]
 	}
 }
 
@@ -257,7 +255,7 @@ func (v *View) wait(index uint32) {
 // left over (rule 8). Call it if nothing is Pending, before the packets of a tick.
 func (v *View) Repeat(before tick.Tick) {
 	v.flushSpawns()
-	for w := range v.unacked {
+	for w := v.seenFrom(0); v.flies && w < len(v.unacked); w = v.seenFrom(w + 1) {
 		for word := v.unacked[w]; word != 0; word &= word - 1 {
 			index := uint32(w<<6 + bits.TrailingZeros64(word))
 			if v.ack(index).went < before {
@@ -271,9 +269,9 @@ func (v *View) Repeat(before tick.Tick) {
 // Pending reports whether there is anything to send.
 func (v *View) Pending() bool {
 	if v.waits && (v.waitWord >= len(v.unsent) || v.unsent[v.waitWord] == 0) {
-		v.waitWord = 0
+		v.waitWord = v.seenFrom(0)
 		for v.waitWord < len(v.unsent) && v.unsent[v.waitWord] == 0 {
-			v.waitWord++
+			v.waitWord = v.seenFrom(v.waitWord + 1)
 		}
 		v.waits = v.waitWord < len(v.unsent)
 	}
@@ -282,22 +280,43 @@ func (v *View) Pending() bool {
 
 // Synced reports whether the client has acknowledged the newest state of everything.
 func (v *View) Synced() bool {
-	return !v.answer && !v.unsent.any() && !v.unacked.any() && !v.despawnOwed.any() && !v.oversize.any()
+	return !v.answer && !v.any(v.unsent) && !v.any(v.unacked) && !v.any(v.despawnOwed) && !v.any(v.oversize)
 }
 
 // Known returns the number of entities with an acknowledged record of their present lifetime.
 func (v *View) Known() int {
 	n := 0
-	for i := range v.acks {
-		if v.ack(uint32(i)).base != tick.None && v.visible.has(uint32(i)) {
-			n++
+	for w := v.seenFrom(0); w < len(v.visible); w = v.seenFrom(w + 1) {
+		for word := v.visible[w]; word != 0; word &= word - 1 {
+			if v.ack(firstOf(uint32(w), word)).base != tick.None {
+				n++
+			}
 		}
 	}
 	return n
 }
 
 // Unacked returns the number of entities whose newest record is on its way.
-func (v *View) Unacked() int { return v.unacked.count() }
+func (v *View) Unacked() (n int) {
+	if !v.flies {
+		return 0
+	}
+	for w := v.seenFrom(0); w < len(v.unacked); w = v.seenFrom(w + 1) {
+		n += bits.OnesCount64(v.unacked[w])
+	}
+	v.flies = n > 0
+	return n
+}
+
+// any reports whether a set of the view's entities has any.
+func (v *View) any(set bitset) bool {
+	for w := v.seenFrom(0); w < len(set); w = v.seenFrom(w + 1) {
+		if set[w] != 0 {
+			return true
+		}
+	}
+	return false
+}
 
 // Oversize returns ViewStats.Oversize.
 func (v *View) Oversize() uint64 { return v.stats.Oversize }

@@ -56,15 +56,14 @@ type hiddenAt struct{ entityAt, rowsAt tick.Tick }
 // noteHidden notes that an entity, or a component of it, is hidden from the next tick on. It does nothing if no payload of the
 // lifetime was written.
 func (v *View) noteHidden(index uint32, all bool) {
-	if v.lifetimes[index].firstTick > v.wrote {
+	if v.life(index).firstTick > v.wrote {
 		return
 	}
 	v.lastHidden = v.next()
-	v.hidden = grown(v.hidden, int(index)+1, len(v.acks))
-	if all {
-		v.hidden[index].entityAt = v.lastHidden
+	if e := v.life(index); all {
+		e.hidden.entityAt = v.lastHidden
 	} else {
-		v.hidden[index].rowsAt = v.lastHidden
+		e.hidden.rowsAt = v.lastHidden
 	}
 }
 
@@ -88,6 +87,7 @@ func (v *View) Keep(id wire.NetworkID) {
 	v.unsent.unset(id.Index)
 	v.endAllLinks(id.Index)
 	v.retained.set(id.Index)
+	v.vacate(id.Index)
 }
 
 // ShowNew sets whether the client sees new entities at once, which is the default, or only after Show. Between Begin and Commit, new
@@ -119,12 +119,12 @@ func (v *View) ShowAll() {
 
 // Visible reports whether the client may see an entity. It is false for entities that are not alive.
 func (v *View) Visible(id wire.NetworkID) bool {
-	return v.visible.has(id.Index) && v.lifetimes[id.Index].generation == id.Generation
+	return v.visible.has(id.Index) && v.life(id.Index).generation == id.Generation
 }
 
 // Keeps reports whether an entity is out of the client's sight and the client keeps its last state.
 func (v *View) Keeps(id wire.NetworkID) bool {
-	return v.retained.has(id.Index) && v.lifetimes[id.Index].generation == id.Generation
+	return v.retained.has(id.Index) && v.life(id.Index).generation == id.Generation
 }
 
 // next returns the first tick whose packets can show a change of sight that is made now. It is the tick after the present one if a
@@ -145,14 +145,15 @@ func (v *View) show(id wire.NetworkID, t tick.Tick) {
 
 // enter begins a lifetime at tick t: it forgets the baseline (rule 7). Unlike show, it does not send the rows that name the entity.
 func (v *View) enter(id wire.NetworkID, t tick.Tick) {
+	v.reach(id.Index)
 	v.forget(id.Index)
-	p := &v.lifetimes[id.Index]
+	p := v.life(id.Index)
 	if p.generation != id.Generation {
 		p.lastFirst, p.lastEnd = tick.None, tick.None
 	}
 	p.generation = id.Generation
 	p.firstTick = t
-	g := &v.pages[id.Index/format.PageEntities]
+	g := v.pages[id.Index/format.PageEntities]
 	g.rowsChangedAt = max(g.rowsChangedAt, t)
 	v.overrides.reset(id.Index, v.store.shapedAt[id.Index])
 	v.hideOwned(id.Index)
@@ -177,12 +178,13 @@ func (v *View) died(id wire.NetworkID) {
 
 // end ends the lifetime of an index at tick t (rule 7). A despawn is due if any record of it was sent, acknowledged or not.
 func (v *View) end(index uint32, t tick.Tick) {
+	defer v.vacate(index)
 	if v.cancelSpawn(index) {
 		return
 	}
 	unseen := v.unseen(index, t)
 	v.leave(index, t)
-	if v.lifetimes[index].shownGeneration == 0 {
+	if v.life(index).shownGeneration == 0 {
 		v.unsent.unset(index)
 		v.endAllLinks(index)
 		return
@@ -197,7 +199,7 @@ func (v *View) end(index uint32, t tick.Tick) {
 // unseen reports whether an entity that leaves sight at tick t came into sight too late to be sent, and was out of sight before. The
 // client has then not seen it in its present group.
 func (v *View) unseen(index uint32, t tick.Tick) bool {
-	p := &v.lifetimes[index]
+	p := v.life(index)
 	return p.firstTick >= t && p.lastEnd < t && p.lastEnd <= p.endedAt
 }
 
@@ -207,7 +209,7 @@ func (v *View) leave(index uint32, t tick.Tick) {
 	v.unacked.unset(index)
 	v.oversize.unset(index)
 	v.forget(index)
-	p := &v.lifetimes[index]
+	p := v.life(index)
 	if p.firstTick < t { // otherwise no tick showed the lifetime
 		p.lastFirst, p.lastEnd = p.firstTick, t
 	}
@@ -229,7 +231,7 @@ func (v *View) scheduleWithGroup(index uint32, t tick.Tick) {
 // scheduleDespawn makes a despawn due, without its group.
 func (v *View) scheduleDespawn(index uint32, t tick.Tick) {
 	v.retained.unset(index)
-	v.lifetimes[index].endedAt = t
+	v.life(index).endedAt = t
 	v.despawnOwed.set(index)
 	v.anyDespawnOwed = true
 	v.wait(index)
@@ -265,7 +267,7 @@ type pendingSpawns struct {
 // addSpawn adds a new entity of the newest commit to the pending spawns.
 func (v *View) addSpawn(index uint32) {
 	n := &v.spawns
-	n.of, n.replacesOwed, n.replacesSent = n.of.grownTo(len(v.acks)), n.replacesOwed.grownTo(len(v.acks)), n.replacesSent.grownTo(len(v.acks))
+	n.of, n.replacesOwed, n.replacesSent = n.of.grownTo(v.indexes), n.replacesOwed.grownTo(v.indexes), n.replacesSent.grownTo(v.indexes)
 	n.list, n.at = append(n.list, index), v.store.tick
 	n.of.set(index)
 	if v.despawnOwed.has(index) {
@@ -305,7 +307,7 @@ func (v *View) cancelSpawn(index uint32) bool {
 	}
 	n.of.unset(index)
 	v.visible.unset(index)
-	p := &v.lifetimes[index]
+	p := v.life(index)
 	p.lastFirst, p.lastEnd = p.firstTick, n.at
 	p.firstTick = n.at + 1
 	v.sights++
@@ -332,10 +334,16 @@ func (v *View) applyDeferred() {
 // was made count as the first one. known is false if the client was never shown the entity, or if another entity has its index now.
 // Package rewind uses it.
 func (v *View) SawAt(id wire.NetworkID, t tick.Tick) (saw, known bool) {
-	if uint(id.Index) >= uint(len(v.lifetimes)) || v.lifetimes[id.Index].generation != id.Generation {
+	if uint(id.Index) >= uint(v.indexes) {
 		return false, false
 	}
-	p, t := &v.lifetimes[id.Index], max(t, v.start)
+	if v.pages[id.Index/format.PageEntities].blocks[id.Index/blockEntities%blocksInPage] == &v.empty {
+		return false, true // nothing of the block was seen in the last W ticks
+	}
+	if v.life(id.Index).generation != id.Generation {
+		return false, false
+	}
+	p, t := v.life(id.Index), max(t, v.start)
 	return v.visible.has(id.Index) && t >= p.firstTick || t >= p.lastFirst && t < p.lastEnd, true
 }
 

@@ -225,7 +225,7 @@ func (v *View) updatesPending() bool {
 	if w := v.waitWord; !v.anyDespawnOwed && w < len(v.unsent) && v.unsent[w] != 0 {
 		return true // a word that Pending found
 	}
-	for w := range v.unsent {
+	for w := v.seenFrom(0); w < len(v.unsent); w = v.seenFrom(w + 1) {
 		if v.unsent[w]&^v.despawnOwed[w] != 0 {
 			return true
 		}
@@ -241,13 +241,13 @@ func (p *packetWriter) writeDespawns() {
 		p.limit = p.full/despawnShare + p.ending
 	}
 	plain := p.limit
-	for w := range v.despawnOwed {
+	for w := v.seenFrom(0); w < len(v.despawnOwed); w = v.seenFrom(w + 1) {
 		if v.despawnOwed[w] == 0 {
 			continue
 		}
 		for word := v.despawnOwed[w] & p.despawnMask(w); word != 0; word &= word - 1 {
 			index := uint32(w<<6 + bits.TrailingZeros64(word))
-			if v.lifetimes[index].endedAt > p.s {
+			if v.life(index).endedAt > p.s {
 				continue // ended after this tick's first packet: sent in the next tick
 			}
 			if p.limitDespawn(index, plain); !p.tryWrite(func() { p.despawn(index) }) {
@@ -258,8 +258,8 @@ func (p *packetWriter) writeDespawns() {
 			}
 			v.unsent.unset(index)
 			v.unacked.set(index)
-			v.leavePage(index)
-			v.acks[index].went = p.s
+			v.flies = true
+			v.leavePage(index).went = p.s
 			v.sent.addGroup(p.sent, sentGroup{of: 1 << (index % format.PageEntities), word: index / format.PageEntities, despawn: true})
 			v.stats.Despawns++
 		}
@@ -271,7 +271,7 @@ func (p *packetWriter) despawn(index uint32) {
 	p.w.Bool(true)
 	p.w.Var(uint64(index - p.last))
 	p.last = index + 1
-	p.w.Var(uint64(p.v.lifetimes[index].shownGeneration))
+	p.w.Var(uint64(p.v.life(index).shownGeneration))
 }
 
 // writeEntity writes an entity, with its group or unit, and reports whether there was room.
@@ -308,7 +308,7 @@ func (p *packetWriter) skipTooLarge(index uint32) bool {
 		return false
 	}
 	v.stats.Oversize++
-	v.stats.OversizeID = wire.NetworkID{Index: index, Generation: v.lifetimes[index].generation}
+	v.stats.OversizeID = wire.NetworkID{Index: index, Generation: v.life(index).generation}
 	v.unsent.unset(index)
 	v.oversize.set(index)
 	v.anyOversize = true
@@ -450,18 +450,21 @@ func (p *packetWriter) writeUnlisted() {
 			start, v.cursor = 0, 0
 		}
 		low := uint64(1)<<(v.cursor&63) - 1 // bits before the cursor, in its word
-		for i := 0; i <= len(v.unsent); i++ {
-			w := start + i
-			if w >= len(v.unsent) {
-				w -= len(v.unsent)
-			}
+		for w := v.seenFrom(start); w < len(v.unsent); w = v.seenFrom(w + 1) {
 			word := v.unsent[w] &^ v.despawnOwed[w]
-			if i == 0 {
+			if w == start {
 				word &^= low
-			} else if i == len(v.unsent) {
-				word &= low
 			}
 			if word != 0 && !p.writeWord(w, word) { // most words are empty: their entities are in a list
+				return
+			}
+		}
+		for w := v.seenFrom(0); w <= start && w < len(v.unsent); w = v.seenFrom(w + 1) {
+			word := v.unsent[w] &^ v.despawnOwed[w]
+			if w == start {
+				word &= low
+			}
+			if word != 0 && !p.writeWord(w, word) {
 				return
 			}
 		}
@@ -507,7 +510,7 @@ func (p *packetWriter) candidate(index uint32) bool {
 		return false
 	}
 	ack := v.ack(index)
-	return ack.went != p.s && (ack.base != tick.None || v.lifetimes[index].firstTick <= p.s)
+	return ack.went != p.s && (ack.base != tick.None || v.life(index).firstTick <= p.s)
 }
 
 // writeAt writes an unlisted record with its gap. A record that continues the open run is written as its rows alone.
@@ -516,7 +519,7 @@ func (p *packetWriter) writeAt(r *record) {
 		p.writePlain(r)
 		return
 	}
-	generation := p.v.lifetimes[r.index].generation
+	generation := p.v.life(r.index).generation
 	u := &p.run
 	if u.open && u.n < mostInRun && r.base == tick.None && r.index == p.last && generation == u.generation && r.mask == u.mask {
 		if u.n == 0 {
@@ -569,7 +572,7 @@ func (p *packetWriter) writeRecord(r *record) {
 	schema, start := p.v.store.schema, p.w.Bits()
 	if r.base == tick.None {
 		p.w.Bool(false)
-		p.w.Var(uint64(p.v.lifetimes[r.index].generation))
+		p.w.Var(uint64(p.v.life(r.index).generation))
 		schema.WriteMask(&p.w, r.mask, p.v.unknown)
 		r.head = int32(p.w.Bits() - start)
 		p.writeRows(r)
@@ -632,6 +635,7 @@ func (p *packetWriter) recordSent(r *record) {
 		v.oversize[w] &^= bit
 	}
 	v.unacked[w] |= bit
+	v.flies = true
 	if v.plan.active {
 		v.plan.sent(r.index)
 	}
@@ -643,7 +647,7 @@ func (p *packetWriter) recordSent(r *record) {
 	v.noteSentAcks(w, bit, p.s)
 	v.stats.Rows += uint64(r.whole.Count())
 	if r.base == tick.None {
-		v.lifetimes[r.index].shownGeneration = v.lifetimes[r.index].generation // a record against T comes after a full one, which set it
+		v.life(r.index).shownGeneration = v.life(r.index).generation // a record against T comes after a full one, which set it
 		v.stats.Spawns++
 		return
 	}

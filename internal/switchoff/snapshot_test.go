@@ -120,11 +120,11 @@ func rule7() []mutation {
 	const nothing, anyRecord = "TestRule7NothingIsOwedWhereNothingWasSent", "TestRule7ADespawnIsOwedForAnyRecordSent"
 	return []mutation{
 		change("rule 7", "acknowledgements of an earlier life make baselines", "TestRule7AcksOfAnEarlierLifeMakeNoBaseline",
-			"snapshot/acked.go", "if !v.visible.has(index) || t < v.lifetimes[index].firstTick {", "if !v.visible.has(index) {"),
+			"snapshot/acked.go", "if !v.visible.has(index) || t < v.life(index).firstTick {", "if !v.visible.has(index) {"),
 		change("rule 7", "a despawn is owed for acknowledged records only", anyRecord,
-			"snapshot/visibility.go", "v.leave(index, t)\n\tif v.lifetimes[index].shownGeneration == 0 {", "known := v.ack(index).base != tick.None\n\tv.leave(index, t)\n\tif !known {"),
+			"snapshot/visibility.go", "v.leave(index, t)\n\tif v.life(index).shownGeneration == 0 {", "known := v.ack(index).base != tick.None\n\tv.leave(index, t)\n\tif !known {"),
 		change("rule 7", "a despawn is owed where nothing was sent", nothing,
-			"snapshot/visibility.go", "if v.lifetimes[index].shownGeneration == 0 {", "if false {"),
+			"snapshot/visibility.go", "if v.life(index).shownGeneration == 0 {", "if false {"),
 		change("rule 7", "a despawn of an earlier end settles", "TestRule7OnlyADespawnOfTheLatestEndSettles",
 			"snapshot/acked.go", "if !v.despawnOwed.has(index) || t < p.endedAt {", "if !v.despawnOwed.has(index) {"),
 		testedIn("snapshot", change("rule 7", "a tombstone leaves with the next packet", "TestRule7ATombstoneStaysAsLongAsARecordMayCome",

@@ -14,7 +14,7 @@ func ties() []mutation {
 		change("ties", "who was hidden before it joined holds the group up", "TestEntityHiddenBeforeItJoinedDelaysNothing",
 			"snapshot/atomic.go", "if !v.despawnOwed.has(index) { // whose", "{ // whose"),
 		change("ties", "who is mirrored at once in the place of a dead member comes without the group", "TestAMirroredIndexThatDiesAndIsBornAtOnceKeepsItsTies",
-			"snapshot/groups.go", " && v.lifetimes[index].generation == s.gens[index]:", ":"),
+			"snapshot/groups.go", " && v.life(index).generation == s.gens[index]:", ":"),
 		change("ties", "what is kept stays tied", nothing,
 			"snapshot/visibility.go", "v.endAllLinks(id.Index)\n\tv.retained.set(id.Index)", "v.retained.set(id.Index)"),
 		change("ties", "what the client has all of is tied", nothing,
