@@ -8,14 +8,14 @@ import (
 	"testing"
 	"time"
 
-	"github.com/mlange-42/arche/ecs"
-	"github.com/mlange-42/arche/generic"
 	"github.com/stretchr/testify/require"
 
 	"github.com/arche-netcode/netcode"
 	"github.com/arche-netcode/netcode/components"
 	"github.com/arche-netcode/netcode/consistent"
 	"github.com/arche-netcode/netcode/interest"
+	ecs "github.com/arche-netcode/netcode/internal/world"
+	generic "github.com/arche-netcode/netcode/internal/world/typed"
 	"github.com/arche-netcode/netcode/nettest"
 	"github.com/arche-netcode/netcode/snapshot"
 	"github.com/arche-netcode/netcode/systems"
@@ -184,11 +184,11 @@ func seen(c *nettest.Client) world {
 			continue
 		}
 		one := state{clock: q.Get().Tick}
-		if c.World.Has(q.Entity(), ecs.ComponentID[Rare](c.World)) {
-			one.rare = (*Rare)(c.World.Get(q.Entity(), ecs.ComponentID[Rare](c.World))).Tick
+		if ecs.Has(c.World, q.Entity(), ecs.ComponentID[Rare](c.World)) {
+			one.rare = (*Rare)(ecs.Get(c.World, q.Entity(), ecs.ComponentID[Rare](c.World))).Tick
 		}
-		if c.World.Has(q.Entity(), ecs.ComponentID[Secret](c.World)) {
-			one.secret = (*Secret)(c.World.Get(q.Entity(), ecs.ComponentID[Secret](c.World))).Tick
+		if ecs.Has(c.World, q.Entity(), ecs.ComponentID[Secret](c.World)) {
+			one.secret = (*Secret)(ecs.Get(c.World, q.Entity(), ecs.ComponentID[Secret](c.World))).Tick
 		}
 		sees[id] = one
 	}
