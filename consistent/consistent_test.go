@@ -177,7 +177,7 @@ func (g *play) note(s *systems.ServerSystems, _ *ecs.World) {
 // seen reads the world of a client.
 func seen(c *nettest.Client) world {
 	sees := world{}
-	all := generic.NewFilter1[Clock]().Optional(generic.T[Clock]())
+	all := generic.NewFilter1[Clock]()
 	for q := all.Query(c.World); q.Next(); {
 		id, ok := c.Systems.ID(q.Entity())
 		if !ok {
