@@ -198,7 +198,11 @@ func screens() []mutation {
 		change("interpolate", "a relation is newer than what is shown", relation,
 			"ecs/smooth.go", "a.targets.late = a.targets.late.With(in.Row)", "_ = in"),
 		change("interpolate", "a relation that changes later is forgotten", relation,
-			"ecs/apply_references.go", "s.waiting = append(s.waiting, lateTarget{index, shown})", "_ = lateTarget{index, shown}"),
+			"ecs/apply_references.go", "g.waiting = append(g.waiting, lateTarget{index, shown})", "_ = lateTarget{index, shown}"),
+		change("relations", "one component's targets alone are set", "TestRelationsOfTwoComponentsFormNoCycle",
+			"ecs/apply_references.go", "if g := &s.graphs[i]; rows.Has(g.row) {", "if g := &s.graphs[i]; i == 0 && rows.Has(g.row) {"),
+		change("relations", "relations of two components are one cycle", "TestRelationsOfTwoComponentsFormNoCycle",
+			"ecs/capture_references.go", "t.cycles.setTarget(q.id.Index, target.Index, !target.IsZero())", "r.tables[0].cycles.setTarget(q.id.Index, target.Index, !target.IsZero())\n\t\t\tt.cycles.onCycle = r.tables[0].cycles.onCycle"),
 	}
 	for i := range list {
 		list[i].in = "nettest"

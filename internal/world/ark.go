@@ -14,6 +14,9 @@ const Name = "Ark"
 // Marker is the first field of a relation, for errors.
 const Marker = "ecs.RelationMarker of github.com/mlange-42/ark/ecs"
 
+// SeveralRelations reports whether an entity may have more than one relation.
+const SeveralRelations = true
+
 type (
 	// World contains entities and their components.
 	World = ecs.World
