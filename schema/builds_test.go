@@ -197,10 +197,10 @@ func (g *game) serve(w *ecs.World, conn transport.Conn) error {
 				points.Points = uint16(frame / (i + 1))
 				switch has := ecs.Has(w, e, kits.id); {
 				case !has && (frame+i)%5 == 0:
-					w.Add(e, kits.id)
+					ecs.Exchange(w, e, []ecs.ID{kits.id}, nil, nil)
 					kits.set(e, uint16(i))
 				case has && i%3 == 0 && frame%11 == 0:
-					w.Remove(e, kits.id)
+					ecs.Exchange(w, e, nil, []ecs.ID{kits.id}, nil)
 				case has:
 					kits.set(e, uint16(frame*i))
 				}
