@@ -208,7 +208,7 @@ func (g *game) serve(w *ecs.World, conn transport.Conn) error {
 					if parts.Get(e) == nil {
 						parts.Assign(e, &newPart{X: 1})
 					} else if i%2 == 0 {
-						w.Remove(e, ecs.ComponentID[newPart](w))
+						ecs.Exchange(w, e, nil, []ecs.ID{ecs.ComponentID[newPart](w)}, nil)
 					} else {
 						parts.Get(e).X += 1.25
 					}
@@ -255,7 +255,7 @@ func (g *game) play(w *ecs.World, conn transport.Conn, address string) error {
 		if client.State() != netcode.Connected {
 			return
 		}
-		for query := w.Query(ecs.All(ecs.ComponentID[gun](w))); query.Next(); {
+		for query := ecs.Select(w, ecs.All(ecs.ComponentID[gun](w))); query.Next(); {
 			if id, ok := s.ID(query.Entity()); ok && authority.MayWrite[gun](client, id) {
 				own = query.Entity()
 			}
