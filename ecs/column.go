@@ -358,7 +358,7 @@ func bind(w *World, schema *snapshot.Schema) binding {
 		id := world.TypeID(w, schema.Plan(row).Type())
 		b.ids = append(b.ids, id)
 		if _, aimed := schema.Plan(row).Target(); aimed != world.IsRelation(w, id) {
-			panic(fmt.Sprintf("netecs: the relation %s is of another ECS: this build is for %s, so it embeds %s", schema.Plan(row).Type(), world.Name, world.Marker))
+			panic(fmt.Sprintf("netecs: the relation %s is of another ECS: this build is for %s, so it embeds %s; %s", schema.Plan(row).Type(), world.Name, world.Marker, world.Other))
 		} else if aimed {
 			b.relations = b.relations.With(row)
 		}

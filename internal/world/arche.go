@@ -14,6 +14,9 @@ const Name = "Arche"
 // Marker is the first field of a relation, for errors.
 const Marker = "ecs.Relation of github.com/mlange-42/arche/ecs"
 
+// Other names the way to the other ECS, for errors.
+const Other = "the build tag netcode_ark is for Ark"
+
 // SeveralRelations reports whether an entity may have more than one relation.
 const SeveralRelations = false
 

@@ -14,6 +14,9 @@ const Name = "Ark"
 // Marker is the first field of a relation, for errors.
 const Marker = "ecs.RelationMarker of github.com/mlange-42/ark/ecs"
 
+// Other names the way to the other ECS, for errors.
+const Other = "a build without the tag netcode_ark is for Arche"
+
 // SeveralRelations reports whether an entity may have more than one relation.
 const SeveralRelations = true
 
