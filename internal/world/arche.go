@@ -89,6 +89,11 @@ func Open(w *World, f *Filter) Query { return w.Query(f) }
 // Select starts a walk over the tables of a Matcher.
 func Select(w *World, m Matcher) Query { return w.Query(m) }
 
+// RowKey returns an address that identifies the present row of a query, whose entity has the component. While it is kept,
+// a query with the same address is at the same row of a table that has not grown: all its components are where they were.
+// Arche never moves a buffer to another table, and allocates new ones when a table grows.
+func RowKey(q *Query, id ID) Pointer { return q.Get(id) }
+
 // MaskOf returns the components of an entity.
 func MaskOf(w *World, e Entity) Mask { return w.Mask(e) }
 

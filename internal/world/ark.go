@@ -272,6 +272,12 @@ func (q *Query) Relation(id ID) Entity {
 	return q.world.Unsafe().GetRelationUnchecked(q.entities[q.row], id)
 }
 
+// RowKey returns an address that identifies the present row of a query, whose entity has the component. While it is kept,
+// a query with the same address is at the same row of a table that has not grown: all its components are where they were.
+// Ark never moves a buffer to another archetype, and allocates all of a table anew when it grows or shrinks. A table that
+// is reused for another target keeps its buffers.
+func RowKey(q *Query, _ ID) Pointer { return Pointer(&q.entities[q.row]) }
+
 // MaskOf returns the components of an entity.
 func MaskOf(w *World, e Entity) (m Mask) {
 	ids := w.Unsafe().IDs(e)
