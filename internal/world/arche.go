@@ -50,9 +50,6 @@ func New(capacity ...int) *World {
 // Generation returns the generation of a handle.
 func Generation(e Entity) uint32 { return e.Generation() }
 
-// ComponentID returns the id of a component. It registers the type, if the world is not locked.
-func ComponentID[T any](w *World) ID { return ecs.ComponentID[T](w) }
-
 // TypeID is ComponentID for a reflected type.
 func TypeID(w *World, t reflect.Type) ID { return ecs.TypeID(w, t) }
 
@@ -62,16 +59,10 @@ func ResourceOf[T any](w *World) ResourceID { return ecs.ResourceID[T](w) }
 // IDs returns the ids of all components of a world.
 func IDs(w *World) []ID { return ecs.ComponentIDs(w) }
 
-// TypeOf returns the type of a component.
-func TypeOf(w *World, id ID) reflect.Type {
+// infoOf returns the type of a component, and whether it is a relation.
+func infoOf(w *World, id ID) (t reflect.Type, relation bool) {
 	info, _ := ecs.ComponentInfo(w, id)
-	return info.Type
-}
-
-// IsRelation reports whether a component is a relation.
-func IsRelation(w *World, id ID) bool {
-	info, ok := ecs.ComponentInfo(w, id)
-	return ok && info.IsRelation
+	return info.Type, info.IsRelation
 }
 
 // All returns the set of some components. As a Matcher it selects sets that contain them.
