@@ -108,6 +108,7 @@ func plants() map[string]plant {
 		"a dot import":                 {ruleArrow, "wire/bad.go", "package wire\n\nimport . \"strings\"\n"},
 		"arche in the root":            {ruleArche, "bad.go", "package netcode\n\nimport _ \"github.com/mlange-42/arche/ecs\"\n"},
 		"arche beside its façade":      {ruleArche, "ecs/bad.go", "package netecs\n\nimport _ \"github.com/mlange-42/arche/ecs\"\n"},
+		"arche in bench":               {ruleArche, "bench/main.go", "// Command bench measures.\npackage main\n\nimport _ \"github.com/mlange-42/arche/ecs\"\n\nfunc main() {}\n"},
 		"ark in snapshot":              {ruleArche, "snapshot/doc.go", "// Package snapshot is state.\npackage snapshot\n\nimport _ \"github.com/mlange-42/ark/ecs\"\n"},
 		"arche in snapshot":            {ruleArche, "snapshot/doc.go", "// Package snapshot is state.\npackage snapshot\n\nimport _ \"github.com/mlange-42/arche/ecs\"\n"},
 		"a new requirement":            {ruleNeeds, "go.mod", "module github.com/arche-netcode/netcode\n\nrequire golang.org/x/net v0.46.0\n"},

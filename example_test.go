@@ -1,3 +1,5 @@
+//go:build !netcode_ark
+
 package netcode_test
 
 import (

@@ -67,7 +67,7 @@ func houseKept() map[string][]string {
 
 // houseArrows says what each top folder may import beside the standard library and itself.
 func houseArrows() map[string][]string {
-	all := slices.Clip([]string{houseArche, houseArk, houseWorld, houseRoot, "tick", "wire", "quantize", "delta", "components", "transport", "message", "peer", houseFormat, "snapshot", "replica", "interest", "collections", "ecs", "systems", "nettest", "record", "authority", "inspect", "input", "interpolate", "rewind", "predict", "consistent", "transfer", "loading", "congestion", "schema", "fleet"})
+	all := slices.Clip([]string{houseWorld, houseRoot, "tick", "wire", "quantize", "delta", "components", "transport", "message", "peer", houseFormat, "snapshot", "replica", "interest", "collections", "ecs", "systems", "nettest", "record", "authority", "inspect", "input", "interpolate", "rewind", "predict", "consistent", "transfer", "loading", "congestion", "schema", "fleet"})
 	return map[string][]string{
 		"tick":        {},
 		"congestion":  {},
@@ -103,7 +103,7 @@ func houseArrows() map[string][]string {
 		"schema":       {houseRoot, "internal/canon", "peer"},
 		"fleet":        {houseRoot, houseHosts, "record", "schema", "systems", "transport"},
 		"load":         {houseRoot, houseWorld, "ecs", "systems", "tick", "transport", "internal"},
-		"examples":     append(all, "inspect/live", "load", "internal"),
+		"examples":     append(all, houseArche, houseArk, "inspect/live", "load", "internal"),
 		"bench":        append(all, "inspect/live", "load", "internal", "nettest/adversary"),
 		"cmd":          append(all, "internal"),
 		"internal":     {},

@@ -3,10 +3,9 @@ package netcode_test
 import (
 	"testing"
 
-	"github.com/mlange-42/arche/ecs"
-
 	"github.com/arche-netcode/netcode"
 	"github.com/arche-netcode/netcode/internal/rig"
+	generic "github.com/arche-netcode/netcode/internal/world/typed"
 )
 
 // The types of messages and components of most tests; internal/rig runs the server and the clients.
@@ -36,7 +35,4 @@ func connected(t testing.TB, config netcode.Config) (*rig.Rig, *rig.ClientEnd) {
 }
 
 // follows is a relation.
-type follows struct {
-	ecs.Relation
-	Distance float32
-}
+type follows generic.DistanceTie

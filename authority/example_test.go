@@ -1,3 +1,5 @@
+//go:build !netcode_ark
+
 package authority_test
 
 import (

@@ -7,10 +7,9 @@ import (
 	"math/rand/v2"
 	"time"
 
-	"github.com/mlange-42/arche/ecs"
-	"github.com/mlange-42/arche/generic"
-
 	netecs "github.com/arche-netcode/netcode/ecs"
+	ecs "github.com/arche-netcode/netcode/internal/world"
+	generic "github.com/arche-netcode/netcode/internal/world/typed"
 	"github.com/arche-netcode/netcode/replica"
 	"github.com/arche-netcode/netcode/snapshot"
 )
@@ -77,7 +76,7 @@ type applyRun struct {
 	sent    []sentTick
 	arrived int // how many of sent the client has got
 
-	client  ecs.World
+	client  *ecs.World
 	replica *replica.Replica
 	apply   *netecs.Apply
 
@@ -96,11 +95,11 @@ func (a *applyRun) bringUp(entities int) error {
 	a.schema, a.server = bodyProtocol(true).Schema(), newBodyWorld(entities, true)
 	cfg := snapshot.Config{Entities: entities, SentPackets: applySent, Payload: applyRoom, Window: applyWindow}
 	a.store = snapshot.NewStore(a.schema, cfg)
-	a.capture = netecs.NewCapture(&a.server.world, a.store, a.schema, 1, nil)
+	a.capture = netecs.NewCapture(a.server.world, a.store, a.schema, 1, nil)
 	a.view = snapshot.NewView(a.store, cfg)
-	a.client = ecs.NewWorld(max(entities, 1024))
+	a.client = ecs.New(max(entities, 1024))
 	a.replica = replica.New(a.schema, cfg, 1)
-	a.apply = netecs.NewApply(&a.client, a.replica, a.schema, 2, netecs.Hooks{}, nil)
+	a.apply = netecs.NewApply(a.client, a.replica, a.schema, 2, netecs.Hooks{}, nil)
 	random := rand.New(rand.NewPCG(11, 1))
 	a.movers = random.Perm(entities)[:movers(entities, a.moving)]
 	a.orbits, a.moves = newScene(entities, a.moving).orbits, make([]bool, entities)
@@ -146,11 +145,11 @@ func (a *applyRun) warm(ticks int) error {
 // scatter gives every entity of the client's world a local component, in this order.
 func (a *applyRun) scatter(order []int) {
 	var all []ecs.Entity
-	query := a.client.Query(ecs.All(ecs.ComponentID[position](&a.client)))
+	query := ecs.Select(a.client, ecs.All(ecs.ComponentID[position](a.client)))
 	for query.Next() {
 		all = append(all, query.Entity())
 	}
-	sprites := generic.NewMap1[local](&a.client)
+	sprites := generic.NewMap1[local](a.client)
 	for _, i := range order {
 		sprites.Assign(all[i], &local{Sprite: uint32(i)})
 	}
@@ -221,7 +220,7 @@ func (a *applyRun) measure(budget time.Duration) error {
 // compare holds the client's world against the server's rows of that tick, all of them.
 func (a *applyRun) compare(t *sentTick) error {
 	a.compared++
-	if got := netecs.Digest(&a.client, a.schema); got != t.digest {
+	if got := netecs.Digest(a.client, a.schema); got != t.digest {
 		return fmt.Errorf("tick %d: the client's world is %016x, the server's rows are %016x", t.tick, got, t.digest)
 	}
 	return nil

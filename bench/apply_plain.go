@@ -5,14 +5,14 @@ import (
 	"encoding/binary"
 	"fmt"
 
-	"github.com/mlange-42/arche/ecs"
-	"github.com/mlange-42/arche/generic"
+	ecs "github.com/arche-netcode/netcode/internal/world"
+	generic "github.com/arche-netcode/netcode/internal/world/typed"
 )
 
 // plainApply is the anchor: the movers' rows as a 32-bit index and 40 bytes, in ascending order of index as a snapshot has
 // them, written into a world of its own whose memory is in the same order as the client's.
 type plainApply struct {
-	world     ecs.World
+	world     *ecs.World
 	rows      []byte
 	entities  []ecs.Entity // by index
 	get       generic.Map3[position, rotation, velocity]
@@ -27,12 +27,11 @@ type plainApply struct {
 const plainRow = 4 + 40
 
 func newPlainApply(entities int, order []int) plainApply {
-	p := plainApply{world: ecs.NewWorld(entities + 1), entities: make([]ecs.Entity, entities), place: make([]int32, entities)}
-	p.get = generic.NewMap3[position, rotation, velocity](&p.world)
-	p.ids = [3]ecs.ID{ecs.ComponentID[position](&p.world), ecs.ComponentID[rotation](&p.world), ecs.ComponentID[velocity](&p.world)}
-	query := p.get.NewBatchQ(entities)
-	for at := 0; query.Next(); at++ {
-		p.entities[order[at]], p.place[order[at]] = query.Entity(), int32(at)
+	p := plainApply{world: ecs.New(entities + 1), entities: make([]ecs.Entity, entities), place: make([]int32, entities)}
+	p.get = generic.NewMap3[position, rotation, velocity](p.world)
+	p.ids = [3]ecs.ID{ecs.ComponentID[position](p.world), ecs.ComponentID[rotation](p.world), ecs.ComponentID[velocity](p.world)}
+	for at := range entities {
+		p.entities[order[at]], p.place[order[at]] = p.get.New(), int32(at)
 	}
 	p.positions, p.rotations, p.velocity = make([]position, entities), make([]rotation, entities), make([]velocity, entities)
 	return p
@@ -43,7 +42,7 @@ func (p *plainApply) byGet() {
 	for at := 0; at+plainRow <= len(p.rows); at += plainRow {
 		row := (*[plainRow]byte)(p.rows[at:])
 		e := p.entities[binary.LittleEndian.Uint32(row[:])]
-		takeRow(row, (*position)(p.world.Get(e, p.ids[0])), (*rotation)(p.world.Get(e, p.ids[1])), (*velocity)(p.world.Get(e, p.ids[2])))
+		takeRow(row, (*position)(ecs.Get(p.world, e, p.ids[0])), (*rotation)(ecs.Get(p.world, e, p.ids[1])), (*velocity)(ecs.Get(p.world, e, p.ids[2])))
 	}
 }
 

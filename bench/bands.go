@@ -7,12 +7,11 @@ import (
 	"math/rand/v2"
 	"time"
 
-	"github.com/mlange-42/arche/ecs"
-	"github.com/mlange-42/arche/generic"
-
 	"github.com/arche-netcode/netcode"
 	"github.com/arche-netcode/netcode/components"
 	"github.com/arche-netcode/netcode/interest"
+	ecs "github.com/arche-netcode/netcode/internal/world"
+	generic "github.com/arche-netcode/netcode/internal/world/typed"
 	"github.com/arche-netcode/netcode/interpolate"
 	"github.com/arche-netcode/netcode/systems"
 	"github.com/arche-netcode/netcode/tick"
@@ -53,7 +52,7 @@ type bandsRun struct {
 	truth  map[tick.Tick][]bandsPose
 
 	server     *netcode.Server
-	world      ecs.World
+	world      *ecs.World
 	loop       *systems.Runner
 	policy     *interest.Bands
 	entities   []ecs.Entity
@@ -70,7 +69,7 @@ type bandsRun struct {
 // bandsClient is one client with its world.
 type bandsClient struct {
 	client  *netcode.Client
-	world   ecs.World
+	world   *ecs.World
 	loop    *systems.Runner
 	systems *systems.ClientSystems
 }
@@ -186,9 +185,9 @@ func (r *bandsRun) connect(clients int) error {
 	if err != nil {
 		return err
 	}
-	r.world, r.truth = ecs.NewWorld(), map[tick.Tick][]bandsPose{}
-	r.loop = systems.NewRunner(&r.world, systems.NewServer(r.server, transport.Condition(conn, r.link, 1, clock), clock), bandsHz)
-	builder := generic.NewMap3[components.Replicated, quantPosition, quantRotation](&r.world)
+	r.world, r.truth = ecs.New(), map[tick.Tick][]bandsPose{}
+	r.loop = systems.NewRunner(r.world, systems.NewServer(r.server, transport.Condition(conn, r.link, 1, clock), clock), bandsHz)
+	builder := generic.NewMap3[components.Replicated, quantPosition, quantRotation](r.world)
 	for range r.bodies {
 		r.entities = append(r.entities, builder.New())
 	}
@@ -205,7 +204,7 @@ func (r *bandsRun) connect(clients int) error {
 		})
 	}
 	for i := range clients {
-		c := &bandsClient{world: ecs.NewWorld()}
+		c := &bandsClient{world: ecs.New()}
 		there, err := network.Listen(transport.Addr{})
 		if err != nil {
 			return err
@@ -215,7 +214,7 @@ func (r *bandsRun) connect(clients int) error {
 		}
 		c.client.OnError(func(err error) { r.fault = err })
 		c.systems = systems.NewClient(c.client, transport.Condition(there, r.link, uint64(i)+2, clock), clock)
-		c.loop = systems.NewRunner(&c.world, c.systems, bandsHz)
+		c.loop = systems.NewRunner(c.world, c.systems, bandsHz)
 		if err := c.client.Connect(conn.LocalAddr()); err != nil {
 			return err
 		}
@@ -235,7 +234,7 @@ func (r *bandsRun) sent() (bytes uint64) {
 
 // stepBands runs one frame of all ends.
 func (r *bandsRun) stepBands() {
-	builder := generic.NewMap3[components.Replicated, quantPosition, quantRotation](&r.world)
+	builder := generic.NewMap3[components.Replicated, quantPosition, quantRotation](r.world)
 	poses := make([]bandsPose, len(r.bodies))
 	r.ids = r.ids[:0]
 	for i := range r.bodies {
@@ -270,14 +269,14 @@ func (r *bandsRun) judge(c *bandsClient, player int) {
 	if from == nil || to == nil {
 		return
 	}
-	positions := generic.NewMap1[components.Smooth[quantPosition]](&c.world)
-	rotations := generic.NewMap1[components.Smooth[quantRotation]](&c.world)
+	positions := generic.NewMap1[components.Smooth[quantPosition]](c.world)
+	rotations := generic.NewMap1[components.Smooth[quantRotation]](c.world)
 	part := tick.Span(present.Fraction).Float()
 	eye := between(from[player], to[player], part).at
 	positionBands, _ := bandsOf()
 	for i, id := range r.ids {
 		e, ok := c.systems.Entity(id)
-		if !ok || i == player || !c.world.Has(e, ecs.ComponentID[components.Smooth[quantPosition]](&c.world)) {
+		if !ok || i == player || !ecs.Has(c.world, e, ecs.ComponentID[components.Smooth[quantPosition]](c.world)) {
 			continue
 		}
 		at, q, want := positions.Get(e).Value, rotations.Get(e).Value, between(from[i], to[i], part)

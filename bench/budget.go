@@ -5,10 +5,9 @@ import (
 	"math/rand/v2"
 	"time"
 
-	"github.com/mlange-42/arche/generic"
-
 	"github.com/arche-netcode/netcode"
 	"github.com/arche-netcode/netcode/components"
+	generic "github.com/arche-netcode/netcode/internal/world/typed"
 	"github.com/arche-netcode/netcode/systems"
 	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/transport"
@@ -99,10 +98,10 @@ func newBudgetRun(entities, budget int, loss float64) (*budgetRun, error) {
 			r.steps[i] = systems.NewClient(r.client, link, r.elapsed).Systems()
 		}
 		for _, s := range r.steps[i] {
-			s.Initialize(&r.body[i].world)
+			s.Initialize(r.body[i].world)
 		}
 	}
-	priorities := generic.NewMap1[components.Priority](&r.body[0].world)
+	priorities := generic.NewMap1[components.Priority](r.body[0].world)
 	for i, e := range r.body[0].entities {
 		priorities.Assign(e, &components.Priority{Weight: budgetWeights()[i%len(budgetWeights())]})
 	}
@@ -118,7 +117,7 @@ func (r *budgetRun) step() {
 	}
 	for i := range r.steps {
 		for _, s := range r.steps[i] {
-			s.Update(&r.body[i].world)
+			s.Update(r.body[i].world)
 		}
 	}
 	for _, l := range r.links {
@@ -135,7 +134,7 @@ func (r *budgetRun) play() error {
 			joined++
 		}
 	}
-	ids := generic.NewMap[components.Replicated](&r.body[0].world)
+	ids := generic.NewMap[components.Replicated](r.body[0].world)
 	for i, e := range r.body[0].entities {
 		r.weight[ids.Get(e).ID] = budgetWeights()[i%len(budgetWeights())]
 	}

@@ -8,11 +8,10 @@ import (
 	"os"
 	"time"
 
-	"github.com/mlange-42/arche/ecs"
-
 	"github.com/arche-netcode/netcode"
 	"github.com/arche-netcode/netcode/delta"
 	netecs "github.com/arche-netcode/netcode/ecs"
+	ecs "github.com/arche-netcode/netcode/internal/world"
 	"github.com/arche-netcode/netcode/systems"
 	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/transport"
@@ -37,7 +36,7 @@ type byteRun struct {
 	changed changeCounter
 
 	server       *netcode.Server
-	serverWorld  ecs.World
+	serverWorld  *ecs.World
 	serverFrame  *systems.ServerSystems
 	serverSteps  []systems.System
 	serverSocket *countedSocket
@@ -45,7 +44,7 @@ type byteRun struct {
 	dress        dress
 
 	client      *netcode.Client
-	clientWorld ecs.World
+	clientWorld *ecs.World
 	clientFrame *systems.ClientSystems
 	clientSteps []systems.System
 
@@ -90,7 +89,7 @@ func readTables(name string) (*delta.Tables, error) {
 // newDressedRun is a run over any link, which is the same in both directions and may be changed with setLink, in any
 // components.
 func newDressedRun(source motion, link transport.Link, tables *delta.Tables, d dress) (*byteRun, error) {
-	b := &byteRun{source: source, rate: int64(source.hz()), dress: d, serverWorld: ecs.NewWorld(1024), clientWorld: ecs.NewWorld(1024)}
+	b := &byteRun{source: source, rate: int64(source.hz()), dress: d, serverWorld: ecs.New(1024), clientWorld: ecs.New(1024)}
 	protocol := netcode.NewProtocol()
 	d.replicate(protocol)
 	if tables != nil {
@@ -132,12 +131,12 @@ func newDressedRun(source motion, link transport.Link, tables *delta.Tables, d d
 	b.clientFrame = systems.NewClient(b.client, clientEnd, b.elapsed)
 	b.serverSteps, b.clientSteps = b.serverFrame.Systems(), b.clientFrame.Systems()
 	for _, s := range b.serverSteps {
-		s.Initialize(&b.serverWorld)
+		s.Initialize(b.serverWorld)
 	}
 	for _, s := range b.clientSteps {
-		s.Initialize(&b.clientWorld)
+		s.Initialize(b.clientWorld)
 	}
-	d.worlds(&b.serverWorld, &b.clientWorld)
+	d.worlds(b.serverWorld, b.clientWorld)
 	return b, b.client.Connect(serverEnd.LocalAddr())
 }
 
@@ -235,14 +234,14 @@ func (b *byteRun) compareFrame() error {
 func (b *byteRun) advance() {
 	b.frame++
 	for _, s := range b.serverSteps {
-		s.Update(&b.serverWorld)
+		s.Update(b.serverWorld)
 	}
 	at := &b.history[int64(b.server.Tick())%digestsKept]
 	at.tick = b.server.Tick()
 	at.digest = netecs.DigestStore(b.server.Store(), b.server.Protocol().Schema(), func(wire.NetworkID) bool { return true })
 	at.bodies = append(at.bodies[:0], b.bodies...)
 	for _, s := range b.clientSteps {
-		s.Update(&b.clientWorld)
+		s.Update(b.clientWorld)
 	}
 	for _, l := range b.links { // what the client sent is under way from now on
 		if err := l.Poll(); err != nil {
@@ -258,7 +257,7 @@ func (b *byteRun) compareWorlds(t tick.Tick) error {
 	if was.tick != t {
 		return fmt.Errorf("the client is at tick %d, the server at %d", t, b.server.Tick())
 	}
-	if got := netecs.Digest(&b.clientWorld, b.server.Protocol().Schema()); got != was.digest {
+	if got := netecs.Digest(b.clientWorld, b.server.Protocol().Schema()); got != was.digest {
 		return fmt.Errorf("tick %d: the client's world is %016x, the server's rows were %016x", t, got, was.digest)
 	}
 	for i, e := range b.entities {

@@ -7,11 +7,10 @@ import (
 	"math/rand/v2"
 	"time"
 
-	"github.com/mlange-42/arche/ecs"
-	"github.com/mlange-42/arche/generic"
-
 	"github.com/arche-netcode/netcode/components"
 	netecs "github.com/arche-netcode/netcode/ecs"
+	ecs "github.com/arche-netcode/netcode/internal/world"
+	generic "github.com/arche-netcode/netcode/internal/world/typed"
 	"github.com/arche-netcode/netcode/snapshot"
 	"github.com/arche-netcode/netcode/wire"
 )
@@ -24,9 +23,7 @@ const (
 )
 
 // relation puts an entity into an archetype of its own, that of its target.
-type relation struct {
-	ecs.Relation
-}
+type relation generic.Tie
 
 // dirtyScene is one line of T5.
 type dirtyScene struct {
@@ -89,7 +86,7 @@ type dirtyRun struct {
 	movers  []int
 	orbits  []orbit
 	all     ecs.Mask
-	filter  ecs.CachedFilter // of all bodies
+	filter  ecs.Filter // of all bodies
 
 	memory, shadow []byte
 	differs        bool      // they do: then comparing them has no end to reach
@@ -107,12 +104,12 @@ func newDirtyRun(s dirtyScene) *dirtyRun {
 	if s.relations > 0 {
 		d.relate()
 	}
-	w := &d.body.world
+	w := d.body.world
 	d.kinds = [4]ecs.ID{ecs.ComponentID[components.Replicated](w), ecs.ComponentID[position](w), ecs.ComponentID[rotation](w), ecs.ComponentID[velocity](w)}
 	d.all = ecs.All(d.kinds[0])
-	d.filter = d.body.world.Cache().Register(&d.all)
+	d.filter = ecs.Register(d.body.world, d.all.Without())
 	d.store = snapshot.NewStore(d.schema, snapshot.Config{Entities: s.entities})
-	d.capture = netecs.NewCapture(&d.body.world, d.store, d.schema, 1, nil)
+	d.capture = netecs.NewCapture(d.body.world, d.store, d.schema, 1, nil)
 	if s.moving > 0 {
 		d.movers = rand.New(rand.NewPCG(7, 1)).Perm(s.entities)[:movers(s.entities, s.moving)]
 		d.orbits = newScene(s.entities, s.moving).orbits
@@ -125,7 +122,7 @@ func newDirtyRun(s dirtyScene) *dirtyRun {
 
 // walk asks each archetype for one pointer and the entity, and reads nothing.
 func (d *dirtyRun) walk() (found int) {
-	for query := d.body.world.Query(&d.filter); query.Next(); {
+	for query := ecs.Open(d.body.world, &d.filter); query.Next(); {
 		if query.Get(d.kinds[0]) != nil && !query.Entity().IsZero() {
 			found++
 		}
@@ -137,7 +134,7 @@ func (d *dirtyRun) walk() (found int) {
 // against a copy beside it.
 func (d *dirtyRun) search() (same int) {
 	at := 0
-	for query := d.body.world.Query(&d.filter); query.Next() && at < len(d.seen); at++ {
+	for query := ecs.Open(d.body.world, &d.filter); query.Next() && at < len(d.seen); at++ {
 		seen := &d.seen[at]
 		if *(*components.Replicated)(query.Get(d.kinds[0])) == seen.replicated && *(*position)(query.Get(d.kinds[1])) == seen.at &&
 			*(*rotation)(query.Get(d.kinds[2])) == seen.turned && *(*velocity)(query.Get(d.kinds[3])) == seen.moves {
@@ -150,7 +147,7 @@ func (d *dirtyRun) search() (same int) {
 // look takes the copies that search compares with.
 func (d *dirtyRun) look() {
 	d.seen = d.seen[:0]
-	for query := d.body.world.Query(&d.filter); query.Next(); {
+	for query := ecs.Open(d.body.world, &d.filter); query.Next(); {
 		d.seen = append(d.seen, seenRow{
 			*(*components.Replicated)(query.Get(d.kinds[0])), *(*position)(query.Get(d.kinds[1])),
 			*(*rotation)(query.Get(d.kinds[2])), *(*velocity)(query.Get(d.kinds[3])),
@@ -183,9 +180,9 @@ func (d *dirtyRun) floor() error {
 
 // relate gives every body a target of its own.
 func (d *dirtyRun) relate() {
-	targets := generic.NewMap1[local](&d.body.world)
-	relate := generic.NewMap1[relation](&d.body.world)
-	related := generic.NewMap[relation](&d.body.world)
+	targets := generic.NewMap1[local](d.body.world)
+	relate := generic.NewMap1[relation](d.body.world)
+	related := generic.NewMap[relation](d.body.world)
 	for i, e := range d.body.entities {
 		relate.Assign(e, &relation{})
 		related.SetRelation(e, targets.NewWith(&local{Sprite: uint32(i)}))
@@ -242,7 +239,7 @@ func (d *dirtyRun) measureDirty(budget time.Duration) error {
 // compareMemory holds the captured rows against the world: exact rows have the world's own bytes.
 func (d *dirtyRun) compareMemory() error {
 	d.compared++
-	want := netecs.Digest(&d.body.world, d.schema)
+	want := netecs.Digest(d.body.world, d.schema)
 	if got := netecs.DigestStore(d.store, d.schema, func(wire.NetworkID) bool { return true }); got != want {
 		return fmt.Errorf("tick %d: the captured rows are %016x, the world is %016x", d.store.Tick(), got, want)
 	}

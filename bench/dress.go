@@ -4,11 +4,10 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/mlange-42/arche/ecs"
-	"github.com/mlange-42/arche/generic"
-
 	"github.com/arche-netcode/netcode"
 	"github.com/arche-netcode/netcode/components"
+	ecs "github.com/arche-netcode/netcode/internal/world"
+	generic "github.com/arche-netcode/netcode/internal/world/typed"
 )
 
 // dress is the components that bodies wear.
@@ -50,9 +49,8 @@ func (d *worn[A, B, C]) worlds(server, client *ecs.World) {
 }
 
 func (d *worn[A, B, C]) spawn(n int) (list []ecs.Entity) {
-	query := d.server.NewBatchQ(n)
-	for query.Next() {
-		list = append(list, query.Entity())
+	for range n {
+		list = append(list, d.server.New())
 	}
 	return list
 }

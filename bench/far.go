@@ -84,7 +84,7 @@ func newFarClients(count int, server string, exact, secured bool, network realNe
 		}
 		c.steps = systems.NewClient(c.client, end, f.now).Systems()
 		for _, s := range c.steps {
-			s.Initialize(&c.body.world)
+			s.Initialize(c.body.world)
 		}
 		if err := c.client.Connect(to); err != nil {
 			return nil, err
@@ -118,7 +118,7 @@ func (f *farClients) do(command, argument string) (string, error) {
 	case commandDigest:
 		digests := make([]string, len(f.clients))
 		for i, c := range f.clients {
-			digests[i] = fmt.Sprintf("%016x", netecs.Digest(&c.body.world, f.protocol.Schema()))
+			digests[i] = fmt.Sprintf("%016x", netecs.Digest(c.body.world, f.protocol.Schema()))
 		}
 		return strings.Join(digests, " "), nil
 	}
@@ -172,7 +172,7 @@ func (f *farClients) frame() {
 	for _, c := range f.clients {
 		c.late.passFrame(f.frames)
 		for _, s := range c.steps {
-			s.Update(&c.body.world)
+			s.Update(c.body.world)
 		}
 	}
 }

@@ -6,11 +6,10 @@ import (
 	"slices"
 	"time"
 
-	"github.com/mlange-42/arche/ecs"
-	"github.com/mlange-42/arche/generic"
-
 	"github.com/arche-netcode/netcode"
 	"github.com/arche-netcode/netcode/components"
+	ecs "github.com/arche-netcode/netcode/internal/world"
+	generic "github.com/arche-netcode/netcode/internal/world/typed"
 	"github.com/arche-netcode/netcode/nettest/adversary"
 	"github.com/arche-netcode/netcode/systems"
 	"github.com/arche-netcode/netcode/transport"
@@ -46,7 +45,7 @@ type faultsLoad struct {
 	p       *netcode.Protocol
 	server  *netcode.Server
 	loop    *systems.Runner
-	world   ecs.World
+	world   *ecs.World
 	bodies  []ecs.Entity
 	honest  []*faultsClient
 	flooder *adversary.Client
@@ -89,7 +88,7 @@ func orInt(given, usual int) int {
 }
 
 func newFaultsLoad(entities, clients int) (*faultsLoad, error) {
-	l := &faultsLoad{network: memory.NewNetwork(), p: netcode.NewProtocol(), world: ecs.NewWorld()}
+	l := &faultsLoad{network: memory.NewNetwork(), p: netcode.NewProtocol(), world: ecs.New()}
 	netcode.Replicate[faultsSpot](l.p)
 	conn, err := l.listen()
 	if err != nil {
@@ -99,8 +98,8 @@ func newFaultsLoad(entities, clients int) (*faultsLoad, error) {
 	if err != nil {
 		return nil, err
 	}
-	l.loop = systems.NewRunner(&l.world, systems.NewServer(l.server, conn, l.clock), faultsRate)
-	maker := generic.NewMap2[components.Replicated, faultsSpot](&l.world)
+	l.loop = systems.NewRunner(l.world, systems.NewServer(l.server, conn, l.clock), faultsRate)
+	maker := generic.NewMap2[components.Replicated, faultsSpot](l.world)
 	for range entities {
 		l.bodies = append(l.bodies, maker.NewWith(&components.Replicated{}, &faultsSpot{}))
 	}
@@ -139,15 +138,15 @@ func (l *faultsLoad) connect(server transport.Addr, leaves int) error {
 	if err != nil {
 		return err
 	}
-	w := ecs.NewWorld()
-	l.honest = append(l.honest, &faultsClient{Client: c, loop: systems.NewRunner(&w, systems.NewClient(c, socket, l.clock), faultsRate), leaves: leaves})
+	w := ecs.New()
+	l.honest = append(l.honest, &faultsClient{Client: c, loop: systems.NewRunner(w, systems.NewClient(c, socket, l.clock), faultsRate), leaves: leaves})
 	return c.Connect(server)
 }
 
 // playFrames plays so many frames after all have joined. The first client is dead from then on; the flooder floods.
 func (l *faultsLoad) playFrames(frames, clients int) error {
 	dead := l.honest[0]
-	at := generic.NewMap[faultsSpot](&l.world)
+	at := generic.NewMap[faultsSpot](l.world)
 	address := l.flooderRemote()
 	for frame := -3 * faultsRate; frame < frames; frame++ {
 		l.now += time.Second / faultsRate

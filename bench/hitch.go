@@ -5,10 +5,9 @@ import (
 	"math/rand/v2"
 	"time"
 
-	"github.com/mlange-42/arche/ecs"
-
 	"github.com/arche-netcode/netcode"
 	"github.com/arche-netcode/netcode/input"
+	ecs "github.com/arche-netcode/netcode/internal/world"
 	"github.com/arche-netcode/netcode/systems"
 	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/transport"

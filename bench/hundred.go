@@ -6,13 +6,12 @@ import (
 	"math"
 	"time"
 
-	"github.com/mlange-42/arche/ecs"
-	"github.com/mlange-42/arche/generic"
-
 	"github.com/arche-netcode/netcode"
 	"github.com/arche-netcode/netcode/components"
 	netecs "github.com/arche-netcode/netcode/ecs"
 	"github.com/arche-netcode/netcode/input"
+	ecs "github.com/arche-netcode/netcode/internal/world"
+	generic "github.com/arche-netcode/netcode/internal/world/typed"
 	"github.com/arche-netcode/netcode/systems"
 	"github.com/arche-netcode/netcode/transport"
 	"github.com/arche-netcode/netcode/transport/memory"
@@ -54,7 +53,7 @@ type hundred struct {
 	server  *netcode.Server
 	group   *systems.ServerSystems
 	socket  *countedSocket
-	world   ecs.World
+	world   *ecs.World
 	loop    *systems.Runner
 	players []*hundredPlayer
 	history [digestsKept]asOf
@@ -63,7 +62,7 @@ type hundred struct {
 
 type hundredPlayer struct {
 	client *netcode.Client
-	world  ecs.World
+	world  *ecs.World
 	loop   *systems.Runner
 }
 
@@ -75,7 +74,7 @@ func newHundred(n lossPoint) (*hundred, error) {
 	netcode.Replicate[hundredSpeeds](p)
 	input.Register[hundredInput](p)
 	config := netcode.Config{TickRate: hundredHz, SendBudget: -1, Clients: hundredCount}
-	h := &hundred{world: ecs.NewWorld()}
+	h := &hundred{world: ecs.New()}
 	var err error
 	if h.server, err = netcode.NewServer(p, config); err != nil {
 		return nil, err
@@ -94,8 +93,8 @@ func newHundred(n lossPoint) (*hundred, error) {
 	h.socket = &countedSocket{socket: conn, headers: true}
 	h.group = systems.NewServer(h.server, h.socket, clock)
 	h.group.Add(netcode.StageUpdate, systems.Func(h.play))
-	h.loop = systems.NewRunner(&h.world, h.group, hundredHz)
-	make4 := generic.NewMap5[components.Replicated, components.Owner, hundredPlace, hundredLook, hundredSpeeds](&h.world)
+	h.loop = systems.NewRunner(h.world, h.group, hundredHz)
+	make4 := generic.NewMap5[components.Replicated, components.Owner, hundredPlace, hundredLook, hundredSpeeds](h.world)
 	h.server.OnConnect(func(id netcode.ClientID) {
 		sin, cos := math.Sincos(float64(id) * 2.4)
 		far := hundredFar * math.Sqrt(float64(id)/hundredCount)
@@ -111,8 +110,8 @@ func newHundred(n lossPoint) (*hundred, error) {
 		if err != nil {
 			return nil, err
 		}
-		player := &hundredPlayer{client: client, world: ecs.NewWorld()}
-		player.loop = systems.NewRunner(&player.world, systems.NewClient(client, socket, clock), hundredHz)
+		player := &hundredPlayer{client: client, world: ecs.New()}
+		player.loop = systems.NewRunner(player.world, systems.NewClient(client, socket, clock), hundredHz)
 		h.players = append(h.players, player)
 		if err := client.Connect(conn.LocalAddr()); err != nil {
 			return nil, err
@@ -144,7 +143,7 @@ func (p *hundredPlayer) steer(frame, i int) {
 	id := p.client.ID()
 	at, found := hundredPlace{}, false
 	all := generic.NewFilter2[components.Owner, hundredPlace]()
-	for query := all.Query(&p.world); query.Next(); {
+	for query := all.Query(p.world); query.Next(); {
 		if owner, place := query.Get(); owner.Client == id {
 			at, found = *place, true
 		}
@@ -184,7 +183,7 @@ func (h *hundred) compareViews() error {
 		if p.client.State() != netcode.Connected || was.tick != t {
 			return fmt.Errorf("player %d is at tick %d, the server at %d: %w", i, t, h.server.Tick(), p.client.Err())
 		}
-		if netecs.Digest(&p.world, h.server.Protocol().Schema()) != was.digest {
+		if netecs.Digest(p.world, h.server.Protocol().Schema()) != was.digest {
 			return fmt.Errorf("player %d: its world of tick %d is not the server's", i, t)
 		}
 	}

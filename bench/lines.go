@@ -149,7 +149,7 @@ func (r *linesRun) addEnd(p *netcode.Protocol, config netcode.Config, link *tran
 		}
 	}
 	for _, s := range r.steps[i] {
-		s.Initialize(&r.bodies[i].world)
+		s.Initialize(r.bodies[i].world)
 	}
 	return nil
 }
@@ -166,7 +166,7 @@ func (r *linesRun) stepLines() {
 	}
 	for i := range r.steps {
 		for _, s := range r.steps[i] {
-			s.Update(&r.bodies[i].world)
+			s.Update(r.bodies[i].world)
 		}
 		for _, l := range r.links { // Datagrams enter the line now.
 			if err := l.Poll(); err != nil {

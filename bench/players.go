@@ -13,11 +13,10 @@ import (
 	"strings"
 	"time"
 
-	"github.com/mlange-42/arche/ecs"
-
 	"github.com/arche-netcode/netcode"
 	"github.com/arche-netcode/netcode/inspect/live"
 	"github.com/arche-netcode/netcode/internal/usage"
+	ecs "github.com/arche-netcode/netcode/internal/world"
 	bots "github.com/arche-netcode/netcode/load"
 	"github.com/arche-netcode/netcode/snapshot"
 	"github.com/arche-netcode/netcode/systems"
@@ -214,7 +213,7 @@ func runServe(args []string, in io.Reader, out io.Writer) error {
 		_, _ = io.Copy(io.Discard, in)
 		cancel()
 	}()
-	return errors.Join(systems.NewRunner(&body.world, inspector, tickHz).Run(ctx), stop())
+	return errors.Join(systems.NewRunner(body.world, inspector, tickHz).Run(ctx), stop())
 }
 
 func mean(samples []float64) (sum float64) {

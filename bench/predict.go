@@ -7,12 +7,11 @@ import (
 	"runtime"
 	"time"
 
-	"github.com/mlange-42/arche/ecs"
-	"github.com/mlange-42/arche/generic"
-
 	"github.com/arche-netcode/netcode"
 	"github.com/arche-netcode/netcode/components"
 	"github.com/arche-netcode/netcode/input"
+	ecs "github.com/arche-netcode/netcode/internal/world"
+	generic "github.com/arche-netcode/netcode/internal/world/typed"
 	"github.com/arche-netcode/netcode/predict"
 	"github.com/arche-netcode/netcode/systems"
 	"github.com/arche-netcode/netcode/transport"
@@ -142,7 +141,7 @@ type predictRun struct {
 	now                      time.Duration
 	server                   *netcode.Server
 	client                   *netcode.Client
-	serverWorld, clientWorld ecs.World
+	serverWorld, clientWorld *ecs.World
 	serverLoop               *systems.Runner
 	clientFrame              []systems.System
 	sim                      *predict.Simulation
@@ -234,24 +233,24 @@ func startPredict[P position | quantPosition, R rotation | quantRotation, V velo
 		}
 		sockets[i] = transport.Condition(conn, transport.Link{Delay: predictDelay}, uint64(i), clock)
 	}
-	r.serverWorld, r.clientWorld = ecs.NewWorld(), ecs.NewWorld()
+	r.serverWorld, r.clientWorld = ecs.New(), ecs.New()
 	here, there, alone := &driven[P, R, V]{owner: 1}, &driven[P, R, V]{owner: 1}, &driven[P, R, V]{}
 	r.here, r.there, r.apart, r.setWind = here, there, alone, func(wind float32) { here.wind = wind }
 	group := systems.NewServer(r.server, sockets[0], clock)
 	predict.Simulate(group, predict.Config{}, here)
-	r.serverLoop = systems.NewRunner(&r.serverWorld, group, tickHz)
+	r.serverLoop = systems.NewRunner(r.serverWorld, group, tickHz)
 	players := systems.NewClient(r.client, sockets[1], clock)
 	r.sim = predict.Simulate(players, predict.Config{}, there)
 	r.clientFrame = players.Systems()
 	for _, s := range r.clientFrame {
-		s.Initialize(&r.clientWorld)
+		s.Initialize(r.clientWorld)
 	}
-	r.server.OnConnect(func(id netcode.ClientID) { placePredicted[P, R, V](&r.serverWorld, r.bodies, id, true) })
-	world := ecs.NewWorld()
-	placePredicted[P, R, V](&world, r.bodies, 0, false)
+	r.server.OnConnect(func(id netcode.ClientID) { placePredicted[P, R, V](r.serverWorld, r.bodies, id, true) })
+	world := ecs.New()
+	placePredicted[P, R, V](world, r.bodies, 0, false)
 	r.alone = func(steps int) {
 		for range steps {
-			alone.Step(&predict.Step{World: &world})
+			alone.Step(&predict.Step{World: world})
 		}
 	}
 	for k, size := range []int{12, 16, 12} {
@@ -271,7 +270,7 @@ func placePredicted[P position | quantPosition, R rotation | quantRotation, V ve
 		p := P(position{X: float32(i%100)*10 - 500, Y: float32(i / 100 * 10)})
 		q, v := R(rotation{Q: [4]float32{0, 0, 0, 1}}), V(velocity{X: float32(i%7) - 3, Y: float32(i%5) - 2})
 		e := build.NewWith(&components.Owner{Client: owner}, &p, &q, &v)
-		w.Add(e, mark)
+		ecs.Exchange(w, e, []ecs.ID{mark}, nil, nil)
 	}
 }
 
@@ -282,9 +281,9 @@ func (r *predictRun) runFrame() (took float64) {
 	_ = input.Set(r.client, &predictInput{X: float32(math.Sin(r.now.Seconds())), Y: float32(math.Cos(r.now.Seconds()))})
 	for _, s := range r.clientFrame {
 		if s == systems.System(r.sim) {
-			took = timed(func() { s.Update(&r.clientWorld) })
+			took = timed(func() { s.Update(r.clientWorld) })
 		} else {
-			s.Update(&r.clientWorld)
+			s.Update(r.clientWorld)
 		}
 	}
 	return took
@@ -385,7 +384,7 @@ func (r *predictRun) count() {
 		r.serverLoop.Step()
 		for _, s := range r.clientFrame {
 			runtime.ReadMemStats(&before)
-			s.Update(&r.clientWorld)
+			s.Update(r.clientWorld)
 			if runtime.ReadMemStats(&after); s == systems.System(r.sim) {
 				total += after.Mallocs - before.Mallocs
 			}

@@ -5,12 +5,11 @@ import (
 	"math"
 	"time"
 
-	"github.com/mlange-42/arche/ecs"
-	"github.com/mlange-42/arche/generic"
-
 	"github.com/arche-netcode/netcode"
 	"github.com/arche-netcode/netcode/components"
 	"github.com/arche-netcode/netcode/input"
+	ecs "github.com/arche-netcode/netcode/internal/world"
+	generic "github.com/arche-netcode/netcode/internal/world/typed"
 	"github.com/arche-netcode/netcode/predict"
 	"github.com/arche-netcode/netcode/systems"
 	"github.com/arche-netcode/netcode/transport"
@@ -27,7 +26,7 @@ const (
 type playedServer struct {
 	now     time.Duration
 	server  *netcode.Server
-	world   ecs.World
+	world   *ecs.World
 	loop    *systems.Runner
 	clients []*playedClient
 	fault   error
@@ -36,7 +35,7 @@ type playedServer struct {
 
 type playedClient struct {
 	client  *netcode.Client
-	world   ecs.World
+	world   *ecs.World
 	sim     *predict.Simulation // Nil without prediction.
 	systems []systems.System
 }
@@ -87,7 +86,7 @@ func (s *steering) steer(w *ecs.World) {
 func newPlayedServer(bodies int, predicted bool) (*playedServer, error) {
 	p := predictProtocol[quantPosition, quantRotation, quantVelocity](predicted)
 	config := netcode.Config{TickRate: tickHz, SendBudget: -1, Clients: predictClients}
-	s := &playedServer{world: ecs.NewWorld()}
+	s := &playedServer{world: ecs.New()}
 	var err error
 	if s.server, err = netcode.NewServer(p, config); err != nil {
 		return nil, err
@@ -99,9 +98,9 @@ func newPlayedServer(bodies int, predicted bool) (*playedServer, error) {
 		return nil, err
 	}
 	s.start(socket, predicted)
-	placePredicted[quantPosition, quantRotation, quantVelocity](&s.world, bodies-predictClients, 0, true)
+	placePredicted[quantPosition, quantRotation, quantVelocity](s.world, bodies-predictClients, 0, true)
 	s.server.OnConnect(func(id netcode.ClientID) {
-		placePredicted[quantPosition, quantRotation, quantVelocity](&s.world, 1, id, true)
+		placePredicted[quantPosition, quantRotation, quantVelocity](s.world, 1, id, true)
 	})
 	for range predictClients {
 		conn, err := network.Listen(transport.Addr{})
@@ -135,7 +134,7 @@ func (s *playedServer) start(socket transport.Conn, predicted bool) {
 			}
 		}))
 	}
-	s.loop = systems.NewRunner(&s.world, group, tickHz)
+	s.loop = systems.NewRunner(s.world, group, tickHz)
 }
 
 // addClient adds a client, which predicts its own body or nothing.
@@ -145,14 +144,14 @@ func (s *playedServer) addClient(p *netcode.Protocol, config netcode.Config, con
 		return err
 	}
 	client.OnError(func(err error) { s.fault = err })
-	c := &playedClient{client: client, world: ecs.NewWorld()}
+	c := &playedClient{client: client, world: ecs.New()}
 	group := systems.NewClient(client, conn, s.clock)
 	if predicted {
 		c.sim = predict.Simulate(group, predict.Config{}, newPredictedSteering())
 	}
 	c.systems = group.Systems()
 	for _, system := range c.systems {
-		system.Initialize(&c.world)
+		system.Initialize(c.world)
 	}
 	s.clients = append(s.clients, c)
 	return client.Connect(server)
@@ -170,7 +169,7 @@ func (s *playedServer) playFrame() {
 		at := s.now.Seconds() + float64(i)
 		_ = input.Set(c.client, &predictInput{X: float32(math.Sin(at)), Y: float32(math.Cos(at))})
 		for _, system := range c.systems {
-			system.Update(&c.world)
+			system.Update(c.world)
 		}
 	}
 }

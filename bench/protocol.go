@@ -3,11 +3,10 @@ package main
 import (
 	"math/rand/v2"
 
-	"github.com/mlange-42/arche/ecs"
-	"github.com/mlange-42/arche/generic"
-
 	"github.com/arche-netcode/netcode"
 	"github.com/arche-netcode/netcode/components"
+	ecs "github.com/arche-netcode/netcode/internal/world"
+	generic "github.com/arche-netcode/netcode/internal/world/typed"
 )
 
 // The quantised twins of position, rotation and velocity, as a game would tag them: 57, 29 and 42 bits.
@@ -40,7 +39,7 @@ func bodyProtocol(exact bool) *netcode.Protocol {
 
 // bodyWorld is a game's world with replicated bodies, written the way a game writes.
 type bodyWorld struct {
-	world    ecs.World
+	world    *ecs.World
 	entities []ecs.Entity
 	write    func(e ecs.Entity, p position, r rotation, v velocity)
 	read     func(e ecs.Entity) (position, rotation, velocity)
@@ -56,7 +55,7 @@ const archetypeRows = 128
 
 // newRelatedWorld is newBodyWorld with another number of rows that Arche reserves for each archetype of a relation's target.
 func newRelatedWorld(bodies int, exact bool, rows int) *bodyWorld {
-	w := &bodyWorld{world: ecs.NewWorld(max(bodies, 1)+1, rows)}
+	w := &bodyWorld{world: ecs.New(max(bodies, 1)+1, rows)}
 	if exact {
 		populate[position, rotation, velocity](w, bodies)
 	} else {
@@ -66,7 +65,7 @@ func newRelatedWorld(bodies int, exact bool, rows int) *bodyWorld {
 }
 
 func populate[P position | quantPosition, R rotation | quantRotation, V velocity | quantVelocity](w *bodyWorld, bodies int) {
-	builder := generic.NewMap4[components.Replicated, P, R, V](&w.world)
+	builder := generic.NewMap4[components.Replicated, P, R, V](w.world)
 	w.write = func(e ecs.Entity, p position, r rotation, v velocity) {
 		_, toP, toR, toV := builder.Get(e)
 		*toP, *toR, *toV = P(p), R(r), V(v)
@@ -78,11 +77,11 @@ func populate[P position | quantPosition, R rotation | quantRotation, V velocity
 	if bodies == 0 {
 		return
 	}
-	query := builder.NewBatchQ(bodies)
-	for query.Next() {
-		_, p, r, _ := query.Get()
+	for range bodies {
+		e := builder.New()
+		_, p, r, _ := builder.Get(e)
 		*p, *r = P(position{X: 1}), R(rotation{Q: [4]float32{0, 0, 0, 1}})
-		w.entities = append(w.entities, query.Entity())
+		w.entities = append(w.entities, e)
 	}
 }
 

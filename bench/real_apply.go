@@ -7,9 +7,8 @@ import (
 	"slices"
 	"time"
 
-	"github.com/mlange-42/arche/ecs"
-
 	netecs "github.com/arche-netcode/netcode/ecs"
+	ecs "github.com/arche-netcode/netcode/internal/world"
 	"github.com/arche-netcode/netcode/wire"
 )
 
@@ -22,8 +21,8 @@ const (
 func (r *realRun) withWorlds() {
 	for _, c := range r.clients {
 		if c.replica != nil {
-			world := ecs.NewWorld(max(r.entities, 1024))
-			c.world = &world
+			world := ecs.New(max(r.entities, 1024))
+			c.world = world
 			c.apply = netecs.NewApply(c.world, c.replica, r.game.store.Schema(), 2, netecs.Hooks{}, nil)
 		}
 	}

@@ -5,9 +5,8 @@ import (
 	"math/rand/v2"
 	"time"
 
-	"github.com/mlange-42/arche/ecs"
-
 	netecs "github.com/arche-netcode/netcode/ecs"
+	ecs "github.com/arche-netcode/netcode/internal/world"
 	"github.com/arche-netcode/netcode/peer"
 	"github.com/arche-netcode/netcode/replica"
 	"github.com/arche-netcode/netcode/snapshot"

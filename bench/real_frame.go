@@ -5,10 +5,9 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/mlange-42/arche/ecs"
-
 	"github.com/arche-netcode/netcode"
 	"github.com/arche-netcode/netcode/input"
+	ecs "github.com/arche-netcode/netcode/internal/world"
 	"github.com/arche-netcode/netcode/peer"
 	"github.com/arche-netcode/netcode/replica"
 	"github.com/arche-netcode/netcode/snapshot"
@@ -41,7 +40,7 @@ type frameRun struct {
 	orbits  []orbit
 	serve   []systems.System
 	client  *netcode.Client
-	world   ecs.World
+	world   *ecs.World
 	steps   []systems.System
 	held    *heldSocket
 	late    *lateSocket
@@ -58,7 +57,7 @@ type frameRun struct {
 }
 
 func newFrameRun(n realNetwork) (*frameRun, error) {
-	f := &frameRun{body: newBodyWorld(realFrameEntities, true), world: ecs.NewWorld(realFrameEntities), orbits: newScene(realFrameEntities, 1).orbits}
+	f := &frameRun{body: newBodyWorld(realFrameEntities, true), world: ecs.New(realFrameEntities), orbits: newScene(realFrameEntities, 1).orbits}
 	protocol := func() *netcode.Protocol {
 		p := bodyProtocol(true)
 		input.Register[realInput](p)
@@ -92,10 +91,10 @@ func newFrameRun(n realNetwork) (*frameRun, error) {
 	f.serve = systems.NewServer(f.server, far, f.frameTime).Systems()
 	f.steps = systems.NewClient(f.client, f.late, f.frameTime).Systems()
 	for _, s := range f.serve {
-		s.Initialize(&f.body.world)
+		s.Initialize(f.body.world)
 	}
 	for _, s := range f.steps {
-		s.Initialize(&f.world)
+		s.Initialize(f.world)
 	}
 	f.twin = replica.New(f.client.Protocol().Schema(), snapshot.Config{Window: 2 * tickHz}, tick.None)
 	return f, f.client.Connect(far.LocalAddr())
@@ -111,7 +110,7 @@ func (f *frameRun) playBoth(keep bool) error {
 		f.body.write(e, p, q, v)
 	}
 	for _, s := range f.serve {
-		s.Update(&f.body.world)
+		s.Update(f.body.world)
 	}
 	f.held.pump()
 	f.late.passFrame(f.frames)
@@ -132,7 +131,7 @@ func (f *frameRun) playBoth(keep bool) error {
 	})
 	rest := 0.0
 	for _, s := range f.steps {
-		took := timed(func() { s.Update(&f.world) })
+		took := timed(func() { s.Update(f.world) })
 		if _, isApply := s.(*systems.Apply); !isApply {
 			rest += took
 		}

@@ -32,7 +32,7 @@ func newRealGame(s realScene, config snapshot.Config) *realGame {
 	if s.sight > 0 {
 		g.walkers = newWalkers(s.entities)
 	}
-	g.capture = netecs.NewCapture(&g.body.world, g.store, g.store.Schema(), 1, nil)
+	g.capture = netecs.NewCapture(g.body.world, g.store, g.store.Schema(), 1, nil)
 	return g
 }
 

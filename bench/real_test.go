@@ -5,11 +5,11 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/mlange-42/arche/ecs"
 	"github.com/stretchr/testify/require"
 
 	"github.com/arche-netcode/netcode/internal/alloctest"
 	"github.com/arche-netcode/netcode/internal/usage"
+	ecs "github.com/arche-netcode/netcode/internal/world"
 	"github.com/arche-netcode/netcode/peer"
 	"github.com/arche-netcode/netcode/transport"
 	"github.com/arche-netcode/netcode/wire"
@@ -193,7 +193,7 @@ func TestRealNoticesAWrongWorld(t *testing.T) {
 	require.NoError(t, r.heal())
 	require.NoError(t, r.compareWorlds())
 	require.NotEmpty(t, r.applies())
-	query := r.clients[0].world.Query(ecs.All(ecs.ComponentID[quantPosition](r.clients[0].world)))
+	query := ecs.Select(r.clients[0].world, ecs.All(ecs.ComponentID[quantPosition](r.clients[0].world)))
 	query.Next()
 	(*quantPosition)(query.Get(ecs.ComponentID[quantPosition](r.clients[0].world))).Y++
 	query.Close()

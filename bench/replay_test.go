@@ -6,10 +6,10 @@ import (
 	"runtime"
 	"testing"
 
-	"github.com/mlange-42/arche/ecs"
 	"github.com/stretchr/testify/require"
 
 	netecs "github.com/arche-netcode/netcode/ecs"
+	ecs "github.com/arche-netcode/netcode/internal/world"
 	"github.com/arche-netcode/netcode/replica"
 	"github.com/arche-netcode/netcode/snapshot"
 )
@@ -48,9 +48,9 @@ func BenchmarkClient(b *testing.B) {
 				fastest, memory := math.Inf(1), float64(0)
 				for range b.N {
 					began := heapInUse()
-					world := ecs.NewWorld(1024)
+					world := ecs.New(1024)
 					client := replica.New(schema, s.config(), 1)
-					to := netecs.NewApply(&world, client, schema, 2, netecs.Hooks{}, nil)
+					to := netecs.NewApply(world, client, schema, 2, netecs.Hooks{}, nil)
 					play := func(all [][][]byte) {
 						for _, payloads := range all {
 							for _, p := range payloads {

@@ -4,11 +4,11 @@ import (
 	"testing"
 	"time"
 
-	"github.com/mlange-42/arche/ecs"
-	"github.com/mlange-42/arche/generic"
 	"github.com/stretchr/testify/require"
 
 	"github.com/arche-netcode/netcode/components"
+	ecs "github.com/arche-netcode/netcode/internal/world"
+	generic "github.com/arche-netcode/netcode/internal/world/typed"
 	"github.com/arche-netcode/netcode/replica"
 	"github.com/arche-netcode/netcode/snapshot"
 	"github.com/arche-netcode/netcode/transport"
@@ -45,9 +45,9 @@ func TestApplyNoticesAWrongWorld(t *testing.T) {
 	}
 	require.NoError(t, a.anchors(at))
 	require.NoError(t, a.compare(at))
-	query := a.client.Query(ecs.All(ecs.ComponentID[position](&a.client)))
+	query := ecs.Select(a.client, ecs.All(ecs.ComponentID[position](a.client)))
 	query.Next()
-	(*position)(query.Get(ecs.ComponentID[position](&a.client))).Y++
+	(*position)(query.Get(ecs.ComponentID[position](a.client))).Y++
 	query.Close()
 	require.Error(t, a.compare(at))
 
@@ -89,12 +89,10 @@ func TestDirtyNoticesAMissedWrite(t *testing.T) {
 // The capture compares as many bytes for an entity as the floor compares.
 func TestDirtyRow(t *testing.T) {
 	bytes := uintptr(0)
-	w := ecs.NewWorld()
-	generic.NewMap4[components.Replicated, position, rotation, velocity](&w)
-	for _, id := range ecs.ComponentIDs(&w) {
-		info, ok := ecs.ComponentInfo(&w, id)
-		require.True(t, ok)
-		bytes += info.Type.Size()
+	w := ecs.New()
+	generic.NewMap4[components.Replicated, position, rotation, velocity](w)
+	for _, id := range ecs.IDs(w) {
+		bytes += ecs.TypeOf(w, id).Size()
 	}
 	require.EqualValues(t, dirtyRow, bytes)
 }

@@ -4,8 +4,8 @@ import (
 	"math"
 	"math/rand/v2"
 
-	"github.com/mlange-42/arche/ecs"
-	"github.com/mlange-42/arche/generic"
+	ecs "github.com/arche-netcode/netcode/internal/world"
+	generic "github.com/arche-netcode/netcode/internal/world/typed"
 )
 
 // position, rotation and velocity are the rows of the floor and of the exact scene: 12 + 16 + 12 bytes.
@@ -16,7 +16,7 @@ type velocity struct{ X, Y, Z float32 }
 // scene is a world whose moving bodies run on circles of their own, so that every step changes position, rotation and
 // velocity of exactly the same bodies. Nothing in it grows with time, and nothing moves by a constant.
 type scene struct {
-	world     ecs.World
+	world     *ecs.World
 	positions []position
 	rotations []rotation
 	velocity  []velocity
@@ -30,14 +30,13 @@ type orbit struct{ x, y, z, radius, phase, turn float64 }
 
 // newScene makes entities bodies of which the given fraction moves; the choice is scattered and always the same.
 func newScene(entities int, fraction float64) *scene {
-	s := &scene{world: ecs.NewWorld(entities + 1), dirty: make([]uint64, (entities+63)/64)}
-	builder := generic.NewMap3[position, rotation, velocity](&s.world)
-	query := builder.NewBatchQ(entities)
-	for query.Next() {
-		p, r, _ := query.Get()
+	s := &scene{world: ecs.New(entities + 1), dirty: make([]uint64, (entities+63)/64)}
+	builder := generic.NewMap3[position, rotation, velocity](s.world)
+	for range entities {
+		p, r, _ := builder.Get(builder.New())
 		*p, *r = position{X: 1}, rotation{Q: [4]float32{0, 0, 0, 1}}
 	}
-	s.positions, s.rotations, s.velocity = columns(&s.world, entities)
+	s.positions, s.rotations, s.velocity = columns(s.world, entities)
 	random := rand.New(rand.NewPCG(7, 1))
 	for _, i := range random.Perm(entities)[:movers(entities, fraction)] {
 		s.moving = append(s.moving, int32(i))

@@ -166,7 +166,7 @@ func newShareGame(store *snapshot.Store, entities int, moving float64) *shareGam
 		store: store, body: newBodyWorld(entities, false), orbits: newScene(entities, moving).orbits,
 		movers: rand.New(rand.NewPCG(7, 1)).Perm(entities)[:movers(entities, moving)],
 	}
-	g.capture = netecs.NewCapture(&g.body.world, store, store.Schema(), 1, nil)
+	g.capture = netecs.NewCapture(g.body.world, store, store.Schema(), 1, nil)
 	g.captureTick(true)
 	return g
 }

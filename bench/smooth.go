@@ -6,11 +6,10 @@ import (
 	"slices"
 	"time"
 
-	"github.com/mlange-42/arche/ecs"
-	"github.com/mlange-42/arche/generic"
-
 	"github.com/arche-netcode/netcode"
 	"github.com/arche-netcode/netcode/components"
+	ecs "github.com/arche-netcode/netcode/internal/world"
+	generic "github.com/arche-netcode/netcode/internal/world/typed"
 	"github.com/arche-netcode/netcode/interpolate"
 	"github.com/arche-netcode/netcode/systems"
 	"github.com/arche-netcode/netcode/tick"
@@ -40,7 +39,7 @@ type smoothRun struct {
 	now    time.Duration
 	frame  int
 
-	serverWorld, clientWorld ecs.World
+	serverWorld, clientWorld *ecs.World
 	server                   *netcode.Server
 	client                   *netcode.Client
 	serverLoop, clientLoop   *systems.Runner
@@ -131,7 +130,7 @@ func (r *smoothRun) start() error {
 	netcode.Replicate[quantRotation](p)
 	interpolate.Register[quantPosition](p)
 	interpolate.Register[quantRotation](p)
-	r.serverWorld, r.clientWorld, r.frameOf = ecs.NewWorld(), ecs.NewWorld(), map[tick.Tick]int{}
+	r.serverWorld, r.clientWorld, r.frameOf = ecs.New(), ecs.New(), map[tick.Tick]int{}
 	r.naiveErrors = make([][]float64, len(smoothOffsets()))
 	network, clock := memory.NewNetwork(), func() time.Duration { return r.now }
 	listen := func(seed uint64) (*transport.Conditioner, transport.Addr, error) {
@@ -160,14 +159,14 @@ func (r *smoothRun) start() error {
 		return err
 	}
 	r.clientSystems = systems.NewClient(r.client, there, clock)
-	r.serverLoop = systems.NewRunner(&r.serverWorld, systems.NewServer(r.server, here, clock), r.motion.hz())
-	r.clientLoop = systems.NewRunner(&r.clientWorld, r.clientSystems, r.motion.hz())
+	r.serverLoop = systems.NewRunner(r.serverWorld, systems.NewServer(r.server, here, clock), r.motion.hz())
+	r.clientLoop = systems.NewRunner(r.clientWorld, r.clientSystems, r.motion.hz())
 	return r.client.Connect(address)
 }
 
 // sendFrame plays one frame of both ends.
 func (r *smoothRun) sendFrame(bodies []body) {
-	builder := generic.NewMap3[components.Replicated, quantPosition, quantRotation](&r.serverWorld)
+	builder := generic.NewMap3[components.Replicated, quantPosition, quantRotation](r.serverWorld)
 	for len(r.entities) < len(bodies) {
 		r.entities = append(r.entities, builder.New())
 		r.ids = append(r.ids, netcode.NetworkID{})
@@ -214,14 +213,14 @@ func (r *smoothRun) moves(body int, frame float64) bool {
 func (r *smoothRun) judge() {
 	applied := make([]spot, len(r.ids))
 	r.applied[r.frame%smoothKept] = applied
-	truths := generic.NewMap1[quantPosition](&r.clientWorld)
-	twins := generic.NewMap1[components.Smooth[quantPosition]](&r.clientWorld)
+	truths := generic.NewMap1[quantPosition](r.clientWorld)
+	twins := generic.NewMap1[components.Smooth[quantPosition]](r.clientWorld)
 	shown := make([]*quantPosition, len(r.ids))
 	for i, id := range r.ids {
 		if e, ok := r.clientSystems.Entity(id); ok {
 			p := truths.Get(e)
 			applied[i] = spot{p.X, p.Y, p.Z}
-			if r.clientWorld.Has(e, ecs.ComponentID[components.Smooth[quantPosition]](&r.clientWorld)) {
+			if ecs.Has(r.clientWorld, e, ecs.ComponentID[components.Smooth[quantPosition]](r.clientWorld)) {
 				shown[i] = &twins.Get(e).Value
 			}
 		}

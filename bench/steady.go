@@ -8,10 +8,9 @@ import (
 	"runtime"
 	"time"
 
-	"github.com/mlange-42/arche/ecs"
-
 	"github.com/arche-netcode/netcode"
 	netecs "github.com/arche-netcode/netcode/ecs"
+	ecs "github.com/arche-netcode/netcode/internal/world"
 	"github.com/arche-netcode/netcode/systems"
 	"github.com/arche-netcode/netcode/transport"
 	"github.com/arche-netcode/netcode/transport/memory"
@@ -162,7 +161,7 @@ func newSteadyRun(entities, clients int, moving float64) (*steadyRun, error) {
 	r.server.OnError(r.fail)
 	r.steps = systems.NewServer(r.server, r.socket, r.now).Systems()
 	for _, s := range r.steps {
-		s.Initialize(&r.body.world)
+		s.Initialize(r.body.world)
 	}
 	for _, i := range r.random.Perm(entities)[:movers(entities, moving)] {
 		r.movers = append(r.movers, r.body.entities[i])
@@ -205,7 +204,7 @@ func (r *steadyRun) addClient(seed uint64, config netcode.Config, server transpo
 	c.client.OnError(r.fail)
 	c.steps = systems.NewClient(c.client, c.socket, r.now).Systems()
 	for _, s := range c.steps {
-		s.Initialize(&c.body.world)
+		s.Initialize(c.body.world)
 	}
 	r.clients = append(r.clients, c)
 	return c.client.Connect(server)
@@ -242,14 +241,14 @@ func (r *steadyRun) playFrame(moving bool) {
 		r.serverTalks()
 	}
 	for _, s := range r.steps {
-		s.Update(&r.body.world)
+		s.Update(r.body.world)
 	}
 	for _, c := range r.clients {
 		if moving {
 			r.clientTalks(c)
 		}
 		for _, s := range c.steps {
-			s.Update(&c.body.world)
+			s.Update(c.body.world)
 		}
 	}
 	for _, l := range r.links { // what was sent is under way from now on
@@ -361,7 +360,7 @@ func (r *steadyRun) verify() error {
 		if reason := c.client.Err(); reason != nil {
 			return fmt.Errorf("client %d: %w", i, reason)
 		}
-		if got := netecs.Digest(&c.body.world, c.client.Protocol().Schema()); got != want {
+		if got := netecs.Digest(c.body.world, c.client.Protocol().Schema()); got != want {
 			return fmt.Errorf("client %d's world is %016x, the server's %016x", i, got, want)
 		}
 		if c.events != r.eventsSent || c.sum != r.eventsSentSum {

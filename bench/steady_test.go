@@ -3,8 +3,9 @@ package main
 import (
 	"testing"
 
-	"github.com/mlange-42/arche/ecs"
 	"github.com/stretchr/testify/require"
+
+	ecs "github.com/arche-netcode/netcode/internal/world"
 )
 
 func TestSteadyIsVerified(t *testing.T) {
@@ -53,9 +54,9 @@ func TestSteadyNoticesFaults(t *testing.T) {
 	r.inputs = r.inputsSent
 	require.NoError(t, r.verify())
 
-	query := c.body.world.Query(ecs.All(ecs.ComponentID[quantPosition](&c.body.world)))
+	query := ecs.Select(c.body.world, ecs.All(ecs.ComponentID[quantPosition](c.body.world)))
 	require.True(t, query.Next())
-	(*quantPosition)(query.Get(ecs.ComponentID[quantPosition](&c.body.world))).Z++
+	(*quantPosition)(query.Get(ecs.ComponentID[quantPosition](c.body.world))).Z++
 	query.Close()
 	require.ErrorContains(t, r.verify(), "put back", "the world itself says who wrote")
 }

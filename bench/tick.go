@@ -7,10 +7,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/mlange-42/arche/ecs"
-
 	"github.com/arche-netcode/netcode"
 	netecs "github.com/arche-netcode/netcode/ecs"
+	ecs "github.com/arche-netcode/netcode/internal/world"
 	"github.com/arche-netcode/netcode/systems"
 	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/transport/udp"
@@ -103,7 +102,7 @@ func newTickRun(c combination, exact bool) (*tickRun, error) {
 	group := systems.NewServer(r.server, r.socket, r.now)
 	frame := group.Systems()
 	for i, s := range frame {
-		s.Initialize(&r.body.world)
+		s.Initialize(r.body.world)
 		if _, isTick := s.(*systems.Tick); isTick {
 			r.before, r.work = frame[:i], frame[i:]
 		}
@@ -143,14 +142,14 @@ func (r *tickRun) step() {
 func (r *tickRun) receive() {
 	r.frames++
 	for _, s := range r.before {
-		s.Update(&r.body.world)
+		s.Update(r.body.world)
 	}
 }
 
 // captureAndSend is the server's tick.
 func (r *tickRun) captureAndSend() {
 	for _, s := range r.work {
-		s.Update(&r.body.world)
+		s.Update(r.body.world)
 	}
 }
 

@@ -4,8 +4,7 @@ import (
 	"encoding/binary"
 	"unsafe"
 
-	"github.com/mlange-42/arche/ecs"
-
+	ecs "github.com/arche-netcode/netcode/internal/world"
 	"github.com/arche-netcode/netcode/quantize"
 	"github.com/arche-netcode/netcode/snapshot"
 	"github.com/arche-netcode/netcode/wire"
@@ -14,13 +13,13 @@ import (
 // rowBytes is one row of the floor: a 16-bit index and the bytes of position, rotation and velocity.
 const rowBytes = 2 + 12 + 16 + 12
 
-// columns returns the three columns of a world whose n bodies were made in one batch and are never added to.
+// columns returns the three columns of a world whose n bodies have the same components and are never added to.
 func columns(w *ecs.World, n int) ([]position, []rotation, []velocity) {
 	p, r, v := ecs.ComponentID[position](w), ecs.ComponentID[rotation](w), ecs.ComponentID[velocity](w)
-	query := w.Query(ecs.All(p, r, v))
+	query := ecs.Select(w, ecs.All(p, r, v))
 	defer query.Close()
 	query.Next()
-	// SAFETY: one batch makes one archetype, whose columns are contiguous arrays of n items; nothing is added to the
+	// SAFETY: entities with the same components are in one table, whose columns are contiguous arrays of n items; nothing is added to the
 	// world or removed from it afterwards, so they never move.
 	return unsafe.Slice((*position)(query.Get(p)), n),
 		unsafe.Slice((*rotation)(query.Get(r)), n),

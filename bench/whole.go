@@ -5,12 +5,11 @@ import (
 	"math/rand/v2"
 	"time"
 
-	"github.com/mlange-42/arche/ecs"
-	"github.com/mlange-42/arche/generic"
-
 	"github.com/arche-netcode/netcode"
 	"github.com/arche-netcode/netcode/components"
 	"github.com/arche-netcode/netcode/consistent"
+	ecs "github.com/arche-netcode/netcode/internal/world"
+	generic "github.com/arche-netcode/netcode/internal/world/typed"
 	"github.com/arche-netcode/netcode/systems"
 	"github.com/arche-netcode/netcode/transport"
 	"github.com/arche-netcode/netcode/transport/memory"
@@ -64,10 +63,10 @@ func playWhole(p lossPoint, whole bool) (r *wholeRun, err error) {
 	if err != nil {
 		return r, err
 	}
-	serverWorld, clientWorld := ecs.NewWorld(1024), ecs.NewWorld(1024)
+	serverWorld, clientWorld := ecs.New(1024), ecs.New(1024)
 	loops := []*systems.Runner{
-		systems.NewRunner(&serverWorld, systems.NewServer(server, listen(address), clock), wholeHz),
-		systems.NewRunner(&clientWorld, systems.NewClient(client, listen(transport.Addr{}), clock), wholeHz),
+		systems.NewRunner(serverWorld, systems.NewServer(server, listen(address), clock), wholeHz),
+		systems.NewRunner(clientWorld, systems.NewClient(client, listen(transport.Addr{}), clock), wholeHz),
 	}
 	if err != nil {
 		return r, err
@@ -75,7 +74,7 @@ func playWhole(p lossPoint, whole bool) (r *wholeRun, err error) {
 	if err := client.Connect(address); err != nil {
 		return r, err
 	}
-	return r, r.playAt(p, &wholeEnds{server, client, &serverWorld, &clientWorld, loops, links, &now})
+	return r, r.playAt(p, &wholeEnds{server, client, serverWorld, clientWorld, loops, links, &now})
 }
 
 // wholeEnds is a server, a client and the links between them.

@@ -5,14 +5,14 @@ import (
 	"testing"
 	"time"
 
-	"github.com/mlange-42/arche/ecs"
-	"github.com/mlange-42/arche/generic"
 	"github.com/stretchr/testify/require"
 
 	"github.com/arche-netcode/netcode"
 	"github.com/arche-netcode/netcode/components"
 	"github.com/arche-netcode/netcode/consistent"
 	"github.com/arche-netcode/netcode/internal/alloctest"
+	ecs "github.com/arche-netcode/netcode/internal/world"
+	generic "github.com/arche-netcode/netcode/internal/world/typed"
 	"github.com/arche-netcode/netcode/systems"
 	"github.com/arche-netcode/netcode/transport"
 	"github.com/arche-netcode/netcode/transport/memory"
@@ -36,20 +36,20 @@ func TestWarmTicksAllocateNothing(t *testing.T) {
 	}
 	server, err := netcode.NewServer(p, config(1))
 	require.NoError(t, err)
-	serverWorld, clientWorld := ecs.NewWorld(), ecs.NewWorld()
-	serverLoop := systems.NewRunner(&serverWorld, systems.NewServer(server, listen(address, 1), clock), 30)
+	serverWorld, clientWorld := ecs.New(), ecs.New()
+	serverLoop := systems.NewRunner(serverWorld, systems.NewServer(server, listen(address, 1), clock), 30)
 	client, err := netcode.NewClient(p, config(2))
 	require.NoError(t, err)
-	clientLoop := systems.NewRunner(&clientWorld, systems.NewClient(client, listen(transport.Addr{}, 2), clock), 30)
+	clientLoop := systems.NewRunner(clientWorld, systems.NewClient(client, listen(transport.Addr{}, 2), clock), 30)
 	require.NoError(t, client.Connect(address))
-	bodies := generic.NewMap2[Clock, components.Replicated](&serverWorld)
+	bodies := generic.NewMap2[Clock, components.Replicated](serverWorld)
 	for range 400 {
 		bodies.New()
 	}
 	all, random := generic.NewFilter1[Clock](), rand.New(rand.NewPCG(1, 2))
 	write := func() {
 		now += time.Second / 30
-		for q := all.Query(&serverWorld); q.Next(); {
+		for q := all.Query(serverWorld); q.Next(); {
 			*q.Get() = Clock{uint32(server.Tick()), random.Uint32()}
 		}
 	}

@@ -8,14 +8,14 @@ import (
 	"testing"
 	"time"
 
-	"github.com/mlange-42/arche/ecs"
-	"github.com/mlange-42/arche/generic"
 	"github.com/stretchr/testify/require"
 
 	"github.com/arche-netcode/netcode"
 	"github.com/arche-netcode/netcode/components"
 	"github.com/arche-netcode/netcode/consistent"
 	"github.com/arche-netcode/netcode/interest"
+	ecs "github.com/arche-netcode/netcode/internal/world"
+	generic "github.com/arche-netcode/netcode/internal/world/typed"
 	"github.com/arche-netcode/netcode/nettest"
 	"github.com/arche-netcode/netcode/snapshot"
 	"github.com/arche-netcode/netcode/systems"
@@ -177,18 +177,18 @@ func (g *play) note(s *systems.ServerSystems, _ *ecs.World) {
 // seen reads the world of a client.
 func seen(c *nettest.Client) world {
 	sees := world{}
-	all := generic.NewFilter1[Clock]().Optional(generic.T[Clock]())
+	all := generic.NewFilter1[Clock]()
 	for q := all.Query(c.World); q.Next(); {
 		id, ok := c.Systems.ID(q.Entity())
 		if !ok {
 			continue
 		}
 		one := state{clock: q.Get().Tick}
-		if c.World.Has(q.Entity(), ecs.ComponentID[Rare](c.World)) {
-			one.rare = (*Rare)(c.World.Get(q.Entity(), ecs.ComponentID[Rare](c.World))).Tick
+		if ecs.Has(c.World, q.Entity(), ecs.ComponentID[Rare](c.World)) {
+			one.rare = (*Rare)(ecs.Get(c.World, q.Entity(), ecs.ComponentID[Rare](c.World))).Tick
 		}
-		if c.World.Has(q.Entity(), ecs.ComponentID[Secret](c.World)) {
-			one.secret = (*Secret)(c.World.Get(q.Entity(), ecs.ComponentID[Secret](c.World))).Tick
+		if ecs.Has(c.World, q.Entity(), ecs.ComponentID[Secret](c.World)) {
+			one.secret = (*Secret)(ecs.Get(c.World, q.Entity(), ecs.ComponentID[Secret](c.World))).Tick
 		}
 		sees[id] = one
 	}

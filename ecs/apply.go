@@ -101,8 +101,6 @@ type entityState struct {
 	setAside       snapshot.Mask // rows that Apply leaves alone: see SetAside
 	takeBackRows   snapshot.Mask // of setAside: rows that Apply writes again from the next run on
 	faulty         bool          // a fault of a written value was reported
-	circle         bool          // its relation is part of a cycle
-	told           bool          // RelationCycle was reported
 }
 
 // NewApply prepares to write what a replica receives to a world. It registers the schema's components with the world,
@@ -119,8 +117,8 @@ func NewApply(w *World, r *replica.Replica, schema *snapshot.Schema, tag uint32,
 	a.writer.apply, a.local.apply, a.refs.apply, a.targets.apply, a.delayed.apply = a, a, a, a, a
 	a.writer.tracker, a.local.tracker, a.refs.tracker, a.targets.tracker, a.delayed.tracker = a.tracker, a.tracker, a.tracker, a.tracker, a.tracker
 	for row := range schema.Rows() {
-		if _, aimed := schema.Plan(row).Target(); aimed {
-			a.targets.rows = a.targets.rows.With(row)
+		if lane, aimed := schema.Plan(row).Target(); aimed {
+			a.targets.addGraph(row, lane)
 		}
 	}
 	return a
@@ -147,8 +145,8 @@ func (a *Apply) Run() {
 	if a.slotsStale {
 		a.assignSlots()
 	}
-	if len(a.targets.cycles) > 0 {
-		a.targets.reportCycles()
+	for i := range a.targets.graphs {
+		a.targets.graphs[i].reportCycles()
 	}
 	a.tracker.flush()
 	a.removeQueued()
@@ -504,9 +502,7 @@ func (w *valueWriter) list(index uint32, at *entityEntry, state *entityState) {
 		return
 	}
 	state.listed = w.apply.run
-	if state.mask.Overlaps(w.apply.targets.rows) {
-		w.apply.targets.list = append(w.apply.targets.list, index)
-	}
+	w.apply.targets.noteTargets(index, state.mask)
 	if at.table == nowhere || w.apply.slotsStale {
 		w.unplaced = append(w.unplaced, index)
 		return

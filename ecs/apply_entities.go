@@ -22,7 +22,7 @@ type fillMode struct {
 // update applies the changes of the replica. Entities and components come first. Values are written when every entity
 // exists.
 func (a *Apply) update() {
-	if a.replica != nil && len(a.targets.waiting) > 0 {
+	if a.replica != nil {
 		a.targets.queueLate()
 	}
 	if a.replica == nil || len(a.again) == 0 && len(a.replica.ChangedRanges()) == 0 && (!a.all || a.replica.Len() == 0) {
@@ -53,9 +53,7 @@ func (a *Apply) update() {
 		}
 	}
 	a.again = a.again[:0]
-	if len(a.targets.list)+len(a.targets.inCycles) > 0 {
-		a.targets.setTargets()
-	}
+	a.targets.setTargets()
 	a.writer.writeAll()
 }
 
@@ -99,9 +97,7 @@ func (a *Apply) entity(id wire.NetworkID, at *entityEntry) (Entity, bool) {
 func (a *Apply) change(now replica.Entity, at *entityEntry) {
 	state := &a.entities[now.ID.Index]
 	if state.left {
-		if now.Mask.Overlaps(a.targets.rows) { // it may complete a cycle of relations
-			a.targets.list = append(a.targets.list, now.ID.Index)
-		}
+		a.targets.noteTargets(now.ID.Index, now.Mask) // it may complete a cycle of relations
 		return
 	}
 	if !state.takeBackRows.IsZero() {
@@ -164,7 +160,7 @@ func (a *Apply) additions(e Entity, state *entityState, now replica.Entity, rows
 		id := a.tracker.ids[row]
 		switch {
 		case world.Has(a.tracker.world, e, id): // noteAdded has reported it
-		case a.tracker.relations.Has(row) && a.related(e):
+		case !world.SeveralRelations && a.tracker.relations.Has(row) && a.related(e):
 			a.skipSecondRelation(now.ID, state, snapshot.Mask{}.With(row))
 			added = added.Without(row)
 		default:
@@ -276,14 +272,14 @@ func (a *Apply) spawnAll() {
 	clear(a.births.byMask)
 }
 
-// spawning lists the components of an entity to create and returns their rows. It leaves out a second relation, since
-// Arche allows one.
+// spawning lists the components of an entity to create and returns their rows. It leaves out a second relation where the
+// ECS allows one.
 func (a *Apply) spawning(mask snapshot.Mask) (rows snapshot.Mask) {
 	a.add = append(a.add[:0], a.tracker.replicated)
 	related := false
 	for m := mask; !m.IsZero(); m = m.Rest() {
 		row := m.Lowest()
-		if a.tracker.relations.Has(row) {
+		if !world.SeveralRelations && a.tracker.relations.Has(row) {
 			if related {
 				continue
 			}
@@ -341,9 +337,7 @@ func (a *Apply) expect(id wire.NetworkID, mask, rows snapshot.Mask) {
 	a.stats.Spawned++
 	a.born = append(a.born, id)
 	a.writer.noteStructChange(state, structChange{index: id.Index, added: rows, spawned: true})
-	if rows.Overlaps(a.targets.rows) {
-		a.targets.list = append(a.targets.list, id.Index)
-	}
+	a.targets.noteBorn(id.Index, rows)
 	if rows.Overlaps(a.refs.rows.Union(a.targets.rows)) {
 		state.changed = rows // entity fields are written when all entities exist
 		a.writer.unplaced = append(a.writer.unplaced, id.Index)

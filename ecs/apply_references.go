@@ -201,26 +201,35 @@ func (r *backRefs) resolve(index uint32, row int, lanes []uint32) []uint32 {
 
 // relationTargets sets the targets of relations when all entities exist, since a parent may arrive before or after its
 // children.
-//
-// It clears every relation on a cycle: the client does not know which relation was set last. It decides by the server's
-// present relations, not by the world's. So two entities may change places in one run.
 type relationTargets struct {
 	apply   *Apply
 	tracker *tracker
+	rows    snapshot.Mask // schema rows of relations with a target
+	late    snapshot.Mask // rows of relations that are shown at moment at
+	at      tick.Time
+	graphs  []relationGraph // one for each of rows
+}
 
-	rows     snapshot.Mask // schema rows of relations with a target
+// relationGraph contains the targets of one relation component.
+//
+// It clears every relation on a cycle: the client does not know which relation was set last. It decides by the server's
+// present relations, not by the world's. So two entities may change places in one run. Relations of different components
+// form no cycle: a seat may name its driver, who hangs on the seat.
+type relationGraph struct {
+	*relationTargets
+	row, lane int
+
 	list     []uint32      // indexes of entities whose target may have changed
 	inCycles []cycleEntity // entities on cycles, grouped by cycle
 	cycles   []cycle       // ranges of inCycles
 	before   []cycleEntity // inCycles of the last run
 	places   []int32       // by index: 1 + index in before, 0: not in it
+	circle   []bool        // by index: the relation is part of a cycle
+	told     []bool        // by index: RelationCycle was reported
 	marks    []uint64      // by index: number of the last walk that reached it
 	walk     uint64
-
-	late    snapshot.Mask // rows of relations that are shown at moment at
-	at      tick.Time
-	waiting []lateTarget
-	waits   []int32 // by index: 1 + place in waiting, 0: not in it
+	waiting  []lateTarget
+	waits    []int32 // by index: 1 + place in waiting, 0: not in it
 }
 
 // lateTarget is an entity whose relation has a newer target than the one shown.
@@ -229,68 +238,86 @@ type lateTarget struct {
 	shown wire.NetworkID
 }
 
-// queueLate queues the entities whose shown target changes at the presented moment.
-func (s *relationTargets) queueLate() {
-	kept := s.waiting[:0]
-	for _, w := range s.waiting {
-		row, ok := s.relation(s.apply.replica.Entity(w.index).Mask)
-		s.waits[w.index] = 0
-		switch {
-		case !ok:
-		case s.goal(w.index, row) != w.shown:
-			s.apply.again = append(s.apply.again, w.index)
-		default:
-			kept = append(kept, w)
-			s.waits[w.index] = int32(len(kept))
-		}
-	}
-	s.waiting = kept
+// addGraph adds the relation of a row.
+func (s *relationTargets) addGraph(row, lane int) {
+	s.rows = s.rows.With(row)
+	s.graphs = append(s.graphs, relationGraph{relationTargets: s, row: row, lane: lane})
 }
 
-// noteLate notes a target that is shown although a newer one is known.
-func (s *relationTargets) noteLate(index uint32, row int, shown wire.NetworkID) {
-	s.waits = grown(s.waits, int(index))
-	if n := s.waits[index]; n > 0 {
-		last := s.waiting[len(s.waiting)-1]
-		s.waiting[n-1], s.waits[last.index] = last, n
-		s.waiting, s.waits[index] = s.waiting[:len(s.waiting)-1], 0
+// noteTargets lists an entity with some rows: the targets of its relations may have changed.
+func (s *relationTargets) noteTargets(index uint32, rows snapshot.Mask) {
+	if !rows.Overlaps(s.rows) {
+		return
 	}
-	if s.newestGoal(index, row) != shown {
-		s.waiting = append(s.waiting, lateTarget{index, shown})
-		s.waits[index] = int32(len(s.waiting))
+	for i := range s.graphs {
+		if g := &s.graphs[i]; rows.Has(g.row) {
+			g.list = append(g.list, index)
+		}
+	}
+}
+
+// noteBorn lists a new entity.
+func (s *relationTargets) noteBorn(index uint32, rows snapshot.Mask) {
+	s.noteTargets(index, rows)
+	for i := range s.graphs {
+		if g := &s.graphs[i]; int(index) < len(g.told) {
+			g.circle[index], g.told[index] = false, false
+		}
+	}
+}
+
+// queueLate queues the entities whose shown target changes at the presented moment.
+func (s *relationTargets) queueLate() {
+	for i := range s.graphs {
+		g := &s.graphs[i]
+		kept := g.waiting[:0]
+		for _, w := range g.waiting {
+			g.waits[w.index] = 0
+			switch {
+			case !s.apply.replica.Entity(w.index).Mask.Has(g.row):
+			case g.goal(w.index) != w.shown:
+				s.apply.again = append(s.apply.again, w.index)
+			default:
+				kept = append(kept, w)
+				g.waits[w.index] = int32(len(kept))
+			}
+		}
+		g.waiting = kept
 	}
 }
 
 // forgetTargets drops all state. The memory stays.
 func (s *relationTargets) forgetTargets() {
-	s.list, s.inCycles, s.cycles, s.waiting = s.list[:0], s.inCycles[:0], s.cycles[:0], s.waiting[:0]
-	clear(s.marks)
-	clear(s.waits)
+	for i := range s.graphs {
+		g := &s.graphs[i]
+		g.list, g.inCycles, g.cycles, g.waiting = g.list[:0], g.inCycles[:0], g.cycles[:0], g.waiting[:0]
+		clear(g.marks)
+		clear(g.waits)
+		clear(g.circle)
+		clear(g.told)
+	}
 }
 
 // setTargets sets the targets of the listed entities, and of the entities that joined or left a cycle.
 func (s *relationTargets) setTargets() {
-	s.inCycles, s.before, s.cycles = s.before[:0], s.inCycles, s.cycles[:0]
-	for n, r := range s.before { // any of these cycles may have ended
-		s.places = grown(s.places, int(r.index))
-		s.places[r.index] = 1 + int32(n)
-		s.apply.entities[r.index].circle = false
-		s.enlist(r.index)
+	for i := range s.graphs {
+		s.graphs[i].openCycles()
 	}
-	start := s.walk + 1
-	for _, index := range s.list {
-		s.findCycle(index, start)
+	for i := range s.graphs { // listed by now, for every graph: any entity of a cycle
+		s.graphs[i].findCycles()
 	}
-	for _, r := range s.inCycles {
-		s.enlist(r.index)
+	for i := range s.graphs {
+		for _, r := range s.graphs[i].inCycles {
+			s.enlist(r.index)
+		}
 	}
-	for _, r := range s.before {
-		s.places[r.index] = 0
+	for i := range s.graphs {
+		g := &s.graphs[i]
+		for _, index := range g.list {
+			g.setTarget(index)
+		}
+		g.list = g.list[:0]
 	}
-	for _, index := range s.list {
-		s.setTarget(index)
-	}
-	s.list = s.list[:0]
 }
 
 // enlist lists an entity for writing whose rows did not change in this run.
@@ -300,103 +327,123 @@ func (s *relationTargets) enlist(index uint32) {
 	}
 }
 
+// openCycles lists the entities of all cycles: any of these may have ended.
+func (g *relationGraph) openCycles() {
+	g.inCycles, g.before, g.cycles = g.before[:0], g.inCycles, g.cycles[:0]
+	for n, r := range g.before {
+		g.places = grown(g.places, int(r.index))
+		g.places[r.index] = 1 + int32(n)
+		g.circle[r.index] = false
+		g.enlist(r.index)
+	}
+}
+
+// findCycles finds the cycles that the listed entities lead to.
+func (g *relationGraph) findCycles() {
+	start := g.walk + 1
+	for _, index := range g.list {
+		g.findCycle(index, start)
+	}
+	for _, r := range g.before {
+		g.places[r.index] = 0
+	}
+}
+
 // findCycle follows relations from an entity. It ends at an entity that a walk with number start or above has reached,
 // so each entity is visited once. If the walk meets itself, findCycle adds the cycle.
-func (s *relationTargets) findCycle(index uint32, start uint64) {
-	s.walk++
-	for n, on := index, true; on; n, on = s.parent(n) {
-		s.marks = grown(s.marks, int(n))
-		switch mark := s.marks[n]; {
-		case mark == s.walk:
-			s.addCycle(n)
+func (g *relationGraph) findCycle(index uint32, start uint64) {
+	g.walk++
+	for n, on := index, true; on; n, on = g.parent(n) {
+		g.marks = grown(g.marks, int(n))
+		switch mark := g.marks[n]; {
+		case mark == g.walk:
+			g.addCycle(n)
 			return
 		case mark >= start:
 			return
 		}
-		s.marks[n] = s.walk
+		g.marks[n] = g.walk
 	}
 }
 
 // parent returns the index of the target of an entity's relation at the server. It returns false if the target is nil
 // or not here.
-func (s *relationTargets) parent(index uint32) (uint32, bool) {
-	row, ok := s.relation(s.apply.replica.Entity(index).Mask)
-	if !ok {
+func (g *relationGraph) parent(index uint32) (uint32, bool) {
+	if !g.apply.replica.Entity(index).Mask.Has(g.row) {
 		return 0, false
 	}
-	id := s.goal(index, row)
+	id := g.goal(index)
 	if id.Generation == 0 || id.Index >= snapshot.MaxEntities {
 		return 0, false
 	}
-	up := s.apply.replica.Entity(id.Index)
-	return id.Index, up.Alive && up.ID == id && uint(id.Index) < uint(len(s.apply.entities))
+	up := g.apply.replica.Entity(id.Index)
+	return id.Index, up.Alive && up.ID == id && uint(id.Index) < uint(len(g.apply.entities))
 }
 
 // goal returns the received target of a relation: the newest one, or the one of the presented moment.
-func (s *relationTargets) goal(index uint32, row int) wire.NetworkID {
-	if s.late.Has(row) {
-		if sample, ok := s.apply.replica.Around(s.apply.replica.Entity(index).ID, s.at); ok {
-			if lanes := sample.From.Row(row); lanes != nil {
-				return s.goalIn(row, lanes)
+func (g *relationGraph) goal(index uint32) wire.NetworkID {
+	if g.late.Has(g.row) {
+		if sample, ok := g.apply.replica.Around(g.apply.replica.Entity(index).ID, g.at); ok {
+			if lanes := sample.From.Row(g.row); lanes != nil {
+				return g.goalIn(lanes)
 			}
 		}
 	}
-	return s.newestGoal(index, row)
+	return g.goalIn(g.apply.replica.Row(index, g.row))
 }
 
-// newestGoal returns the newest target of a relation.
-func (s *relationTargets) newestGoal(index uint32, row int) wire.NetworkID {
-	return s.goalIn(row, s.apply.replica.Row(index, row))
-}
-
-// goalIn returns the target in the lanes of a relation.
-func (s *relationTargets) goalIn(row int, lanes []uint32) wire.NetworkID {
-	lane, _ := s.tracker.schema.Plan(row).Target()
-	return wire.NetworkID{Index: lanes[lane], Generation: lanes[lane+1]}
-}
-
-// relation returns the row of an entity's relation. There is at most one.
-func (s *relationTargets) relation(mask snapshot.Mask) (row int, ok bool) {
-	mask = mask.Intersect(s.rows)
-	if mask.IsZero() {
-		return 0, false
-	}
-	return mask.Lowest(), true
+// goalIn returns the target in the lanes of the relation.
+func (g *relationGraph) goalIn(lanes []uint32) wire.NetworkID {
+	return wire.NetworkID{Index: lanes[g.lane], Generation: lanes[g.lane+1]}
 }
 
 // setTarget sets the target of one entity. It compares with the target in the shadow to see whether the target changed,
 // since game code may have set another one meanwhile.
-func (s *relationTargets) setTarget(index uint32) {
-	now := s.apply.replica.Entity(index)
-	at, state := s.tracker.entry(now.ID), &s.apply.entities[index]
-	row, ok := s.relation(now.Mask.Minus(state.gone))
-	if !ok || at == nil || state.left || !s.apply.alive(at.entity) || !world.Has(s.tracker.world, at.entity, s.tracker.ids[row]) {
+func (g *relationGraph) setTarget(index uint32) {
+	now, component := g.apply.replica.Entity(index), g.tracker.ids[g.row]
+	at, state := g.tracker.entry(now.ID), &g.apply.entities[index]
+	if !now.Mask.Minus(state.gone).Has(g.row) || at == nil || state.left || !g.apply.alive(at.entity) || !world.Has(g.tracker.world, at.entity, component) {
 		return
 	}
-	lane, _ := s.tracker.schema.Plan(row).Target()
-	id := s.goal(index, row)
-	s.apply.refs.refer(index, row, lane, id)
-	target := s.apply.refs.local(id)
-	if s.late.Has(row) {
-		if s.noteLate(index, row, id); target.IsZero() {
-			target = s.apply.delayed.find(id)
+	id := g.goal(index)
+	g.apply.refs.refer(index, g.row, g.lane, id)
+	target := g.apply.refs.local(id)
+	if g.late.Has(g.row) {
+		if g.noteLate(index, id); target.IsZero() {
+			target = g.apply.delayed.find(id)
 		}
 	}
-	if state.circle {
-		target = Entity{}
+	if int(index) < len(g.circle) {
+		if g.circle[index] {
+			target = Entity{}
+		}
+		g.told[index] = g.told[index] && g.circle[index]
 	}
-	state.told = state.told && state.circle
-	present := world.Target(s.tracker.world, at.entity, s.tracker.ids[row])
-	kept, known := s.tracker.keptTarget(at, row)
+	present := world.Target(g.tracker.world, at.entity, component)
+	kept, known := g.tracker.keptTarget(at, g.row)
 	if !known { // the entity is new or returned: all its rows count as changed
 		kept = present
 	}
 	if kept != target {
-		state.changed = state.changed.With(row)
+		state.changed = state.changed.With(g.row)
 	}
 	if present != target {
-		s.apply.slotsStale = true
-		world.SetTarget(s.tracker.world, at.entity, s.tracker.ids[row], target)
+		g.apply.slotsStale = true
+		world.SetTarget(g.tracker.world, at.entity, component, target)
+	}
+}
+
+// noteLate notes a target that is shown although a newer one is known.
+func (g *relationGraph) noteLate(index uint32, shown wire.NetworkID) {
+	g.waits = grown(g.waits, int(index))
+	if n := g.waits[index]; n > 0 {
+		last := g.waiting[len(g.waiting)-1]
+		g.waiting[n-1], g.waits[last.index] = last, n
+		g.waiting, g.waits[index] = g.waiting[:len(g.waiting)-1], 0
+	}
+	if g.goalIn(g.apply.replica.Row(index, g.row)) != shown {
+		g.waiting = append(g.waiting, lateTarget{index, shown})
+		g.waits[index] = int32(len(g.waiting))
 	}
 }
 
@@ -415,45 +462,44 @@ type cycle struct {
 }
 
 // addCycle stores the cycle through n and marks its entities.
-func (s *relationTargets) addCycle(n uint32) {
-	c := cycle{from: len(s.inCycles)}
+func (g *relationGraph) addCycle(n uint32) {
+	c := cycle{from: len(g.inCycles)}
 	for x := n; ; {
-		row, _ := s.relation(s.apply.replica.Entity(x).Mask)
-		r := cycleEntity{index: x, up: s.goal(x, row), since: s.apply.replica.NewestKnown()}
-		if int(x) < len(s.places) && s.places[x] > 0 {
-			if old := s.before[s.places[x]-1]; old.up == r.up {
+		r := cycleEntity{index: x, up: g.goal(x), since: g.apply.replica.NewestKnown()}
+		if int(x) < len(g.places) && g.places[x] > 0 {
+			if old := g.before[g.places[x]-1]; old.up == r.up {
 				r.since = old.since
 			}
 		}
-		s.inCycles, c.since = append(s.inCycles, r), max(c.since, r.since)
-		s.apply.entities[x].circle = true
-		if x, _ = s.parent(x); x == n {
+		g.inCycles, c.since = append(g.inCycles, r), max(c.since, r.since)
+		g.circle, g.told = grown(g.circle, int(x)), grown(g.told, int(x))
+		g.circle[x] = true
+		if x, _ = g.parent(x); x == n {
 			break
 		}
 	}
-	c.to = len(s.inCycles)
-	s.cycles = append(s.cycles, c)
+	c.to = len(g.inCycles)
+	g.cycles = append(g.cycles, c)
 }
 
 // reportCycles reports the cycles that exist at the server, once for each entity. The client may have two entities as
 // of different ticks. A parent and a child that change places then look like a cycle until the second record arrives. A
 // cycle is real if all its entities are as of one tick, or if it has not changed for longer than the history window.
-func (s *relationTargets) reportCycles() {
-	for n := range s.cycles {
-		c := &s.cycles[n]
-		if c.told || !s.atOnce(s.inCycles[c.from:c.to]) && s.apply.replica.NewestKnown()-c.since <= s.apply.replica.Window() {
+func (g *relationGraph) reportCycles() {
+	for n := range g.cycles {
+		c := &g.cycles[n]
+		if c.told || !g.atOnce(g.inCycles[c.from:c.to]) && g.apply.replica.NewestKnown()-c.since <= g.apply.replica.Window() {
 			continue
 		}
 		c.told = true
-		for _, r := range s.inCycles[c.from:c.to] {
-			now := s.apply.replica.Entity(r.index)
-			at, state := s.tracker.entry(now.ID), &s.apply.entities[r.index]
-			row, ok := s.relation(now.Mask.Minus(state.gone))
-			if !ok || at == nil || state.told || state.left || !s.apply.alive(at.entity) {
+		for _, r := range g.inCycles[c.from:c.to] {
+			now := g.apply.replica.Entity(r.index)
+			at, state := g.tracker.entry(now.ID), &g.apply.entities[r.index]
+			if !now.Mask.Minus(state.gone).Has(g.row) || at == nil || g.told[r.index] || state.left || !g.apply.alive(at.entity) {
 				continue
 			}
-			state.told = true
-			s.tracker.note(Problem{Kind: RelationCycle, Entity: now.ID, Local: at.entity, Component: s.tracker.schema.Plan(row).Name()})
+			g.told[r.index] = true
+			g.tracker.note(Problem{Kind: RelationCycle, Entity: now.ID, Local: at.entity, Component: g.tracker.schema.Plan(g.row).Name()})
 		}
 	}
 }

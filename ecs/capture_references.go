@@ -19,7 +19,6 @@ type captureRefs struct {
 	byRow  []int         // by schema row: index in tables, or -1
 	queue  []pendingRow
 	lanes  []uint32 // lanes of the rows in queue, one after the other
-	cycles cycleFinder
 }
 
 // refTable contains the entity fields of one component that are handles in memory, and the target of its relation. The
@@ -28,6 +27,7 @@ type refTable struct {
 	row    int
 	lanes  []int // the first lane of each field
 	target bool  // the last field is the target
+	cycles cycleFinder
 	handleIndex
 }
 
@@ -87,7 +87,7 @@ func (r *captureRefs) dropRow(index uint32, row int) {
 	}
 	t := &r.tables[r.byRow[row]]
 	if t.target && t.targetOf(index) != (handle{}) {
-		r.cycles.setTarget(index, 0, false)
+		t.cycles.setTarget(index, 0, false)
 	}
 	for i := range t.lanes {
 		if field := int(index)*len(t.lanes) + i; t.get(field) != (handle{}) {
@@ -106,8 +106,8 @@ func (r *captureRefs) drop(index uint32) {
 // forgetRefs drops all references. The memory stays.
 func (r *captureRefs) forgetRefs() {
 	r.queue, r.lanes = r.queue[:0], r.lanes[:0]
-	r.cycles.clear()
 	for i := range r.tables {
+		r.tables[i].cycles.clear()
 		r.tables[i].clear()
 	}
 }
@@ -115,17 +115,19 @@ func (r *captureRefs) forgetRefs() {
 // resolve stores the queued rows. Every entity of this capture has its id by now.
 func (r *captureRefs) resolve() {
 	r.requeue()
-	if len(r.queue)+len(r.cycles.retargeted) == 0 {
-		return
-	}
 	for _, q := range r.queue {
 		if t := &r.tables[q.table]; t.target {
 			target := r.tracker.idOfHandle(t.targetOf(q.id.Index))
-			r.cycles.setTarget(q.id.Index, target.Index, !target.IsZero())
+			t.cycles.setTarget(q.id.Index, target.Index, !target.IsZero())
 		}
 	}
-	for _, index := range r.cycles.updateCycles() {
-		r.requeueTarget(index)
+	for table := range r.tables {
+		t := &r.tables[table]
+		for _, index := range t.cycles.updateCycles() {
+			if t.targetOf(index) != (handle{}) {
+				r.requeueRow(index, table)
+			}
+		}
 	}
 	for _, q := range r.queue {
 		r.setRow(q)
@@ -144,15 +146,6 @@ func (r *captureRefs) requeue() {
 		}
 	}
 	r.tracker.touched = r.tracker.touched[:0]
-}
-
-// requeueTarget queues the row of an entity's relation.
-func (r *captureRefs) requeueTarget(index uint32) {
-	for table := range r.tables {
-		if t := &r.tables[table]; t.target && t.targetOf(index) != (handle{}) {
-			r.requeueRow(index, table)
-		}
-	}
 }
 
 // requeueRow queues a row whose lanes are in the store.
@@ -180,7 +173,7 @@ func (r *captureRefs) setRow(q pendingRow) {
 	}
 	for i, lane := range t.lanes {
 		id := r.tracker.idOfHandle(t.get(int(q.id.Index)*len(t.lanes) + i))
-		if t.target && i == len(t.lanes)-1 && r.cycles.on(q.id.Index) {
+		if t.target && i == len(t.lanes)-1 && t.cycles.on(q.id.Index) {
 			id = wire.NetworkID{}
 			r.noteCircle(q.id, t.row)
 		}
@@ -191,7 +184,7 @@ func (r *captureRefs) setRow(q pendingRow) {
 
 // noteCircle reports a relation on a cycle, once for each entity.
 func (r *captureRefs) noteCircle(id wire.NetworkID, row int) {
-	if r.capture.reported[id.Index].circle || !r.leadsBack(r.tracker.entry(id).entity) {
+	if r.capture.reported[id.Index].circle || !r.leadsBack(r.tracker.entry(id).entity, r.tracker.ids[row]) {
 		return
 	}
 	r.capture.reported[id.Index].circle = true
@@ -200,29 +193,27 @@ func (r *captureRefs) noteCircle(id wire.NetworkID, row int) {
 	})
 }
 
-// leadsBack reports whether the relations in the world also form a cycle through the entity. The captured relations may
-// form a cycle that never existed, if a rate delays the capture of one of them.
-func (r *captureRefs) leadsBack(e Entity) bool {
+// leadsBack reports whether the relations of a component also form a cycle through the entity in the world. The captured
+// relations may form a cycle that never existed, if a rate delays the capture of one of them.
+func (r *captureRefs) leadsBack(e Entity, relation world.ID) bool {
 	if !r.tracker.isReplicated(e) {
 		return true // a copy with the same id is in its row
 	}
 	to := e
 	for range r.store.Len() {
-		if to = r.leadsTo(to); to == e || !r.tracker.isReplicated(to) {
+		if to = r.leadsTo(to, relation); to == e || !r.tracker.isReplicated(to) {
 			break
 		}
 	}
 	return to == e
 }
 
-// leadsTo returns the target of the relation of a living entity, or the zero entity.
-func (r *captureRefs) leadsTo(e Entity) Entity {
-	for m := r.tracker.relations; !m.IsZero(); m = m.Rest() {
-		if id := r.tracker.ids[m.Lowest()]; world.Has(r.tracker.world, e, id) {
-			return world.Target(r.tracker.world, e, id)
-		}
+// leadsTo returns the target of a relation of a living entity, or the zero entity.
+func (r *captureRefs) leadsTo(e Entity, relation world.ID) Entity {
+	if !world.Has(r.tracker.world, e, relation) {
+		return Entity{}
 	}
-	return Entity{}
+	return world.Target(r.tracker.world, e, relation)
 }
 
 // handle is the number and generation of an entity, as in memory. The entity may be dead or may never have existed.
@@ -344,8 +335,7 @@ func (l *handleIndex) clear() {
 	l.count = 0
 }
 
-// cycleFinder finds the network indexes on cycles of relations. Each index has at most one target: Arche allows one
-// relation for each entity.
+// cycleFinder finds the network indexes on cycles of the relations of one component. Each index has at most one target.
 type cycleFinder struct {
 	target     []uint32 // by index: 1 + its target, 0: none
 	onCycle    []bool   // by index: whether it is on a cycle

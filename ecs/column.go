@@ -24,9 +24,10 @@ func (t *table) bindRow(n int) {
 
 // releaseRows drops the row pointers from the n-th on.
 func (t *table) releaseRows(n int) {
-	t.replicas.releaseRows(n)
+	t.rowKeys.release(n)
+	t.replicas.rowPointers.release(n)
 	for i := range t.columns {
-		t.columns[i].releaseRows(n)
+		t.columns[i].rowPointers.release(n)
 	}
 }
 
@@ -43,6 +44,7 @@ type table struct {
 	replicas  column        // the Replicated column
 	columns   []column      // components with lanes; in a capture, control components come first
 	unscanned []column      // captures: components with lanes that are captured only if marked; without a shadow
+	rowKeys   rowPointers   // keys of the rows of a scattered table, in the order of the last walk
 	controls  uint8         // bit k: its entities have the control component of kind k
 	scattered bool          // one archetype per relation target
 	length    int           // slots in use
@@ -210,14 +212,6 @@ type column struct {
 	shadow []byte
 }
 
-// releaseRows drops the row pointers from the n-th on, since pointers keep memory of the world from being freed.
-func (c *column) releaseRows(n int) {
-	if n < len(c.rowPointers) {
-		clear(c.rowPointers[n:])
-		c.rowPointers = c.rowPointers[:n]
-	}
-}
-
 // same reports whether rows equal the slots of the same numbers.
 func (c *column) same(from, to int) bool {
 	return bytes.Equal(c.bytes(from, to), c.shadow[from*c.size:to*c.size])
@@ -358,7 +352,7 @@ func bind(w *World, schema *snapshot.Schema) binding {
 		id := world.TypeID(w, schema.Plan(row).Type())
 		b.ids = append(b.ids, id)
 		if _, aimed := schema.Plan(row).Target(); aimed != world.IsRelation(w, id) {
-			panic(fmt.Sprintf("netecs: the relation %s is of another ECS: this build is for %s, so it embeds %s", schema.Plan(row).Type(), world.Name, world.Marker))
+			panic(fmt.Sprintf("netecs: the relation %s is of another ECS: this build is for %s, so it embeds %s; %s", schema.Plan(row).Type(), world.Name, world.Marker, world.Other))
 		} else if aimed {
 			b.relations = b.relations.With(row)
 		}

@@ -13,7 +13,7 @@ import (
 // A relation whose marker is that of the other ECS is refused by name: this ECS would store it without a target.
 func TestARelationOfTheOtherECSIsRefused(t *testing.T) {
 	schema := schemaOf(t, otherTie{})
-	require.PanicsWithValue(t, "netecs: the relation netecs_test.otherTie is of another ECS: this build is for "+ecs.Name+", so it embeds "+ecs.Marker, func() {
+	require.PanicsWithValue(t, "netecs: the relation netecs_test.otherTie is of another ECS: this build is for "+ecs.Name+", so it embeds "+ecs.Marker+"; "+ecs.Other, func() {
 		netecs.NewCapture(ecs.New(), snapshot.NewStore(schema, snapshot.Config{}), schema, serverTag, nil)
 	})
 }

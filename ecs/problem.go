@@ -48,10 +48,10 @@ const (
 	// LocallyAddedComponent: client code added a replicated component to an entity of the server. It is local to this
 	// client. If the server adds the component too, the server's value replaces the local one.
 	LocallyAddedComponent
-	// SecondRelation: the server added a relation component to an entity that has another one here. Apply gives an
-	// entity one relation, as Arche does, so the component is not added.
+	// SecondRelation: the server added a relation component to an entity that has another one here. Arche allows an
+	// entity one relation, so the component is not added. On Ark it does not occur.
 	SecondRelation
-	// RelationCycle: relations form a cycle. No relation of the cycle has a target until one of them changes. A client
+	// RelationCycle: relations of one component form a cycle. None of them has a target until one of them changes. A client
 	// reports it only if the server has the cycle, not while half of an exchange is still to arrive.
 	RelationCycle
 	// NoRotation: a captured quaternion was zero, most likely since it was never set. Its last good value is kept, or

@@ -29,17 +29,23 @@ func (c *column) bind(q *world.Query) {
 // rowPointers contains the addresses of the rows of a scattered table, in the order of the last walk.
 type rowPointers []unsafe.Pointer
 
+// release drops the pointers from the n-th on, since pointers keep memory of the world from being freed.
+func (p *rowPointers) release(n int) {
+	if n < len(*p) {
+		clear((*p)[n:])
+		*p = (*p)[:n]
+	}
+}
+
 // findRow finds the present row of the query in a scattered table, the n-th of the walk. Getting every component from
-// Arche costs more than comparing them. So findRow reuses the pointers of the last walk if the Replicated is at the
-// same address.
+// the ECS costs more than comparing them. So findRow reuses the pointers of the last walk if the row has the same key.
 func (t *table) findRow(q *world.Query, n int) {
-	r := q.Get(t.replicas.id)
-	// SAFETY: Arche never moves a buffer to another archetype, and allocates new buffers when an archetype grows. The
-	// stored pointer keeps the old buffer from being used for anything else. So the same address is the same row of the
-	// same archetype, which has not grown. Its other components are where they were.
-	if n >= len(t.replicas.rowPointers) || t.replicas.rowPointers[n] != r {
-		t.replicas.rowPointers = grown(t.replicas.rowPointers, n)
-		t.replicas.rowPointers[n] = r
+	key := world.RowKey(q, t.replicas.id)
+	// SAFETY: the stored pointers keep the buffers from being used for anything else. So the same key is the same row of a
+	// table that has not grown. Its components are where they were.
+	if n >= len(t.rowKeys) || t.rowKeys[n] != key {
+		t.rowKeys, t.replicas.rowPointers = grown(t.rowKeys, n), grown(t.replicas.rowPointers, n)
+		t.rowKeys[n], t.replicas.rowPointers[n] = key, q.Get(t.replicas.id)
 		for i := range t.columns {
 			c := &t.columns[i]
 			c.rowPointers = grown(c.rowPointers, n)

@@ -10,13 +10,13 @@ import (
 	"testing"
 	"time"
 
-	"github.com/mlange-42/arche/ecs"
-	"github.com/mlange-42/arche/generic"
 	"github.com/stretchr/testify/require"
 
 	"github.com/arche-netcode/netcode"
 	"github.com/arche-netcode/netcode/components"
 	"github.com/arche-netcode/netcode/inspect"
+	ecs "github.com/arche-netcode/netcode/internal/world"
+	generic "github.com/arche-netcode/netcode/internal/world/typed"
 	"github.com/arche-netcode/netcode/systems"
 	"github.com/arche-netcode/netcode/transport"
 	"github.com/arche-netcode/netcode/transport/memory"
@@ -65,13 +65,11 @@ func secureGame(t *testing.T, p *netcode.Protocol) (sealed, plain []crossing, lo
 	require.NoError(t, err)
 	client, err := netcode.NewClient(p, netcode.Config{})
 	require.NoError(t, err)
-	worlds := [2]ecs.World{ecs.NewWorld(), ecs.NewWorld()}
+	worlds := [2]*ecs.World{ecs.New(), ecs.New()}
 	there, here := systems.NewServer(server, within(end), clock), systems.NewClient(client, within(other), clock)
-	loops := [2]*systems.Runner{systems.NewRunner(&worlds[0], there, 60), systems.NewRunner(&worlds[1], here, 60)}
-	build := generic.NewMap3[components.Replicated, place, health](&worlds[0])
-	query := build.NewBatchQ(1500)
-	for query.Next() {
-	}
+	loops := [2]*systems.Runner{systems.NewRunner(worlds[0], there, 60), systems.NewRunner(worlds[1], here, 60)}
+	build := generic.NewMap3[components.Replicated, place, health](worlds[0])
+	build.NewBatch(1500)
 	frame := 0
 	there.Add(netcode.StageUpdate, systems.Func(func(w *ecs.World) {
 		n := 0

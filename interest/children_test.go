@@ -4,10 +4,10 @@ import (
 	"reflect"
 	"testing"
 
-	"github.com/mlange-42/arche/ecs"
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
+	generic "github.com/arche-netcode/netcode/internal/world/typed"
 	"github.com/arche-netcode/netcode/quantize"
 	"github.com/arche-netcode/netcode/snapshot"
 	"github.com/arche-netcode/netcode/snapshot/format"
@@ -112,7 +112,7 @@ func TestChildrenEqualTheirModel(t *testing.T) {
 	})
 }
 
-type mountedOn struct{ ecs.Relation }
+type mountedOn generic.Tie
 
 type none struct{ N uint8 }
 

@@ -19,13 +19,13 @@ import (
 	"testing"
 	"time"
 
-	"github.com/mlange-42/arche/ecs"
-	"github.com/mlange-42/arche/generic"
 	"github.com/stretchr/testify/require"
 
 	"github.com/arche-netcode/netcode"
 	"github.com/arche-netcode/netcode/components"
 	"github.com/arche-netcode/netcode/input"
+	ecs "github.com/arche-netcode/netcode/internal/world"
+	generic "github.com/arche-netcode/netcode/internal/world/typed"
 	"github.com/arche-netcode/netcode/load"
 	"github.com/arche-netcode/netcode/systems"
 	"github.com/arche-netcode/netcode/transport"
@@ -75,10 +75,10 @@ func serve(t *testing.T, clients int) (address netcode.Addr, moved *atomic.Int64
 	require.NoError(t, err)
 	server, err := netcode.NewServer(protocolOf(nil), netcode.Config{Clients: clients, SilenceTimeout: patience, HandshakesPerAddress: -1, HandshakesPerNetwork: -1})
 	require.NoError(t, err)
-	world := ecs.NewWorld()
+	world := ecs.New()
 	loop := systems.NewServer(server, socket, systems.WallClock())
 	bodies := map[netcode.ClientID]ecs.Entity{}
-	build, places := generic.NewMap2[components.Replicated, place](&world), generic.NewMap1[place](&world)
+	build, places := generic.NewMap2[components.Replicated, place](world), generic.NewMap1[place](world)
 	server.OnConnect(func(id netcode.ClientID) {
 		bodies[id] = build.New()
 		_ = netcode.Send(server, netcode.To(id), &hail{Client: uint32(id)})
@@ -103,7 +103,7 @@ func serve(t *testing.T, clients int) (address netcode.Addr, moved *atomic.Int64
 	over := make(chan struct{})
 	go func() {
 		defer close(over)
-		_ = systems.NewRunner(&world, loop, 60).Run(ctx)
+		_ = systems.NewRunner(world, loop, 60).Run(ctx)
 	}()
 	t.Cleanup(func() { stop(); <-over })
 	return socket.LocalAddr(), moved

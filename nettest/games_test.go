@@ -59,6 +59,7 @@ func TestGames(t *testing.T) {
 	} {
 		require.NotZero(t, met[what], "no game met: %s", what)
 	}
+	require.Equal(t, ecs.SeveralRelations, met["two relations"] > 0, ecs.Name)
 }
 
 // match is a game.
@@ -372,41 +373,37 @@ func (g *match) changeNames(e *gameEntity) {
 // changeRelation hangs an entity on another one, or takes it off. Circles are not for it.
 func (g *match) changeRelation(e *gameEntity) {
 	w := g.world
-	part := partChild + g.r.IntN(2)
-	for _, has := range []int{partChild, partJoint} { // Arche allows one relation for each entity
-		if ecs.Has(w.World, e.Entity, w.id[has]) {
+	part, off := partChild+g.r.IntN(2), g.r.IntN(3) == 0
+	for _, has := range []int{partChild, partJoint} {
+		if !ecs.SeveralRelations && ecs.Has(w.World, e.Entity, w.id[has]) {
 			part = has
 		}
 	}
 	to, id := g.whom(), w.id[part]
 	switch {
-	case ecs.Has(w.World, e.Entity, id) && g.r.IntN(3) == 0:
+	case off && ecs.Has(w.World, e.Entity, id):
 		ecs.Exchange(w.World, e.Entity, nil, []ecs.ID{id}, nil)
 		return
-	case g.leads(to, e.Entity):
+	case g.leads(to, e.Entity, id):
 	case ecs.Has(w.World, e.Entity, id):
 		ecs.SetTarget(w.World, e.Entity, id, to)
 	default:
 		ecs.Exchange(w.World, e.Entity, []ecs.ID{id}, nil, nil)
 		ecs.SetTarget(w.World, e.Entity, id, to)
 	}
+	if ecs.Has(w.World, e.Entity, w.id[partChild]) && ecs.Has(w.World, e.Entity, w.id[partJoint]) {
+		g.met["two relations"]++
+	}
 	if ecs.Has(w.World, e.Entity, w.id[partJoint]) {
 		gameAt[gameJoint](w, e.Entity, w.id[partJoint]).K++
 	}
 }
 
-// leads reports whether relations lead from one entity to another.
-func (g *match) leads(from, to ecs.Entity) bool {
+// leads reports whether relations of a component lead from one entity to another.
+func (g *match) leads(from, to ecs.Entity, relation ecs.ID) bool {
 	w := g.world
-	for !from.IsZero() && from != to && w.Alive(from) {
-		switch {
-		case ecs.Has(w.World, from, w.id[partChild]):
-			from = ecs.Target(w.World, from, w.id[partChild])
-		case ecs.Has(w.World, from, w.id[partJoint]):
-			from = ecs.Target(w.World, from, w.id[partJoint])
-		default:
-			return false
-		}
+	for !from.IsZero() && from != to && w.Alive(from) && ecs.Has(w.World, from, relation) {
+		from = ecs.Target(w.World, from, relation)
 	}
 	return from == to
 }

@@ -142,7 +142,7 @@ func TestADespawnedEntityIsNotShown(t *testing.T) {
 	for range 10 * rate {
 		g.frame()
 		for query := generic.NewFilter2[components.SpawnOf, components.Smooth[position]]().Query(p.world); query.Next(); seen++ {
-			require.True(t, query.Has(simulate))
+			require.True(t, ecs.Has(p.world, query.Entity(), simulate))
 		}
 	}
 	require.NotZero(t, seen)

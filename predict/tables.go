@@ -9,8 +9,10 @@ import (
 type table struct {
 	archetype world.Mask
 	rows      int
-	has       uint64  // Bit k: the table has column k.
-	columns   []*byte // By column: the component of the first row. Valid until the structure of the world changes.
+	has       uint64        // Bit k: the table has column k.
+	columns   []*byte       // By column: the component of the first row. Valid until the structure of the world changes.
+	first     world.Pointer // Keys of the first row and the last.
+	last      world.Pointer
 }
 
 // tables finds the columns of all entities of a filter. While no entity is added, removed or moved, a look reads two
@@ -52,25 +54,23 @@ func (t *tables) bind(to *table, q *world.Query) {
 	}
 }
 
-// unchanged binds the tables of the last look and reports whether their rows are the same. It stops at the first
-// difference.
+// unchanged reports whether the rows of all tables are those of the last look, by the first and the last of each.
 func (t *tables) unchanged(w *netecs.World) bool {
 	q, n := world.Open(w, &t.filter), 0
 	for more := q.Next(); more; n++ {
-		if n == len(t.list) || q.Mask() != t.list[n].archetype {
+		if n == len(t.list) || world.RowKey(&q, t.ids[0]) != t.list[n].first {
 			q.Close()
 			return false
 		}
 		one := &t.list[n]
-		t.bind(one, &q)
 		if one.rows > 1 && !q.Step(one.rows-1) {
 			return false // Step closed the query.
 		}
-		if !liesAt(q.Get(t.ids[0]), one.columns[0], (one.rows-1)*t.sizes[0]) {
+		if world.RowKey(&q, t.ids[0]) != one.last {
 			q.Close()
 			return false
 		}
-		more = q.Next() // A further row of the same archetype fails the comparison above.
+		more = q.Next() // A further row of the same table fails the comparison above.
 	}
 	return n == len(t.list)
 }
@@ -83,6 +83,7 @@ func (t *tables) count(w *netecs.World) {
 	for q := world.Open(w, &t.filter); q.Next(); {
 		if one != nil && q.Mask() == one.archetype && t.follows(one, &q) {
 			one.rows++
+			one.last = world.RowKey(&q, t.ids[0])
 			continue
 		}
 		if n++; n > cap(t.list) {
@@ -92,7 +93,8 @@ func (t *tables) count(w *netecs.World) {
 		if one = &t.list[n-1]; one.columns == nil {
 			one.columns = make([]*byte, len(t.ids))
 		}
-		one.archetype, one.rows = q.Mask(), 1
+		one.archetype, one.rows, one.first = q.Mask(), 1, world.RowKey(&q, t.ids[0])
+		one.last = one.first
 		t.bind(one, &q)
 	}
 	t.list = t.list[:n]

@@ -7,12 +7,12 @@ import (
 	"testing"
 	"time"
 
-	"github.com/mlange-42/arche/ecs"
-	"github.com/mlange-42/arche/generic"
 	"github.com/stretchr/testify/require"
 
 	"github.com/arche-netcode/netcode"
 	"github.com/arche-netcode/netcode/components"
+	ecs "github.com/arche-netcode/netcode/internal/world"
+	generic "github.com/arche-netcode/netcode/internal/world/typed"
 	"github.com/arche-netcode/netcode/nettest"
 	"github.com/arche-netcode/netcode/record"
 	"github.com/arche-netcode/netcode/tick"
@@ -113,7 +113,7 @@ func TestDiffNamesTheFirstDifference(t *testing.T) {
 		}, `^tick 53, entity \d+v\d+, spot\.Y: X=\S+ Y=\S+ in the one, X=\S+ Y=99 in the other$`},
 		"a component": {func(w *ecs.World) {
 			marks := generic.NewMap1[shown](w)
-			if e := first(w); w.Has(e, ecs.ComponentID[shown](w)) {
+			if e := first(w); ecs.Has(w, e, ecs.ComponentID[shown](w)) {
 				marks.Remove(e)
 			} else {
 				marks.Assign(e, &shown{})

@@ -6,10 +6,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/mlange-42/arche/ecs"
 	"github.com/stretchr/testify/require"
 
 	"github.com/arche-netcode/netcode"
+	ecs "github.com/arche-netcode/netcode/internal/world"
 	"github.com/arche-netcode/netcode/record"
 	"github.com/arche-netcode/netcode/snapshot"
 	"github.com/arche-netcode/netcode/systems"
@@ -53,11 +53,11 @@ func TestHostilePlayersAreReplayed(t *testing.T) {
 		file := hostileMatch(t, p, rand.New(rand.NewPCG(seed, 1)))
 		server, err := netcode.NewServer(p, netcode.Config{TickRate: replayRate, Clients: 4})
 		require.NoError(t, err)
-		world := ecs.NewWorld()
+		world := ecs.New()
 		var now time.Duration
 		group := systems.NewServer(server, systems.Offline{}, func() time.Duration { return now })
 		netcode.On(server, func(*netcode.Context, *shove) {})
-		loop := systems.NewRunner(&world, group, replayRate)
+		loop := systems.NewRunner(world, group, replayRate)
 		_, _ = record.Replay(server, bytes.NewReader(file), func(at time.Duration) {
 			now = at
 			loop.Step()

@@ -5,14 +5,14 @@ import (
 	"testing"
 	"time"
 
-	"github.com/mlange-42/arche/ecs"
-	"github.com/mlange-42/arche/generic"
 	"github.com/stretchr/testify/require"
 
 	"github.com/arche-netcode/netcode"
 	"github.com/arche-netcode/netcode/components"
 	"github.com/arche-netcode/netcode/input"
 	"github.com/arche-netcode/netcode/internal/alloctest"
+	ecs "github.com/arche-netcode/netcode/internal/world"
+	generic "github.com/arche-netcode/netcode/internal/world/typed"
 	"github.com/arche-netcode/netcode/nettest"
 	"github.com/arche-netcode/netcode/record"
 	"github.com/arche-netcode/netcode/systems"
@@ -148,11 +148,11 @@ func recordWalkers(t *testing.T, late bool) (*walkers, []byte) {
 func replayWalkers(t *testing.T, g *walkers, file []byte) (*record.Difference, error) {
 	server, err := netcode.NewServer(walkersProtocol(), netcode.Config{TickRate: replayRate})
 	require.NoError(t, err)
-	world := ecs.NewWorld()
+	world := ecs.New()
 	var now time.Duration
 	group := systems.NewServer(server, systems.Offline{}, func() time.Duration { return now })
-	g.start(group, &world)
-	loop := systems.NewRunner(&world, group, replayRate)
+	g.start(group, world)
+	loop := systems.NewRunner(world, group, replayRate)
 	return record.Replay(server, bytes.NewReader(file), func(at time.Duration) {
 		now = at
 		loop.Step()

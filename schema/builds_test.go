@@ -16,14 +16,14 @@ import (
 	"testing"
 	"time"
 
-	"github.com/mlange-42/arche/ecs"
-	"github.com/mlange-42/arche/generic"
 	"github.com/stretchr/testify/require"
 
 	"github.com/arche-netcode/netcode"
 	"github.com/arche-netcode/netcode/authority"
 	"github.com/arche-netcode/netcode/components"
 	"github.com/arche-netcode/netcode/input"
+	ecs "github.com/arche-netcode/netcode/internal/world"
+	generic "github.com/arche-netcode/netcode/internal/world/typed"
 	"github.com/arche-netcode/netcode/schema"
 	"github.com/arche-netcode/netcode/systems"
 	"github.com/arche-netcode/netcode/transport"
@@ -159,12 +159,12 @@ func runBuild(build string, args []string) error {
 	}
 	seed := uint64(len(args))
 	lossy := transport.Condition(socket, transport.Link{Loss: 0.2, Delay: 10 * time.Millisecond, Jitter: 5 * time.Millisecond}, seed, func() time.Duration { return time.Since(began) })
-	w := ecs.NewWorld()
+	w := ecs.New()
 	if len(args) == 0 {
 		fmt.Println("listening", socket.LocalAddr())
-		return g.serve(&w, lossy)
+		return g.serve(w, lossy)
 	}
-	return g.play(&w, lossy, args[0])
+	return g.play(w, lossy, args[0])
 }
 
 // serve is the server's loop.
@@ -195,12 +195,12 @@ func (g *game) serve(w *ecs.World, conn transport.Conn) error {
 				_, at, points, _ := bodies.Get(e)
 				at.X, at.Y = float32((frame*(i+3))%600)/2-150, float32(frame%200)/2
 				points.Points = uint16(frame / (i + 1))
-				switch has := w.Has(e, kits.id); {
+				switch has := ecs.Has(w, e, kits.id); {
 				case !has && (frame+i)%5 == 0:
-					w.Add(e, kits.id)
+					ecs.Exchange(w, e, []ecs.ID{kits.id}, nil, nil)
 					kits.set(e, uint16(i))
 				case has && i%3 == 0 && frame%11 == 0:
-					w.Remove(e, kits.id)
+					ecs.Exchange(w, e, nil, []ecs.ID{kits.id}, nil)
 				case has:
 					kits.set(e, uint16(frame*i))
 				}
@@ -208,7 +208,7 @@ func (g *game) serve(w *ecs.World, conn transport.Conn) error {
 					if parts.Get(e) == nil {
 						parts.Assign(e, &newPart{X: 1})
 					} else if i%2 == 0 {
-						w.Remove(e, ecs.ComponentID[newPart](w))
+						ecs.Exchange(w, e, nil, []ecs.ID{ecs.ComponentID[newPart](w)}, nil)
 					} else {
 						parts.Get(e).X += 1.25
 					}
@@ -255,7 +255,7 @@ func (g *game) play(w *ecs.World, conn transport.Conn, address string) error {
 		if client.State() != netcode.Connected {
 			return
 		}
-		for query := w.Query(ecs.All(ecs.ComponentID[gun](w))); query.Next(); {
+		for query := ecs.Select(w, ecs.All(ecs.ComponentID[gun](w))); query.Next(); {
 			if id, ok := s.ID(query.Entity()); ok && authority.MayWrite[gun](client, id) {
 				own = query.Entity()
 			}
@@ -303,7 +303,7 @@ func (g *game) tell(w *ecs.World, id func(ecs.Entity) (netcode.NetworkID, bool),
 			continue
 		}
 		line := fmt.Sprint(of, *at, *points)
-		if w.Has(query.Entity(), kits.id) {
+		if ecs.Has(w, query.Entity(), kits.id) {
 			ammo, rest := kits.get(query.Entity())
 			line, more = line+fmt.Sprint(" kit ", ammo), more || rest != newKit{}
 		}

@@ -32,6 +32,7 @@ type (
 		Also netcode.NetworkID `net:"entity"`
 	}
 	savedChild generic.SlotTie
+	savedMount generic.Tie // a second relation, on Ark
 	savedTag   struct{}
 )
 
@@ -49,6 +50,7 @@ func newSavedGame(t *testing.T, also ...func(p *netcode.Protocol)) *savedGame {
 	netcode.Replicate[savedBody](p)
 	netcode.Replicate[savedAim](p)
 	netcode.Replicate[savedChild](p)
+	netcode.Replicate[savedMount](p)
 	netcode.Replicate[savedTag](p)
 	for _, f := range also {
 		f(p)
@@ -97,6 +99,10 @@ func (g *savedGame) fill(t *testing.T) {
 		child := children.New(all[i+3])
 		_, c, _ := children.Get(child)
 		c.Slot = uint8(i)
+		if mount := ecs.ComponentID[savedMount](g.world); ecs.SeveralRelations {
+			ecs.Exchange(g.world, child, []ecs.ID{mount}, nil, nil)
+			ecs.SetTarget(g.world, child, mount, all[i+8])
+		}
 	}
 	g.world.RemoveEntity(all[0])
 	g.world.RemoveEntity(all[4])
@@ -123,7 +129,7 @@ func TestSaveAndLoad(t *testing.T) {
 	b.run()
 	require.Equal(t, first, b.save(t), "the same to the bit")
 
-	names, related := 0, 0
+	names, related, mounted := 0, 0, 0
 	w := b.world
 	for e, id := range netecs.Entities(w) {
 		if ecs.Has(w, e, ecs.ComponentID[savedAim](w)) {
@@ -138,6 +144,9 @@ func TestSaveAndLoad(t *testing.T) {
 				require.True(t, w.Alive(target))
 				related++
 			}
+			if mount := ecs.ComponentID[savedMount](w); ecs.Has(w, e, mount) && w.Alive(ecs.Target(w, e, mount)) {
+				mounted++
+			}
 		}
 		if b.server.Owner(id) != 0 {
 			require.EqualValues(t, 3, b.server.Owner(id))
@@ -146,6 +155,7 @@ func TestSaveAndLoad(t *testing.T) {
 	}
 	require.Equal(t, 8, names, "two of ten named what is gone")
 	require.Equal(t, 2, related)
+	require.Equal(t, ecs.SeveralRelations, mounted == 3)
 
 	c := newSavedGame(t)
 	c.run()

@@ -16,8 +16,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/mlange-42/arche/ecs"
-	"github.com/mlange-42/arche/generic"
 	"github.com/stretchr/testify/require"
 
 	"github.com/arche-netcode/netcode"
@@ -25,6 +23,8 @@ import (
 	"github.com/arche-netcode/netcode/collections"
 	"github.com/arche-netcode/netcode/components"
 	"github.com/arche-netcode/netcode/input"
+	ecs "github.com/arche-netcode/netcode/internal/world"
+	generic "github.com/arche-netcode/netcode/internal/world/typed"
 	"github.com/arche-netcode/netcode/systems"
 	"github.com/arche-netcode/netcode/transfer"
 	"github.com/arche-netcode/netcode/transport"
@@ -101,7 +101,7 @@ type game struct {
 	protocol *netcode.Protocol
 	server   *netcode.Server
 	loop     *systems.ServerSystems
-	world    ecs.World
+	world    *ecs.World
 	random   *rand.Rand
 	alive    []ecs.Entity
 	bag      *collections.List[Slot]
@@ -150,7 +150,7 @@ func register(g *game) *netcode.Protocol {
 }
 
 func newGame(t *testing.T, seed uint64, loss float64, key *secure.Key) *game {
-	g := &game{t: t, random: rand.New(rand.NewPCG(seed, 1)), world: ecs.NewWorld(), busy: true}
+	g := &game{t: t, random: rand.New(rand.NewPCG(seed, 1)), world: ecs.New(), busy: true}
 	g.protocol = register(g)
 	socket, err := udp.Listen("127.0.0.1:0", udp.Config{})
 	require.NoError(t, err)
@@ -165,7 +165,7 @@ func newGame(t *testing.T, seed uint64, loss float64, key *secure.Key) *game {
 		require.NoError(t, err)
 	}
 	g.loop = systems.NewServer(g.server, conn, systems.WallClock())
-	g.build = generic.NewMap5[components.Replicated, Body, Exact, Place, Name](&g.world)
+	g.build = generic.NewMap5[components.Replicated, Body, Exact, Place, Name](g.world)
 	g.loop.Add(netcode.StageUpdate, systems.Func(func(*ecs.World) {
 		if g.server.TickDue() {
 			g.step()
@@ -176,7 +176,7 @@ func newGame(t *testing.T, seed uint64, loss float64, key *secure.Key) *game {
 		_, err := transfer.Send(g.server, g.client, r.Name(), data)
 		require.NoError(t, err)
 	}})
-	painted := generic.NewMap3[components.Replicated, components.Owner, Paint](&g.world)
+	painted := generic.NewMap3[components.Replicated, components.Owner, Paint](g.world)
 	g.server.OnConnect(func(client netcode.ClientID) {
 		painted.NewWith(&components.Replicated{}, &components.Owner{Client: client}, &Paint{Hue: 1})
 	})
@@ -230,8 +230,8 @@ func (g *game) step() {
 	if !g.busy {
 		return
 	}
-	body, exact := generic.NewMap1[Body](&g.world), generic.NewMap1[Exact](&g.world)
-	place, name := generic.NewMap1[Place](&g.world), generic.NewMap1[Name](&g.world)
+	body, exact := generic.NewMap1[Body](g.world), generic.NewMap1[Exact](g.world)
+	place, name := generic.NewMap1[Place](g.world), generic.NewMap1[Name](g.world)
 	r := g.random
 	for i, e := range g.alive {
 		if i%3 == int(g.server.Tick())%3 {
@@ -292,8 +292,8 @@ func (g *game) churn() {
 			g.server.Show(client, id)
 		}
 	}
-	leash := generic.NewMap1[Leash](&g.world)
-	if g.world.Has(e, ecs.ComponentID[Leash](&g.world)) {
+	leash := generic.NewMap1[Leash](g.world)
+	if ecs.Has(g.world, e, ecs.ComponentID[Leash](g.world)) {
 		if r.IntN(2) == 0 {
 			leash.Remove(e)
 		} else {
@@ -325,7 +325,7 @@ type entityOf struct {
 func (g *game) shownTo(client netcode.ClientID) map[string]entityOf {
 	out := map[string]entityOf{}
 	store := g.server.Store()
-	names := generic.NewMap1[Name](&g.world)
+	names := generic.NewMap1[Name](g.world)
 	for id := range store.All {
 		if !g.server.Visible(client, id) {
 			continue
@@ -340,7 +340,7 @@ func (g *game) shownTo(client netcode.ClientID) map[string]entityOf {
 				}
 			}
 		}
-		if at, ok := g.loop.Entity(id); ok && g.world.Has(at, ecs.ComponentID[Name](&g.world)) {
+		if at, ok := g.loop.Entity(id); ok && ecs.Has(g.world, at, ecs.ComponentID[Name](g.world)) {
 			n := names.Get(at)
 			text := n.Text.String()
 			e.Text = &text
@@ -361,7 +361,7 @@ func (g *game) shownTo(client netcode.ClientID) map[string]entityOf {
 
 // run runs the server until ctx ends.
 func (g *game) run(ctx context.Context, loop func()) {
-	runner := systems.NewRunner(&g.world, g.loop, 120)
+	runner := systems.NewRunner(g.world, g.loop, 120)
 	for ctx.Err() == nil {
 		runner.Step()
 		loop()

@@ -14,14 +14,14 @@ import (
 	"testing"
 	"time"
 
-	"github.com/mlange-42/arche/ecs"
-	"github.com/mlange-42/arche/generic"
 	"github.com/stretchr/testify/require"
 
 	"github.com/arche-netcode/netcode"
 	"github.com/arche-netcode/netcode/components"
 	"github.com/arche-netcode/netcode/input"
 	"github.com/arche-netcode/netcode/internal/thin"
+	ecs "github.com/arche-netcode/netcode/internal/world"
+	generic "github.com/arche-netcode/netcode/internal/world/typed"
 	"github.com/arche-netcode/netcode/schema"
 	"github.com/arche-netcode/netcode/schema/plain"
 	"github.com/arche-netcode/netcode/systems"
@@ -57,7 +57,7 @@ type game struct {
 	t             *testing.T
 	server        *netcode.Server
 	loop          *systems.ServerSystems
-	world         ecs.World
+	world         *ecs.World
 	random        *rand.Rand
 	alive         []ecs.Entity
 	heard         []string
@@ -71,7 +71,7 @@ type game struct {
 }
 
 func newGame(t *testing.T) *game {
-	g := &game{t: t, random: rand.New(rand.NewPCG(1, 1)), world: ecs.NewWorld(), busy: true}
+	g := &game{t: t, random: rand.New(rand.NewPCG(1, 1)), world: ecs.New(), busy: true}
 	p := netcode.NewProtocol()
 	p.Plain()
 	netcode.Replicate[Body](p)
@@ -91,7 +91,7 @@ func newGame(t *testing.T) *game {
 	require.NoError(t, err)
 	g.server.OnConnect(func(c netcode.ClientID) { g.client = c })
 	g.loop = systems.NewServer(g.server, socket, systems.WallClock())
-	g.build, g.leash = generic.NewMap3[components.Replicated, Body, Name](&g.world), generic.NewMap1[Leash](&g.world)
+	g.build, g.leash = generic.NewMap3[components.Replicated, Body, Name](g.world), generic.NewMap1[Leash](g.world)
 	g.loop.Add(netcode.StageUpdate, systems.Func(func(*ecs.World) {
 		if g.server.TickDue() {
 			g.step()
@@ -145,7 +145,7 @@ func (g *game) step() {
 	} else {
 		g.server.Show(g.client, id)
 	}
-	if g.world.Has(e, ecs.ComponentID[Leash](&g.world)) {
+	if ecs.Has(g.world, e, ecs.ComponentID[Leash](g.world)) {
 		g.leash.Remove(e)
 	} else {
 		g.leash.Assign(e, &Leash{To: g.alive[r.IntN(len(g.alive))], Slack: uint8(r.IntN(9))})
@@ -252,7 +252,7 @@ func TestAClientInPythonEqualsTheServer(t *testing.T) {
 
 	var begun, rests time.Time
 	var want any
-	runner := systems.NewRunner(&g.world, g.loop, 60)
+	runner := systems.NewRunner(g.world, g.loop, 60)
 	var result error
 	for running := true; running; time.Sleep(4 * time.Millisecond) {
 		runner.Step()

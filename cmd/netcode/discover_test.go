@@ -8,12 +8,12 @@ import (
 	"testing"
 	"time"
 
-	"github.com/mlange-42/arche/ecs"
 	"github.com/stretchr/testify/require"
 
 	"github.com/arche-netcode/netcode"
 	"github.com/arche-netcode/netcode/collections"
 	"github.com/arche-netcode/netcode/input"
+	ecs "github.com/arche-netcode/netcode/internal/world"
 	"github.com/arche-netcode/netcode/schema"
 	"github.com/arche-netcode/netcode/systems"
 	"github.com/arche-netcode/netcode/transport/udp"
@@ -40,8 +40,8 @@ func TestDiscover(t *testing.T) {
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
-		world := ecs.NewWorld()
-		runner := systems.NewRunner(&world, systems.NewServer(server, socket, systems.WallClock()), 60)
+		world := ecs.New()
+		runner := systems.NewRunner(world, systems.NewServer(server, socket, systems.WallClock()), 60)
 		for ctx.Err() == nil {
 			runner.Step()
 			time.Sleep(time.Millisecond)

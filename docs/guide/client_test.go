@@ -7,12 +7,12 @@ import (
 	"testing"
 	"time"
 
-	"github.com/mlange-42/arche/ecs"
-	"github.com/mlange-42/arche/generic"
 	"github.com/stretchr/testify/require"
 
 	"github.com/arche-netcode/netcode"
 	"github.com/arche-netcode/netcode/components"
+	ecs "github.com/arche-netcode/netcode/internal/world"
+	generic "github.com/arche-netcode/netcode/internal/world/typed"
 	"github.com/arche-netcode/netcode/loading"
 	"github.com/arche-netcode/netcode/nettest"
 	"github.com/arche-netcode/netcode/peer"
@@ -187,10 +187,10 @@ func TestGuideHost(t *testing.T) {
 	require.NoError(t, err)
 	other, err := netcode.NewClient(netcode.NewProtocol(), netcode.Config{})
 	require.NoError(t, err)
-	world := ecs.NewWorld()
-	_, err = host(s, other, silence{}, &world)
+	world := ecs.New()
+	_, err = host(s, other, silence{}, world)
 	require.ErrorIs(t, err, netcode.ErrHost)
-	loop, err := host(s, c, silence{}, &world)
+	loop, err := host(s, c, silence{}, world)
 	require.NoError(t, err)
 	loop.Step()
 	require.Equal(t, netcode.Connected, c.State())

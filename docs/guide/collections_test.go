@@ -5,11 +5,11 @@ import (
 	"testing"
 	"time"
 
-	"github.com/mlange-42/arche/ecs"
 	"github.com/stretchr/testify/require"
 
 	"github.com/arche-netcode/netcode"
 	"github.com/arche-netcode/netcode/collections"
+	ecs "github.com/arche-netcode/netcode/internal/world"
 	"github.com/arche-netcode/netcode/nettest"
 )
 
@@ -80,7 +80,7 @@ func TestGuideCollections(t *testing.T) {
 	})
 	c.watch(n.Clients[0].Client, &shown)
 	w := n.Server.World
-	e := w.NewEntity(ecs.ComponentID[Position](w), ecs.ComponentID[netcode.Replicated](w))
+	e := ecs.Spawn(w, nil, ecs.ComponentID[Position](w), ecs.ComponentID[netcode.Replicated](w))
 	until := func(want ...Slot) {
 		t.Helper()
 		require.True(t, n.RunUntil(3*time.Second, func() bool { return slices.Equal(shown, want) }), "%v, want %v", shown, want)

@@ -4,13 +4,13 @@ import (
 	"testing"
 	"time"
 
-	"github.com/mlange-42/arche/ecs"
-	"github.com/mlange-42/arche/generic"
 	"github.com/stretchr/testify/require"
 
 	"github.com/arche-netcode/netcode"
 	"github.com/arche-netcode/netcode/components"
 	netecs "github.com/arche-netcode/netcode/ecs"
+	ecs "github.com/arche-netcode/netcode/internal/world"
+	generic "github.com/arche-netcode/netcode/internal/world/typed"
 	"github.com/arche-netcode/netcode/nettest"
 	"github.com/arche-netcode/netcode/systems"
 	"github.com/arche-netcode/netcode/wire"
@@ -91,8 +91,6 @@ func launch(group *systems.ServerSystems, world *ecs.World, shooter netcode.Clie
 // end guide
 
 // begin guide
-type CarriedBy struct{ ecs.Relation } // its target is part of its value
-
 type Turret struct {
 	Target ecs.Entity `net:"entity"` // on a client: the entity there, or zero if it sees none
 }
@@ -166,7 +164,7 @@ func TestGuideComponents(t *testing.T) {
 	require.True(t, n.RunUntil(3*time.Second, func() bool { number, _ := roundOf(copied); return number == 2 }))
 
 	parts := []ecs.ID{ecs.ComponentID[components.Replicated](server), ecs.ComponentID[Ground](server)}
-	tile := server.NewEntity(parts...)
+	tile := ecs.Spawn(server, nil, parts...)
 	n.Run(time.Second)
 	height := func() (h uint8) {
 		for query := generic.NewFilter1[Ground]().Query(client); query.Next(); {

@@ -14,10 +14,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/mlange-42/arche/ecs"
 	"github.com/stretchr/testify/require"
 
 	"github.com/arche-netcode/netcode"
+	ecs "github.com/arche-netcode/netcode/internal/world"
 	"github.com/arche-netcode/netcode/nettest"
 	"github.com/arche-netcode/netcode/systems"
 	"github.com/arche-netcode/netcode/transport"
@@ -170,9 +170,9 @@ func TestAPlayerJoinsAPublicServerWithATokenOfTheBackend(t *testing.T) {
 	require.NoError(t, writeKey(file, key))
 	protocol := netcode.NewProtocol()
 	netcode.Replicate[Position](protocol)
-	serverWorld, clientWorld := ecs.NewWorld(), ecs.NewWorld()
+	serverWorld, clientWorld := ecs.New(), ecs.New()
 	port := freePort(t)
-	runner, conn, err := publicServer(":"+port, "127.0.0.1:"+port, file, protocol, &serverWorld)
+	runner, conn, err := publicServer(":"+port, "127.0.0.1:"+port, file, protocol, serverWorld)
 	require.NoError(t, err)
 	defer conn.Close()
 	web := httptest.NewTLSServer(backend(key, "127.0.0.1:"+port, func(r *http.Request) (string, bool) {
@@ -190,7 +190,7 @@ func TestAPlayerJoinsAPublicServerWithATokenOfTheBackend(t *testing.T) {
 	require.NoError(t, err)
 	client, err := netcode.NewClient(protocol, netcode.Config{HandshakeTimeout: time.Minute})
 	require.NoError(t, err)
-	player := systems.NewRunner(&clientWorld, systems.NewClient(client, socket, systems.WallClock()), 60)
+	player := systems.NewRunner(clientWorld, systems.NewClient(client, socket, systems.WallClock()), 60)
 	defer socket.Close()
 	require.NoError(t, client.Connect(to))
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)

@@ -4,12 +4,12 @@ import (
 	"testing"
 	"time"
 
-	"github.com/mlange-42/arche/ecs"
-	"github.com/mlange-42/arche/generic"
 	"github.com/stretchr/testify/require"
 
 	"github.com/arche-netcode/netcode"
 	"github.com/arche-netcode/netcode/components"
+	ecs "github.com/arche-netcode/netcode/internal/world"
+	generic "github.com/arche-netcode/netcode/internal/world/typed"
 	"github.com/arche-netcode/netcode/nettest"
 	"github.com/arche-netcode/netcode/predict"
 	"github.com/arche-netcode/netcode/systems"
@@ -80,7 +80,7 @@ func hit(s *predict.Step) { // at the server: it knows all tanks as of this tick
 		s.Despawn(shell)
 	}
 	for _, tank := range lost { // its player learns it half a round trip later, by a misprediction, and replays
-		if at := bodies.Get(tank); !s.World.Has(tank, ecs.ComponentID[Wreck](s.World)) {
+		if at := bodies.Get(tank); wrecks.Get(tank) == nil {
 			wrecks.Assign(tank, &Wreck{X: at.X, Y: at.Y, Ticks: 180})
 		}
 	}
@@ -142,7 +142,7 @@ func TestGuideFight(t *testing.T) {
 	for range 20 * 60 {
 		n.Step()
 		if len(tanks) == 2 {
-			now := world.Has(tanks[1], wreck)
+			now := ecs.Has(world, tanks[1], wreck)
 			returned = returned || destroyed && !now
 			destroyed = destroyed || now
 		}

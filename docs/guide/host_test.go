@@ -10,8 +10,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/mlange-42/arche/ecs"
-	"github.com/mlange-42/arche/generic"
 	"github.com/stretchr/testify/require"
 
 	"github.com/arche-netcode/netcode"
@@ -21,6 +19,8 @@ import (
 	netecs "github.com/arche-netcode/netcode/ecs"
 	"github.com/arche-netcode/netcode/input"
 	"github.com/arche-netcode/netcode/interest"
+	ecs "github.com/arche-netcode/netcode/internal/world"
+	generic "github.com/arche-netcode/netcode/internal/world/typed"
 	"github.com/arche-netcode/netcode/peer"
 	"github.com/arche-netcode/netcode/predict"
 	"github.com/arche-netcode/netcode/record"
@@ -56,12 +56,12 @@ func newHosted(t *testing.T, p *netcode.Protocol, config netcode.Config, setup f
 	for _, end := range []interface{ OnError(func(error)) }{server, player} {
 		end.OnError(func(err error) { require.NoError(t, err) })
 	}
-	world := ecs.NewWorld()
-	h := &hosted{server: server, player: player, group: group, world: &world}
+	world := ecs.New()
+	h := &hosted{server: server, player: player, group: group, world: world}
 	if setup != nil {
 		setup(h)
 	}
-	loop := systems.NewRunner(&world, group, 60)
+	loop := systems.NewRunner(world, group, 60)
 	h.step = func() {
 		now += time.Second / 60
 		loop.Step()
@@ -258,8 +258,8 @@ var withHost = map[string]func(t *testing.T){
 		group, err := systems.NewHost(server, player, silence{}, func() time.Duration { return now })
 		require.NoError(t, err)
 		group.Add(netcode.StageFixedUpdate, counted{func() { steps++ }})
-		world := ecs.NewWorld()
-		frame := fixedSteps(group, &world, func() time.Duration { return now })
+		world := ecs.New()
+		frame := fixedSteps(group, world, func() time.Duration { return now })
 		for i := range 100 {
 			frame()
 			if i > 0 {
@@ -526,8 +526,8 @@ var withHost = map[string]func(t *testing.T){
 		require.NoError(t, err)
 		group, err := single(server, player)
 		require.NoError(t, err)
-		world := ecs.NewWorld()
-		loop := systems.NewRunner(&world, group, 60)
+		world := ecs.New()
+		loop := systems.NewRunner(world, group, 60)
 		loop.Step()
 		require.Equal(t, netcode.Connected, player.State())
 		socket, err := memory.NewNetwork().Listen(transport.Addr{})

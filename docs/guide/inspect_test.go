@@ -8,11 +8,11 @@ import (
 	"testing"
 	"time"
 
-	"github.com/mlange-42/arche/ecs"
 	"github.com/stretchr/testify/require"
 
 	"github.com/arche-netcode/netcode"
 	"github.com/arche-netcode/netcode/inspect/live"
+	ecs "github.com/arche-netcode/netcode/internal/world"
 	"github.com/arche-netcode/netcode/systems"
 	"github.com/arche-netcode/netcode/transport"
 	"github.com/arche-netcode/netcode/transport/memory"
@@ -36,8 +36,8 @@ func TestGuideInspect(t *testing.T) {
 	require.NoError(t, err)
 	socket, err := memory.NewNetwork().Listen(transport.Addr{Key: 1})
 	require.NoError(t, err)
-	world, now := ecs.NewWorld(), time.Duration(0)
-	loop, err := inspected(&world, systems.NewServer(server, socket, func() time.Duration { now += time.Millisecond; return now }))
+	world, now := ecs.New(), time.Duration(0)
+	loop, err := inspected(world, systems.NewServer(server, socket, func() time.Duration { now += time.Millisecond; return now }))
 	if err != nil {
 		t.Skip("another program has the address: ", err)
 	}

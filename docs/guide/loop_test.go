@@ -5,11 +5,11 @@ import (
 	"testing"
 	"time"
 
-	"github.com/mlange-42/arche/ecs"
-	"github.com/mlange-42/arche/generic"
 	"github.com/stretchr/testify/require"
 
 	"github.com/arche-netcode/netcode"
+	ecs "github.com/arche-netcode/netcode/internal/world"
+	generic "github.com/arche-netcode/netcode/internal/world/typed"
 	"github.com/arche-netcode/netcode/systems"
 	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/transport"
@@ -72,7 +72,7 @@ func TestGuideFixedSteps(t *testing.T) {
 
 		var now time.Duration
 		clock := func() time.Duration { return now }
-		network, worlds := memory.NewNetwork(), []ecs.World{ecs.NewWorld(), ecs.NewWorld()}
+		network, worlds := memory.NewNetwork(), []*ecs.World{ecs.New(), ecs.New()}
 		here, err := network.Listen(transport.MustParseAddr("127.0.0.1:1"))
 		require.NoError(t, err)
 		there, err := network.Listen(transport.Addr{})
@@ -84,12 +84,12 @@ func TestGuideFixedSteps(t *testing.T) {
 		for _, end := range []interface{ OnError(func(error)) }{s, c} {
 			end.OnError(func(err error) { require.NoError(t, err) })
 		}
-		body := worlds[0].NewEntity(ecs.ComponentID[netcode.Replicated](&worlds[0]), ecs.ComponentID[Position](&worlds[0]))
-		at := generic.NewMap1[Position](&worlds[0])
+		body := ecs.Spawn(worlds[0], nil, ecs.ComponentID[netcode.Replicated](worlds[0]), ecs.ComponentID[Position](worlds[0]))
+		at := generic.NewMap1[Position](worlds[0])
 		group := systems.NewServer(s, here, clock)
 		group.Add(netcode.StageFixedUpdate, counted{func() { steps++; stepped = append(stepped, frame); at.Get(body).X++ }})
 		group.Add(netcode.StageUpdate, counted{func() { turns++ }})
-		frames := []func(){fixedSteps(group, &worlds[0], clock), systems.NewRunner(&worlds[1], systems.NewClient(c, there, clock), 60).Step}
+		frames := []func(){fixedSteps(group, worlds[0], clock), systems.NewRunner(worlds[1], systems.NewClient(c, there, clock), 60).Step}
 		require.NoError(t, c.Connect(here.LocalAddr()))
 		for frame = range int(10 * rate) {
 			before := steps
@@ -113,7 +113,7 @@ func TestGuideFixedSteps(t *testing.T) {
 			require.Contains(t, stepped, f)
 		}
 		var seen float32
-		for query := generic.NewFilter1[Position]().Query(&worlds[1]); query.Next(); {
+		for query := generic.NewFilter1[Position]().Query(worlds[1]); query.Next(); {
 			seen = query.Get().X
 		}
 		require.InDelta(t, steps, seen, 8)

@@ -8,12 +8,12 @@ import (
 	"testing"
 	"time"
 
-	"github.com/mlange-42/arche/ecs"
-	"github.com/mlange-42/arche/generic"
 	"github.com/stretchr/testify/require"
 
 	"github.com/arche-netcode/netcode"
 	"github.com/arche-netcode/netcode/components"
+	ecs "github.com/arche-netcode/netcode/internal/world"
+	generic "github.com/arche-netcode/netcode/internal/world/typed"
 	"github.com/arche-netcode/netcode/nettest"
 	"github.com/arche-netcode/netcode/systems"
 	"github.com/arche-netcode/netcode/transfer"
@@ -200,10 +200,10 @@ func TestGuideMemoryAndTheHandlerOfOneClient(t *testing.T) {
 	require.NoError(t, err)
 	var door netcode.NetworkID
 	serverGroup.OnSpawn(func(_ ecs.Entity, id netcode.NetworkID) { door = id })
-	worlds := []ecs.World{ecs.NewWorld(), ecs.NewWorld()}
-	loops := []*systems.Runner{systems.NewRunner(&worlds[0], serverGroup, 60), systems.NewRunner(&worlds[1], clientGroup, 60)}
+	worlds := []*ecs.World{ecs.New(), ecs.New()}
+	loops := []*systems.Runner{systems.NewRunner(worlds[0], serverGroup, 60), systems.NewRunner(worlds[1], clientGroup, 60)}
 	require.NoError(t, clientGroup.Client.Connect(here.LocalAddr()))
-	makeDoor := generic.NewMap2[components.Replicated, Position](&worlds[0])
+	makeDoor := generic.NewMap2[components.Replicated, Position](worlds[0])
 	makeDoor.New()
 	told := false
 	for range 600 {

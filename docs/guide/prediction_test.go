@@ -8,14 +8,14 @@ import (
 	"testing"
 	"time"
 
-	"github.com/mlange-42/arche/ecs"
-	"github.com/mlange-42/arche/generic"
 	"github.com/stretchr/testify/require"
 
 	"github.com/arche-netcode/netcode"
 	"github.com/arche-netcode/netcode/components"
 	"github.com/arche-netcode/netcode/input"
 	"github.com/arche-netcode/netcode/interest"
+	ecs "github.com/arche-netcode/netcode/internal/world"
+	generic "github.com/arche-netcode/netcode/internal/world/typed"
 	"github.com/arche-netcode/netcode/interpolate"
 	"github.com/arche-netcode/netcode/nettest"
 	"github.com/arche-netcode/netcode/predict"
@@ -91,24 +91,24 @@ type gun struct {
 	tanks  *generic.Filter3[components.Simulate, components.Owner, Body]
 	shells generic.Map2[Body, Pace]
 	reload generic.Map1[Reload]
+	born   generic.Map1[components.SpawnOf]
 	list   []ecs.Entity // scratch: a query locks the world
 }
 
 func (g *gun) Step(s *predict.Step) {
 	if g.tanks == nil { // one gun for each world: it keeps filters and mappers of that world, and nothing else
 		g.tanks = generic.NewFilter3[components.Simulate, components.Owner, Body]()
-		g.shells, g.reload = generic.NewMap2[Body, Pace](s.World), generic.NewMap1[Reload](s.World)
+		g.shells, g.reload, g.born = generic.NewMap2[Body, Pace](s.World), generic.NewMap1[Reload](s.World), generic.NewMap1[components.SpawnOf](s.World)
 	}
 	g.list = g.list[:0]
 	for query := g.tanks.Query(s.World); query.Next(); {
 		g.list = append(g.list, query.Entity())
 	}
-	reload, shell := ecs.ComponentID[Reload](s.World), ecs.ComponentID[components.SpawnOf](s.World)
 	for _, e := range g.list {
 		switch {
-		case s.World.Has(e, shell):
+		case g.born.Get(e) != nil: // a shell
 			g.fly(s, e)
-		case !s.World.Has(e, reload):
+		case g.reload.Get(e) == nil:
 			g.reload.Assign(e, &Reload{}) // it comes and goes in steps, as predicted components may
 		default:
 			g.fire(s, e, g.reload.Get(e))
@@ -169,7 +169,13 @@ func place(schema *snapshot.Schema) interest.Position { // of entities with a Bo
 func dressShells(group *systems.ClientSystems) {
 	bare := generic.NewFilter1[components.SpawnOf]().Without(generic.T[Sprite]())
 	group.Add(netcode.StagePostLateUpdate, systems.Func(func(w *ecs.World) { // before the one that draws
-		w.Batch().Add(bare.Filter(w), ecs.ComponentID[Sprite](w))
+		sprites, shells := generic.NewMap1[Sprite](w), []ecs.Entity{}
+		for query := bare.Query(w); query.Next(); {
+			shells = append(shells, query.Entity())
+		}
+		for _, e := range shells {
+			sprites.Assign(e, &Sprite{Name: "shell"})
+		}
 	}))
 }
 
@@ -309,7 +315,15 @@ func TestGuideRelayedInputs(t *testing.T) {
 		Setup: func(s *systems.ServerSystems, w *ecs.World) {
 			admit(s, w, predict.Func(move), &gun{})
 			tanks := generic.NewFilter1[Body]().Without(generic.T[components.Predicted]())
-			s.Add(netcode.StagePreUpdate, systems.Func(func(w *ecs.World) { w.Batch().Add(tanks.Filter(w), ecs.ComponentID[components.Predicted](w)) }))
+			s.Add(netcode.StagePreUpdate, systems.Func(func(w *ecs.World) {
+				born, predicted := []ecs.Entity{}, generic.NewMap1[components.Predicted](w)
+				for query := tanks.Query(w); query.Next(); {
+					born = append(born, query.Entity())
+				}
+				for _, e := range born {
+					predicted.Assign(e, &components.Predicted{})
+				}
+			}))
 		},
 		SetupClient: func(i int, c *systems.ClientSystems, _ *ecs.World) {
 			frame := 0

@@ -4,10 +4,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/mlange-42/arche/ecs"
-
 	"github.com/arche-netcode/netcode"
 	"github.com/arche-netcode/netcode/components"
+	ecs "github.com/arche-netcode/netcode/internal/world"
 	"github.com/arche-netcode/netcode/nettest"
 	"github.com/arche-netcode/netcode/nettest/adversary"
 	"github.com/arche-netcode/netcode/transport"
@@ -25,14 +24,14 @@ func protocol() *netcode.Protocol {
 func walkers(w *ecs.World, frame int) {
 	if frame == 1 {
 		for range 100 {
-			w.NewEntity(ecs.ComponentID[components.Replicated](w), ecs.ComponentID[Position](w))
+			ecs.Spawn(w, nil, ecs.ComponentID[components.Replicated](w), ecs.ComponentID[Position](w))
 		}
 	}
 	if frame > 120 {
 		return // it comes to rest
 	}
 	id := ecs.ComponentID[Position](w)
-	for query := w.Query(ecs.All(id)); query.Next(); {
+	for query := ecs.Select(w, ecs.All(id)); query.Next(); {
 		(*Position)(query.Get(id)).X += float32(frame % 7)
 	}
 }

@@ -6,14 +6,14 @@ import (
 	"testing"
 	"time"
 
-	"github.com/mlange-42/arche/ecs"
-	"github.com/mlange-42/arche/generic"
 	"github.com/stretchr/testify/require"
 
 	"github.com/arche-netcode/netcode"
 	"github.com/arche-netcode/netcode/components"
 	"github.com/arche-netcode/netcode/delta"
 	"github.com/arche-netcode/netcode/interest"
+	ecs "github.com/arche-netcode/netcode/internal/world"
+	generic "github.com/arche-netcode/netcode/internal/world/typed"
 	"github.com/arche-netcode/netcode/nettest"
 	"github.com/arche-netcode/netcode/record"
 	"github.com/arche-netcode/netcode/systems"
@@ -90,7 +90,7 @@ func TestGuideRecipes(t *testing.T) {
 		ecs.ComponentID[netcode.Replicated](w), ecs.ComponentID[Position](w), ecs.ComponentID[Ground](w),
 		ecs.ComponentID[components.Group](w), ecs.ComponentID[components.Kind](w),
 	}
-	tile := w.NewEntity(parts...)
+	tile := ecs.Spawn(w, nil, parts...)
 	require.True(t, n.RunUntil(3*time.Second, func() bool { return len(followed) == 2 }))
 	for i := range followed {
 		owners := generic.NewMap1[components.Owner](n.Clients[i].World)

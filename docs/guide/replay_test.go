@@ -6,13 +6,13 @@ import (
 	"testing"
 	"time"
 
-	"github.com/mlange-42/arche/ecs"
-	"github.com/mlange-42/arche/generic"
 	"github.com/stretchr/testify/require"
 
 	"github.com/arche-netcode/netcode"
 	"github.com/arche-netcode/netcode/components"
 	"github.com/arche-netcode/netcode/input"
+	ecs "github.com/arche-netcode/netcode/internal/world"
+	generic "github.com/arche-netcode/netcode/internal/world/typed"
 	"github.com/arche-netcode/netcode/nettest"
 	"github.com/arche-netcode/netcode/record"
 	"github.com/arche-netcode/netcode/systems"
@@ -167,8 +167,8 @@ func TestADeterministicGameIsVerified(t *testing.T) {
 	again := func(more uint8) *record.Difference {
 		server, err := netcode.NewServer(protocol, netcode.Config{TickRate: 30})
 		require.NoError(t, err)
-		world := ecs.NewWorld()
-		difference, err := verify(server, &world, bytes.NewReader(file.Bytes()), &counting{server: server, more: more})
+		world := ecs.New()
+		difference, err := verify(server, world, bytes.NewReader(file.Bytes()), &counting{server: server, more: more})
 		require.NoError(t, err)
 		return difference
 	}

@@ -5,13 +5,13 @@ import (
 	"testing"
 	"time"
 
-	"github.com/mlange-42/arche/ecs"
-	"github.com/mlange-42/arche/generic"
 	"github.com/stretchr/testify/require"
 
 	"github.com/arche-netcode/netcode"
 	"github.com/arche-netcode/netcode/components"
 	"github.com/arche-netcode/netcode/interest"
+	ecs "github.com/arche-netcode/netcode/internal/world"
+	generic "github.com/arche-netcode/netcode/internal/world/typed"
 	"github.com/arche-netcode/netcode/nettest"
 	"github.com/arche-netcode/netcode/peer"
 	"github.com/arche-netcode/netcode/systems"
@@ -91,8 +91,8 @@ func TestGuideOwnLoop(t *testing.T) {
 	require.NoError(t, err)
 	socket, err := memory.NewNetwork().Listen(transport.MustParseAddr("127.0.0.1:1"))
 	require.NoError(t, err)
-	world, game := ecs.NewWorld(), &Movement{}
-	run(s, socket, &world, systems.Func(func(w *ecs.World) {
+	world, game := ecs.New(), &Movement{}
+	run(s, socket, world, systems.Func(func(w *ecs.World) {
 		if game.Update(w); game.frames == 3 {
 			s.Close(peer.ReasonShuttingDown)
 		}

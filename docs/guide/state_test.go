@@ -7,8 +7,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/mlange-42/arche/ecs"
-	"github.com/mlange-42/arche/generic"
 	"github.com/stretchr/testify/require"
 
 	"github.com/arche-netcode/netcode"
@@ -16,6 +14,8 @@ import (
 	"github.com/arche-netcode/netcode/delta"
 	"github.com/arche-netcode/netcode/inspect"
 	"github.com/arche-netcode/netcode/interest"
+	ecs "github.com/arche-netcode/netcode/internal/world"
+	generic "github.com/arche-netcode/netcode/internal/world/typed"
 	"github.com/arche-netcode/netcode/quantize"
 	"github.com/arche-netcode/netcode/record"
 	"github.com/arche-netcode/netcode/snapshot"
@@ -138,7 +138,7 @@ func (m *metered) Send(to transport.Addr, datagram []byte) error {
 type stateGame struct {
 	server  *systems.ServerSystems
 	client  *systems.ClientSystems
-	worlds  [2]ecs.World
+	worlds  [2]*ecs.World
 	account *inspect.Attribution
 	step    func()
 }
@@ -150,7 +150,7 @@ func newStateGame(t *testing.T) *stateGame {
 	netcode.Replicate[Health](p)
 	netcode.Replicate[Shield](p)
 	ballistics(p)
-	g := &stateGame{worlds: [2]ecs.World{ecs.NewWorld(), ecs.NewWorld()}, account: inspect.New(p)}
+	g := &stateGame{worlds: [2]*ecs.World{ecs.New(), ecs.New()}, account: inspect.New(p)}
 	var now time.Duration
 	clock := func() time.Duration { return now }
 	network := memory.NewNetwork()
@@ -164,7 +164,7 @@ func newStateGame(t *testing.T) *stateGame {
 	require.NoError(t, err)
 	g.server = systems.NewServer(s, &metered{here, c, g.account}, clock)
 	g.client = systems.NewClient(c, there, clock)
-	loops := []*systems.Runner{systems.NewRunner(&g.worlds[0], g.server, 60), systems.NewRunner(&g.worlds[1], g.client, 60)}
+	loops := []*systems.Runner{systems.NewRunner(g.worlds[0], g.server, 60), systems.NewRunner(g.worlds[1], g.client, 60)}
 	require.NoError(t, c.Connect(here.LocalAddr()))
 	g.step = func() {
 		for _, l := range loops {
@@ -180,7 +180,7 @@ func TestGuideStateRecipes(t *testing.T) {
 	var file bytes.Buffer
 	stop, err := record.Start(g.server.Server, &file)
 	require.NoError(t, err)
-	w := &g.worlds[0]
+	w := g.worlds[0]
 	build := generic.NewMap4[components.Replicated, Position, Health, Shield](w)
 	body := build.NewWith(&components.Replicated{}, &Position{}, &Health{100}, &Shield{5})
 	shells := generic.NewMap2[components.Replicated, Shell](w)
@@ -192,7 +192,7 @@ func TestGuideStateRecipes(t *testing.T) {
 			at.Get(body).X++
 			if frame == 300 {
 				health.Get(body).Now = 40
-				w.Remove(body, ecs.ComponentID[Shield](w))
+				ecs.Exchange(w, body, nil, []ecs.ID{ecs.ComponentID[Shield](w)}, nil)
 			}
 			if frame%10 == 0 {
 				flying = append(flying, shells.NewWith(&components.Replicated{}, &Shell{Y: 100, X: float32(frame % 70), Fuse: 900}))

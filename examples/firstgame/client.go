@@ -1,5 +1,3 @@
-//go:build !netcode_ark
-
 package main
 
 import (
@@ -8,11 +6,9 @@ import (
 	"log"
 	"os"
 
-	"github.com/mlange-42/arche/ecs"
-	"github.com/mlange-42/arche/generic"
-
 	"github.com/arche-netcode/netcode"
 	"github.com/arche-netcode/netcode/authority"
+	netecs "github.com/arche-netcode/netcode/ecs"
 	"github.com/arche-netcode/netcode/inspect/live"
 	"github.com/arche-netcode/netcode/systems"
 	"github.com/arche-netcode/netcode/transport/udp"
@@ -28,7 +24,7 @@ func play(ctx context.Context, server, page string) error {
 		return err
 	}
 	protocol := newProtocol(nil, func(_ *netcode.Context, m *Score) { log.Printf("client: %d points", m.Points) })
-	world := ecs.NewWorld()
+	world := newWorld()
 	socket, err := udp.Listen(":0", udp.Config{})
 	if err != nil {
 		return err
@@ -62,41 +58,41 @@ func play(ctx context.Context, server, page string) error {
 		_ = netcode.Send(client, netcode.ToServer(), &Shout{Text: "hello"})
 	})
 
-	steer(loop, &world)
-	loop.Add(netcode.StagePostLateUpdate, draw())
+	steer(loop, world)
+	loop.Add(netcode.StagePostLateUpdate, draw(world))
 	if err := client.Connect(address); err != nil {
 		return err
 	}
-	if err := systems.NewRunner(&world, loop, 60).Run(ctx); err != nil {
+	if err := systems.NewRunner(world, loop, 60).Run(ctx); err != nil {
 		return err
 	}
 	return refused
 }
 
 // steer gives new entities their sprite; the one that this client may steer is its avatar.
-func steer(loop *systems.ClientSystems, world *ecs.World) {
-	var avatar ecs.Entity
-	sprites, steering := generic.NewMap1[Sprite](world), generic.NewMap1[Steering](world)
-	loop.OnSpawn(func(e ecs.Entity, id netcode.NetworkID) {
-		sprites.Assign(e, &Sprite{})
+func steer(loop *systems.ClientSystems, world *netecs.World) {
+	var avatar netecs.Entity
+	_, dress := mapper[Sprite](world)
+	steering, _ := mapper[Steering](world)
+	loop.OnSpawn(func(e netecs.Entity, id netcode.NetworkID) {
+		dress(e, &Sprite{})
 		if authority.MayWrite[Steering](loop.Client, id) {
 			avatar = e
 		}
 	})
-	loop.Add(netcode.StageUpdate, systems.Func(func(w *ecs.World) {
+	loop.Add(netcode.StageUpdate, systems.Func(func(w *netecs.World) {
 		if !avatar.IsZero() && w.Alive(avatar) {
-			steering.Get(avatar).X = 0.5 // plain game code: this client owns it, so it is sent
+			steering(avatar).X = 0.5 // plain game code: this client owns it, so it is sent
 		}
 	}))
 }
 
 // draw prints where the visible entities are, once a second. A game draws its sprites here.
-func draw() systems.System {
-	frame, visible := 0, generic.NewFilter2[Position, Sprite]()
-	return systems.Func(func(w *ecs.World) {
+func draw(world *netecs.World) systems.System {
+	frame, visible := 0, each[Position, Sprite](world)
+	return systems.Func(func(*netecs.World) {
 		if frame++; frame%60 == 0 {
-			for query := visible.Query(w); query.Next(); {
-				position, _ := query.Get()
+			for position := range visible {
 				log.Printf("client: an entity at %.1f, %.1f", position.X, position.Y)
 			}
 		}

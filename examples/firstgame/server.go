@@ -1,16 +1,12 @@
-//go:build !netcode_ark
-
 package main
 
 import (
 	"context"
+	"iter"
 	"log"
 
-	"github.com/mlange-42/arche/ecs"
-	"github.com/mlange-42/arche/generic"
-
 	"github.com/arche-netcode/netcode"
-	"github.com/arche-netcode/netcode/components"
+	netecs "github.com/arche-netcode/netcode/ecs"
 	"github.com/arche-netcode/netcode/inspect/live"
 	"github.com/arche-netcode/netcode/interest"
 	"github.com/arche-netcode/netcode/systems"
@@ -24,7 +20,7 @@ func serve(ctx context.Context, address, page string) error {
 		log.Printf("server: client %d shouts %q", from.Sender, m.Text)
 		_ = netcode.Reply(from, &Score{Points: int32(len(m.Text))})
 	}, nil)
-	world := ecs.NewWorld()
+	world := newWorld()
 	socket, err := udp.Listen(address, udp.Config{})
 	if err != nil {
 		return err
@@ -41,10 +37,10 @@ func serve(ctx context.Context, address, page string) error {
 
 	// Its loop: netcode's systems, and the game's own between them.
 	loop := systems.NewServer(server, socket, systems.WallClock())
-	bodies := generic.NewFilter2[Position, Steering]()
-	loop.Add(netcode.StageUpdate, systems.Func(func(w *ecs.World) {
+	bodies := each[Position, Steering](world)
+	loop.Add(netcode.StageUpdate, systems.Func(func(*netecs.World) {
 		if server.TickDue() { // the game moves on once a network tick
-			move(bodies.Query(w), 30*float32(server.Interval().Seconds())) // 30 m/s
+			move(bodies, 30*float32(server.Interval().Seconds())) // 30 m/s
 		}
 	}))
 
@@ -55,28 +51,25 @@ func serve(ctx context.Context, address, page string) error {
 	})
 	server.SetInterest(interest.New(near, interest.Despawn))
 	// Each client has an avatar, which goes when the client does.
-	avatars := map[netcode.ClientID]ecs.Entity{}
-	build := generic.NewMap4[components.Replicated, components.Owner, Position, Steering](&world)
-	server.OnConnect(func(client netcode.ClientID) {
-		avatars[client] = build.NewWith(&components.Replicated{}, &components.Owner{Client: client}, &Position{}, &Steering{})
-	})
-	loop.OnSpawn(func(_ ecs.Entity, id netcode.NetworkID) { // the entity has its id, and nothing of it was sent yet
+	born, spawn := map[netcode.ClientID]netecs.Entity{}, avatars(world)
+	server.OnConnect(func(client netcode.ClientID) { born[client] = spawn(client) })
+	loop.OnSpawn(func(_ netecs.Entity, id netcode.NetworkID) { // the entity has its id, and nothing of it was sent yet
 		if owner := server.Owner(id); owner != 0 {
 			near.Follow(owner, id)
 		}
 	})
 	server.OnDisconnect(func(client netcode.ClientID, reason *netcode.CloseError) {
 		log.Printf("server: client %d is gone: %v", client, reason)
-		if avatar := avatars[client]; world.Alive(avatar) {
+		if avatar := born[client]; world.Alive(avatar) {
 			world.RemoveEntity(avatar)
 		}
-		delete(avatars, client)
+		delete(born, client)
 	})
-	return run(ctx, &world, loop, socket.LocalAddr(), page)
+	return run(ctx, world, loop, socket.LocalAddr(), page)
 }
 
 // run runs the loop of a server at an address, and shows it in a browser at page unless that is empty.
-func run(ctx context.Context, world *ecs.World, loop *systems.ServerSystems, address netcode.Addr, page string) error {
+func run(ctx context.Context, world *netecs.World, loop *systems.ServerSystems, address netcode.Addr, page string) error {
 	group, stop, err := live.Show(loop, page, log.Writer())
 	if err != nil {
 		return err
@@ -87,9 +80,8 @@ func run(ctx context.Context, world *ecs.World, loop *systems.ServerSystems, add
 }
 
 // move is plain game code: what changed is sent.
-func move(bodies generic.Query2[Position, Steering], step float32) {
-	for bodies.Next() {
-		position, steering := bodies.Get()
+func move(bodies iter.Seq2[*Position, *Steering], step float32) {
+	for position, steering := range bodies {
 		position.X += steering.X * step
 		position.Y += steering.Y * step
 	}

@@ -12,14 +12,14 @@ import (
 	"testing"
 	"time"
 
-	"github.com/mlange-42/arche/ecs"
-	"github.com/mlange-42/arche/generic"
 	"github.com/stretchr/testify/require"
 
 	"github.com/arche-netcode/netcode"
 	"github.com/arche-netcode/netcode/components"
 	"github.com/arche-netcode/netcode/inspect/live"
 	"github.com/arche-netcode/netcode/interest"
+	ecs "github.com/arche-netcode/netcode/internal/world"
+	generic "github.com/arche-netcode/netcode/internal/world/typed"
 	"github.com/arche-netcode/netcode/snapshot"
 	"github.com/arche-netcode/netcode/systems"
 	"github.com/arche-netcode/netcode/transport"
@@ -83,7 +83,7 @@ func crowd(t *testing.T) *rig {
 	}})
 	r.server.SetInterest(interest.New(grid, interest.Despawn))
 	r.server.OnConnect(func(id netcode.ClientID) { grid.Look(id, float32(id*12), 0, 0) })
-	build, bodies, frame := generic.NewMap3[components.Replicated, place, health](&r.world), []ecs.Entity(nil), 0
+	build, bodies, frame := generic.NewMap3[components.Replicated, place, health](r.world), []ecs.Entity(nil), 0
 	r.group.Add(netcode.StageUpdate, systems.Func(func(*ecs.World) {
 		if frame++; frame%3 == 0 {
 			bodies = append(bodies, build.New())

@@ -8,14 +8,14 @@ import (
 	"testing"
 	"time"
 
-	"github.com/mlange-42/arche/ecs"
-	"github.com/mlange-42/arche/generic"
 	"github.com/stretchr/testify/require"
 
 	"github.com/arche-netcode/netcode"
 	"github.com/arche-netcode/netcode/components"
 	"github.com/arche-netcode/netcode/input"
 	"github.com/arche-netcode/netcode/inspect/live"
+	ecs "github.com/arche-netcode/netcode/internal/world"
+	generic "github.com/arche-netcode/netcode/internal/world/typed"
 	"github.com/arche-netcode/netcode/predict"
 	"github.com/arche-netcode/netcode/systems"
 	"github.com/arche-netcode/netcode/transport"
@@ -46,14 +46,14 @@ func TestThePageOfAClient(t *testing.T) {
 		require.NoError(t, err)
 		return transport.Condition(socket, transport.Link{Delay: 40 * time.Millisecond}, uint64(port), clock)
 	}
-	there, here := ecs.NewWorld(), ecs.NewWorld()
+	there, here := ecs.New(), ecs.New()
 	server, err := netcode.NewServer(protocol, netcode.Config{})
 	require.NoError(t, err)
 	group := systems.NewServer(server, listen(1), clock)
 	predict.Simulate(group, predict.Config{}, &drift{1})
-	loop := systems.NewRunner(&there, group, 60)
+	loop := systems.NewRunner(there, group, 60)
 	server.OnConnect(func(id netcode.ClientID) {
-		build := generic.NewMap3[components.Replicated, components.Owner, place](&there)
+		build := generic.NewMap3[components.Replicated, components.Owner, place](there)
 		build.NewWith(&components.Replicated{}, &components.Owner{Client: id}, &place{})
 	})
 	client, err := netcode.NewClient(protocol, netcode.Config{})
@@ -61,7 +61,7 @@ func TestThePageOfAClient(t *testing.T) {
 	player := systems.NewClient(client, listen(2), clock)
 	simulation := predict.Simulate(player, predict.Config{}, &drift{0.5})
 	page := live.NewClientPage(player, simulation)
-	play := systems.NewRunner(&here, player, 60)
+	play := systems.NewRunner(here, player, 60)
 	require.NoError(t, client.Connect(transport.AddrOf(address(1))))
 	for range 240 {
 		now += time.Second / 60

@@ -18,19 +18,20 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/arche-netcode/netcode"
 	"github.com/arche-netcode/netcode/components"
 	"github.com/arche-netcode/netcode/input"
 	"github.com/arche-netcode/netcode/inspect/live"
 	"github.com/arche-netcode/netcode/interest"
 	"github.com/arche-netcode/netcode/internal/alloctest"
+	ecs "github.com/arche-netcode/netcode/internal/world"
+	generic "github.com/arche-netcode/netcode/internal/world/typed"
 	"github.com/arche-netcode/netcode/predict"
 	"github.com/arche-netcode/netcode/systems"
 	"github.com/arche-netcode/netcode/transport"
 	"github.com/arche-netcode/netcode/transport/memory"
-	"github.com/mlange-42/arche/ecs"
-	"github.com/mlange-42/arche/generic"
-	"github.com/stretchr/testify/require"
 )
 
 type place struct {
@@ -55,7 +56,7 @@ type rig struct {
 	group     *systems.ServerSystems
 	server    *netcode.Server
 	inspector *live.Inspector
-	world     ecs.World
+	world     *ecs.World
 	loop      *systems.Runner
 	clients   []*systems.Runner
 	sum       traffic
@@ -100,7 +101,7 @@ func (c *counter) Receive(buf []byte) (int, transport.Addr, error) {
 }
 
 func newRig(t testing.TB, clients int) *rig {
-	r := &rig{t: t, world: ecs.NewWorld(), asks: make(chan chan []traffic)}
+	r := &rig{t: t, world: ecs.New(), asks: make(chan chan []traffic)}
 	p := netcode.NewProtocol()
 	netcode.Replicate[place](p)
 	netcode.Replicate[health](p)
@@ -127,7 +128,7 @@ func newRig(t testing.TB, clients int) *rig {
 		}
 	}))
 	r.inspector = live.New(group)
-	r.loop = systems.NewRunner(&r.world, r.inspector, 60)
+	r.loop = systems.NewRunner(r.world, r.inspector, 60)
 	for n := range clients {
 		r.join(uint16(n+2), nil)
 	}
@@ -141,7 +142,7 @@ func (r *rig) join(port uint16, payload []byte) {
 	r.line.SetLinkFrom(transport.AddrOf(address(port)), r.link)
 	client, err := netcode.NewClient(r.protocol, netcode.Config{})
 	require.NoError(r.t, err)
-	world := ecs.NewWorld()
+	world := ecs.New()
 	line := transport.Condition(end, r.link, uint64(port), func() time.Duration { return r.now })
 	group := systems.NewClient(client, line, func() time.Duration { return r.clock() })
 	told := false
@@ -155,7 +156,7 @@ func (r *rig) join(port uint16, payload []byte) {
 			_ = netcode.Send(client, netcode.ToServer(), &predict.Reported{Stats: predict.Stats{Mispredictions: 21}, Newest: "tick 9, entity 3v1: <b>place.X"})
 		}
 	}))
-	r.clients = append(r.clients, systems.NewRunner(&world, group, 60))
+	r.clients = append(r.clients, systems.NewRunner(world, group, 60))
 	require.NoError(r.t, client.ConnectWith(transport.AddrOf(address(1)), payload))
 }
 
@@ -167,12 +168,12 @@ func totalAt(totals []traffic, at float64) traffic {
 
 // bodies adds entities of two components, and places of one.
 func (r *rig) bodies(n int) {
-	build := generic.NewMap3[components.Replicated, place, health](&r.world)
+	build := generic.NewMap3[components.Replicated, place, health](r.world)
 	build.NewBatch(n)
 }
 
 func (r *rig) places(n int) {
-	build := generic.NewMap2[components.Replicated, place](&r.world)
+	build := generic.NewMap2[components.Replicated, place](r.world)
 	build.NewBatch(n)
 }
 
@@ -203,7 +204,7 @@ func (r *rig) rest() {
 }
 
 // useBare leaves the inspector out of the server's loop.
-func (r *rig) useBare() { r.loop = systems.NewRunner(&r.world, r.group, 60) }
+func (r *rig) useBare() { r.loop = systems.NewRunner(r.world, r.group, 60) }
 
 // get asks the page, while the frames go on in this goroutine.
 func (r *rig) get(path string) (status int, body string) {
@@ -481,7 +482,7 @@ func TestTheAddressOfAHost(t *testing.T) {
 	host, err := systems.NewHost(server, client, socket, r.clock)
 	require.NoError(t, err)
 	r.inspector = live.New(host)
-	r.loop = systems.NewRunner(&r.world, r.inspector, 60)
+	r.loop = systems.NewRunner(r.world, r.inspector, 60)
 	r.step(60)
 	_, text := r.get("/snapshot")
 	var s live.Snapshot

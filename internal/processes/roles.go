@@ -11,11 +11,10 @@ import (
 	"strings"
 	"time"
 
-	"github.com/mlange-42/arche/ecs"
-	"github.com/mlange-42/arche/generic"
-
 	"github.com/arche-netcode/netcode"
 	"github.com/arche-netcode/netcode/components"
+	ecs "github.com/arche-netcode/netcode/internal/world"
+	generic "github.com/arche-netcode/netcode/internal/world/typed"
 	"github.com/arche-netcode/netcode/systems"
 	"github.com/arche-netcode/netcode/transport/udp"
 )
@@ -111,15 +110,15 @@ func serve(ctx context.Context, address string) error {
 	if err != nil {
 		return err
 	}
-	w := ecs.NewWorld()
-	maker := generic.NewMap2[components.Replicated, spot](&w)
+	w := ecs.New()
+	maker := generic.NewMap2[components.Replicated, spot](w)
 	for range entities {
 		maker.New()
 	}
 	filter := generic.NewFilter1[spot]()
 	group := systems.NewServer(server, socket, systems.WallClock())
 	group.Add(netcode.StageUpdate, every(func() report {
-		for q := filter.Query(&w); q.Next(); {
+		for q := filter.Query(w); q.Next(); {
 			*q.Get() = spot{rand.Float32(), rand.Float32()} // large changes, for full packets
 		}
 		stats := server.Stats()
@@ -128,7 +127,7 @@ func serve(ctx context.Context, address string) error {
 			Over: int(stats.Disconnected), Migrated: int(stats.Migrated),
 		}
 	}))
-	return systems.NewRunner(&w, group, 30).Run(ctx)
+	return systems.NewRunner(w, group, 30).Run(ctx)
 }
 
 // join runs a client that connects again whenever it is not connected.
@@ -151,7 +150,7 @@ func join(ctx context.Context, address string) error {
 	}
 	over := 0
 	client.OnDisconnect(func(netcode.ClientID, *netcode.CloseError) { over++ })
-	w := ecs.NewWorld()
+	w := ecs.New()
 	group := systems.NewClient(client, socket, systems.WallClock())
 	group.Add(netcode.StageUpdate, every(func() report {
 		r := report{Over: over}
@@ -163,5 +162,5 @@ func join(ctx context.Context, address string) error {
 		}
 		return r
 	}))
-	return systems.NewRunner(&w, group, 30).Run(ctx)
+	return systems.NewRunner(w, group, 30).Run(ctx)
 }

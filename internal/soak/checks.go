@@ -3,12 +3,11 @@ package main
 import (
 	"fmt"
 
-	"github.com/mlange-42/arche/ecs"
-	"github.com/mlange-42/arche/generic"
-
 	"github.com/arche-netcode/netcode"
 	"github.com/arche-netcode/netcode/components"
 	netecs "github.com/arche-netcode/netcode/ecs"
+	ecs "github.com/arche-netcode/netcode/internal/world"
+	generic "github.com/arche-netcode/netcode/internal/world/typed"
 	"github.com/arche-netcode/netcode/nettest"
 	"github.com/arche-netcode/netcode/peer"
 	"github.com/arche-netcode/netcode/transport"
@@ -242,12 +241,12 @@ func (c *checks) look(client *nettest.Client, p *player) {
 		if !c.shown[p.id][id] {
 			c.broken("I9 Secret", "session %d has %v, which it could never see", p.id, id)
 		}
-		if w.Has(e, secrets) {
-			if s := (*secret)(w.Get(e, secrets)); s.Of != uint32(p.id) {
+		if ecs.Has(w, e, secrets) {
+			if s := (*secret)(ecs.Get(w, e, secrets)); s.Of != uint32(p.id) {
 				c.broken("I9 Secret", "session %d has the secret of %d in %v", p.id, s.Of, id)
 			}
 		}
-		if w.Has(e, group) && w.Has(e, stamped) {
+		if ecs.Has(w, e, group) && ecs.Has(w, e, stamped) {
 			g, s := mapper.Get(e)
 			if was, ok := stamps[g.ID]; ok && was != s.V {
 				c.broken("I3 Order", "session %d sees stamps %d and %d in group %d", p.id, was, s.V, g.ID)

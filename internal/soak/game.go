@@ -4,15 +4,14 @@ import (
 	"math/rand/v2"
 	"slices"
 
-	"github.com/mlange-42/arche/ecs"
-	"github.com/mlange-42/arche/generic"
-
 	"github.com/arche-netcode/netcode"
 	"github.com/arche-netcode/netcode/authority"
 	"github.com/arche-netcode/netcode/collections"
 	"github.com/arche-netcode/netcode/components"
 	"github.com/arche-netcode/netcode/input"
 	"github.com/arche-netcode/netcode/interest"
+	ecs "github.com/arche-netcode/netcode/internal/world"
+	generic "github.com/arche-netcode/netcode/internal/world/typed"
 	"github.com/arche-netcode/netcode/predict"
 	"github.com/arche-netcode/netcode/transfer"
 )
@@ -323,4 +322,4 @@ func (w *world) avatar(id netcode.ClientID) ecs.Entity {
 	return e
 }
 
-func has[T any](w *world, e ecs.Entity) bool { return w.Has(e, ecs.ComponentID[T](w.World)) }
+func has[T any](w *world, e ecs.Entity) bool { return ecs.Has(w.World, e, ecs.ComponentID[T](w.World)) }

@@ -8,12 +8,11 @@ import (
 	"slices"
 	"time"
 
-	"github.com/mlange-42/arche/ecs"
-
 	"github.com/arche-netcode/netcode"
 	"github.com/arche-netcode/netcode/collections"
 	"github.com/arche-netcode/netcode/input"
 	"github.com/arche-netcode/netcode/interest"
+	ecs "github.com/arche-netcode/netcode/internal/world"
 	"github.com/arche-netcode/netcode/nettest"
 	"github.com/arche-netcode/netcode/nettest/adversary"
 	"github.com/arche-netcode/netcode/predict"
@@ -214,7 +213,7 @@ func (s *soak) setUpClient(_ int, c *systems.ClientSystems, w *ecs.World) {
 		if !s.playing {
 			return
 		}
-		for query := w.Query(ecs.All(mineID)); query.Next(); {
+		for query := ecs.Select(w, ecs.All(mineID)); query.Next(); {
 			if id, ok := c.ID(query.Entity()); ok && r.IntN(6) == 0 && mayWrite(c.Client, id) {
 				*(*mine)(query.Get(mineID)) = mine{By: uint32(c.Client.ID()), V: r.Uint32()}
 				if s.o.breaks == "I10" {

@@ -136,7 +136,7 @@ func laterPredictions() []mutation {
 		change("predict", "entities that change places are not noticed", "TestEntitiesThatChangePlacesAreNoticed",
 			"predict/order.go", "if moved || !bytes.Equal(o.parts[i].places, o.placesOf(i)) {", "if moved || bytes.Equal(o.parts[i].places[:0], o.placesOf(i)) {"),
 		change("predict", "a table that shrinks is not noticed", "TestTheOrderIsWhatAQueryFinds",
-			"predict/tables.go", "if !liesAt(q.Get(t.ids[0]), one.columns[0], (one.rows-1)*t.sizes[0]) {", "if one.rows < 0 {"),
+			"predict/tables.go", "if world.RowKey(&q, t.ids[0]) != one.last {", "if one.rows < 0 {"),
 		change("predict", "a span goes over indexes that do not follow", "TestSpansAreWhatFollows",
 			"predict/compare.go", "c.slots[n+1].id.Index == c.slots[n].id.Index+1 && ", ""),
 		change("predict", "masks of another order are taken", "TestAPlaceIsKeptAnew",
@@ -198,11 +198,17 @@ func screens() []mutation {
 		change("interpolate", "a relation is newer than what is shown", relation,
 			"ecs/smooth.go", "a.targets.late = a.targets.late.With(in.Row)", "_ = in"),
 		change("interpolate", "a relation that changes later is forgotten", relation,
-			"ecs/apply_references.go", "s.waiting = append(s.waiting, lateTarget{index, shown})", "_ = lateTarget{index, shown}"),
+			"ecs/apply_references.go", "g.waiting = append(g.waiting, lateTarget{index, shown})", "_ = lateTarget{index, shown}"),
+		change("relations", "one component's targets alone are set", "TestRelationsOfTwoComponentsFormNoCycle",
+			"ecs/apply_references.go", "if g := &s.graphs[i]; rows.Has(g.row) {", "if g := &s.graphs[i]; i == 0 && rows.Has(g.row) {"),
+		change("relations", "relations of two components are one cycle", "TestRelationsOfTwoComponentsFormNoCycle",
+			"ecs/capture_references.go", "t.cycles.setTarget(q.id.Index, target.Index, !target.IsZero())", "r.tables[0].cycles.setTarget(q.id.Index, target.Index, !target.IsZero())\n\t\t\tt.cycles.onCycle = r.tables[0].cycles.onCycle"),
 	}
 	for i := range list {
 		list[i].in = "nettest"
 	}
 	return append(list, change("predict", "the effects of a client wait without bound", "TestClaimsAreBounded",
-		"predict/claims.go", "max(claimsAtMost-len(l.waiting)-l.judged, 0)", "len(effects)").inFolder("predict"))
+		"predict/claims.go", "max(claimsAtMost-len(l.waiting)-l.judged, 0)", "len(effects)").inFolder("predict"),
+		testedIn("ecs", change("relations", "a row in other memory is taken for a known one", "TestScatteredTablesAtRandom",
+			"ecs/unsafe.go", "|| t.rowKeys[n] != key {", "|| t.rowKeys[n] == nil {")))
 }

@@ -14,6 +14,12 @@ const Name = "Arche"
 // Marker is the first field of a relation, for errors.
 const Marker = "ecs.Relation of github.com/mlange-42/arche/ecs"
 
+// Other names the way to the other ECS, for errors.
+const Other = "the build tag netcode_ark is for Ark"
+
+// SeveralRelations reports whether an entity may have more than one relation.
+const SeveralRelations = false
+
 type (
 	// World contains entities and their components.
 	World = ecs.World
@@ -44,9 +50,6 @@ func New(capacity ...int) *World {
 // Generation returns the generation of a handle.
 func Generation(e Entity) uint32 { return e.Generation() }
 
-// ComponentID returns the id of a component. It registers the type, if the world is not locked.
-func ComponentID[T any](w *World) ID { return ecs.ComponentID[T](w) }
-
 // TypeID is ComponentID for a reflected type.
 func TypeID(w *World, t reflect.Type) ID { return ecs.TypeID(w, t) }
 
@@ -56,16 +59,10 @@ func ResourceOf[T any](w *World) ResourceID { return ecs.ResourceID[T](w) }
 // IDs returns the ids of all components of a world.
 func IDs(w *World) []ID { return ecs.ComponentIDs(w) }
 
-// TypeOf returns the type of a component.
-func TypeOf(w *World, id ID) reflect.Type {
+// infoOf returns the type of a component, and whether it is a relation.
+func infoOf(w *World, id ID) (t reflect.Type, relation bool) {
 	info, _ := ecs.ComponentInfo(w, id)
-	return info.Type
-}
-
-// IsRelation reports whether a component is a relation.
-func IsRelation(w *World, id ID) bool {
-	info, ok := ecs.ComponentInfo(w, id)
-	return ok && info.IsRelation
+	return info.Type, info.IsRelation
 }
 
 // All returns the set of some components. As a Matcher it selects sets that contain them.
@@ -82,6 +79,11 @@ func Open(w *World, f *Filter) Query { return w.Query(f) }
 
 // Select starts a walk over the tables of a Matcher.
 func Select(w *World, m Matcher) Query { return w.Query(m) }
+
+// RowKey returns an address that identifies the present row of a query, whose entity has the component. While it is kept,
+// a query with the same address is at the same row of a table that has not grown: all its components are where they were.
+// Arche never moves a buffer to another table, and allocates new ones when a table grows.
+func RowKey(q *Query, id ID) Pointer { return q.Get(id) }
 
 // MaskOf returns the components of an entity.
 func MaskOf(w *World, e Entity) Mask { return w.Mask(e) }

@@ -14,6 +14,12 @@ const Name = "Ark"
 // Marker is the first field of a relation, for errors.
 const Marker = "ecs.RelationMarker of github.com/mlange-42/ark/ecs"
 
+// Other names the way to the other ECS, for errors.
+const Other = "a build without the tag netcode_ark is for Arche"
+
+// SeveralRelations reports whether an entity may have more than one relation.
+const SeveralRelations = true
+
 type (
 	// World contains entities and their components.
 	World = ecs.World
@@ -77,9 +83,6 @@ func New(capacity ...int) *World { return ecs.NewWorld(capacity...) }
 // Generation returns the generation of a handle.
 func Generation(e Entity) uint32 { return e.Gen() }
 
-// ComponentID returns the id of a component. It registers the type, if the world is not locked.
-func ComponentID[T any](w *World) ID { return ecs.ComponentID[T](w) }
-
 // TypeID is ComponentID for a reflected type.
 func TypeID(w *World, t reflect.Type) ID { return ecs.TypeID(w, t) }
 
@@ -89,16 +92,10 @@ func ResourceOf[T any](w *World) ResourceID { return ecs.ResourceID[T](w) }
 // IDs returns the ids of all components of a world.
 func IDs(w *World) []ID { return ecs.ComponentIDs(w) }
 
-// TypeOf returns the type of a component.
-func TypeOf(w *World, id ID) reflect.Type {
+// infoOf returns the type of a component, and whether it is a relation.
+func infoOf(w *World, id ID) (t reflect.Type, relation bool) {
 	info, _ := ecs.ComponentInfo(w, id)
-	return info.Type
-}
-
-// IsRelation reports whether a component is a relation.
-func IsRelation(w *World, id ID) bool {
-	info, ok := ecs.ComponentInfo(w, id)
-	return ok && info.IsRelation
+	return info.Type, info.IsRelation
 }
 
 // All returns the set of some components. As a Matcher it selects sets that contain them.
@@ -265,6 +262,12 @@ func (q *Query) Get(id ID) Pointer { return q.world.Unsafe().GetUnchecked(q.enti
 func (q *Query) Relation(id ID) Entity {
 	return q.world.Unsafe().GetRelationUnchecked(q.entities[q.row], id)
 }
+
+// RowKey returns an address that identifies the present row of a query, whose entity has the component. While it is kept,
+// a query with the same address is at the same row of a table that has not grown: all its components are where they were.
+// Ark never moves a buffer to another archetype, and allocates all of a table anew when it grows or shrinks. A table that
+// is reused for another target keeps its buffers.
+func RowKey(q *Query, _ ID) Pointer { return Pointer(&q.entities[q.row]) }
 
 // MaskOf returns the components of an entity.
 func MaskOf(w *World, e Entity) (m Mask) {

@@ -12,6 +12,7 @@
 //
 // # Files
 //
+//   - world.go: what both have
 //   - arche.go: Arche
 //   - ark.go, unsafe_ark.go: Ark, in a build with the tag netcode_ark
 //   - unsafe.go: pointers into a world

@@ -12,10 +12,10 @@ import (
 	"github.com/arche-netcode/netcode"
 	"github.com/arche-netcode/netcode/collections"
 	"github.com/arche-netcode/netcode/input"
+	ecs "github.com/arche-netcode/netcode/internal/world"
 	"github.com/arche-netcode/netcode/schema"
 	"github.com/arche-netcode/netcode/schema/js"
 	"github.com/arche-netcode/netcode/wire"
-	"github.com/mlange-42/arche/ecs"
 )
 
 type (

@@ -5,11 +5,11 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/mlange-42/arche/ecs"
 	"github.com/stretchr/testify/require"
 
 	"github.com/arche-netcode/netcode"
 	"github.com/arche-netcode/netcode/input"
+	ecs "github.com/arche-netcode/netcode/internal/world"
 	"github.com/arche-netcode/netcode/schema"
 	"github.com/arche-netcode/netcode/schema/plain"
 	"github.com/arche-netcode/netcode/wire"

@@ -12,12 +12,11 @@ import (
 	"strings"
 	"time"
 
-	"github.com/mlange-42/arche/ecs"
-	"github.com/mlange-42/arche/generic"
-
 	"github.com/arche-netcode/netcode"
 	"github.com/arche-netcode/netcode/components"
 	"github.com/arche-netcode/netcode/internal/walk/trace"
+	ecs "github.com/arche-netcode/netcode/internal/world"
+	generic "github.com/arche-netcode/netcode/internal/world/typed"
 	"github.com/arche-netcode/netcode/systems"
 	"github.com/arche-netcode/netcode/transport"
 	"github.com/arche-netcode/netcode/transport/memory"
@@ -77,29 +76,29 @@ func record() ([]step, error) {
 	}
 	var now time.Duration
 	clock := func() time.Duration { return now }
-	serverWorld, clientWorld := ecs.NewWorld(), ecs.NewWorld()
+	serverWorld, clientWorld := ecs.New(), ecs.New()
 	serverSystems := systems.NewServer(server, here, clock).Systems()
 	clientSystems := systems.NewClient(client, there, clock).Systems()
 	for _, s := range serverSystems {
-		s.Initialize(&serverWorld)
+		s.Initialize(serverWorld)
 	}
 	for _, s := range clientSystems {
-		s.Initialize(&clientWorld)
+		s.Initialize(clientWorld)
 	}
 	if err := client.Connect(here.LocalAddr()); err != nil {
 		return nil, err
 	}
-	ball := serverWorld.NewEntity(ecs.ComponentID[Position](&serverWorld), ecs.ComponentID[components.Replicated](&serverWorld))
-	positions := generic.NewMap1[Position](&serverWorld)
+	ball := ecs.Spawn(serverWorld, nil, ecs.ComponentID[Position](serverWorld), ecs.ComponentID[components.Replicated](serverWorld))
+	positions := generic.NewMap1[Position](serverWorld)
 	var atServer, atClient []step
 	for frame := range frames {
 		last := frame >= frames-recorded
 		now += time.Second / rate
 		*positions.Get(ball) = Position{X: float32(frame%100) * 0.5, Y: float32(frame%7) * 0.25, Z: 3}
-		atServer = busier(atServer, run("server", serverSystems, &serverWorld, last))
-		atClient = busier(atClient, run("client", clientSystems, &clientWorld, last))
+		atServer = busier(atServer, run("server", serverSystems, serverWorld, last))
+		atClient = busier(atClient, run("client", clientSystems, clientWorld, last))
 	}
-	seen := generic.NewFilter1[Position]().Query(&clientWorld)
+	seen := generic.NewFilter1[Position]().Query(clientWorld)
 	if !seen.Next() {
 		return nil, fmt.Errorf("walk: the client has no entity")
 	}

@@ -38,6 +38,12 @@ type (
 		// V is a value beside the target.
 		V uint32
 	}
+	// DistanceTie has a Distance.
+	DistanceTie struct {
+		ecs.RelationMarker
+		// Distance is a value beside the target.
+		Distance float32
+	}
 	// OnTie names an entity beside its target.
 	OnTie struct {
 		ecs.RelationMarker
