@@ -21,7 +21,7 @@ func (n *Node) acquire(ctx context.Context) error {
 	var foreign uint64 // The newest revision of another process's value, and since when it is that.
 	var since time.Duration
 	renewals := 0
-	err := n.retry(ctx, func(ctx context.Context) error {
+	return n.retry(ctx, func(ctx context.Context) error {
 		asked := n.now()
 		revision, err := n.kv.Create(ctx, serverKey(n.config.Server), n.entry(0))
 		if err == nil {
@@ -45,20 +45,19 @@ func (n *Node) acquire(ctx context.Context) error {
 			return nil
 		}
 		if e.Revision() != foreign {
-			if foreign != 0 {
+			if foreign != 0 && err == nil {
 				renewals++
 			}
 			foreign, since = e.Revision(), n.now().mono
+		}
+		if renewals >= 2 {
+			return ErrName // It lives.
 		}
 		if d := newDeaths(n.config.Lease); n.now().mono-since > d.length+d.margin {
 			return errors.Join(errNameTaken, n.remove(ctx, e.Key(), foreign)) // The next attempt creates it.
 		}
 		return errNameTaken
 	})
-	if errors.Is(err, errNameTaken) && renewals > 0 {
-		return errors.Join(ErrName, err)
-	}
-	return err
 }
 
 // errNameTaken means that the name's lease is not over.

@@ -69,9 +69,7 @@ func Handle[T any](p *Messages, handler func(ctx *Context, m *T), stage netcode.
 	if plan := codec.Plan(); plan != nil && (len(plan.Refs()) > 0 || len(plan.Handles()) > 0) {
 		panic(fmt.Sprintf("nats: Handle[%s]: a field names an entity, which has another id on each server", t))
 	}
-	if err := p.registry.Add(message.Type{Name: t.Name(), Codec: codec, Stage: stage, StageGiven: true}); err != nil {
-		panic(fmt.Sprintf("nats: Handle[%s]: %v", t, err))
-	}
+	p.registry.Add(message.Type{Name: t.Name(), Codec: codec, Stage: stage, StageGiven: true})
 	h := fnv.New64a()
 	_, _ = h.Write(codec.Describe(nil))
 	k := &kind{name: t.Name(), fingerprint: h.Sum64(), stage: stage, codec: codec}

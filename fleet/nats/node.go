@@ -170,14 +170,14 @@ func (n *Node) stores(ctx context.Context) error {
 	})
 }
 
-// retry calls f until it succeeds or ctx is done: a cluster that starts has no leader for a moment.
+// retry calls f until it succeeds, or ctx is done, or another process has the name: a cluster that starts has no leader for a moment.
 func (n *Node) retry(ctx context.Context, f func(ctx context.Context) error) error {
 	for {
 		one, cancel := context.WithTimeout(ctx, 2*time.Second)
 		err := f(one)
 		cancel()
-		if err == nil {
-			return nil
+		if err == nil || errors.Is(err, ErrName) {
+			return err
 		}
 		select {
 		case <-ctx.Done():

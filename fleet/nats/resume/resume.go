@@ -42,9 +42,13 @@ type clientSide struct{}
 func (clientSide) Client(c *netcode.Client) netcode.ClientHooks {
 	r := &Resumes{client: c}
 	return netcode.ClientHooks{
-		State:   r,
-		Opened:  func() { r.before, r.shown = max(r.shown, r.before), 0 },
-		Applied: func(shown tick.Time) { r.shown = max(r.shown, shown.Tick) },
+		State:  r,
+		Opened: func() { r.before, r.shown = max(r.shown, r.before), 0 },
+		Applied: func(shown tick.Time) { // Without news the moment moves on for a while, and shows nothing new.
+			if state := c.Replica(); state != nil {
+				r.shown = max(r.shown, min(shown.Tick, state.NewestKnown()))
+			}
+		},
 	}
 }
 
