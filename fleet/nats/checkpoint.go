@@ -155,11 +155,11 @@ func (s *saver) run() {
 	for {
 		select {
 		case c := <-s.work:
-			ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
-			if err := s.store(ctx, c); err != nil {
+			ctx, cancel := context.WithTimeout(s.match.alive, 5*time.Second)
+			if err := s.store(ctx, c); err != nil && s.match.alive.Err() == nil {
 				s.match.node.counters.skipped.Add(1)
 				s.match.node.config.OnError(fmt.Errorf("nats: match %s: a checkpoint: %w", s.match.config.ID, err))
-			} else {
+			} else if err == nil {
 				s.match.node.counters.saved.Add(1)
 			}
 			cancel()

@@ -48,7 +48,9 @@ type Match struct {
 	config MatchConfig
 	server *netcode.Server
 	inbox  *inbox
-	stop   chan struct{} // Closed at the end.
+	stop   chan struct{}   // Closed at the end.
+	alive  context.Context // Done at the end.
+	finish context.CancelFunc
 	ended  sync.Once
 	work   sync.WaitGroup
 
@@ -117,6 +119,7 @@ func (n *Node) begin(config MatchConfig, e matchEntry, revision uint64) (*Match,
 		node: n, config: config, server: config.Group.Server, inbox: newInbox(n.config.Queue, n.config.Patience), stop: make(chan struct{}),
 		carried: map[netcode.ClientID][]netcode.NetworkID{},
 	}
+	m.alive, m.finish = context.WithCancel(context.Background())
 	m.key.entry, m.key.revision = e, revision
 	m.users.clients, m.users.former = map[string]netcode.ClientID{}, map[string]*former{}
 	m.fence.Store(e.Fence)
@@ -173,9 +176,13 @@ func (m *Match) Systems() []systems.System {
 	return append(list, systems.Func(func(*netecs.World) { m.endFrame() }))
 }
 
-// Close implements systems.Group. A match that ends so is taken out of the directory by End, or by Node.Close.
+// Close implements systems.Group, in the loop. It ends the recording. A match that ends so is taken out of the directory by End, or by Node.Close.
 func (m *Match) Close() {
 	m.closing = true
+	if m.stopRec != nil {
+		_ = m.stopRec() // Its errors were told to Server.OnError.
+		m.stopRec = nil
+	}
 	m.config.Group.Close()
 }
 
@@ -362,6 +369,7 @@ func (m *Match) End(ctx context.Context) error { return m.release(ctx) }
 func (m *Match) release(ctx context.Context) (err error) {
 	m.ended.Do(func() {
 		close(m.stop)
+		m.finish()
 		m.work.Wait()
 		n := m.node
 		n.unsubscribe("m." + m.config.ID)

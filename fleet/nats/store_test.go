@@ -1,0 +1,84 @@
+package nats_test
+
+import (
+	"bytes"
+	"io"
+	"testing"
+	"time"
+
+	"github.com/arche-netcode/netcode"
+	"github.com/arche-netcode/netcode/components"
+	netecs "github.com/arche-netcode/netcode/ecs"
+	"github.com/arche-netcode/netcode/fleet/nats"
+	"github.com/arche-netcode/netcode/record"
+	"github.com/arche-netcode/netcode/systems"
+	"github.com/mlange-42/arche/generic"
+	"github.com/stretchr/testify/require"
+)
+
+// A recording lies in the store, in pieces, and is a recording.
+func TestRecordingsAreStored(t *testing.T) {
+	n := start(t, nats.Config{Server: "here"})
+	h, err := open(t.Context(), n, systems.Offline{}, nats.MatchConfig{ID: "red", Record: []record.Option{}}, nil)
+	require.NoError(t, err)
+	balls := generic.NewMap2[components.Replicated, Position](&h.world)
+	balls.New()
+	h.step(t, "a second of a match", func() bool { return h.ticks > 30 })
+	h.match.Close()
+	require.NoError(t, h.match.End(t.Context()))
+	names, err := n.Recordings(t.Context(), "red")
+	require.NoError(t, err)
+	require.Len(t, names, 1)
+	var file bytes.Buffer
+	require.NoError(t, n.Recording(t.Context(), names[0], &file))
+	server, err := netcode.NewServer(protocol(), netcode.Config{})
+	require.NoError(t, err)
+	group := systems.NewServer(server, systems.Offline{}, systems.WallClock())
+	player, err := record.Play(group.Server, bytes.NewReader(file.Bytes()))
+	require.NoError(t, err)
+	require.Greater(t, player.Last()-player.First(), netcode.Tick(25))
+	require.Error(t, n.Recording(t.Context(), "recording.none.1", io.Discard))
+}
+
+// A match that goes on has the entities, the game's own part of the checkpoint and the numbers of the ticks. What a player owned waits for that player,
+// and no other one gets it, whatever its id.
+func TestAnOrphanHasWhatTheMatchHad(t *testing.T) {
+	orphans := make(chan *nats.Orphan, 1)
+	here := start(t, nats.Config{Server: "here", Lease: 500 * time.Millisecond, Embed: nats.Embed{Listen: "127.0.0.1:0"}, Orphan: func(o *nats.Orphan) { orphans <- o }})
+	l, url := lineTo(t, here.NATS())
+	there := start(t, nats.Config{Server: "there", Lease: 500 * time.Millisecond, URL: url})
+	h, err := open(t.Context(), there, systems.Offline{}, nats.MatchConfig{
+		ID: "m", Data: "castle", Checkpoint: 50 * time.Millisecond, Extra: func() []byte { return []byte("2:1") },
+	}, nil)
+	require.NoError(t, err)
+	h.loop.Step()
+	things := generic.NewMap3[components.Replicated, components.Owner, Position](&h.world)
+	things.NewWith(&components.Replicated{}, &components.Owner{Client: 5}, &Position{}) // Nobody's any more.
+	h.step(t, "it is saved", func() bool { m, _ := here.Match("m"); return m.Saved > 10 && m.Data == "castle" })
+	l.set(true)
+	var o *nats.Orphan
+	h.step(t, "it is an orphan", func() bool {
+		select {
+		case o = <-orphans:
+			return true
+		default:
+			return false
+		}
+	})
+	l.set(false)
+	c, err := o.Load(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, "2:1", string(c.Extra))
+	require.Equal(t, "castle", o.Data)
+	restored := 0
+	next, err := open(t.Context(), here, systems.Offline{}, nats.MatchConfig{Restored: func(entities []netecs.Entity, err error) {
+		require.NoError(t, err)
+		restored = len(entities)
+	}}, o)
+	require.NoError(t, err)
+	require.Equal(t, c.Tick+1, next.server.Config().FirstTick)
+	next.loop.Step()
+	require.Equal(t, 1, restored)
+	next.step(t, "it goes on", func() bool { return next.ticks > 3 })
+	require.Empty(t, next.match.Missing())
+}
