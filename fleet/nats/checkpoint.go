@@ -40,6 +40,9 @@ type former struct {
 // ErrCheckpoint is the error of bytes that are no checkpoint of this version.
 var ErrCheckpoint = errors.New("nats: no checkpoint")
 
+// errOlder means that a newer checkpoint was stored meanwhile.
+var errOlder = errors.New("nats: a newer checkpoint is stored")
+
 const checkpointMagic = "netcode match 1\r\n"
 
 // encode returns the bytes of a checkpoint.
@@ -91,7 +94,6 @@ type saver struct {
 	match *Match
 	next  netcode.Tick
 	work  chan *Checkpoint // With room for one.
-	count int              // Objects so far: each has a name of its own.
 }
 
 func newSaver(m *Match) *saver {
@@ -124,16 +126,25 @@ func (s *saver) save(now netcode.Tick) error {
 		m.node.counters.skipped.Add(1)
 		return nil
 	}
+	c, err := s.checkpoint(now)
+	if err == nil {
+		s.work <- c
+	}
+	return err
+}
+
+// checkpoint saves the newest capture.
+func (s *saver) checkpoint(now netcode.Tick) (*Checkpoint, error) {
+	m := s.match
 	var saved bytes.Buffer
 	if err := record.Save(m.server, &saved); err != nil {
-		return err
+		return nil, err
 	}
 	c := &Checkpoint{Tick: now, Rate: m.server.TickRate(), saved: saved.Bytes(), players: m.players()}
 	if m.config.Extra != nil {
 		c.Extra = slices.Clone(m.config.Extra())
 	}
-	s.work <- c
-	return nil
+	return c, nil
 }
 
 // players returns the players for a checkpoint: those that are here or away, and those of the last checkpoint that have not come back.
@@ -177,16 +188,19 @@ func (s *saver) store(ctx context.Context, c *Checkpoint) error {
 	if err != nil {
 		return err
 	}
-	s.count++
-	name := fmt.Sprintf("checkpoint.%s.%d.%d", m.config.ID, m.fence.Load(), s.count)
+	name := fmt.Sprintf("checkpoint.%s.%d.%d", m.config.ID, m.fence.Load(), c.Tick)
 	if _, err := m.node.objects.PutBytes(ctx, name, data); err != nil {
 		return err
 	}
 	m.key.Lock()
 	e := m.key.entry
 	old := e.Point
-	e.Point, e.Saved = name, c.Tick
-	err = m.write(ctx, e)
+	if c.Tick > e.Saved {
+		e.Point, e.Saved = name, c.Tick
+		err = m.write(ctx, e)
+	} else {
+		err = errOlder // HandOver was faster.
+	}
 	m.key.Unlock()
 	if err != nil {
 		old = name

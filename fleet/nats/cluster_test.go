@@ -12,8 +12,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// cluster starts three NATS servers, each a process, and returns them by name, and their URLs.
-func cluster(t *testing.T) (servers map[string]*process, urls string) {
+// cluster starts three processes with a NATS server each, and returns them by name, and their URLs.
+func cluster(t *testing.T, role string) (servers map[string]*process, urls string) {
 	t.Helper()
 	var routes []string
 	for range 3 {
@@ -22,7 +22,7 @@ func cluster(t *testing.T) (servers map[string]*process, urls string) {
 	servers = map[string]*process{}
 	names := []string{"n0", "n1", "n2"}
 	for i, name := range names {
-		servers[name] = spawn(t, "nats", "NAME="+name, "LISTEN=127.0.0.1:0", "CLUSTER="+routes[i], "ROUTES="+strings.Join(routes, ","))
+		servers[name] = spawn(t, role, "NAME="+name, "LISTEN=127.0.0.1:0", "CLUSTER="+routes[i], "ROUTES="+strings.Join(routes, ","))
 	}
 	var list []string
 	for _, name := range names {
@@ -56,11 +56,12 @@ func leader(t *testing.T, urls string) string {
 // A cluster of three NATS servers loses the one that leads: play goes on. Then the match's process dies too: the match comes up elsewhere.
 func TestAClusterLosesItsLeader(t *testing.T) {
 	begin := time.Now()
-	servers, urls := cluster(t)
+	servers, urls := cluster(t, "nats")
 	t.Logf("the cluster is ready after %v", time.Since(begin).Round(time.Millisecond))
 	here := start(t, nats.Config{Server: "here", URL: urls})
-	first := spawn(t, "game", "NAME=first", "URL="+urls, "MATCH=final")
+	first := spawn(t, "game", "NAME=first", "URL="+urls)
 	first.said(t, "ready")
+	first.runs(t, "final")
 	second := spawn(t, "game", "NAME=second", "URL="+urls)
 	second.said(t, "ready")
 	anna := play(t.Context(), t, "anna", func() string {
@@ -95,4 +96,37 @@ func TestAClusterLosesItsLeader(t *testing.T) {
 	second.said(t, "took final from first")
 	t.Logf("two NATS servers are left, and the match is up elsewhere after %v", time.Since(killed).Round(time.Millisecond))
 	eventually(t, "the player is back", anna.see(func(p *player) bool { return p.connects == 2 && len(p.lost) == 1 }))
+}
+
+// Three processes of a game have a NATS server each. The one that leads these and runs the match is killed: both go on elsewhere, and the player
+// finds the match.
+func TestAProcessDiesWithItsNATSServer(t *testing.T) {
+	servers, urls := cluster(t, "game")
+	here := start(t, nats.Config{Server: "here", URL: urls})
+	victim := leader(t, urls)
+	servers[victim].runs(t, "final")
+	anna := play(t.Context(), t, "anna", func() string {
+		m, _ := here.Match("final")
+		return m.Address
+	})
+	eventually(t, "a player plays, and the match is saved", func() bool {
+		m, _ := here.Match("final")
+		return m.Saved > 30 && m.Server == victim && anna.see(func(p *player) bool { return p.x > 30 })()
+	})
+	anna.see(func(p *player) bool { p.longest, p.news = 0, time.Now(); return true })()
+	killed := time.Now()
+	servers[victim].kill()
+	eventually(t, "another one has the match", func() bool {
+		m, _ := here.Match("final")
+		return m.Address != "" && m.Server != victim
+	})
+	t.Logf("the match is up elsewhere after %v", time.Since(killed).Round(time.Millisecond))
+	eventually(t, "the player is back, and plays on", anna.see(func(p *player) bool { return p.connects == 2 && len(p.lost) == 1 && p.x > 60 }))
+	anna.see(func(p *player) bool {
+		t.Logf("longest time without news %v, told lost %v", p.longest.Round(time.Millisecond), p.lost[0].Round(time.Millisecond))
+		if *heavy {
+			require.Less(t, p.longest, 4*time.Second)
+		}
+		return true
+	})()
 }

@@ -61,6 +61,10 @@ func (b *inbox) push(it item) bool {
 func (b *inbox) drain(stage tick.Stage, now tick.Tick, at time.Duration, f func(it *item)) {
 	b.mu.Lock()
 	all := b.stages[stage]
+	if len(all) == 0 {
+		b.mu.Unlock()
+		return
+	}
 	kept, ready := all[:0], b.ready[:0]
 	for _, it := range all {
 		switch {

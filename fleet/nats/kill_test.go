@@ -12,8 +12,9 @@ import (
 // how much was lost.
 func TestAMatchOutlivesItsProcess(t *testing.T) {
 	here := start(t, nats.Config{Server: "here", Embed: nats.Embed{Listen: "127.0.0.1:0"}})
-	first := spawn(t, "game", "NAME=first", "URL="+here.NATS(), "MATCH=final")
+	first := spawn(t, "game", "NAME=first", "URL="+here.NATS())
 	first.said(t, "ready")
+	first.runs(t, "final")
 	second := spawn(t, "game", "NAME=second", "URL="+here.NATS())
 	second.said(t, "ready")
 	anna := play(t.Context(), t, "anna", func() string {

@@ -71,16 +71,18 @@ type Match struct {
 	}
 
 	// The loop owns these.
-	world   *netecs.World
-	hold    bool
-	closing bool
-	told    bool // Lost was called.
-	begun   bool
-	saver   *saver
-	scratch message.Scratch
-	context Context
-	carried map[netcode.ClientID][]netcode.NetworkID
-	stopRec func() error
+	world    *netecs.World
+	handling func(it *item)
+	hold     bool
+	closing  bool
+	told     bool // Lost was called.
+	handed   bool // HandOver was called.
+	begun    bool
+	saver    *saver
+	scratch  message.Scratch
+	context  Context
+	carried  map[netcode.ClientID][]netcode.NetworkID
+	stopRec  func() error
 }
 
 // Errors of Open.
@@ -144,6 +146,7 @@ func (m *Match) attach() {
 	for stage := range netcode.Stage(tick.NumStages) {
 		m.config.Group.Add(stage, systems.Func(func(*netecs.World) { m.drain(stage) }))
 	}
+	m.handling = m.handle // Made once, so that a frame allocates nothing.
 	m.server.OnConnect(m.enter)
 	m.server.OnLeave(m.leave)
 	if m.config.Checkpoint > 0 {
@@ -230,7 +233,9 @@ func (m *Match) beginFrame(w *netecs.World) {
 
 // tellLost tells the game that another process has the match.
 func (m *Match) tellLost() {
-	m.node.counters.lost.Add(1)
+	if !m.handed {
+		m.node.counters.lost.Add(1)
+	}
 	if m.config.Lost == nil {
 		m.Close()
 		return
@@ -250,17 +255,19 @@ func (m *Match) endFrame() {
 
 // drain handles the messages of a stage.
 func (m *Match) drain(stage netcode.Stage) {
-	now := m.server.Tick()
-	m.inbox.drain(stage, now, m.node.now().mono, func(it *item) {
-		m.context = Context{Match: m, From: it.from, Tick: it.tick, Player: it.player}
-		if it.player != "" {
-			m.context.Client = m.client(it.player)
+	m.inbox.drain(stage, m.server.Tick(), m.node.now().mono, m.handling)
+}
+
+// handle calls the handler of a message.
+func (m *Match) handle(it *item) {
+	m.context = Context{Match: m, From: it.from, Tick: it.tick, Player: it.player}
+	if it.player != "" {
+		m.context.Client = m.client(it.player)
+	}
+	m.server.Contain("the handler of "+it.kind.name, func() {
+		if it.kind.handle(&m.context, &m.scratch, it.body) {
+			m.node.counters.handled.Add(1)
 		}
-		m.server.Contain("the handler of "+it.kind.name, func() {
-			if it.kind.handle(&m.context, &m.scratch, it.body) {
-				m.node.counters.handled.Add(1)
-			}
-		})
 	})
 }
 
@@ -362,11 +369,54 @@ func (m *Match) write(ctx context.Context, e matchEntry) error {
 	return err
 }
 
+// HandOver gives the match to another process, as when this one is replaced by a new build: it is saved, and taken over as the match of a process that
+// died, but at once and with its newest tick. Call it in the loop, as by Runner.Do, in the place of End. The match does not run here any more:
+// MatchConfig.Lost is called, or the clients are told that the server closes, and go where the match is. A process with Config.Orphan may get it itself.
+// The errors are ErrTaken, and those of the store; after one of the store the match runs on.
+func (m *Match) HandOver(ctx context.Context) error {
+	if m.lost.Load() {
+		return ErrTaken
+	}
+	c, err := (&saver{match: m}).checkpoint(m.server.Tick())
+	if err != nil {
+		return err
+	}
+	s := m.saver
+	if s == nil {
+		s = &saver{match: m}
+	}
+	if err := s.store(ctx, c); err != nil {
+		return err
+	}
+	m.handed = true
+	return m.finished(func() error {
+		m.key.Lock()
+		defer m.key.Unlock()
+		e := m.key.entry
+		e.Fence = 0 // Nobody's lease.
+		return m.write(ctx, e)
+	})
+}
+
 // End takes the match out of the directory, with its checkpoint: it is over. Call it when its loop has ended. Its recording stays.
 func (m *Match) End(ctx context.Context) error { return m.release(ctx) }
 
 // release implements End.
-func (m *Match) release(ctx context.Context) (err error) {
+func (m *Match) release(ctx context.Context) error {
+	return m.finished(func() error {
+		n := m.node
+		m.key.Lock()
+		defer m.key.Unlock()
+		err := n.remove(ctx, matchKey(m.config.ID), m.key.revision)
+		if err == nil && m.key.entry.Point != "" {
+			err = n.objects.Delete(ctx, m.key.entry.Point)
+		}
+		return err
+	})
+}
+
+// finished ends what runs for the match, once. last is what it says to the directory, if it is this process's still.
+func (m *Match) finished(last func() error) (err error) {
 	m.ended.Do(func() {
 		close(m.stop)
 		m.finish()
@@ -376,14 +426,10 @@ func (m *Match) release(ctx context.Context) (err error) {
 		n.mu.Lock()
 		delete(n.matches, m.config.ID)
 		n.mu.Unlock()
-		if m.lost.Swap(true) {
-			return
+		if !m.lost.Load() {
+			err = last()
 		}
-		m.key.Lock()
-		defer m.key.Unlock()
-		if err = n.remove(ctx, matchKey(m.config.ID), m.key.revision); err == nil && m.key.entry.Point != "" {
-			err = n.objects.Delete(ctx, m.key.entry.Point)
-		}
+		m.lost.Store(true)
 	})
 	return err
 }

@@ -232,6 +232,13 @@ func spawn(t *testing.T, role string, env ...string) *process {
 	return p
 }
 
+// runs tells a game process to open a match.
+func (p *process) runs(t *testing.T, match string) {
+	t.Helper()
+	_, err := fmt.Fprintln(p.in, match)
+	require.NoError(t, err)
+}
+
 // kill kills it without any farewell.
 func (p *process) kill() {
 	_ = p.command.Process.Kill()
@@ -274,41 +281,51 @@ func TestMain(m *testing.M) {
 	os.Exit(0)
 }
 
-// untilStdinCloses returns a context that ends with the parent.
-func untilStdinCloses() context.Context {
+// untilStdinCloses returns a context that ends with the parent, and the lines that the parent writes.
+func untilStdinCloses() (context.Context, chan string) {
 	ctx, cancel := context.WithCancel(context.Background())
+	lines := make(chan string, 10)
 	go func() {
-		_, _ = io.Copy(io.Discard, os.Stdin)
+		for scan := bufio.NewScanner(os.Stdin); scan.Scan(); {
+			lines <- scan.Text()
+		}
 		cancel()
 	}()
-	return ctx
+	return ctx, lines
 }
 
-// gameProcess is a server: it opens a match, or waits for an orphan.
+// embedOf returns the embedded server that the environment asks for.
+func embedOf() nats.Embed {
+	if os.Getenv("CLUSTER") == "" {
+		return nats.Embed{}
+	}
+	return nats.Embed{Listen: os.Getenv("LISTEN"), Cluster: os.Getenv("CLUSTER"), Routes: strings.Split(os.Getenv("ROUTES"), ",")}
+}
+
+// gameProcess is a server: it waits for the name of a match to open, or for an orphan.
 func gameProcess() error {
-	ctx := untilStdinCloses()
+	ctx, lines := untilStdinCloses()
 	socket, err := udp.Listen("127.0.0.1:0", udp.Config{})
 	if err != nil {
 		return err
 	}
 	orphans := make(chan *nats.Orphan, 8)
 	node, err := nats.Start(ctx, nats.Config{
-		Server: os.Getenv("NAME"), URL: os.Getenv("URL"), Address: socket.LocalAddr().String(), Replicas: number(os.Getenv("REPLICAS")),
+		Server: os.Getenv("NAME"), URL: os.Getenv("URL"), Address: socket.LocalAddr().String(), Replicas: number(os.Getenv("REPLICAS")), Embed: embedOf(),
 		Orphan:  func(o *nats.Orphan) { orphans <- o },
 		OnError: func(err error) { fmt.Fprintln(os.Stderr, os.Getenv("NAME"), err) },
 	})
 	if err != nil {
 		return err
 	}
-	config := nats.MatchConfig{ID: os.Getenv("MATCH"), Checkpoint: 200 * time.Millisecond}
+	config := nats.MatchConfig{Checkpoint: 200 * time.Millisecond}
 	var orphan *nats.Orphan
-	fmt.Println("ready", node.Name())
-	if config.ID == "" {
-		select {
-		case orphan = <-orphans:
-		case <-ctx.Done():
-			return node.Close()
-		}
+	fmt.Println("ready", node.NATS())
+	select {
+	case config.ID = <-lines:
+	case orphan = <-orphans:
+	case <-ctx.Done():
+		return node.Close()
 	}
 	h, err := open(ctx, node, socket, config, orphan)
 	if err != nil {
@@ -328,10 +345,8 @@ func gameProcess() error {
 
 // natsProcess is a server of NATS alone, one of a cluster.
 func natsProcess() error {
-	ctx := untilStdinCloses()
-	node, err := nats.Start(ctx, nats.Config{Server: os.Getenv("NAME"), Replicas: 3, Embed: nats.Embed{
-		Listen: os.Getenv("LISTEN"), Cluster: os.Getenv("CLUSTER"), Routes: strings.Split(os.Getenv("ROUTES"), ","),
-	}})
+	ctx, _ := untilStdinCloses()
+	node, err := nats.Start(ctx, nats.Config{Server: os.Getenv("NAME"), Replicas: 3, Embed: embedOf()})
 	if err != nil {
 		return err
 	}

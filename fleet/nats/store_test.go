@@ -10,8 +10,12 @@ import (
 	"github.com/arche-netcode/netcode/components"
 	netecs "github.com/arche-netcode/netcode/ecs"
 	"github.com/arche-netcode/netcode/fleet/nats"
+	"github.com/arche-netcode/netcode/internal/alloctest"
+	"github.com/arche-netcode/netcode/peer"
 	"github.com/arche-netcode/netcode/record"
 	"github.com/arche-netcode/netcode/systems"
+	"github.com/arche-netcode/netcode/transport"
+	"github.com/arche-netcode/netcode/transport/memory"
 	"github.com/mlange-42/arche/generic"
 	"github.com/stretchr/testify/require"
 )
@@ -81,4 +85,61 @@ func TestAnOrphanHasWhatTheMatchHad(t *testing.T) {
 	require.Equal(t, 1, restored)
 	next.step(t, "it goes on", func() bool { return next.ticks > 3 })
 	require.Empty(t, next.match.Missing())
+}
+
+// A match that is handed over goes on elsewhere at once, with its last tick.
+func TestAMatchIsHandedOver(t *testing.T) {
+	orphans := make(chan *nats.Orphan, 1)
+	here := start(t, nats.Config{Server: "here", Embed: nats.Embed{Listen: "127.0.0.1:0"}, Orphan: func(o *nats.Orphan) { orphans <- o }})
+	there := start(t, nats.Config{Server: "there", URL: here.NATS()})
+	network := memory.NewNetwork()
+	socket, err := network.Listen(transport.Addr{})
+	require.NoError(t, err)
+	h, err := open(t.Context(), there, socket, nats.MatchConfig{ID: "m"}, nil)
+	require.NoError(t, err)
+	client, err := netcode.NewClient(protocol(), netcode.Config{})
+	require.NoError(t, err)
+	end, err := network.Listen(transport.Addr{})
+	require.NoError(t, err)
+	clientLoop := systems.NewRunner(nil, systems.NewClient(client, end, systems.WallClock()), 60)
+	require.NoError(t, client.ConnectWith(socket.LocalAddr(), []byte("anna")))
+	h.step(t, "it runs, with a player", func() bool {
+		clientLoop.Step()
+		return h.ticks > 5 && client.State() == netcode.Connected
+	})
+	last := h.server.Store().Tick()
+	require.NoError(t, h.match.HandOver(t.Context()))
+	h.step(t, "the player is told", func() bool {
+		clientLoop.Step()
+		return client.State() == netcode.Disconnected
+	})
+	require.ErrorIs(t, client.Err(), peer.ReasonShuttingDown)
+	require.ErrorIs(t, h.match.HandOver(t.Context()), nats.ErrTaken)
+	require.Zero(t, there.Stats().Lost)
+	require.True(t, h.match.Hold(), "it is no match of this process any more")
+	o := <-orphans
+	c, err := o.Load(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, last, c.Tick)
+	next, err := open(t.Context(), here, systems.Offline{}, nats.MatchConfig{}, o)
+	require.NoError(t, err)
+	next.step(t, "it goes on", func() bool { return next.ticks > 1 })
+	require.Equal(t, last+1, next.server.Config().FirstTick)
+	require.Equal(t, []string{"anna"}, next.match.Missing())
+	m, ok := here.Match("m")
+	require.True(t, ok)
+	require.Equal(t, "here", m.Server)
+	require.NoError(t, there.Close())
+	require.Zero(t, here.Stats().Buried, "nobody died")
+}
+
+// A frame of a match without messages allocates nothing of its own.
+func TestAFrameAllocatesNothing(t *testing.T) {
+	n := start(t, nats.Config{Server: "here", Lease: time.Hour})
+	h, err := open(t.Context(), n, systems.Offline{}, nats.MatchConfig{ID: "m"}, nil)
+	require.NoError(t, err)
+	for range 100 {
+		h.loop.Step()
+	}
+	alloctest.Zero(t, 500, h.loop.Step)
 }
