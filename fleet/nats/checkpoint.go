@@ -161,12 +161,15 @@ func (m *Match) players() (list []former) {
 	return list[:min(len(list), netcode.MaxClients*2)]
 }
 
+// storeMB is the time that the store has for each MB: without an answer for longer, the next checkpoint is tried.
+const storeMB = 250 * time.Millisecond
+
 // run stores the checkpoints.
 func (s *saver) run() {
 	for {
 		select {
 		case c := <-s.work:
-			ctx, cancel := context.WithTimeout(s.match.alive, 5*time.Second)
+			ctx, cancel := context.WithTimeout(s.match.alive, 2*time.Second+time.Duration(len(c.saved)>>20)*storeMB)
 			if err := s.store(ctx, c); err != nil && s.match.alive.Err() == nil {
 				s.match.node.counters.skipped.Add(1)
 				s.match.node.config.OnError(fmt.Errorf("nats: match %s: a checkpoint: %w", s.match.config.ID, err))
