@@ -21,10 +21,21 @@ type Arrival struct {
 	User     string          // Its identity, as at the old server.
 	Entities []netecs.Entity // Its entities, in the order of Departure.Entities. They belong to Client.
 	Data     []byte          // Departure.Data.
-	// Since is the first tick of this server whose input the player's state does not contain; the present one or an earlier one. The
-	// inputs from there on came with the others (input.At). It is the client's word, within 32 ticks. A game that loses no
-	// input runs its rule over them.
+	// Since is the first tick of this server whose input the player's state does not contain. It is the client's word, at most
+	// 32 ticks before the last one that was simulated.
 	Since netcode.Tick
+
+	last netcode.Tick // the last tick that was simulated
+}
+
+// Missed yields the ticks that were simulated here while the player was on its way. Its inputs of these ticks have come with all
+// others: a game that loses none runs its rule for the player's entities, with input.At of each tick.
+func (a *Arrival) Missed(yield func(netcode.Tick) bool) {
+	for t := a.Since; t <= a.last; t++ {
+		if !yield(t) {
+			return
+		}
+	}
 }
 
 // arriving is a client that comes from another server.
@@ -120,8 +131,7 @@ func (s *Server) bring(from netcode.ClientID, m *bring) error {
 	if err != nil {
 		return err
 	}
-	now := s.server.Tick()
-	s.arrive(from, a, c, min(max(tick.Near(m.Since, now), now-mostMissed), now+1))
+	s.arrive(from, a, c, tick.Near(m.Since, s.server.Tick()))
 	return nil
 }
 
@@ -170,7 +180,9 @@ func (s *Server) arrive(client netcode.ClientID, a *arriving, c carried, since n
 		s.known.arrived(a.id)
 		a.here = true
 		s.stats.Arrived++
-		out := Arrival{ID: a.id, Client: client, User: a.user, Entities: entities, Data: c.data, Since: since}
+		last := s.server.Tick() - netcode.Tick(s.server.Steps())
+		since = min(max(since, last-mostMissed+1), last+1)
+		out := Arrival{ID: a.id, Client: client, User: a.user, Entities: entities, Data: c.data, Since: since, last: last}
 		for _, f := range s.onArrive {
 			s.server.Contain("OnArrive", func() { f(&out) })
 		}

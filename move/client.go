@@ -36,7 +36,7 @@ type Client struct {
 	next     *session   // its new session, while the player moves
 	ending   []*session // sessions that are not shown any more
 	to       Destination
-	shift    tick.Span  // of Present
+	shift    tick.Span // of Present
 	frames   uint64
 	closed   bool
 	onSwitch []func(from, to *Session)

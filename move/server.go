@@ -57,11 +57,11 @@ type Server struct {
 type phase uint8
 
 const (
-	offered phase = iota // the client connects to the new server
-	going                // it has the new world: the next capture is carried
-	held                 // what it carries was given out
-	asking               // Ask was called
-	draining             // the player has left, and its last messages are on the way
+	offered  phase = iota // the client connects to the new server
+	going                 // it has the new world: the next capture is carried
+	held                  // what it carries was given out
+	asking                // Ask was called
+	draining              // the player has left, and its last messages are on the way
 )
 
 // departing is one player that leaves.
