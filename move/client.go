@@ -41,6 +41,7 @@ type Client struct {
 	closed   bool
 	onSwitch []func(from, to *Session)
 	onFail   []func(error)
+	onLoss   []func(of *Session, u *Undelivered)
 }
 
 // session is the state of a netcode.Client: see Session.
@@ -56,6 +57,7 @@ type session struct {
 	has     bool         // it has the player's entities,
 	from    netcode.Tick // which came in this tick
 	receipt []byte
+	losses  losses
 	closeAt uint64 // frame in which it closes; 0: not yet known
 }
 
@@ -95,6 +97,10 @@ func (c *Client) OnSwitch(f func(from, to *Session)) { c.onSwitch = append(c.onS
 // Open for Start.
 func (c *Client) OnFail(f func(err error)) { c.onFail = append(c.onFail, f) }
 
+// OnUndelivered adds a function that is told each reliable message that may not have been handled, when a connection has ended for any
+// reason.
+func (c *Client) OnUndelivered(f func(of *Session, u *Undelivered)) { c.onLoss = append(c.onLoss, f) }
+
 // Shown returns the session that is shown, nil before the first.
 func (c *Client) Shown() *Session {
 	if c.shown == nil {
@@ -132,6 +138,9 @@ func (c *Client) begin(of *Session, payload []byte) (*session, error) {
 		return nil, errors.New("netcode: move: Open returned a session that exists already: make a client for each")
 	}
 	s.Session, s.mover = *of, c
+	for _, f := range c.onLoss {
+		s.losses.told = append(s.losses.told, func(u *Undelivered) { f(&s.Session, u) })
+	}
 	s.client.OnDisconnect(func(_ netcode.ClientID, reason *netcode.CloseError) { s.ended = reason })
 	if err := s.client.ConnectWith(of.Server, payload); err != nil {
 		return nil, err
@@ -287,6 +296,7 @@ func (s *session) run() {
 	for _, one := range s.list {
 		one.Update(s.World)
 	}
+	s.losses.tell(s.client.Contain)
 }
 
 // runEnding runs a frame of a session that is not shown, and closes it in its time.
@@ -305,6 +315,7 @@ func (c *Client) runEnding(s *session) {
 
 // finalize ends the systems of a session.
 func (s *session) finalize() {
+	s.losses.tell(s.client.Contain)
 	for _, one := range s.list {
 		one.Finalize(s.World)
 	}

@@ -179,11 +179,16 @@ type ends struct{}
 
 // Client implements netcode.ClientSide.
 func (ends) Client(c *netcode.Client) netcode.ClientHooks {
-	return netcode.ClientHooks{State: &session{client: c}}
+	s := &session{client: c}
+	return netcode.ClientHooks{State: s, Undelivered: func(m *netcode.Posted, sent bool) {
+		if s.mover != nil {
+			s.losses.add(0, m, sent)
+		}
+	}}
 }
 
 // Server implements netcode.ServerSide.
 func (ends) Server(s *netcode.Server) netcode.ServerHooks {
 	m := newServer(s)
-	return netcode.ServerHooks{State: m, Captured: m.captured, BeginFrame: m.beginFrame}
+	return netcode.ServerHooks{State: m, Captured: m.captured, BeginFrame: m.beginFrame, Undelivered: m.losses.add}
 }

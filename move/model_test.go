@@ -25,7 +25,8 @@ type model struct {
 	seams           map[int]int   // inputs from one server to the next: by the number of ticks that were left out
 	jumps           map[int32]int // of the own hero, at a switch
 	errors          map[string]int
-	handledNumbers  map[uint32]int
+	messages        []message // by number
+	untold          int       // messages of servers that died: nobody is left to tell
 	lost            int
 }
 
@@ -45,7 +46,7 @@ type seen struct {
 }
 
 func newModel(r *rig) *model {
-	return &model{rig: r, of: map[uint32]*seen{}, moved: map[move.Outcome]int{}, seams: map[int]int{}, jumps: map[int32]int{}, errors: map[string]int{}, handledNumbers: map[uint32]int{}}
+	return &model{rig: r, of: map[uint32]*seen{}, moved: map[move.Outcome]int{}, seams: map[int]int{}, jumps: map[int32]int{}, errors: map[string]int{}}
 }
 
 func (m *model) player(number uint32) *seen {
@@ -93,9 +94,50 @@ func (m *model) ended(n *node, client netcode.ClientID, outcome move.Outcome, er
 
 func (m *model) told(who string, err error) { m.errors[err.Error()]++ }
 
+// message is a reliable message.
+type message struct {
+	server        *node
+	life          int // of the server
+	handled, told bool
+	toServer      bool
+	at            int
+	to            string
+}
+
+// send sends a message.
+func (m *model) send(end netcode.Endpoint, to netcode.Recipient, server *node) {
+	if netcode.Send(end, to, &chat{Number: uint32(len(m.messages))}) == nil {
+		m.messages = append(m.messages, message{server: server, life: server.life, toServer: netcode.ServerOf(end) == nil, at: m.rig.frames, to: fmt.Sprint(to)})
+	}
+}
+
 func (m *model) handled(number uint32) {
-	m.handledNumbers[number]++
-	require.Equal(m.rig.t, 1, m.handledNumbers[number], "message %d was handled twice", number)
+	require.False(m.rig.t, m.messages[number].handled, "message %d was handled twice", number)
+	m.messages[number].handled = true
+}
+
+// undelivered notes that a game was told of a message.
+func (m *model) undelivered(end netcode.Endpoint, u *move.Undelivered) {
+	c, ok := netcode.ReadPosted[chat](end, &u.Message)
+	require.True(m.rig.t, ok)
+	m.messages[c.Number].told = true
+}
+
+// checkMessages checks all messages, when no connection has any left.
+func (m *model) checkMessages() (handled, told int) {
+	for number, one := range m.messages {
+		switch {
+		case one.handled:
+			handled++
+		case one.told:
+			told++
+		case one.life != one.server.life:
+			m.untold++
+		default:
+			require.Fail(m.rig.t, fmt.Sprintf("message %d was not handled, and nobody was told: %+v", number, one))
+		}
+	}
+	return handled, told
 }
 
 func (m *model) switched(p *player, from, to *move.Session) {

@@ -84,3 +84,39 @@ type Departure struct {
 	// Data is for the game of the new server: what is in no component. At most MaxCarried with all the rest.
 	Data []byte
 }
+
+// Undelivered is a reliable message that may not have been handled, since a connection has ended.
+type Undelivered struct {
+	Client  netcode.ClientID // At a server: the other end.
+	Sent    bool             // It was sent here, and not acknowledged. Else it came, and was not handled.
+	Message netcode.Posted   // netcode.ReadPosted returns its value.
+}
+
+// losses keeps undelivered messages until the game may be told.
+type losses struct {
+	waiting []Undelivered
+	told    []func(u *Undelivered)
+}
+
+// add keeps a message.
+func (l *losses) add(with netcode.ClientID, m *netcode.Posted, sent bool) {
+	if len(l.told) == 0 {
+		return
+	}
+	u := Undelivered{Client: with, Sent: sent, Message: netcode.Posted{Message: m.Message}}
+	if m.Body != nil {
+		u.Message.Body = append([]byte{}, m.Body...)
+	}
+	l.waiting = append(l.waiting, u)
+}
+
+// tell tells the game. contain calls one of its functions.
+func (l *losses) tell(contain func(name string, f func())) {
+	list := l.waiting
+	l.waiting = nil
+	for i := range list {
+		for _, f := range l.told {
+			contain("OnUndelivered", func() { f(&list[i]) })
+		}
+	}
+}

@@ -56,7 +56,8 @@ func (r *rig) wander(moves int, kill float64) {
 			}
 		}
 	}
-	r.run(20*time.Second, func() bool { return false })
+	r.quiet = true
+	r.run(15*time.Second, func() bool { return false })
 }
 
 // kill ends a server, and starts it anew.
@@ -72,6 +73,8 @@ func TestMoves(t *testing.T) {
 		require.True(t, r.run(10*time.Second, r.joined))
 		r.wander(1000, kill)
 		t.Log(r.now, "kills", r.model.kills, r.model.moved, "switches", r.model.switches, "failed", r.model.fails, "lost with their server", r.model.lost, "seams", r.model.seams, "jumps", r.model.jumps, "longest", r.model.longest)
+		handled, told := r.model.checkMessages()
+		t.Log("messages", len(r.model.messages), "handled", handled, "told", told, "of dead servers", r.model.untold)
 		for _, n := range r.nodes {
 			t.Logf("%+v", n.mover.Stats())
 		}

@@ -132,6 +132,7 @@ type rig struct {
 	config  func(c *move.Config)
 	p       *netcode.Protocol
 	ends    uint64
+	quiet   bool     // nobody sends messages
 	later   []func() // for the beginning of the next frame
 }
 
@@ -219,6 +220,7 @@ func (n *node) start() {
 		}
 	})
 	n.mover.OnEnd(func(client netcode.ClientID, outcome move.Outcome, err error) { r.model.ended(n, client, outcome, err) })
+	n.mover.OnUndelivered(func(u *move.Undelivered) { r.model.undelivered(server, u) })
 	server.OnError(func(err error) { r.model.told(n.address.String(), err) })
 	netcode.On(server, func(ctx *netcode.Context, m *chat) { r.model.handled(m.Number) })
 	suns := generic.NewMap2[components.Replicated, sun](n.world)
@@ -253,6 +255,7 @@ func (p *player) start(n *node) {
 	p.loop = systems.NewRunner(nil, p.mover, rate)
 	p.mover.OnSwitch(func(from, to *move.Session) { p.rig.model.switched(p, from, to) })
 	p.mover.OnFail(func(err error) { p.rig.model.failed(p, err) })
+	p.mover.OnUndelivered(func(of *move.Session, u *move.Undelivered) { p.rig.model.undelivered(of.Systems.Client, u) })
 	p.mover.Start(move.Destination{Server: n.address.String()})
 }
 
@@ -308,6 +311,9 @@ func (r *rig) step() {
 	for _, f := range later {
 		f()
 	}
+	if !r.quiet {
+		r.chatter()
+	}
 	for _, n := range r.nodes {
 		n.loop.Step()
 	}
@@ -344,4 +350,30 @@ func (n *node) clients() (list []netcode.ClientID) {
 		list = append(list, client)
 	}
 	return list
+}
+
+// chatter sends reliable messages now and then, in both directions.
+func (r *rig) chatter() {
+	for _, n := range r.nodes {
+		for client := range n.server.Clients {
+			if r.random.IntN(20) == 0 {
+				r.model.send(n.server, netcode.To(client), n)
+			}
+		}
+	}
+	for _, p := range r.players {
+		if s := p.mover.Shown(); s != nil && s.Systems.Client.State() == netcode.Connected && r.random.IntN(10) == 0 {
+			r.model.send(s.Systems.Client, netcode.ToServer(), r.at(s.Server))
+		}
+	}
+}
+
+// at returns the server of an address.
+func (r *rig) at(address transport.Addr) *node {
+	for _, n := range r.nodes {
+		if n.address == address {
+			return n
+		}
+	}
+	return nil
 }

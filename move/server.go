@@ -46,6 +46,7 @@ type Server struct {
 	arriving map[netcode.ClientID]*arriving
 	known    ids // moves that were begun here from another server
 
+	losses   losses
 	work     []func(w *netecs.World) // waits for the world
 	onDepart []func(*Departure)
 	onEnd    []func(netcode.ClientID, Outcome, error)
@@ -160,6 +161,10 @@ func (s *Server) OnEnd(f func(client netcode.ClientID, outcome Outcome, err erro
 	s.onEnd = append(s.onEnd, f)
 }
 
+// OnUndelivered adds a function that is told each reliable message that may not have been handled, when the connection to a client has ended for
+// any reason: in the frame after OnDisconnect.
+func (s *Server) OnUndelivered(f func(u *Undelivered)) { s.losses.told = append(s.losses.told, f) }
+
 // Moving reports whether a client moves from this server.
 func (s *Server) Moving(client netcode.ClientID) bool {
 	d := s.leaving[client]
@@ -199,6 +204,7 @@ func (s *Server) beginFrame() {
 		delete(s.moved, client)
 	}
 	s.ended = s.ended[:0]
+	s.losses.tell(s.server.Contain)
 	if !s.server.TickDue() || len(s.leaving) == 0 {
 		return
 	}
