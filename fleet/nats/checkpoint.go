@@ -352,7 +352,19 @@ func (m *Match) Returned(client netcode.ClientID) (entities []netcode.NetworkID,
 	return entities, ok
 }
 
-// Missing returns the players of the checkpoint that have not come back. A game may remove their entities after a while.
+// Forget returns the entities of a player of the checkpoint that has not come back, for the game to remove, and gives the player none of them when it
+// comes: after a while, or when Node.Player tells that it plays in another match.
+func (m *Match) Forget(user string) (entities []netcode.NetworkID) {
+	m.users.Lock()
+	defer m.users.Unlock()
+	if f := m.users.former[user]; f != nil {
+		delete(m.users.former, user)
+		return f.owns
+	}
+	return nil
+}
+
+// Missing returns the players of the checkpoint that have not come back.
 func (m *Match) Missing() (users []string) {
 	m.users.Lock()
 	defer m.users.Unlock()

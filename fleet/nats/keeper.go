@@ -5,6 +5,7 @@ import (
 	"errors"
 	"hash/fnv"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/nats-io/nats.go/jetstream"
@@ -347,6 +348,9 @@ func (n *Node) watchOnce(ctx context.Context, all func()) {
 				n.directory.put(e.Key(), e.Value(), e.Revision())
 			default:
 				n.directory.put(e.Key(), nil, e.Revision())
+				if strings.HasPrefix(e.Key(), playerPrefix) {
+					n.presence.again(nameOf(e.Key()))
+				}
 			}
 		case <-check.C:
 			n.mu.Lock()

@@ -184,3 +184,44 @@ func TestAHandlerThatPanics(t *testing.T) {
 	h.step(t, "both are handled", func() bool { return calls == 2 })
 	require.ErrorContains(t, told, "boom")
 }
+
+// A player in two matches, as one that moves, is in the directory at the newer one; when it leaves that, at the older one again.
+func TestAPlayerInTwoMatches(t *testing.T) {
+	first := start(t, nats.Config{Server: "first", Embed: nats.Embed{Listen: "127.0.0.1:0"}})
+	second := start(t, nats.Config{Server: "second", URL: first.NATS()})
+	network := memory.NewNetwork()
+	var loops []*systems.Runner
+	var clients []*netcode.Client
+	join := func(n *nats.Node, match string) {
+		socket, err := network.Listen(transport.Addr{})
+		require.NoError(t, err)
+		h, err := open(t.Context(), n, socket, nats.MatchConfig{ID: match}, nil)
+		require.NoError(t, err)
+		client, err := netcode.NewClient(protocol(), netcode.Config{})
+		require.NoError(t, err)
+		end, err := network.Listen(transport.Addr{})
+		require.NoError(t, err)
+		loops = append(loops, h.loop, systems.NewRunner(nil, systems.NewClient(client, end, systems.WallClock()), 60))
+		clients = append(clients, client)
+		require.NoError(t, client.ConnectWith(socket.LocalAddr(), []byte("anna")))
+	}
+	in := func(match string) {
+		t.Helper()
+		eventually(t, "the player is in "+match, func() bool {
+			for _, l := range loops {
+				l.Step()
+			}
+			p, ok := first.Player("anna")
+			q, too := second.Player("anna")
+			return ok == too && p == q && p.Match == match
+		})
+	}
+	join(first, "red")
+	in("red")
+	join(second, "blue")
+	in("blue")
+	clients[1].Close()
+	in("red")
+	clients[0].Close()
+	in("")
+}

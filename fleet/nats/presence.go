@@ -55,6 +55,16 @@ func (p *presences) leave(user, match string) {
 	}
 }
 
+// again tells about a player whose key was removed while it is here: it was in two matches, as one that moves, and has left the other.
+func (p *presences) again(user string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if one := p.all[user]; one != nil && !one.gone {
+		one.told = false
+		p.signal()
+	}
+}
+
 // under tells everybody again, if the fence is a new one.
 func (p *presences) under(fence uint64) {
 	p.mu.Lock()
