@@ -148,6 +148,7 @@ type directory struct {
 	matches map[string]known[matchEntry]
 	players map[string]known[playerEntry]
 	round   uint64
+	whole   bool   // A watch has told all there is. Before that a match may be there, and its server not yet.
 	newest  uint64 // The newest revision that the watch has told.
 	foreign uint64 // Values that no process of a fleet writes.
 	full    uint64 // Entries beyond the bounds.
@@ -249,6 +250,7 @@ func (d *directory) begin() {
 func (d *directory) sweep() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
+	d.whole = true
 	drop(d.servers, d.round)
 	drop(d.matches, d.round)
 	drop(d.players, d.round)
@@ -289,7 +291,7 @@ func (d *directory) orphans() (list []string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	for id, m := range d.matches {
-		if !d.alive(m.entry.Server, m.entry.Fence) {
+		if d.whole && !d.alive(m.entry.Server, m.entry.Fence) {
 			list = append(list, id)
 		}
 	}
@@ -302,7 +304,7 @@ func (d *directory) strays(n int) map[string]uint64 {
 	defer d.mu.Unlock()
 	list := map[string]uint64{}
 	for user, p := range d.players {
-		if len(list) == n {
+		if len(list) == n || !d.whole {
 			break
 		}
 		if !d.alive(p.entry.Server, p.entry.Fence) {
