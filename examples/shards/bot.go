@@ -27,6 +27,7 @@ type bot struct {
 	home    int
 	retryAt time.Time
 	count   *tally
+	rest    bool // It stands still.
 }
 
 // tally counts for all bots, which run in one goroutine.
@@ -103,6 +104,12 @@ func (b *bot) frame(now time.Time) {
 		return
 	}
 	if s == nil || s.Systems.Client.State() != netcode.Connected {
+		return
+	}
+	if b.rest {
+		if b.random.IntN(tickRate/2) == 0 {
+			_ = netcode.Send(s.Systems.Client, netcode.ToServer(), &Turn{})
+		}
 		return
 	}
 	switch client := s.Systems.Client; b.random.IntN(20 * tickRate) {

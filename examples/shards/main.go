@@ -122,6 +122,9 @@ func supervise(ctx context.Context, o options, out io.Writer) error {
 		go w.killNowAndThen(walking, o.kill)
 	}
 	run(walking, bots, w.loop.Step)
+	for _, b := range bots {
+		b.rest = true
+	}
 	settle, done := context.WithTimeout(context.WithoutCancel(ctx), 15*time.Second)
 	defer done()
 	var verdict string

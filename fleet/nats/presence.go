@@ -131,11 +131,7 @@ func (p *presences) tellOne(ctx context.Context, user string, one presence) bool
 	token := userToken(user)
 	if one.gone {
 		n.unsubscribe("p." + token)
-		err := error(nil)
-		if one.revision != 0 {
-			err = n.remove(ctx, playerPrefix+token, one.revision)
-		}
-		if err != nil && !rewritten(err) {
+		if one.revision != 0 && !p.remove(ctx, playerPrefix+token, one) {
 			return false
 		}
 		p.mu.Lock()
@@ -163,6 +159,26 @@ func (p *presences) tellOne(ctx context.Context, user string, one presence) bool
 		now.told = now.match == one.match && !now.gone && p.fence == fence
 	}
 	return true
+}
+
+// remove removes the key of a player that has left, unless it is another process's by now. One of this process, of an attempt whose answer was lost, is
+// removed too.
+func (p *presences) remove(ctx context.Context, key string, one presence) bool {
+	n := p.node
+	err := n.remove(ctx, key, one.revision)
+	if !rewritten(err) {
+		return err == nil
+	}
+	e, err := n.kv.Get(ctx, key)
+	if err != nil {
+		return errors.Is(err, jetstream.ErrKeyNotFound)
+	}
+	_, in, bad := decodePlayer(key, e.Value())
+	if bad != nil || in.Server != n.config.Server || in.Match != one.match || e.Revision() < one.revision {
+		return true
+	}
+	err = n.remove(ctx, key, e.Revision())
+	return err == nil || rewritten(err)
 }
 
 // rewritten reports whether an error says that a key has another revision than the expected one: somebody else has written it.

@@ -124,7 +124,8 @@ type player struct {
 
 	mu       sync.Mutex
 	connects int
-	x        float32 // Of its avatar.
+	x, y     float32 // Of its avatar.
+	bodies   int     // That it sees.
 	lost     []time.Duration
 	longest  time.Duration // Between two frames with news.
 	news     time.Time
@@ -161,9 +162,11 @@ func play(ctx context.Context, t *testing.T, user string, where func() string) *
 		}
 		p.mu.Lock()
 		defer p.mu.Unlock()
+		p.bodies = 0
 		for q := all.Query(w); q.Next(); {
+			p.bodies++
 			if at, owner := q.Get(); owner.Client == p.client.ID() && p.client.State() == netcode.Connected && at.X != p.x {
-				p.x = at.X
+				p.x, p.y = at.X, at.Y
 				p.longest = max(p.longest, time.Since(p.news))
 				p.news = time.Now()
 			}
