@@ -120,7 +120,11 @@ func (s *shard) rules() {
 	s.bodies = generic.NewMap3[components.Replicated, components.Owner, Body](&s.world)
 	s.walking = generic.NewFilter2[components.Owner, Body]()
 	s.server.OnConnect(func(client netcode.ClientID) {
-		if _, back := s.match.Returned(client); !back && !s.mover.Arriving(client) {
+		old, back := s.match.Returned(client)
+		switch {
+		case s.mover.Arriving(client):
+			s.remove(old) // It brings a newer one.
+		case !back:
 			at := float32(client%side) / 2
 			s.bodies.NewWith(&components.Replicated{}, &components.Owner{Client: client}, &Body{X: at, Y: at, DX: 6, DY: 2})
 		}
@@ -198,21 +202,30 @@ func (s *shard) turn(client netcode.ClientID, m *Turn) {
 	}
 }
 
-// restored removes those who had gone to another area after the checkpoint.
-func (s *shard) restored([]netecs.Entity, error) {
+// restored is called when the area goes on from a checkpoint.
+func (s *shard) restored([]netecs.Entity, error) { s.forget() }
+
+// forget removes the bodies of a checkpoint whose players play in another area by now.
+func (s *shard) forget() {
 	for _, user := range s.match.Missing() {
 		if p, ok := s.node.Player(user); ok && p.Match != area(s.number) {
-			for _, id := range s.match.Forget(user) {
-				if e, alive := s.group.Entity(id); alive {
-					s.world.RemoveEntity(e)
-				}
-			}
+			s.remove(s.match.Forget(user))
+		}
+	}
+}
+
+// remove removes bodies.
+func (s *shard) remove(ids []netcode.NetworkID) {
+	for _, id := range ids {
+		if e, alive := s.group.Entity(id); alive {
+			s.world.RemoveEntity(e)
 		}
 	}
 }
 
 // tell tells the board what there is here.
 func (s *shard) tell() {
+	s.forget()
 	stats := s.node.Stats()
 	c := &Census{Area: uint32(s.number), Points: s.points, Frames: s.frames, Held: uint32(stats.Held), Moved: s.moved, Failed: s.failed}
 	for q := s.walking.Query(&s.world); q.Next(); {

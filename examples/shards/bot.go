@@ -48,14 +48,18 @@ func newBot(node *nats.Node, number int, count *tally) *bot {
 	return b
 }
 
-// address returns where the bot plays, or played, or else its home.
+// address returns where the bot plays, or played.
 func (b *bot) address() string {
-	at := area(b.home)
-	if p, ok := b.node.Player(b.name); ok {
-		at = p.Match
-	}
-	m, _ := b.node.Match(at)
+	b.look()
+	m, _ := b.node.Match(area(b.home))
 	return m.Address
+}
+
+// look looks up in which area the bot is.
+func (b *bot) look() {
+	if p, ok := b.node.Player(b.name); ok {
+		_, _ = fmt.Sscanf(p.Match, "area-%d", &b.home)
+	}
 }
 
 // open makes the bot's session with a server.
@@ -105,6 +109,9 @@ func (b *bot) frame(now time.Time) {
 	}
 	if s == nil || s.Systems.Client.State() != netcode.Connected {
 		return
+	}
+	if b.random.IntN(tickRate/2) == 0 {
+		b.look()
 	}
 	if b.rest {
 		if b.random.IntN(tickRate/2) == 0 {

@@ -256,15 +256,16 @@ func (w *world) killNowAndThen(ctx context.Context, every time.Duration) {
 
 // judge tells what is wrong with the world now; empty: each bot is in one area, and the directory says so too.
 func (w *world) judge(bots []*bot) string {
-	in := map[string]int{}
-	for _, c := range w.census {
+	in := map[string][]int{}
+	for i, c := range w.census {
 		for _, user := range c.Users {
-			in[user]++
+			in[user] = append(in[user], i)
 		}
 	}
 	for _, b := range bots {
-		if n := in[b.name]; n != 1 {
-			return fmt.Sprintf("%s is in %d areas", b.name, n)
+		if len(in[b.name]) != 1 {
+			p, _ := w.node.Player(b.name)
+			return fmt.Sprintf("%s has bodies in areas %v, and is in %s", b.name, in[b.name], p.Match)
 		}
 		if _, ok := b.body(); !ok {
 			return b.name + " does not see itself"
