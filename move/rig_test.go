@@ -23,7 +23,7 @@ import (
 	"github.com/arche-netcode/netcode/transport/memory"
 )
 
-const rate = 60
+const rate = 30
 
 // hero is the body of a player, and what it carries.
 type hero struct {
