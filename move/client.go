@@ -251,7 +251,7 @@ func (c *Client) carry(at *session, m *carry) {
 	}
 	now := at.client.Time()
 	unused := now.Sub((tick.Near(m.Tick, now.Tick) + 1).Begin()) // since the first input that the old server has not used
-	since := c.next.client.Time().Add(tick.OneTick/8 - unused) // the nearest tick of the new server: the eighth is for the frames between
+	since := c.next.client.Time().Add(tick.OneTick/8 - unused)   // the nearest tick of the new server: the eighth is for the frames between
 	sendOn(c.next, &bring{ID: m.ID, Since: uint16(since.Tick), Sealed: m.Sealed})
 }
 

@@ -142,7 +142,7 @@ func newRig(t testing.TB, seed uint64, servers, players int, link transport.Link
 	r := &rig{t: t, seed: seed, random: rand.New(rand.NewPCG(seed, 1)), network: memory.NewNetwork(), link: link, p: newProtocol()}
 	r.model = newModel(r)
 	t.Cleanup(func() {
-		if t.Failed() {
+		if t.Failed() && r.frames > 0 {
 			t.Logf("seed %d, frame %d", seed, r.frames)
 		}
 	})
