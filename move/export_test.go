@@ -46,3 +46,20 @@ func SealedPass(user string) []byte { return (&pass{id: 7, user: user}).append(n
 func AppendCarried(data, saved []byte) []byte {
 	return (&carried{id: 7, nonce: nonce{1, 2}, data: data, saved: saved}).append(nil)
 }
+
+// PassID returns the id of the move in a sealed pass.
+func PassID(key [32]byte, b []byte) uint64 {
+	s, err := newSeal(key, nil)
+	if err != nil {
+		panic(err)
+	}
+	plain, err := s.open(kindPass, b)
+	if err != nil {
+		panic(err)
+	}
+	p, err := parsePass(plain)
+	if err != nil {
+		panic(err)
+	}
+	return uint64(p.id)
+}

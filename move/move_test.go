@@ -45,14 +45,14 @@ func (r *rig) wander(moves int, kill float64) {
 		for _, p := range r.players {
 			shown := p.mover.Shown()
 			if shown != nil && shown.Systems.Client.State() == netcode.Disconnected && !p.mover.Moving() {
-				p.mover.Start(move.Destination{Server: r.any().address.String()}) // as a game's login does
+				p.mover.Start(r.destination(r.any(), p.number)) // as a game's login does
 			}
 			from, to := r.at(shown.Server), r.any()
 			client, ok := from.clientOf(p.number)
 			if !ok || from == to || r.random.Float64() > .3 {
 				continue
 			}
-			if err := from.mover.Move(client, move.Destination{Server: to.address.String()}); err == nil {
+			if err := from.mover.Move(client, r.destination(to, p.number)); err == nil {
 				begun++
 			}
 		}
