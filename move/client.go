@@ -57,6 +57,7 @@ type session struct {
 	has     bool         // it has the player's entities,
 	from    netcode.Tick // which came in this tick
 	receipt []byte
+	onShow  func() // begins its next move; nil: none
 	losses  losses
 	closeAt uint64 // frame in which it closes; 0: not yet known
 }
@@ -196,14 +197,22 @@ func sendOn[T any](s *session, m *T) { _ = netcode.Send(s.client, netcode.ToServ
 
 // offered handles the message offer.
 func (c *Client) offered(at *session, m *offer) {
-	id := ID(m.ID)
-	if at != c.shown || c.next != nil || c.closed {
+	to, ticket := Destination{Server: m.Server, Token: slices.Clone(m.Token)}, slices.Clone(m.Pass)
+	switch {
+	case c.closed:
+	case at == c.next: // Its player has come there, and is to go on before the client shows it.
+		at.onShow = func() { c.follow(at, ID(m.ID), to, ticket) }
+	case at == c.shown && c.next == nil:
+		c.follow(at, ID(m.ID), to, ticket)
+	default:
 		sendOn(at, &cancel{ID: m.ID, Text: "another move is under way"})
-		return
 	}
-	ticket := slices.Clone(m.Pass)
-	c.to = Destination{Server: m.Server, Token: slices.Clone(m.Token)}
-	c.open(c.to, func(of *Session, err error) {
+}
+
+// follow opens the session of a move from the session at.
+func (c *Client) follow(at *session, id ID, to Destination, ticket []byte) {
+	c.to = to
+	c.open(to, func(of *Session, err error) {
 		var s *session
 		if err == nil {
 			s, err = c.begin(of, ticket)
@@ -240,9 +249,10 @@ func (c *Client) carry(at *session, m *carry) {
 	if len(m.Sealed) == 0 {
 		return // The old server delivers it.
 	}
-	now := at.client.Time().Tick
-	ahead := now - tick.Near(m.Tick, now) // ticks whose inputs the old server has not used
-	sendOn(c.next, &bring{ID: m.ID, Since: uint16(c.next.client.Time().Tick - ahead + 1), Sealed: m.Sealed})
+	now := at.client.Time()
+	unused := now.Sub((tick.Near(m.Tick, now.Tick) + 1).Begin()) // since the first input that the old server has not used
+	since := c.next.client.Time().Add(tick.OneTick/8 - unused)   // the nearest tick of the new server: the eighth is for the frames between
+	sendOn(c.next, &bring{ID: m.ID, Since: uint16(since.Tick), Sealed: m.Sealed})
 }
 
 // arrived handles the message arrived.
@@ -336,6 +346,9 @@ func (c *Client) advance() {
 		c.next = nil
 		c.retire(shown)
 		c.show(next)
+		if next.onShow != nil {
+			next.onShow()
+		}
 	case shown.ended != nil && !next.carries:
 		c.fail(ErrEnded)
 	}

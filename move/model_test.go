@@ -87,6 +87,11 @@ func (m *model) used(n *node) func(number, frame uint32) {
 
 func (m *model) ended(n *node, client netcode.ClientID, outcome move.Outcome, err error) {
 	m.moved[outcome]++
+	for _, s := range m.of {
+		if outcome == move.Stayed && s.from != nil {
+			s.from = nil // The inputs of a player that was held count no more.
+		}
+	}
 	if outcome == move.Stayed {
 		m.errors["stayed: "+err.Error()]++
 	}
@@ -212,6 +217,10 @@ func (m *model) checkPicture(p *player, s *seen) {
 		}
 	default:
 		require.False(m.rig.t, at.Before(s.present), "player %d sees the past", p.number)
+		if !shown.Systems.Client.ConnectedTo(m.rig.at(shown.Server).server) { // Its server has died: there is no news.
+			s.shown = nil
+			return
+		}
 		if newest == s.newest {
 			m.longest = max(m.longest, m.rig.now-s.newsAt)
 		}

@@ -1,6 +1,7 @@
 package move_test
 
 import (
+	"cmp"
 	"encoding/binary"
 	"fmt"
 	"log/slog"
@@ -23,7 +24,7 @@ import (
 	"github.com/arche-netcode/netcode/transport/memory"
 )
 
-const rate = 60
+const rate = 30
 
 // hero is the body of a player, and what it carries.
 type hero struct {
@@ -131,7 +132,12 @@ type rig struct {
 	model   *model
 	config  func(c *move.Config)
 	p       *netcode.Protocol
+	listen  func(n *node) transport.Conn                                 // wraps the socket of a server; may be nil
+	dial    func(c transport.Conn, token []byte) (transport.Conn, error) // wraps the socket of a client; may be nil
+	token   func(server string, user string) []byte                      // may be nil
 	ends    uint64
+	watch   func(c *netcode.Client) // may be nil
+	guests  []*systems.Runner
 	quiet   bool     // nobody sends messages
 	later   []func() // for the beginning of the next frame
 }
@@ -142,7 +148,7 @@ func newRig(t testing.TB, seed uint64, servers, players int, link transport.Link
 	r := &rig{t: t, seed: seed, random: rand.New(rand.NewPCG(seed, 1)), network: memory.NewNetwork(), link: link, p: newProtocol()}
 	r.model = newModel(r)
 	t.Cleanup(func() {
-		if t.Failed() {
+		if t.Failed() && r.frames > 0 {
 			t.Logf("seed %d, frame %d", seed, r.frames)
 		}
 	})
@@ -159,6 +165,15 @@ func newRig(t testing.TB, seed uint64, servers, players int, link transport.Link
 	return r
 }
 
+// destination returns the destination of a player at a server.
+func (r *rig) destination(n *node, number int) move.Destination {
+	to := move.Destination{Server: n.address.String()}
+	if r.token != nil {
+		to.Token = r.token(to.Server, fmt.Sprintf("player %d", number))
+	}
+	return to
+}
+
 func (r *rig) clock() time.Duration { return r.now }
 
 // bytes returns a seeded stream.
@@ -173,6 +188,9 @@ func (r *rig) bytes() *rand.ChaCha8 {
 // start starts the servers and the clients.
 func (r *rig) start() {
 	for _, n := range r.nodes {
+		if r.listen != nil {
+			n.conn = r.listen(n)
+		}
 		n.start()
 	}
 	for i, p := range r.players {
@@ -197,7 +215,7 @@ func (n *node) start() {
 	n.steer = newSteer(n.world)
 	n.steer.used, n.steer.doubt = r.model.used(n), n.mover.Held
 	predict.Simulate(n.group, predict.Config{}, n.steer)
-	n.mover.OnApprove(func(a *netcode.Approval) { a.Accept(string(a.Payload)) })
+	n.mover.OnApprove(func(a *netcode.Approval) { a.Accept(cmp.Or(a.User, string(a.Payload))) })
 	spawn := generic.NewMap3[components.Replicated, components.Owner, hero](n.world)
 	server.OnConnect(func(client netcode.ClientID) {
 		if n.mover.Arriving(client) {
@@ -256,7 +274,7 @@ func (p *player) start(n *node) {
 	p.mover.OnSwitch(func(from, to *move.Session) { p.rig.model.switched(p, from, to) })
 	p.mover.OnFail(func(err error) { p.rig.model.failed(p, err) })
 	p.mover.OnUndelivered(func(of *move.Session, u *move.Undelivered) { p.rig.model.undelivered(of.Systems.Client, u) })
-	p.mover.Start(move.Destination{Server: n.address.String()})
+	p.mover.Start(p.rig.destination(n, p.number))
 }
 
 // open implements move.Open.
@@ -270,12 +288,21 @@ func (p *player) open(to move.Destination, done func(*move.Session, error)) {
 	inner, err := r.network.Listen(transport.Addr{})
 	require.NoError(r.t, err)
 	p.opened++
-	conn := transport.Condition(inner, r.link, r.seed^uint64(p.number*1000+p.opened), r.clock)
+	var conn transport.Conn = transport.Condition(inner, r.link, r.seed^uint64(p.number*1000+p.opened), r.clock)
+	if r.dial != nil {
+		if conn, err = r.dial(conn, to.Token); err != nil {
+			done(nil, err)
+			return
+		}
+	}
 	client, err := netcode.NewClient(r.p, netcode.Config{Random: r.bytes(), Logger: quiet})
 	require.NoError(r.t, err)
 	s := &move.Session{
 		Systems: systems.NewClient(client, conn, r.clock), World: ecs.New(), Server: address,
 		Payload: fmt.Appendf(nil, "player %d", p.number), Close: func() { _ = conn.Close() },
+	}
+	if r.watch != nil {
+		r.watch(client)
 	}
 	client.OnError(func(err error) { r.model.told(fmt.Sprintf("player %d", p.number), err) })
 	netcode.On(client, func(ctx *netcode.Context, m *chat) { r.model.handled(m.Number) })
@@ -321,8 +348,17 @@ func (r *rig) step() {
 		p.frame++
 		p.loop.Step()
 	}
+	for _, g := range r.guests {
+		g.Step()
+	}
 	r.model.check()
 }
+
+// id returns the id of the move that the first server has begun.
+func (r *rig) id(pass []byte) uint64 { return move.PassID([32]byte{7}, pass) }
+
+// query finds the heroes of a server.
+func (n *node) query() generic.Query1[hero] { return generic.NewFilter1[hero]().Query(n.world) }
 
 // run runs frames until a condition holds.
 func (r *rig) run(limit time.Duration, until func() bool) bool {
