@@ -52,13 +52,22 @@ func serve(ctx context.Context, url, name string, number int, key [32]byte) erro
 		return err
 	}
 	s := &shard{number: number, world: ecs.NewWorld(), asked: map[uint64]asked{}}
-	orphans := make(chan *nats.Orphan, areas)
+	orphans := make(chan *nats.Orphan, 1)
 	config := nats.Config{
 		Server: name, URL: url, Address: socket.LocalAddr().String(), Messages: s.messages(),
 		OnError: func(err error) { fmt.Fprintln(os.Stderr, name, err) },
 	}
-	if number < 0 {
-		config.Orphan = func(o *nats.Orphan) { orphans <- o }
+	if number < 0 { // A process has one area: the first orphan, and leaves others to others.
+		config.Orphan = func(o *nats.Orphan) {
+			o.Node().TakeOver(false)
+			select {
+			case orphans <- o:
+			default:
+				if err := o.Refuse(ctx); err != nil {
+					config.OnError(err)
+				}
+			}
+		}
 	}
 	if s.node, err = nats.Start(ctx, config); err != nil {
 		return err
@@ -120,11 +129,11 @@ func (s *shard) rules() {
 	s.bodies = generic.NewMap3[components.Replicated, components.Owner, Body](&s.world)
 	s.walking = generic.NewFilter2[components.Owner, Body]()
 	s.server.OnConnect(func(client netcode.ClientID) {
-		old, back := s.match.Returned(client)
+		old := s.match.Returned(client)
 		switch {
 		case s.mover.Arriving(client):
 			s.remove(old) // It brings a newer one.
-		case !back:
+		case len(old) == 0:
 			at := float32(client%side) / 2
 			s.bodies.NewWith(&components.Replicated{}, &components.Owner{Client: client}, &Body{X: at, Y: at, DX: 6, DY: 2})
 		}

@@ -233,6 +233,9 @@ type Orphan struct {
 	revision uint64
 }
 
+// Node is that of this process.
+func (o *Orphan) Node() *Node { return o.node }
+
 // Load returns the newest checkpoint; nil if there is none. A server that goes on with it has Config.FirstTick = Checkpoint.Tick + 1.
 func (o *Orphan) Load(ctx context.Context) (*Checkpoint, error) {
 	if o.entry.Point == "" {
@@ -257,6 +260,14 @@ func (o *Orphan) Open(config MatchConfig) (*Match, error) {
 		}
 	}
 	return o.node.begin(config, o.entry, o.revision)
+}
+
+// Refuse leaves the match to another process, as one that Node.TakeOver(false) did not stop in time.
+func (o *Orphan) Refuse(ctx context.Context) error {
+	e := o.entry
+	e.Fence = 0 // Nobody's lease.
+	_, err := o.node.kv.Update(ctx, matchKey(o.ID), encode(e), o.revision)
+	return err
 }
 
 // Release gives the match up: it is over.
@@ -346,11 +357,8 @@ func (m *Match) giveBack(user string, client netcode.ClientID) {
 }
 
 // Returned returns the entities that a player had before its process died, and has again: for Server.OnConnect, which makes an avatar for a player
-// without one. They are not nil for a player of the checkpoint that has none. Call Open before the game's OnConnect.
-func (m *Match) Returned(client netcode.ClientID) (entities []netcode.NetworkID, ok bool) {
-	entities, ok = m.carried[client]
-	return entities, ok
-}
+// without one. Call Open before the game's OnConnect.
+func (m *Match) Returned(client netcode.ClientID) []netcode.NetworkID { return m.carried[client] }
 
 // Forget returns the entities of a player of the checkpoint that has not come back, for the game to remove, and gives the player none of them when it
 // comes: after a while, or when Node.Player tells that it plays in another match.

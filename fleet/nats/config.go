@@ -59,7 +59,7 @@ type Config struct {
 	// Messages are the messages of the game between servers; nil: none.
 	Messages *Messages
 	// Orphan is called, in a goroutine of its own, with each match whose process died and that now belongs to this one. The function runs the match:
-	// Orphan.Open. Nil: this process takes over no match.
+	// Orphan.Open, or Orphan.Refuse. Nil: this process takes over no match. See Node.TakeOver.
 	Orphan func(o *Orphan)
 	// Queue bounds the messages that wait for a loop, and those that wait to be sent; default 4096, and 4 MiB of them. A quarter of it may
 	// come from one server. More are dropped and counted.

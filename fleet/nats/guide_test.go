@@ -71,8 +71,8 @@ func newMatch(ctx context.Context, node *nats.Node, id string, orphan *nats.Orph
 		return nil, err
 	}
 	m.server.OnConnect(func(client netcode.ClientID) {
-		if _, back := m.fleet.Returned(client); !back {
-			m.spawn(client) // who comes back has its avatar again
+		if len(m.fleet.Returned(client)) == 0 { // who comes back has its avatar again
+			m.spawn(client)
 		}
 	})
 	m.loop = systems.NewRunner(&m.world, m.fleet, 60) // the match in the place of its group

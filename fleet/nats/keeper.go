@@ -14,7 +14,7 @@ import (
 // entry is the value of this process's own key.
 func (n *Node) entry(fence uint64) []byte {
 	c := &n.config
-	return encode(serverEntry{Session: n.session, Fence: fence, Address: c.Address, Data: c.Data, Takes: c.Orphan != nil})
+	return encode(serverEntry{Session: n.session, Fence: fence, Address: c.Address, Data: c.Data, Takes: n.takes.Load()})
 }
 
 // acquire gets a lease. It waits out that of a former process of this name.
@@ -231,7 +231,7 @@ func (n *Node) adopt(ctx context.Context, d *deaths, orphaned map[string]time.Du
 		if n.now().mono > d.written+n.config.Lease/4 {
 			return // The lease comes first; the rest follows in the next turn.
 		}
-		if n.config.Orphan == nil || fence == 0 || now-orphaned[id] < time.Duration(n.rank(id))*n.config.Lease/10 || n.has(id) {
+		if !n.takes.Load() || fence == 0 || now-orphaned[id] < time.Duration(n.rank(id))*n.config.Lease/10 || n.has(id) {
 			continue
 		}
 		if o := n.claim(ctx, id, fence); o != nil {

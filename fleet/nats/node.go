@@ -33,6 +33,7 @@ type Node struct {
 	outbox    *outbox
 	incoming  chan *natsgo.Msg
 	counters  counters
+	takes     atomic.Bool // TakeOver.
 
 	encoding sync.Mutex // Of Publish.
 	scratch  message.Scratch
@@ -96,6 +97,7 @@ func Start(ctx context.Context, config Config) (*Node, error) {
 		incoming: make(chan *natsgo.Msg, config.Queue), matches: map[string]*Match{}, subs: map[string]*natsgo.Subscription{},
 	}
 	n.presence = newPresences(n)
+	n.takes.Store(config.Orphan != nil)
 	var random [8]byte
 	_, _ = rand.Read(random[:])
 	n.session = hex.EncodeToString(random[:])
@@ -337,6 +339,10 @@ func (n *Node) sends() (*Node, tick.Tick) { return n, 0 }
 
 // Name is Config.Server.
 func (n *Node) Name() string { return n.config.Server }
+
+// TakeOver tells whether this process takes over matches from now on: a process that has as many as it can run says false. It begins with true, if
+// there is a Config.Orphan; without one it stays false.
+func (n *Node) TakeOver(on bool) { n.takes.Store(on && n.config.Orphan != nil) }
 
 // Fence is the number of this process's lease, 0 without one. Later leases of any process have larger numbers: a database that refuses
 // smaller ones than it has seen refuses a process that does not know yet that its lease is over.

@@ -98,7 +98,7 @@ func open(ctx context.Context, node *nats.Node, socket systems.Socket, config na
 	}
 	avatars := generic.NewMap3[components.Replicated, components.Owner, Position](&h.world)
 	h.server.OnConnect(func(client netcode.ClientID) {
-		if entities, ok := h.match.Returned(client); ok && len(entities) > 0 {
+		if len(h.match.Returned(client)) > 0 {
 			return
 		}
 		avatars.NewWith(&components.Replicated{}, &components.Owner{Client: client}, &Position{Y: float32(client)})

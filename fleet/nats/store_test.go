@@ -2,6 +2,8 @@ package nats_test
 
 import (
 	"bytes"
+	"context"
+	"fmt"
 	"io"
 	"testing"
 	"time"
@@ -142,4 +144,48 @@ func TestAFrameAllocatesNothing(t *testing.T) {
 		h.loop.Step()
 	}
 	alloctest.Zero(t, 500, h.loop.Step)
+}
+
+// A process that has enough takes no match more, and one that was too late to say so leaves it to another.
+func TestAProcessThatHasEnough(t *testing.T) {
+	taken := make(chan string, 10)
+	var full, idle *nats.Node
+	orphan := func(name string, n **nats.Node) func(o *nats.Orphan) {
+		return func(o *nats.Orphan) {
+			taken <- name
+			if name == "full" {
+				(*n).TakeOver(false)
+				if err := o.Refuse(context.Background()); err != nil {
+					taken <- err.Error()
+				}
+			}
+		}
+	}
+	full = start(t, nats.Config{Server: "full", Embed: nats.Embed{Listen: "127.0.0.1:0"}, Orphan: orphan("full", &full)})
+	there := start(t, nats.Config{Server: "there", URL: full.NATS()})
+	give := func(id string) {
+		h, err := open(t.Context(), there, systems.Offline{}, nats.MatchConfig{ID: id}, nil)
+		require.NoError(t, err)
+		h.step(t, "it runs", func() bool { return h.ticks > 2 })
+		require.NoError(t, h.match.HandOver(t.Context()))
+	}
+	give("m")
+	require.Equal(t, "full", <-taken)
+	idle = start(t, nats.Config{Server: "idle", URL: full.NATS(), Orphan: orphan("idle", &idle)})
+	require.Equal(t, "idle", <-taken, "what was refused")
+	for i := range 5 {
+		give(fmt.Sprint("n", i))
+		require.Equal(t, "idle", <-taken)
+	}
+	full.TakeOver(true)
+	idle.TakeOver(false)
+	eventually(t, "the directory says so", func() bool {
+		takers := ""
+		for s := range there.Servers {
+			if s.Takes {
+				takers += s.Name
+			}
+		}
+		return takers == "full"
+	})
 }
