@@ -17,6 +17,7 @@ import (
 	"github.com/arche-netcode/netcode/systems"
 	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/wire"
+	natsgo "github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 )
 
@@ -278,16 +279,31 @@ func (o *Orphan) Release(ctx context.Context) error {
 	return o.node.objects.Delete(ctx, o.entry.Point)
 }
 
-// object reads an object of at most some bytes.
-func (n *Node) object(ctx context.Context, name string, most uint64) ([]byte, error) {
-	info, err := n.objects.GetInfo(ctx, name)
+// object reads an object of at most some bytes. A cluster that elects answers no question: each is asked again after a second, ten times.
+func (n *Node) object(ctx context.Context, name string, most uint64) (data []byte, err error) {
+	for range 10 {
+		data, err = n.readObject(ctx, name, most)
+		if err == nil || ctx.Err() != nil || !errors.Is(err, context.DeadlineExceeded) && !errors.Is(err, natsgo.ErrTimeout) && !errors.Is(err, natsgo.ErrNoResponders) {
+			return data, err
+		}
+	}
+	return nil, err
+}
+
+// readObject is one attempt of object.
+func (n *Node) readObject(ctx context.Context, name string, most uint64) ([]byte, error) {
+	short, cancel := context.WithTimeout(ctx, time.Second)
+	defer cancel()
+	info, err := n.objects.GetInfo(short, name)
 	if err != nil {
 		return nil, err
 	}
 	if info.Size > most {
 		return nil, fmt.Errorf("nats: object %s has %d bytes, of at most %d", name, info.Size, most)
 	}
-	return n.objects.GetBytes(ctx, name)
+	whole, stop := context.WithTimeout(ctx, time.Second+time.Duration(info.Size>>20)*storeMB)
+	defer stop()
+	return n.objects.GetBytes(whole, name)
 }
 
 // restore makes the entities of the checkpoint, in the first frame.

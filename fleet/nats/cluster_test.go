@@ -55,6 +55,7 @@ func leader(t *testing.T, urls string) string {
 
 // A cluster of three NATS servers loses the one that leads: play goes on. Then the match's process dies too: the match comes up elsewhere.
 func TestAClusterLosesItsLeader(t *testing.T) {
+	t.Parallel()
 	begin := time.Now()
 	servers, urls := cluster(t, "nats")
 	t.Logf("the cluster is ready after %v", time.Since(begin).Round(time.Millisecond))
@@ -101,6 +102,7 @@ func TestAClusterLosesItsLeader(t *testing.T) {
 // Three processes of a game have a NATS server each. The one that leads these and runs the match is killed: both go on elsewhere, and the player
 // finds the match.
 func TestAProcessDiesWithItsNATSServer(t *testing.T) {
+	t.Parallel()
 	servers, urls := cluster(t, "game")
 	here := start(t, nats.Config{Server: "here", URL: urls})
 	victim := leader(t, urls)

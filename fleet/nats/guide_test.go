@@ -170,6 +170,7 @@ func get(url string) (string, error) {
 
 // The guide's code works: two processes, a player that finds a match, a message to it.
 func TestTheGuidesFleet(t *testing.T) {
+	t.Parallel()
 	socket, err := udp.Listen("127.0.0.1:0", udp.Config{})
 	require.NoError(t, err)
 	scores := make(chan string, 10)

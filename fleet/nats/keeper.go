@@ -326,11 +326,14 @@ func (n *Node) watch(ctx context.Context, first chan struct{}) {
 
 // watchOnce reads one watch until it fails or is silent.
 func (n *Node) watchOnce(ctx context.Context, all func()) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	patience := time.AfterFunc(n.config.Lease, cancel) // While a cluster elects nobody answers, and NATS would wait for five seconds.
 	watcher, err := n.kv.WatchAll(ctx)
-	if err != nil {
+	if err != nil || !patience.Stop() {
 		return
 	}
-	defer func() { _ = watcher.Stop() }()
+	defer func() { go func() { _ = watcher.Stop() }() }() // It asks for the end of a consumer that may be dead, for five seconds.
 	n.directory.begin()
 	check := time.NewTicker(n.config.Lease / 2)
 	defer check.Stop()

@@ -12,6 +12,7 @@ import (
 // A match whose process is killed comes up in another process. Its players find it by themselves, have their avatars again, and are told
 // how much was lost.
 func TestAMatchOutlivesItsProcess(t *testing.T) {
+	t.Parallel()
 	here := start(t, nats.Config{Server: "here", Embed: nats.Embed{Listen: "127.0.0.1:0"}})
 	first := spawn(t, "game", "NAME=first", "URL="+here.NATS())
 	first.said(t, "ready")

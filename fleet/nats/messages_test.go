@@ -70,6 +70,7 @@ func (h *heard) frame(loop *systems.Runner) {
 
 // Messages between servers reach a match, a server, a player wherever he is, and all; in their stage, in the loop of the game.
 func TestMessagesBetweenServers(t *testing.T) {
+	t.Parallel()
 	var a, b heard
 	first := start(t, nats.Config{Server: "first", Embed: nats.Embed{Listen: "127.0.0.1:0"}, Messages: a.messages()})
 	second := start(t, nats.Config{Server: "second", URL: first.NATS(), Messages: b.messages()})
@@ -131,6 +132,7 @@ func TestMessagesBetweenServers(t *testing.T) {
 
 // What no process of a fleet sends is counted and harms nobody; so is another build's message, and a flood.
 func TestHostileMessages(t *testing.T) {
+	t.Parallel()
 	var a heard
 	first := start(t, nats.Config{Server: "first", Queue: 64, Embed: nats.Embed{Listen: "127.0.0.1:0"}, Messages: a.messages()})
 	h, err := open(t.Context(), first, systems.Offline{}, nats.MatchConfig{ID: "red"}, nil)
@@ -167,6 +169,7 @@ func TestHostileMessages(t *testing.T) {
 
 // A handler that panics is told to OnError, and the loop goes on.
 func TestAHandlerThatPanics(t *testing.T) {
+	t.Parallel()
 	p := nats.NewMessages()
 	calls := 0
 	nats.Handle(p, func(*nats.Context, *Goal) {
@@ -187,6 +190,7 @@ func TestAHandlerThatPanics(t *testing.T) {
 
 // A player in two matches, as one that moves, is in the directory at the newer one; when it leaves that, at the older one again.
 func TestAPlayerInTwoMatches(t *testing.T) {
+	t.Parallel()
 	first := start(t, nats.Config{Server: "first", Embed: nats.Embed{Listen: "127.0.0.1:0"}})
 	second := start(t, nats.Config{Server: "second", URL: first.NATS()})
 	network := memory.NewNetwork()

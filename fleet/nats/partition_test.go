@@ -112,6 +112,7 @@ func (h *hall) step(t *testing.T, what string, f func() bool) {
 // A process that is cut off stops to simulate, and nobody else begins before that. When the line is back and nobody has taken its match, play goes on
 // where it was.
 func TestWhoHasNoLeaseStopsSimulating(t *testing.T) {
+	t.Parallel()
 	here := start(t, nats.Config{Server: "here", Lease: time.Second, Embed: nats.Embed{Listen: "127.0.0.1:0"}})
 	l, url := lineTo(t, here.NATS())
 	there := start(t, nats.Config{Server: "there", Lease: time.Second, URL: url})
@@ -142,6 +143,7 @@ func TestWhoHasNoLeaseStopsSimulating(t *testing.T) {
 
 // When another process has taken the match meanwhile, the one that was cut off never simulates it again, and is told so.
 func TestAMatchIsNeverSimulatedTwice(t *testing.T) {
+	t.Parallel()
 	var h *hall
 	var wrong atomic.Bool
 	orphans := make(chan *nats.Orphan, 1)
@@ -194,6 +196,7 @@ func TestAMatchIsNeverSimulatedTwice(t *testing.T) {
 
 // A connection whose other end reads nothing stops no loop: what is too much is refused and counted.
 func TestPublishNeverBlocks(t *testing.T) {
+	t.Parallel()
 	messages := func() *nats.Messages {
 		p := nats.NewMessages()
 		nats.Handle[Shout](p, nil, 0)
@@ -218,6 +221,7 @@ func TestPublishNeverBlocks(t *testing.T) {
 
 // Two processes with one name: the second one does not get it. One that is started again after a crash does.
 func TestANameIsOneProcess(t *testing.T) {
+	t.Parallel()
 	here := start(t, nats.Config{Server: "here", Lease: time.Second, Embed: nats.Embed{Listen: "127.0.0.1:0"}})
 	l, url := lineTo(t, here.NATS())
 	start(t, nats.Config{Server: "twin", Lease: time.Second, URL: url})

@@ -24,6 +24,7 @@ import (
 
 // A recording lies in the store, in pieces, and is a recording.
 func TestRecordingsAreStored(t *testing.T) {
+	t.Parallel()
 	n := start(t, nats.Config{Server: "here"})
 	h, err := open(t.Context(), n, systems.Offline{}, nats.MatchConfig{ID: "red", Record: []record.Option{}}, nil)
 	require.NoError(t, err)
@@ -49,6 +50,7 @@ func TestRecordingsAreStored(t *testing.T) {
 // A match that goes on has the entities, the game's own part of the checkpoint and the numbers of the ticks. What a player owned waits for that player,
 // and no other one gets it, whatever its id.
 func TestAnOrphanHasWhatTheMatchHad(t *testing.T) {
+	t.Parallel()
 	orphans := make(chan *nats.Orphan, 1)
 	here := start(t, nats.Config{Server: "here", Lease: 500 * time.Millisecond, Embed: nats.Embed{Listen: "127.0.0.1:0"}, Orphan: func(o *nats.Orphan) { orphans <- o }})
 	l, url := lineTo(t, here.NATS())
@@ -91,6 +93,7 @@ func TestAnOrphanHasWhatTheMatchHad(t *testing.T) {
 
 // A match that is handed over goes on elsewhere at once, with its last tick.
 func TestAMatchIsHandedOver(t *testing.T) {
+	t.Parallel()
 	orphans := make(chan *nats.Orphan, 1)
 	here := start(t, nats.Config{Server: "here", Embed: nats.Embed{Listen: "127.0.0.1:0"}, Orphan: func(o *nats.Orphan) { orphans <- o }})
 	there := start(t, nats.Config{Server: "there", URL: here.NATS()})
@@ -148,6 +151,7 @@ func TestAFrameAllocatesNothing(t *testing.T) {
 
 // A process that has enough takes no match more, and one that was too late to say so leaves it to another.
 func TestAProcessThatHasEnough(t *testing.T) {
+	t.Parallel()
 	taken := make(chan string, 10)
 	var full, idle *nats.Node
 	orphan := func(name string, n **nats.Node) func(o *nats.Orphan) {
