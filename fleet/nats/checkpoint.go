@@ -25,7 +25,7 @@ import (
 type Checkpoint struct {
 	Tick  netcode.Tick // The match goes on with the next one: Config.FirstTick.
 	Rate  int          // Ticks a second.
-	Extra []byte       // What MatchConfig.Extra returned.
+	Extra []byte       // The result of MatchConfig.Extra.
 
 	players []former
 	saved   []byte // By record.Save.
@@ -225,7 +225,7 @@ func ignore(err, kind error) error {
 
 // Orphan is a match whose process died. It belongs to this process, and nobody runs it yet.
 type Orphan struct {
-	ID   string
+	ID   string // The match's.
 	Data string // MatchConfig.Data.
 	From string // The process that died.
 

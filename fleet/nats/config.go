@@ -34,7 +34,7 @@ type Config struct {
 	// Server names this process, unlike all others of the fleet: letters, digits, '-' and '_', at most MaxName. A process that is started again may
 	// have the same name: it waits until the lease of the former one is over.
 	Server string
-	// Address is where players reach the process, for the directory: "play.example.org:9000".
+	// Address leads players to the process, for the directory: "play.example.org:9000".
 	Address string
 	// Data is the game's own, for the directory: a region, a build, a map.
 	Data string
@@ -48,7 +48,7 @@ type Config struct {
 	Secret string
 	// TLS encrypts the connection to URL, and those of an embedded server. Nil: in clear.
 	TLS *tls.Config
-	// Options are further options of the connection, as nats.UserCredentials.
+	// Options are further options of the connection, as those of its credentials.
 	Options []natsgo.Option
 	// Replicas is the number of NATS servers that keep the directory, checkpoints and recordings. Default: 3 if there are three servers, else 1.
 	Replicas int
@@ -64,7 +64,7 @@ type Config struct {
 	// Queue bounds the messages that wait for a loop, and those that wait to be sent; default 4096, and 4 MiB of them. A quarter of it may
 	// come from one server. More are dropped and counted.
 	Queue int
-	// Patience is how long a message waits for its tick, NotBefore; default 2 s, then it is dropped and counted.
+	// Patience bounds the wait of a message for its tick, NotBefore; default 2 s, then it is dropped and counted.
 	Patience time.Duration
 	// OnError is given errors that have no caller, in any goroutine. Nil drops them.
 	OnError func(err error)
@@ -74,9 +74,9 @@ type Config struct {
 type Embed struct {
 	Listen string // Where other processes reach it, as their Config.URL: "127.0.0.1:4222"; port 0 chooses one. Empty: this process alone.
 	Dir    string // Keeps checkpoints and recordings. Empty: a new folder, removed by Close.
-	// Cluster is where the other NATS servers of the cluster reach this one: "10.0.0.1:6222". Routes are the same of all of them: three, or five.
+	// Cluster leads the other NATS servers of the cluster to this one: "10.0.0.1:6222".
 	Cluster string
-	Routes  []string
+	Routes  []string // The same of all servers of the cluster: three, or five.
 	// Change changes the options before the server starts, for what is not here.
 	Change func(o *server.Options)
 }

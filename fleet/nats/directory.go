@@ -22,7 +22,7 @@ const (
 
 // Server is a process of the fleet that has its lease.
 type Server struct {
-	Name    string
+	Name    string // Config.Server.
 	Address string // Config.Address.
 	Data    string // Config.Data.
 	Fence   uint64 // The number of its lease: later leases have larger ones.
@@ -31,18 +31,18 @@ type Server struct {
 
 // MatchInfo is a match of the fleet.
 type MatchInfo struct {
-	ID      string
-	Data    string // MatchConfig.Data.
-	Server  string // The process that runs it.
-	Address string // Where players reach that; empty: the process died, and no other has taken the match over yet.
-	Saved   tick.Tick
+	ID      string    // MatchConfig.ID.
+	Data    string    // MatchConfig.Data.
+	Server  string    // The process that runs it.
+	Address string    // Where players reach that; empty: the process died, and no other has taken the match over yet.
+	Saved   tick.Tick // Of its newest checkpoint; 0: there is none.
 }
 
 // Presence is a player of the fleet.
 type Presence struct {
 	User   string // The identity that the server's game gave it: Server.Identity.
-	Server string
-	Match  string
+	Server string // Where it plays.
+	Match  string // In which match.
 }
 
 // serverEntry is the value of a server's key.

@@ -79,7 +79,7 @@ func (n *Node) remove(ctx context.Context, key string, revision uint64) error {
 	return n.kv.Purge(ctx, key, jetstream.LastRevision(revision), jetstream.PurgeTTL(markers))
 }
 
-// markers is how long the directory keeps that a key was removed, for watches that are late.
+// markers bounds the time for which the directory keeps that a key was removed, for watches that are late.
 const markers = time.Minute
 
 // keep renews the lease, buries those of others that are over, and takes over their matches.

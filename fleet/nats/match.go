@@ -20,11 +20,11 @@ import (
 
 // MatchConfig configures a match. ID and Group are needed; Orphan.Open takes the ID and Data of the orphan.
 type MatchConfig struct {
-	ID    string // As a Config.Server: letters, digits, '-' and '_'.
-	Data  string // The game's own, for the directory.
-	Group *systems.ServerSystems
+	ID    string                 // As a Config.Server: letters, digits, '-' and '_'.
+	Data  string                 // The game's own, for the directory.
+	Group *systems.ServerSystems // Of the server; no other match has it.
 
-	// Checkpoint is how often the match is saved; 0: never, so that it ends with its process. Each costs the loop a record.Save.
+	// Checkpoint is the time between two saves of the match; 0: none, so that it ends with its process. Each costs the loop a record.Save.
 	Checkpoint time.Duration
 	// Extra returns what the game adds to a checkpoint, at most MaxExtra bytes. Nil: nothing. It runs in the loop.
 	Extra func() []byte

@@ -92,7 +92,7 @@ func (p *Messages) freeze() {
 	p.registry.Freeze()
 }
 
-// Recipient is who a message is for.
+// Recipient tells whom a message is for.
 type Recipient struct{ subject string }
 
 // ToAll is every match of every process, the sender's too.
