@@ -152,7 +152,9 @@ type directory struct {
 	newest  uint64 // The newest revision that the watch has told.
 	foreign uint64 // Values that no process of a fleet writes.
 	full    uint64 // Entries beyond the bounds.
+	died    bool   // A server has gone: its players may be left.
 	changed chan struct{}
+	heard   func(user string) // A player's key has changed.
 }
 
 func newDirectory() *directory {
@@ -164,6 +166,13 @@ func newDirectory() *directory {
 
 // put takes a value, nil for a key that is gone.
 func (d *directory) put(key string, value []byte, revision uint64) {
+	if user := d.take(key, value, revision); user != "" && d.heard != nil {
+		d.heard(user)
+	}
+}
+
+// take is put. It returns the player whose key that is; empty for another key.
+func (d *directory) take(key string, value []byte, revision uint64) (player string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.newest = max(d.newest, revision)
@@ -199,12 +208,14 @@ func (d *directory) put(key string, value []byte, revision uint64) {
 		d.full++
 	}
 	if strings.HasPrefix(key, playerPrefix) {
-		return // The keeper looks at servers and matches.
+		return nameOf(key) // The keeper looks at servers and matches.
 	}
+	d.died = d.died || value == nil && strings.HasPrefix(key, serverPrefix)
 	select {
 	case d.changed <- struct{}{}:
 	default:
 	}
+	return ""
 }
 
 // keep puts one entry into a map, or takes it away. An older revision than the known one changes nothing.
@@ -249,19 +260,27 @@ func (d *directory) begin() {
 // sweep forgets what the round has not told: it is gone.
 func (d *directory) sweep() {
 	d.mu.Lock()
-	defer d.mu.Unlock()
-	d.whole = true
+	d.whole, d.died = true, true
 	drop(d.servers, d.round)
 	drop(d.matches, d.round)
-	drop(d.players, d.round)
+	users := drop(d.players, d.round)
+	d.mu.Unlock()
+	for _, user := range users {
+		if d.heard != nil {
+			d.heard(user)
+		}
+	}
 }
 
-func drop[E any](in map[string]known[E], round uint64) {
+// drop forgets the entries of earlier rounds, and returns their names.
+func drop[E any](in map[string]known[E], round uint64) (names []string) {
 	for name, k := range in {
 		if k.round != round {
 			delete(in, name)
+			names = append(names, name)
 		}
 	}
+	return names
 }
 
 // alive reports whether a lease is that of a server now. The caller holds the lock.
@@ -298,11 +317,14 @@ func (d *directory) orphans() (list []string) {
 	return list
 }
 
-// strays returns at most n players whose lease is gone.
+// strays returns at most n players whose lease is gone. It looks for them after the death of a server, until there are none.
 func (d *directory) strays(n int) map[string]uint64 {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	list := map[string]uint64{}
+	if !d.died {
+		return list
+	}
 	for user, p := range d.players {
 		if len(list) == n || !d.whole {
 			break
@@ -311,6 +333,7 @@ func (d *directory) strays(n int) map[string]uint64 {
 			list[user] = p.revision
 		}
 	}
+	d.died = len(list) > 0 || !d.whole
 	return list
 }
 

@@ -103,7 +103,9 @@ func (n *Node) keep(ctx context.Context) {
 		}
 		n.adopt(ctx, d, orphaned)
 		for _, m := range n.running() {
-			m.renew(ctx)
+			if n.now().mono < d.written+n.config.Lease/4 { // The lease comes first; the rest follows in the next turn.
+				m.renew(ctx)
+			}
 		}
 	}
 }
@@ -220,9 +222,7 @@ func (n *Node) adopt(ctx context.Context, d *deaths, orphaned map[string]time.Du
 			delete(orphaned, id)
 		}
 	}
-	if len(orphans) > 0 {
-		n.sweepPlayers(ctx)
-	}
+	n.sweepPlayers(ctx)
 	fence := n.Fence()
 	for _, id := range orphans {
 		if _, ok := orphaned[id]; !ok {

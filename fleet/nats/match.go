@@ -36,6 +36,10 @@ type MatchConfig struct {
 	// Record stores a recording of the match, with these options; nil: none. See Node.Recording.
 	Record []record.Option
 
+	// Presence is called in the loop when a player of the fleet has come to a match, or has gone: then ok is false and p has only the User. Several
+	// changes of a player since the last frame are one. Those who were there before Open are not told: Node.Players has them.
+	Presence func(p Presence, ok bool)
+
 	// Lost is called once, in the loop, when another process has taken the match over, since this one had no lease for too long. The match never runs
 	// again here: close its clients' connections and end its loop. Nil: Server.Close does the former.
 	Lost func()
@@ -68,6 +72,11 @@ type Match struct {
 		sync.Mutex
 		clients map[string]netcode.ClientID
 		former  map[string]*former // Players of the checkpoint that have not come back.
+	}
+
+	news struct { // Players whose presence has changed, for MatchConfig.Presence.
+		sync.Mutex
+		users map[string]struct{}
 	}
 
 	// The loop owns these.
@@ -124,6 +133,7 @@ func (n *Node) begin(config MatchConfig, e matchEntry, revision uint64) (*Match,
 	m.alive, m.finish = context.WithCancel(context.Background())
 	m.key.entry, m.key.revision = e, revision
 	m.users.clients, m.users.former = map[string]netcode.ClientID{}, map[string]*former{}
+	m.news.users = map[string]struct{}{}
 	m.fence.Store(e.Fence)
 	n.mu.Lock()
 	taken := n.matches[config.ID] != nil
@@ -228,6 +238,38 @@ func (m *Match) beginFrame(w *netecs.World) {
 	if !m.begun {
 		m.begun = true
 		m.restore(w)
+	}
+	if m.config.Presence != nil {
+		m.tellPresence()
+	}
+}
+
+// heard notes that a player has come or gone, from any goroutine. There are as many as the directory has.
+func (m *Match) heard(user string) {
+	if m.config.Presence == nil {
+		return
+	}
+	m.news.Lock()
+	defer m.news.Unlock()
+	if len(m.news.users) < maxPlayers {
+		m.news.users[user] = struct{}{}
+	}
+}
+
+// tellPresence calls MatchConfig.Presence for those who came and went since the last frame.
+func (m *Match) tellPresence() {
+	m.news.Lock()
+	users := m.news.users
+	if len(users) == 0 {
+		m.news.Unlock()
+		return
+	}
+	m.news.users = map[string]struct{}{}
+	m.news.Unlock()
+	for user := range users {
+		p, ok := m.node.Player(user)
+		p.User = user
+		m.server.Contain("MatchConfig.Presence", func() { m.config.Presence(p, ok) })
 	}
 }
 

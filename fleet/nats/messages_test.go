@@ -194,12 +194,18 @@ func TestAPlayerInTwoMatches(t *testing.T) {
 	first := start(t, nats.Config{Server: "first", Embed: nats.Embed{Listen: "127.0.0.1:0"}})
 	second := start(t, nats.Config{Server: "second", URL: first.NATS()})
 	network := memory.NewNetwork()
+	said := ""
 	var loops []*systems.Runner
 	var clients []*netcode.Client
 	join := func(n *nats.Node, match string) {
 		socket, err := network.Listen(transport.Addr{})
 		require.NoError(t, err)
-		h, err := open(t.Context(), n, socket, nats.MatchConfig{ID: match}, nil)
+		h, err := open(t.Context(), n, socket, nats.MatchConfig{ID: match, Presence: func(p nats.Presence, ok bool) {
+			if match == "red" {
+				require.Equal(t, "anna", p.User)
+				said = p.Match
+			}
+		}}, nil)
 		require.NoError(t, err)
 		client, err := netcode.NewClient(protocol(), netcode.Config{})
 		require.NoError(t, err)
@@ -217,7 +223,7 @@ func TestAPlayerInTwoMatches(t *testing.T) {
 			}
 			p, ok := first.Player("anna")
 			q, too := second.Player("anna")
-			return ok == too && p == q && p.Match == match
+			return ok == too && p == q && p.Match == match && said == match // Of the first match's loop.
 		})
 	}
 	join(first, "red")

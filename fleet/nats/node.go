@@ -97,6 +97,11 @@ func Start(ctx context.Context, config Config) (*Node, error) {
 		incoming: make(chan *natsgo.Msg, config.Queue), matches: map[string]*Match{}, subs: map[string]*natsgo.Subscription{},
 	}
 	n.presence = newPresences(n)
+	n.directory.heard = func(user string) {
+		for _, m := range n.running() {
+			m.heard(user)
+		}
+	}
 	n.takes.Store(config.Orphan != nil)
 	var random [8]byte
 	_, _ = rand.Read(random[:])
