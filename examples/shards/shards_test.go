@@ -22,7 +22,7 @@ func TestMain(m *testing.M) {
 
 // Bots wander through the gates; a process is killed meanwhile. At the end each is in the world, once.
 func TestBotsWanderAndNobodyIsLost(t *testing.T) {
-	o := options{bots: 24, seconds: 12, kill: 4 * time.Second}
+	o := options{bots: 20, seconds: 9, kill: 3 * time.Second}
 	if *heavy {
 		o = options{bots: 200, seconds: 60, kill: 8 * time.Second}
 	}

@@ -39,8 +39,8 @@ func TestAMatchOutlivesItsProcess(t *testing.T) {
 		m, _ := here.Match("final")
 		return m.Saved > 30
 	})
-	anna.see(func(p *player) bool { p.longest, p.news = 0, time.Now(); return true })()
-	x := anna.x
+	x := float32(0)
+	anna.see(func(p *player) bool { p.longest, p.news, x = 0, time.Now(), p.x; return true })()
 	killed := time.Now()
 	first.kill()
 	second.said(t, "took final from first")
