@@ -1,4 +1,4 @@
-package move_test
+package handover_test
 
 import (
 	"flag"
@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/arche-netcode/netcode"
-	"github.com/arche-netcode/netcode/move"
+	"github.com/arche-netcode/netcode/handover"
 	"github.com/arche-netcode/netcode/transport"
 )
 
@@ -29,7 +29,7 @@ func TestAPlayerMoves(t *testing.T) {
 	r.run(time.Second, func() bool { return false })
 	client, ok := r.nodes[0].clientOf(0)
 	require.True(t, ok)
-	require.NoError(t, r.nodes[0].mover.Move(client, move.Destination{Server: r.nodes[1].address.String()}))
+	require.NoError(t, r.nodes[0].mover.Move(client, handover.Destination{Server: r.nodes[1].address.String()}))
 	require.True(t, r.run(5*time.Second, func() bool { return r.model.switches == 1 }))
 	require.True(t, r.run(5*time.Second, func() bool { return len(r.nodes[0].clients()) == 0 }))
 	t.Log(r.model.moved, r.model.errors, "seams", r.model.seams, "jumps", r.model.jumps, "longest", r.model.longest, r.nodes[0].mover.Stats(), r.nodes[1].mover.Stats())
@@ -93,9 +93,9 @@ func TestAThousandMoves(t *testing.T) {
 			t.Log(n, text)
 		}
 		require.Greater(t, m.kills, 10)
-		require.Greater(t, m.moved[move.Moved], 800)
-		require.Greater(t, m.moved[move.Stayed], 0)
-		require.Zero(t, m.moved[move.Unknown])
+		require.Greater(t, m.moved[handover.Moved], 800)
+		require.Greater(t, m.moved[handover.Stayed], 0)
+		require.Zero(t, m.moved[handover.Unknown])
 		require.LessOrEqual(t, m.longest, 100*time.Millisecond+2*time.Second/30, "a picture without news")
 		holes := 0
 		for ticks, n := range m.seams {

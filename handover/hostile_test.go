@@ -1,4 +1,4 @@
-package move_test
+package handover_test
 
 import (
 	"slices"
@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/arche-netcode/netcode"
-	"github.com/arche-netcode/netcode/move"
+	"github.com/arche-netcode/netcode/handover"
 	"github.com/arche-netcode/netcode/peer"
 	"github.com/arche-netcode/netcode/systems"
 	"github.com/arche-netcode/netcode/transport"
@@ -17,18 +17,18 @@ import (
 // spy is what a player could keep of its moves.
 type spy struct {
 	pass    []byte
-	carried []move.Carry
+	carried []handover.Carry
 	receipt []byte
 }
 
 // watch makes the clients of a rig keep what they get.
 func (s *spy) watch(r *rig) {
 	r.watch = func(client *netcode.Client) {
-		netcode.On(client, func(_ *netcode.Context, m *move.Offer) { s.pass = slices.Clone(m.Pass) })
-		netcode.On(client, func(_ *netcode.Context, m *move.Carry) {
-			s.carried = append(s.carried, move.Carry{ID: m.ID, Tick: m.Tick, Sealed: slices.Clone(m.Sealed)})
+		netcode.On(client, func(_ *netcode.Context, m *handover.Offer) { s.pass = slices.Clone(m.Pass) })
+		netcode.On(client, func(_ *netcode.Context, m *handover.Carry) {
+			s.carried = append(s.carried, handover.Carry{ID: m.ID, Tick: m.Tick, Sealed: slices.Clone(m.Sealed)})
 		})
-		netcode.On(client, func(_ *netcode.Context, m *move.Arrived) { s.receipt = slices.Clone(m.Receipt) })
+		netcode.On(client, func(_ *netcode.Context, m *handover.Arrived) { s.receipt = slices.Clone(m.Receipt) })
 	}
 }
 
@@ -56,7 +56,7 @@ func TestNothingIsAcceptedTwice(t *testing.T) {
 	require.True(t, r.run(5*time.Second, r.joined))
 	r.begin()
 	r.wait(4 * time.Second)
-	require.Equal(t, 1, r.model.moved[move.Moved])
+	require.Equal(t, 1, r.model.moved[handover.Moved])
 	first := kept
 
 	// The same pass, while the player is there and after it has gone.
@@ -67,13 +67,13 @@ func TestNothingIsAcceptedTwice(t *testing.T) {
 
 	// What was carried once, in the same session and in a later one.
 	shown := r.players[0].mover.Shown().Systems.Client
-	require.NoError(t, netcode.Send(shown, netcode.ToServer(), &move.Bring{ID: first.carried[0].ID, Sealed: first.carried[0].Sealed}))
+	require.NoError(t, netcode.Send(shown, netcode.ToServer(), &handover.Bring{ID: first.carried[0].ID, Sealed: first.carried[0].Sealed}))
 	r.wait(time.Second)
 	client, ok := r.nodes[1].clientOf(0)
 	require.True(t, ok)
-	require.NoError(t, r.nodes[1].mover.Move(client, move.Destination{Server: r.nodes[0].address.String()}))
+	require.NoError(t, r.nodes[1].mover.Move(client, handover.Destination{Server: r.nodes[0].address.String()}))
 	r.wait(4 * time.Second)
-	require.Equal(t, 2, r.model.moved[move.Moved])
+	require.Equal(t, 2, r.model.moved[handover.Moved])
 	active, held := r.model.count(0)
 	require.Equal(t, 1, active+held)
 }
@@ -93,16 +93,16 @@ func TestWhatIsSealedCannotBeChanged(t *testing.T) {
 		require.True(t, r.run(time.Second, func() bool { return kept.pass != nil }))
 		atNew, _ := r.thief(r.nodes[1], kept.pass)
 		var nonce [2]uint64
-		netcode.On(atNew, func(_ *netcode.Context, m *move.Here) { nonce = m.Nonce })
+		netcode.On(atNew, func(_ *netcode.Context, m *handover.Here) { nonce = m.Nonce })
 		require.True(t, r.run(3*time.Second, func() bool { return nonce != [2]uint64{} }))
-		require.NoError(t, netcode.Send(atOld, netcode.ToServer(), &move.Ready{ID: r.id(kept.pass), Nonce: nonce}))
+		require.NoError(t, netcode.Send(atOld, netcode.ToServer(), &handover.Ready{ID: r.id(kept.pass), Nonce: nonce}))
 		require.True(t, r.run(3*time.Second, func() bool { return len(kept.carried) == 1 }))
 		c := kept.carried[0]
 		sealed := slices.Clone(c.Sealed)
 		if at == 0 {
 			sealed[len(sealed)/2] ^= 1
 		}
-		require.NoError(t, netcode.Send(atNew, netcode.ToServer(), &move.Bring{ID: c.ID, Sealed: sealed}))
+		require.NoError(t, netcode.Send(atNew, netcode.ToServer(), &handover.Bring{ID: c.ID, Sealed: sealed}))
 		r.wait(time.Second)
 		if at == 0 {
 			require.ErrorIs(t, atNew.Err(), peer.ReasonMalformed)
@@ -115,7 +115,7 @@ func TestWhatIsSealedCannotBeChanged(t *testing.T) {
 			receipt[len(receipt)-20] ^= 1
 		}
 		require.True(t, r.nodes[0].mover.Held(1))
-		require.NoError(t, netcode.Send(atOld, netcode.ToServer(), &move.Left{ID: c.ID, Receipt: receipt}))
+		require.NoError(t, netcode.Send(atOld, netcode.ToServer(), &handover.Left{ID: c.ID, Receipt: receipt}))
 		r.wait(time.Second)
 		if at == 1 { // Its session ends, and the new server is asked.
 			require.ErrorIs(t, atOld.Err(), peer.ReasonMalformed)
@@ -140,12 +140,12 @@ func TestAClientThatSaysTheServerDied(t *testing.T) {
 	require.True(t, r.run(time.Second, func() bool { return kept.pass != nil }))
 	atNew, _ := r.thief(r.nodes[1], kept.pass)
 	var nonce [2]uint64
-	netcode.On(atNew, func(_ *netcode.Context, m *move.Here) { nonce = m.Nonce })
+	netcode.On(atNew, func(_ *netcode.Context, m *handover.Here) { nonce = m.Nonce })
 	require.True(t, r.run(3*time.Second, func() bool { return nonce != [2]uint64{} }))
-	require.NoError(t, netcode.Send(atOld, netcode.ToServer(), &move.Ready{ID: r.id(kept.pass), Nonce: nonce}))
+	require.NoError(t, netcode.Send(atOld, netcode.ToServer(), &handover.Ready{ID: r.id(kept.pass), Nonce: nonce}))
 	require.True(t, r.run(3*time.Second, func() bool { return len(kept.carried) == 1 }))
-	require.NoError(t, netcode.Send(atNew, netcode.ToServer(), &move.Bring{ID: kept.carried[0].ID, Sealed: kept.carried[0].Sealed}))
-	require.NoError(t, netcode.Send(atOld, netcode.ToServer(), &move.Cancel{ID: kept.carried[0].ID, Text: "dead"}))
+	require.NoError(t, netcode.Send(atNew, netcode.ToServer(), &handover.Bring{ID: kept.carried[0].ID, Sealed: kept.carried[0].Sealed}))
+	require.NoError(t, netcode.Send(atOld, netcode.ToServer(), &handover.Cancel{ID: kept.carried[0].ID, Text: "dead"}))
 	r.wait(2 * time.Second)
 	copies := 0
 	for _, n := range r.nodes {
@@ -157,12 +157,12 @@ func TestAClientThatSaysTheServerDied(t *testing.T) {
 }
 
 func FuzzSealed(f *testing.F) {
-	f.Add(move.SealedPass("player"))
-	f.Add(move.AppendCarried([]byte("data"), []byte("saved")))
-	f.Add(move.AppendCarried(nil, nil))
+	f.Add(handover.SealedPass("player"))
+	f.Add(handover.AppendCarried([]byte("data"), []byte("saved")))
+	f.Add(handover.AppendCarried(nil, nil))
 	f.Fuzz(func(t *testing.T, b []byte) {
-		move.ParseSealed(b)
-		if move.Opens([32]byte{7}, b) {
+		handover.ParseSealed(b)
+		if handover.Opens([32]byte{7}, b) {
 			t.Fatal("bytes of a fuzzer open a seal")
 		}
 	})

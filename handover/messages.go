@@ -1,4 +1,4 @@
-package move
+package handover
 
 import (
 	"errors"
@@ -116,7 +116,7 @@ func (m *stop) Serialize(s *wire.Serializer) {
 
 // Register adds moves to a protocol. Call it on both sides. It panics on a second call and on a frozen protocol.
 func Register(p *netcode.Protocol) {
-	p.Extend(netcode.Extension{Name: "move", Server: ends{}, Client: ends{}})
+	p.Extend(netcode.Extension{Name: "handover", Server: ends{}, Client: ends{}})
 	toClient(p, "offer", func(s *session, m *offer) { s.mover.offered(s, m) })
 	toClient(p, "here", func(s *session, m *here) { s.mover.complete(s, m.Nonce) })
 	toClient(p, "carry", func(s *session, m *carry) { s.mover.carry(s, m) })
@@ -169,7 +169,7 @@ func toServer[T any](p *netcode.Protocol, name string, take func(s *Server, from
 // options returns the options of a message.
 func options(name string, from netcode.Option) []netcode.Option {
 	return []netcode.Option{
-		netcode.Named("netcode.move." + name), netcode.Over(netcode.ReliableOrdered), netcode.OnChannel(channel),
+		netcode.Named("netcode.handover." + name), netcode.Over(netcode.ReliableOrdered), netcode.OnChannel(channel),
 		netcode.AtStage(netcode.StageEarlyUpdate), from,
 	}
 }
