@@ -106,6 +106,8 @@ type node struct {
 	heroes  generic.Map1[hero]
 	steer   *steer
 	life    int
+	hosts   bool              // it has a player in its process
+	p       *netcode.Protocol // nil: that of the rig
 }
 
 // player is a client.
@@ -202,10 +204,22 @@ func (r *rig) start() {
 func (n *node) start() {
 	r := n.rig
 	n.life++
-	server, err := netcode.NewServer(r.p, netcode.Config{Random: r.bytes(), Logger: quiet, ResetKey: [32]byte{1}})
+	server, err := netcode.NewServer(n.protocol(), netcode.Config{Random: r.bytes(), Logger: quiet, ResetKey: [32]byte{1}})
 	require.NoError(r.t, err)
 	n.server, n.world = server, ecs.New()
-	n.group = systems.NewServer(server, n.conn, r.clock)
+	var group systems.Group
+	var host *systems.HostSystems
+	if n.hosts {
+		player, err := netcode.NewClient(n.protocol(), netcode.Config{Random: r.bytes(), Logger: quiet})
+		require.NoError(r.t, err)
+		host, err = systems.NewHost(server, player, n.conn, r.clock)
+		require.NoError(r.t, err)
+		host.Payload = []byte("player 99")
+		n.group, group = host.ServerSystems, host
+	} else {
+		n.group = systems.NewServer(server, n.conn, r.clock)
+		group = n.group
+	}
 	n.heroes = generic.NewMap1[hero](n.world)
 	config := handover.Config{Key: [32]byte{7}, Random: r.bytes(), Ask: n.ask}
 	if r.config != nil {
@@ -214,7 +228,11 @@ func (n *node) start() {
 	n.mover = handover.Attach(n.group, config)
 	n.steer = newSteer(n.world)
 	n.steer.used, n.steer.doubt = r.model.used(n), n.mover.Held
-	predict.Simulate(n.group, predict.Config{}, n.steer)
+	if host != nil {
+		predict.Simulate(host, predict.Config{}, n.steer)
+	} else {
+		predict.Simulate(n.group, predict.Config{}, n.steer)
+	}
 	n.mover.OnApprove(func(a *netcode.Approval) { a.Accept(cmp.Or(a.User, string(a.Payload))) })
 	spawn := generic.NewMap3[components.Replicated, components.Owner, hero](n.world)
 	server.OnConnect(func(client netcode.ClientID) {
@@ -249,8 +267,11 @@ func (n *node) start() {
 		_, s := suns.Get(one)
 		s.Tick = uint32(server.Tick())
 	}))
-	n.loop = systems.NewRunner(n.world, n.group, rate)
+	n.loop = systems.NewRunner(n.world, group, rate)
 }
+
+// protocol returns the protocol of the server's build.
+func (n *node) protocol() *netcode.Protocol { return cmp.Or(n.p, n.rig.p) }
 
 // ask asks another server by a line that takes two frames.
 func (n *node) ask(to string, id handover.ID, answer func(bool)) {
