@@ -174,7 +174,7 @@ func TestWhatWasCarriedIsTakenOnce(t *testing.T) {
 	c.atNew.Close()
 	c.rig.wait(time.Second)
 	delete(c.rig.model.of, 0) // It has left the game.
-	c.login() // The game gives it a new hero. It brings the old one in place of that.
+	c.login()                 // The game gives it a new hero. It brings the old one in place of that.
 	second := c.carry()
 	c.bring(second.ID, first.Sealed)
 	c.rig.wait(time.Second)

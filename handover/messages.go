@@ -39,10 +39,23 @@ func (m *offer) Serialize(s *wire.Serializer) {
 // here tells a client at the new server that it has the world.
 type here struct{ Nonce [2]uint64 }
 
+// Serialize implements wire.Serializable.
+func (m *here) Serialize(s *wire.Serializer) {
+	s.Uint64(&m.Nonce[0])
+	s.Uint64(&m.Nonce[1])
+}
+
 // ready tells the old server that the client has the world of the new one.
 type ready struct {
 	ID    uint64
 	Nonce [2]uint64
+}
+
+// Serialize implements wire.Serializable.
+func (m *ready) Serialize(s *wire.Serializer) {
+	s.Uint64(&m.ID)
+	s.Uint64(&m.Nonce[0])
+	s.Uint64(&m.Nonce[1])
 }
 
 // carry has what the player carries, from the old server. It is empty if the server delivers it.
@@ -102,6 +115,9 @@ func (m *left) Serialize(s *wire.Serializer) {
 // done tells a client at the old server that all messages to it have come.
 type done struct{ ID uint64 }
 
+// Serialize implements wire.Serializable.
+func (m *done) Serialize(s *wire.Serializer) { s.Uint64(&m.ID) }
+
 // stop ends a move: to a server, that the client cannot go; to a client, that it need not, or that it was refused.
 type stop struct {
 	ID   uint64
@@ -110,6 +126,18 @@ type stop struct {
 
 // Serialize implements wire.Serializable.
 func (m *stop) Serialize(s *wire.Serializer) {
+	s.Uint64(&m.ID)
+	s.String(&m.Text, maxText)
+}
+
+// cancel tells the old server that the client cannot move.
+type cancel struct {
+	ID   uint64
+	Text string
+}
+
+// Serialize implements wire.Serializable.
+func (m *cancel) Serialize(s *wire.Serializer) {
 	s.Uint64(&m.ID)
 	s.String(&m.Text, maxText)
 }
@@ -127,18 +155,6 @@ func Register(p *netcode.Protocol) {
 	toServer(p, "bring", func(s *Server, from netcode.ClientID, m *bring) error { return s.bring(from, m) })
 	toServer(p, "left", func(s *Server, from netcode.ClientID, m *left) error { return s.left(from, m) })
 	toServer(p, "cancel", func(s *Server, from netcode.ClientID, m *cancel) error { return s.cancel(from, m) })
-}
-
-// cancel tells the old server that the client cannot move.
-type cancel struct {
-	ID   uint64
-	Text string
-}
-
-// Serialize implements wire.Serializable.
-func (m *cancel) Serialize(s *wire.Serializer) {
-	s.Uint64(&m.ID)
-	s.String(&m.Text, maxText)
 }
 
 // toClient registers a message for clients. A client that no Client runs ignores it.
