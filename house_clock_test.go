@@ -31,6 +31,7 @@ func clockExempt() map[string]string {
 		"clients/js/live_test.go":                     "the game goes on until enough inputs came; " + hangOnly,
 		"cmd/netcode/discover_test.go":                "the server answers within the five seconds that Discover waits for an answer",
 		"docs/guide/deploy_test.go":                   hangOnly,
+		"docs/guide/handover_test.go":                 hangOnly,
 		"docs/guide/server_test.go":                   "the guide's own loop, which nobody measures",
 		"examples/arena/arena_test.go":                hangOnly + "; a client without a server never converges, however long",
 		"examples/arena/halves_test.go":               hangOnly,

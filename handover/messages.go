@@ -1,4 +1,4 @@
-package move
+package handover
 
 import (
 	"errors"
@@ -39,10 +39,23 @@ func (m *offer) Serialize(s *wire.Serializer) {
 // here tells a client at the new server that it has the world.
 type here struct{ Nonce [2]uint64 }
 
+// Serialize implements wire.Serializable.
+func (m *here) Serialize(s *wire.Serializer) {
+	s.Uint64(&m.Nonce[0])
+	s.Uint64(&m.Nonce[1])
+}
+
 // ready tells the old server that the client has the world of the new one.
 type ready struct {
 	ID    uint64
 	Nonce [2]uint64
+}
+
+// Serialize implements wire.Serializable.
+func (m *ready) Serialize(s *wire.Serializer) {
+	s.Uint64(&m.ID)
+	s.Uint64(&m.Nonce[0])
+	s.Uint64(&m.Nonce[1])
 }
 
 // carry has what the player carries, from the old server. It is empty if the server delivers it.
@@ -102,6 +115,9 @@ func (m *left) Serialize(s *wire.Serializer) {
 // done tells a client at the old server that all messages to it have come.
 type done struct{ ID uint64 }
 
+// Serialize implements wire.Serializable.
+func (m *done) Serialize(s *wire.Serializer) { s.Uint64(&m.ID) }
+
 // stop ends a move: to a server, that the client cannot go; to a client, that it need not, or that it was refused.
 type stop struct {
 	ID   uint64
@@ -114,21 +130,6 @@ func (m *stop) Serialize(s *wire.Serializer) {
 	s.String(&m.Text, maxText)
 }
 
-// Register adds moves to a protocol. Call it on both sides. It panics on a second call and on a frozen protocol.
-func Register(p *netcode.Protocol) {
-	p.Extend(netcode.Extension{Name: "move", Server: ends{}, Client: ends{}})
-	toClient(p, "offer", func(s *session, m *offer) { s.mover.offered(s, m) })
-	toClient(p, "here", func(s *session, m *here) { s.mover.complete(s, m.Nonce) })
-	toClient(p, "carry", func(s *session, m *carry) { s.mover.carry(s, m) })
-	toClient(p, "arrived", func(s *session, m *arrived) { s.mover.arrived(s, m) })
-	toClient(p, "done", func(s *session, m *done) { s.mover.finished(s, m.ID) })
-	toClient(p, "stop", func(s *session, m *stop) { s.mover.stopped(s, m) })
-	toServer(p, "ready", func(s *Server, from netcode.ClientID, m *ready) error { return s.ready(from, m) })
-	toServer(p, "bring", func(s *Server, from netcode.ClientID, m *bring) error { return s.bring(from, m) })
-	toServer(p, "left", func(s *Server, from netcode.ClientID, m *left) error { return s.left(from, m) })
-	toServer(p, "cancel", func(s *Server, from netcode.ClientID, m *cancel) error { return s.cancel(from, m) })
-}
-
 // cancel tells the old server that the client cannot move.
 type cancel struct {
 	ID   uint64
@@ -139,6 +140,21 @@ type cancel struct {
 func (m *cancel) Serialize(s *wire.Serializer) {
 	s.Uint64(&m.ID)
 	s.String(&m.Text, maxText)
+}
+
+// Register adds moves to a protocol. Call it on both sides. It panics on a second call and on a frozen protocol.
+func Register(p *netcode.Protocol) {
+	p.Extend(netcode.Extension{Name: "handover", Server: ends{}, Client: ends{}})
+	toClient(p, "offer", func(s *session, m *offer) { s.mover.offered(s, m) })
+	toClient(p, "here", func(s *session, m *here) { s.mover.complete(s, m.Nonce) })
+	toClient(p, "carry", func(s *session, m *carry) { s.mover.carry(s, m) })
+	toClient(p, "arrived", func(s *session, m *arrived) { s.mover.arrived(s, m) })
+	toClient(p, "done", func(s *session, m *done) { s.mover.finished(s, m.ID) })
+	toClient(p, "stop", func(s *session, m *stop) { s.mover.stopped(s, m) })
+	toServer(p, "ready", func(s *Server, from netcode.ClientID, m *ready) error { return s.ready(from, m) })
+	toServer(p, "bring", func(s *Server, from netcode.ClientID, m *bring) error { return s.bring(from, m) })
+	toServer(p, "left", func(s *Server, from netcode.ClientID, m *left) error { return s.left(from, m) })
+	toServer(p, "cancel", func(s *Server, from netcode.ClientID, m *cancel) error { return s.cancel(from, m) })
 }
 
 // toClient registers a message for clients. A client that no Client runs ignores it.
@@ -169,7 +185,7 @@ func toServer[T any](p *netcode.Protocol, name string, take func(s *Server, from
 // options returns the options of a message.
 func options(name string, from netcode.Option) []netcode.Option {
 	return []netcode.Option{
-		netcode.Named("netcode.move." + name), netcode.Over(netcode.ReliableOrdered), netcode.OnChannel(channel),
+		netcode.Named("netcode.handover." + name), netcode.Over(netcode.ReliableOrdered), netcode.OnChannel(channel),
 		netcode.AtStage(netcode.StageEarlyUpdate), from,
 	}
 }

@@ -1,4 +1,4 @@
-package move
+package handover
 
 import (
 	"crypto/aes"
@@ -22,7 +22,7 @@ const (
 const sealMagic = "nmv1"
 
 // errSealed means that bytes were not sealed with this key, for this use.
-var errSealed = errors.New("move: not sealed with the key of this server, or changed")
+var errSealed = errors.New("netcode: handover: not sealed with the key of this server, or changed")
 
 // seal is the key of the servers.
 type seal struct {
@@ -46,7 +46,7 @@ func (s *seal) close(k kind, plain []byte) ([]byte, error) {
 	b = append(b, make([]byte, s.aead.NonceSize())...)
 	nonce := b[len(sealMagic)+1:]
 	if _, err := io.ReadFull(s.random, nonce); err != nil {
-		return nil, fmt.Errorf("netcode: move: Config.Random: %w", err)
+		return nil, fmt.Errorf("netcode: handover: Config.Random: %w", err)
 	}
 	return s.aead.Seal(b, nonce, plain, b[:len(sealMagic)+1]), nil
 }
@@ -67,7 +67,7 @@ func (s *seal) open(k kind, b []byte) ([]byte, error) {
 // nonce is random, and names one session of one server that waits for a player.
 type nonce [2]uint64
 
-// pass is who a player is, by the word of the old server.
+// pass names a player, by the word of the old server.
 type pass struct {
 	id   ID
 	user string
@@ -86,7 +86,7 @@ func parsePass(b []byte) (p pass, err error) {
 	return pass{id: ID(binary.LittleEndian.Uint64(b)), user: string(b[8:])}, nil
 }
 
-// carried is what a player carries to one session.
+// carried has the state of a player on its way to one session.
 type carried struct {
 	id    ID
 	nonce nonce
@@ -139,7 +139,7 @@ func draw(random io.Reader) (uint64, error) {
 	var b [8]byte
 	for {
 		if _, err := io.ReadFull(random, b[:]); err != nil {
-			return 0, fmt.Errorf("netcode: move: Config.Random: %w", err)
+			return 0, fmt.Errorf("netcode: handover: Config.Random: %w", err)
 		}
 		if n := binary.LittleEndian.Uint64(b[:]); n != 0 {
 			return n, nil

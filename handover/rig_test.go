@@ -1,4 +1,4 @@
-package move_test
+package handover_test
 
 import (
 	"cmp"
@@ -14,10 +14,10 @@ import (
 
 	"github.com/arche-netcode/netcode"
 	"github.com/arche-netcode/netcode/components"
+	"github.com/arche-netcode/netcode/handover"
 	"github.com/arche-netcode/netcode/input"
 	ecs "github.com/arche-netcode/netcode/internal/world"
 	generic "github.com/arche-netcode/netcode/internal/world/typed"
-	"github.com/arche-netcode/netcode/move"
 	"github.com/arche-netcode/netcode/predict"
 	"github.com/arche-netcode/netcode/systems"
 	"github.com/arche-netcode/netcode/transport"
@@ -55,7 +55,7 @@ func newProtocol(more ...func(*netcode.Protocol)) *netcode.Protocol {
 	netcode.Replicate[components.Owner](p)
 	input.Register[stick](p)
 	netcode.Handle[chat](p, nil, netcode.Over(netcode.ReliableOrdered))
-	move.Register(p)
+	handover.Register(p)
 	for _, f := range more {
 		f(p)
 	}
@@ -100,19 +100,21 @@ type node struct {
 	world   *ecs.World
 	group   *systems.ServerSystems
 	server  *netcode.Server
-	mover   *move.Server
+	mover   *handover.Server
 	loop    *systems.Runner
 	conn    transport.Conn
 	heroes  generic.Map1[hero]
 	steer   *steer
 	life    int
+	hosts   bool              // it has a player in its process
+	p       *netcode.Protocol // nil: that of the rig
 }
 
 // player is a client.
 type player struct {
 	rig    *rig
 	number int
-	mover  *move.Client
+	mover  *handover.Client
 	loop   *systems.Runner
 	frame  uint32
 	opened int
@@ -130,7 +132,7 @@ type rig struct {
 	nodes   []*node
 	players []*player
 	model   *model
-	config  func(c *move.Config)
+	config  func(c *handover.Config)
 	p       *netcode.Protocol
 	listen  func(n *node) transport.Conn                                 // wraps the socket of a server; may be nil
 	dial    func(c transport.Conn, token []byte) (transport.Conn, error) // wraps the socket of a client; may be nil
@@ -166,8 +168,8 @@ func newRig(t testing.TB, seed uint64, servers, players int, link transport.Link
 }
 
 // destination returns the destination of a player at a server.
-func (r *rig) destination(n *node, number int) move.Destination {
-	to := move.Destination{Server: n.address.String()}
+func (r *rig) destination(n *node, number int) handover.Destination {
+	to := handover.Destination{Server: n.address.String()}
 	if r.token != nil {
 		to.Token = r.token(to.Server, fmt.Sprintf("player %d", number))
 	}
@@ -202,19 +204,35 @@ func (r *rig) start() {
 func (n *node) start() {
 	r := n.rig
 	n.life++
-	server, err := netcode.NewServer(r.p, netcode.Config{Random: r.bytes(), Logger: quiet, ResetKey: [32]byte{1}})
+	server, err := netcode.NewServer(n.protocol(), netcode.Config{Random: r.bytes(), Logger: quiet, ResetKey: [32]byte{1}})
 	require.NoError(r.t, err)
 	n.server, n.world = server, ecs.New()
-	n.group = systems.NewServer(server, n.conn, r.clock)
+	var group systems.Group
+	var host *systems.HostSystems
+	if n.hosts {
+		player, err := netcode.NewClient(n.protocol(), netcode.Config{Random: r.bytes(), Logger: quiet})
+		require.NoError(r.t, err)
+		host, err = systems.NewHost(server, player, n.conn, r.clock)
+		require.NoError(r.t, err)
+		host.Payload = []byte("player 99")
+		n.group, group = host.ServerSystems, host
+	} else {
+		n.group = systems.NewServer(server, n.conn, r.clock)
+		group = n.group
+	}
 	n.heroes = generic.NewMap1[hero](n.world)
-	config := move.Config{Key: [32]byte{7}, Random: r.bytes(), Ask: n.ask}
+	config := handover.Config{Key: [32]byte{7}, Random: r.bytes(), Ask: n.ask}
 	if r.config != nil {
 		r.config(&config)
 	}
-	n.mover = move.Attach(n.group, config)
+	n.mover = handover.Attach(n.group, config)
 	n.steer = newSteer(n.world)
 	n.steer.used, n.steer.doubt = r.model.used(n), n.mover.Held
-	predict.Simulate(n.group, predict.Config{}, n.steer)
+	if host != nil {
+		predict.Simulate(host, predict.Config{}, n.steer)
+	} else {
+		predict.Simulate(n.group, predict.Config{}, n.steer)
+	}
 	n.mover.OnApprove(func(a *netcode.Approval) { a.Accept(cmp.Or(a.User, string(a.Payload))) })
 	spawn := generic.NewMap3[components.Replicated, components.Owner, hero](n.world)
 	server.OnConnect(func(client netcode.ClientID) {
@@ -227,7 +245,7 @@ func (n *node) start() {
 		r.model.loggedIn(n, number)
 		spawn.NewWith(&components.Replicated{}, &components.Owner{Client: client}, &hero{Player: number, Gold: 100 + number})
 	})
-	n.mover.OnArrive(func(a *move.Arrival) {
+	n.mover.OnArrive(func(a *handover.Arrival) {
 		require.Len(r.t, a.Entities, 1)
 		h := n.heroes.Get(a.Entities[0])
 		r.model.arrived(n, h)
@@ -237,8 +255,10 @@ func (n *node) start() {
 			}
 		}
 	})
-	n.mover.OnEnd(func(client netcode.ClientID, outcome move.Outcome, err error) { r.model.ended(n, client, outcome, err) })
-	n.mover.OnUndelivered(func(u *move.Undelivered) { r.model.undelivered(server, u) })
+	n.mover.OnEnd(func(client netcode.ClientID, outcome handover.Outcome, err error) {
+		r.model.ended(n, client, outcome, err)
+	})
+	n.mover.OnUndelivered(func(u *handover.Undelivered) { r.model.undelivered(server, u) })
 	server.OnError(func(err error) { r.model.told(n.address.String(), err) })
 	netcode.On(server, func(ctx *netcode.Context, m *chat) { r.model.handled(m.Number) })
 	suns := generic.NewMap2[components.Replicated, sun](n.world)
@@ -247,11 +267,14 @@ func (n *node) start() {
 		_, s := suns.Get(one)
 		s.Tick = uint32(server.Tick())
 	}))
-	n.loop = systems.NewRunner(n.world, n.group, rate)
+	n.loop = systems.NewRunner(n.world, group, rate)
 }
 
+// protocol returns the protocol of the server's build.
+func (n *node) protocol() *netcode.Protocol { return cmp.Or(n.p, n.rig.p) }
+
 // ask asks another server by a line that takes two frames.
-func (n *node) ask(to string, id move.ID, answer func(bool)) {
+func (n *node) ask(to string, id handover.ID, answer func(bool)) {
 	r, life := n.rig, n.life
 	r.later = append(r.later, func() {
 		for _, other := range r.nodes {
@@ -269,16 +292,16 @@ func (n *node) ask(to string, id move.ID, answer func(bool)) {
 
 // start makes a client that plays on a server.
 func (p *player) start(n *node) {
-	p.mover = move.NewClient(p.open)
+	p.mover = handover.NewClient(p.open)
 	p.loop = systems.NewRunner(nil, p.mover, rate)
-	p.mover.OnSwitch(func(from, to *move.Session) { p.rig.model.switched(p, from, to) })
+	p.mover.OnSwitch(func(from, to *handover.Session) { p.rig.model.switched(p, from, to) })
 	p.mover.OnFail(func(err error) { p.rig.model.failed(p, err) })
-	p.mover.OnUndelivered(func(of *move.Session, u *move.Undelivered) { p.rig.model.undelivered(of.Systems.Client, u) })
+	p.mover.OnUndelivered(func(of *handover.Session, u *handover.Undelivered) { p.rig.model.undelivered(of.Systems.Client, u) })
 	p.mover.Start(p.rig.destination(n, p.number))
 }
 
-// open implements move.Open.
-func (p *player) open(to move.Destination, done func(*move.Session, error)) {
+// open implements handover.Open.
+func (p *player) open(to handover.Destination, done func(*handover.Session, error)) {
 	r := p.rig
 	address, err := transport.ParseAddr(to.Server)
 	if err != nil {
@@ -297,7 +320,7 @@ func (p *player) open(to move.Destination, done func(*move.Session, error)) {
 	}
 	client, err := netcode.NewClient(r.p, netcode.Config{Random: r.bytes(), Logger: quiet})
 	require.NoError(r.t, err)
-	s := &move.Session{
+	s := &handover.Session{
 		Systems: systems.NewClient(client, conn, r.clock), World: ecs.New(), Server: address,
 		Payload: fmt.Appendf(nil, "player %d", p.number), Close: func() { _ = conn.Close() },
 	}
@@ -355,7 +378,7 @@ func (r *rig) step() {
 }
 
 // id returns the id of the move that the first server has begun.
-func (r *rig) id(pass []byte) uint64 { return move.PassID([32]byte{7}, pass) }
+func (r *rig) id(pass []byte) uint64 { return handover.PassID([32]byte{7}, pass) }
 
 // query finds the heroes of a server.
 func (n *node) query() generic.Query1[hero] { return generic.NewFilter1[hero]().Query(n.world) }

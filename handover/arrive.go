@@ -1,4 +1,4 @@
-package move
+package handover
 
 import (
 	"bytes"
@@ -16,11 +16,11 @@ const mostMissed = 32
 
 // Arrival is a player that has come from another server.
 type Arrival struct {
-	ID       ID
-	Client   netcode.ClientID
-	User     string          // Its identity, as at the old server.
-	Entities []netecs.Entity // Its entities, in the order of Departure.Entities. They belong to Client.
-	Data     []byte          // Departure.Data.
+	ID       ID               // The move.
+	Client   netcode.ClientID // Its number at this server.
+	User     string           // Its identity, as at the old server.
+	Entities []netecs.Entity  // Its entities, in the order of Departure.Entities. They belong to Client.
+	Data     []byte           // Departure.Data.
 	// Since is the first tick of this server whose input the player's state does not contain. It is the client's word, at most
 	// 32 ticks before the last one that was simulated.
 	Since netcode.Tick
@@ -149,7 +149,7 @@ func (s *Server) Deliver(id ID, sealed []byte) error {
 		return err
 	}
 	s.stats.Refused++
-	return fmt.Errorf("netcode: move: nobody waits for move %016x", uint64(id))
+	return fmt.Errorf("netcode: handover: nobody waits for move %016x", uint64(id))
 }
 
 // opened opens what is carried to an arrival.
@@ -254,6 +254,6 @@ func (l *ids) arrived(id ID) {
 // sendTo sends a message of this package.
 func sendTo[T any](s *Server, client netcode.ClientID, m *T, how ...netcode.How) {
 	if err := netcode.Send(s.server, netcode.To(client), m, how...); err != nil {
-		s.server.Report(fmt.Errorf("netcode: move: %w", err))
+		s.server.Report(fmt.Errorf("netcode: handover: %w", err))
 	}
 }

@@ -1,4 +1,4 @@
-package move
+package handover
 
 import (
 	"errors"
@@ -14,11 +14,11 @@ import (
 
 // Session is a game at a client, for one server: the client, its world, the systems of netcode and of the game.
 type Session struct {
-	Systems *systems.ClientSystems
-	World   *netecs.World
-	Server  transport.Addr // the address to connect to
-	Payload []byte         // for OnApprove of the first server; see netcode.Client.ConnectWith
-	Close   func()         // closes the socket, after the last frame; nil: nothing
+	Systems *systems.ClientSystems // the client's systems, with those of the game
+	World   *netecs.World          // the world of these systems, which has no other
+	Server  transport.Addr         // the address to connect to
+	Payload []byte                 // for OnApprove of the first server; see netcode.Client.ConnectWith
+	Close   func()                 // closes the socket, after the last frame; nil: nothing
 }
 
 // Open makes a session for a server and calls done, at once or in a later frame, in the goroutine of the frames (Runner.Do). It
@@ -27,7 +27,7 @@ type Session struct {
 type Open func(to Destination, done func(*Session, error))
 
 // ErrEnded means that the connection to the old server has ended before the player could move.
-var ErrEnded = errors.New("netcode: move: the old server is gone")
+var ErrEnded = errors.New("netcode: handover: the old server is gone")
 
 // Client runs the sessions of one player. It implements systems.Group: a Runner runs it, with any world.
 type Client struct {
@@ -65,7 +65,7 @@ type session struct {
 // NewClient makes the sessions of one player. Start connects the first one.
 func NewClient(open Open) *Client {
 	if open == nil {
-		panic("netcode: move.NewClient: the function that opens a session is nil")
+		panic("netcode: handover.NewClient: the function that opens a session is nil")
 	}
 	return &Client{open: open}
 }
@@ -136,7 +136,7 @@ func (c *Client) begin(of *Session, payload []byte) (*session, error) {
 	case !ok:
 		return nil, ErrUnregistered
 	case s.mover != nil:
-		return nil, errors.New("netcode: move: Open returned a session that exists already: make a client for each")
+		return nil, errors.New("netcode: handover: Open returned a session that exists already: make a client for each")
 	}
 	s.Session, s.mover = *of, c
 	for _, f := range c.onLoss {

@@ -1,4 +1,4 @@
-package move
+package handover
 
 import (
 	"bytes"
@@ -93,9 +93,9 @@ func Attach(group *systems.ServerSystems, config Config) *Server {
 	case !ok:
 		panic(ErrUnregistered.Error())
 	case s.group != nil:
-		panic("netcode: move.Attach: the server has moves already")
+		panic("netcode: handover.Attach: the server has moves already")
 	case config.Key == [32]byte{}:
-		panic("netcode: move.Attach: Config.Key is zero: give all servers of the game the same 32 secret bytes")
+		panic("netcode: handover.Attach: Config.Key is zero: give all servers of the game the same 32 secret bytes")
 	}
 	if config.Patience <= 0 {
 		config.Patience = 30 * time.Second
@@ -108,7 +108,7 @@ func Attach(group *systems.ServerSystems, config Config) *Server {
 	}
 	sealed, err := newSeal(config.Key, config.Random)
 	if err != nil {
-		panic("netcode: move.Attach: " + err.Error())
+		panic("netcode: handover.Attach: " + err.Error())
 	}
 	s.group, s.config, s.seal = group, config, sealed
 	s.server.OnApprove(s.approval)

@@ -1,4 +1,4 @@
-package move_test
+package handover_test
 
 import (
 	"testing"
@@ -7,14 +7,14 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/arche-netcode/netcode"
-	"github.com/arche-netcode/netcode/move"
+	"github.com/arche-netcode/netcode/handover"
 	"github.com/arche-netcode/netcode/transport"
 )
 
 var late = transport.Link{Delay: 50 * time.Millisecond}
 
 // two makes two servers, and a player on the first one who begins to move to the second.
-func two(t *testing.T, link transport.Link, change ...func(c *move.Config)) *rig {
+func two(t *testing.T, link transport.Link, change ...func(c *handover.Config)) *rig {
 	r := newRig(t, 3, 2, 1, link)
 	r.quiet = true
 	if len(change) > 0 {
@@ -30,7 +30,7 @@ func two(t *testing.T, link transport.Link, change ...func(c *move.Config)) *rig
 func (r *rig) begin() {
 	client, ok := r.nodes[0].clientOf(0)
 	require.True(r.t, ok)
-	require.NoError(r.t, r.nodes[0].mover.Move(client, move.Destination{Server: r.nodes[1].address.String()}))
+	require.NoError(r.t, r.nodes[0].mover.Move(client, handover.Destination{Server: r.nodes[1].address.String()}))
 }
 
 // wait runs for a time.
@@ -73,19 +73,19 @@ func TestAServerDiesAtEachMoment(t *testing.T) {
 func TestAPlayerStaysIfNobodyIsThere(t *testing.T) {
 	r := two(t, late)
 	r.wait(10 * time.Second)
-	require.Equal(t, 1, r.model.moved[move.Moved])
+	require.Equal(t, 1, r.model.moved[handover.Moved])
 	client, ok := r.nodes[1].clientOf(0)
 	require.True(t, ok)
-	require.NoError(t, r.nodes[1].mover.Move(client, move.Destination{Server: "127.0.0.1:4"}))
-	require.ErrorIs(t, r.nodes[1].mover.Move(client, move.Destination{Server: "127.0.0.1:4"}), move.ErrMoving)
+	require.NoError(t, r.nodes[1].mover.Move(client, handover.Destination{Server: "127.0.0.1:4"}))
+	require.ErrorIs(t, r.nodes[1].mover.Move(client, handover.Destination{Server: "127.0.0.1:4"}), handover.ErrMoving)
 	r.wait(20 * time.Second)
-	require.Equal(t, 1, r.model.moved[move.Stayed])
+	require.Equal(t, 1, r.model.moved[handover.Stayed])
 	require.Equal(t, 1, r.model.fails)
-	require.NoError(t, r.nodes[1].mover.Move(client, move.Destination{Server: "no address"}))
+	require.NoError(t, r.nodes[1].mover.Move(client, handover.Destination{Server: "no address"}))
 	r.wait(time.Second)
-	require.Equal(t, 2, r.model.moved[move.Stayed], "an error of Open ends a move")
-	require.ErrorIs(t, r.nodes[1].mover.Move(client, move.Destination{}), move.ErrDestination)
-	require.ErrorIs(t, r.nodes[1].mover.Move(99, move.Destination{Server: "127.0.0.1:1000"}), netcode.ErrNotConnected)
+	require.Equal(t, 2, r.model.moved[handover.Stayed], "an error of Open ends a move")
+	require.ErrorIs(t, r.nodes[1].mover.Move(client, handover.Destination{}), handover.ErrDestination)
+	require.ErrorIs(t, r.nodes[1].mover.Move(99, handover.Destination{Server: "127.0.0.1:1000"}), netcode.ErrNotConnected)
 }
 
 // TestAFullServerRefuses moves a player to a server that has no place.
@@ -93,16 +93,16 @@ func TestAFullServerRefuses(t *testing.T) {
 	r := two(t, late)
 	r.nodes[1].server.SetOpen(false)
 	r.wait(5 * time.Second)
-	require.Equal(t, map[move.Outcome]int{move.Stayed: 1}, r.model.moved)
+	require.Equal(t, map[handover.Outcome]int{handover.Stayed: 1}, r.model.moved)
 	_, ok := r.nodes[0].clientOf(0)
 	require.True(t, ok)
 }
 
 func TestAClientThatDies(t *testing.T) {
 	for _, asks := range []bool{true, false} {
-		outcomes := map[move.Outcome]int{}
+		outcomes := map[handover.Outcome]int{}
 		for frame := 2; frame < 48; frame += 2 {
-			r := two(t, late, func(c *move.Config) {
+			r := two(t, late, func(c *handover.Config) {
 				if !asks {
 					c.Ask = nil
 				}
@@ -122,12 +122,12 @@ func TestAClientThatDies(t *testing.T) {
 			_ = dead
 		}
 		t.Log("with Ask:", asks, outcomes)
-		require.Positive(t, outcomes[move.Stayed])
+		require.Positive(t, outcomes[handover.Stayed])
 		if asks {
-			require.Positive(t, outcomes[move.Moved])
-			require.Zero(t, outcomes[move.Unknown])
+			require.Positive(t, outcomes[handover.Moved])
+			require.Zero(t, outcomes[handover.Unknown])
 		} else {
-			require.Positive(t, outcomes[move.Unknown])
+			require.Positive(t, outcomes[handover.Unknown])
 		}
 	}
 }
@@ -135,12 +135,12 @@ func TestAClientThatDies(t *testing.T) {
 // TestTheServersDeliver moves what a player carries between the servers, not by its client.
 func TestTheServersDeliver(t *testing.T) {
 	var r *rig
-	r = two(t, late, func(c *move.Config) {
-		c.Deliver = func(to string, id move.ID, sealed []byte) {
+	r = two(t, late, func(c *handover.Config) {
+		c.Deliver = func(to string, id handover.ID, sealed []byte) {
 			r.later = append(r.later, func() { require.NoError(t, r.nodes[1].mover.Deliver(id, sealed)) })
 		}
 	})
 	r.wait(3 * time.Second)
-	require.Equal(t, map[move.Outcome]int{move.Moved: 1}, r.model.moved)
+	require.Equal(t, map[handover.Outcome]int{handover.Moved: 1}, r.model.moved)
 	require.Equal(t, 1, r.model.switches)
 }

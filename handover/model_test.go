@@ -1,4 +1,4 @@
-package move_test
+package handover_test
 
 import (
 	"fmt"
@@ -8,8 +8,8 @@ import (
 
 	"github.com/arche-netcode/netcode"
 	"github.com/arche-netcode/netcode/components"
+	"github.com/arche-netcode/netcode/handover"
 	generic "github.com/arche-netcode/netcode/internal/world/typed"
-	"github.com/arche-netcode/netcode/move"
 	"github.com/arche-netcode/netcode/tick"
 )
 
@@ -17,7 +17,7 @@ import (
 type model struct {
 	rig   *rig
 	of    map[uint32]*seen
-	moved map[move.Outcome]int
+	moved map[handover.Outcome]int
 	kills int
 
 	switches, fails int
@@ -40,13 +40,13 @@ type seen struct {
 	present tick.Time
 	newest  netcode.Tick
 	newsAt  time.Duration
-	shown   *move.Session
+	shown   *handover.Session
 	x       int32
 	hasX    bool
 }
 
 func newModel(r *rig) *model {
-	return &model{rig: r, of: map[uint32]*seen{}, moved: map[move.Outcome]int{}, seams: map[int]int{}, jumps: map[int32]int{}, errors: map[string]int{}}
+	return &model{rig: r, of: map[uint32]*seen{}, moved: map[handover.Outcome]int{}, seams: map[int]int{}, jumps: map[int32]int{}, errors: map[string]int{}}
 }
 
 func (m *model) player(number uint32) *seen {
@@ -85,14 +85,14 @@ func (m *model) used(n *node) func(number, frame uint32) {
 	}
 }
 
-func (m *model) ended(n *node, client netcode.ClientID, outcome move.Outcome, err error) {
+func (m *model) ended(n *node, client netcode.ClientID, outcome handover.Outcome, err error) {
 	m.moved[outcome]++
 	for _, s := range m.of {
-		if outcome == move.Stayed && s.from != nil {
+		if outcome == handover.Stayed && s.from != nil {
 			s.from = nil // The inputs of a player that was held count no more.
 		}
 	}
-	if outcome == move.Stayed {
+	if outcome == handover.Stayed {
 		m.errors["stayed: "+err.Error()]++
 	}
 }
@@ -122,7 +122,7 @@ func (m *model) handled(number uint32) {
 }
 
 // undelivered notes that a game was told of a message.
-func (m *model) undelivered(end netcode.Endpoint, u *move.Undelivered) {
+func (m *model) undelivered(end netcode.Endpoint, u *handover.Undelivered) {
 	c, ok := netcode.ReadPosted[chat](end, &u.Message)
 	require.True(m.rig.t, ok)
 	m.messages[c.Number].told = true
@@ -145,7 +145,7 @@ func (m *model) checkMessages() (handled, told int) {
 	return handled, told
 }
 
-func (m *model) switched(p *player, from, to *move.Session) {
+func (m *model) switched(p *player, from, to *handover.Session) {
 	if from != nil {
 		m.switches++
 	}

@@ -1,12 +1,12 @@
-// Package move moves players from one server to another while they play. It is built on the extension API of package netcode
+// Package handover moves players from one server to another while they play. It is built on the extension API of package netcode
 // and on package systems.
 //
-//	move.Register(protocol)                                      // on both sides
-//	mover := move.Attach(group, move.Config{Key: key})           // at each server; group is a *systems.ServerSystems
-//	err := mover.Move(client, move.Destination{Server: "10.0.0.7:9000", Token: token})
+//	handover.Register(protocol)                                      // on both sides
+//	mover := handover.Attach(group, handover.Config{Key: key})           // at each server; group is a *systems.ServerSystems
+//	err := mover.Move(client, handover.Destination{Server: "10.0.0.7:9000", Token: token})
 //
-//	player := move.NewClient(open)                               // at a client: open makes a session of the game
-//	player.Start(move.Destination{Server: address})              // connects it
+//	player := handover.NewClient(open)                               // at a client: open makes a session of the game
+//	player.Start(handover.Destination{Server: address})              // connects it
 //	systems.NewRunner(nil, player, 60).Run(ctx)                  // it is a systems.Group
 //
 // A client has two sessions for a while: two netcode.Clients with a world each. The first one is shown until the second one has
@@ -25,9 +25,9 @@
 //
 // # Files
 //
-//   - move.go: Register, Destination, Config
+//   - handover.go: Register, Destination, Config
 //   - server.go: Attach, Move, and a player that leaves
 //   - arrive.go: a player that arrives
 //   - client.go: Client, the sessions of a player
 //   - messages.go, seal.go: the messages between the ends, and what is sealed in them
-package move
+package handover

@@ -1,4 +1,4 @@
-package move
+package handover
 
 // The messages and seals of this package, for tests that play a hostile client.
 type (

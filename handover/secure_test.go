@@ -1,4 +1,4 @@
-package move_test
+package handover_test
 
 import (
 	"testing"
@@ -6,7 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/arche-netcode/netcode/move"
+	"github.com/arche-netcode/netcode/handover"
 	"github.com/arche-netcode/netcode/transport"
 	"github.com/arche-netcode/netcode/transport/secure"
 )
@@ -34,7 +34,7 @@ func TestMovesByConnectTokens(t *testing.T) {
 	r.start()
 	require.True(t, r.run(10*time.Second, r.joined))
 	r.wander(30, 0)
-	require.Equal(t, map[move.Outcome]int{move.Moved: 30}, r.model.moved, "%v", r.model.errors)
+	require.Equal(t, map[handover.Outcome]int{handover.Moved: 30}, r.model.moved, "%v", r.model.errors)
 	require.LessOrEqual(t, r.model.longest, 100*time.Millisecond+2*time.Second/30)
 	r.model.checkMessages()
 }

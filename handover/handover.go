@@ -1,4 +1,4 @@
-package move
+package handover
 
 import (
 	"errors"
@@ -20,9 +20,9 @@ type Destination struct {
 type Config struct {
 	// Key seals what a player carries: 32 secret bytes that all servers of the game have, and no player.
 	Key [32]byte
-	// Patience is how long a client may take to have the world of the new server; default 30 s. Then the player stays.
+	// Patience bounds the time in which a client gets the world of the new server; default 30 s. Then the player stays.
 	Patience time.Duration
-	// Lease is how long a player may be held; default 10 s. Then Ask is called.
+	// Lease bounds the time in which a player is held; default 10 s. Then Ask is called.
 	Lease time.Duration
 	// Ask asks the new server by its own way, such as NATS or HTTP, whether a player has arrived: Server.Void there answers. Call
 	// answer once, in the goroutine of this server (Runner.Do); with false if that server is dead. Nil believes the client, and
@@ -67,18 +67,18 @@ func (o Outcome) String() string {
 
 // Errors of Move, and reasons of a player that stayed.
 var (
-	ErrUnregistered = errors.New("netcode: move: the protocol has no moves: call move.Register on both sides")
-	ErrMoving       = errors.New("netcode: move: the player moves already")
-	ErrHost         = errors.New("netcode: move: the player of a host has its session in this process, and cannot move")
-	ErrTooLarge     = errors.New("netcode: move: the player carries more than MaxCarried: set Config.Deliver")
-	ErrDestination  = errors.New("netcode: move: the destination has no address, or one that is too long")
-	ErrPatience     = errors.New("netcode: move: the client did not get to the new server in Config.Patience")
-	ErrCancelled    = errors.New("netcode: move: the client could not move")
+	ErrUnregistered = errors.New("netcode: handover: the protocol has no moves: call handover.Register on both sides")
+	ErrMoving       = errors.New("netcode: handover: the player moves already")
+	ErrHost         = errors.New("netcode: handover: the player of a host has its session in this process, and cannot move")
+	ErrTooLarge     = errors.New("netcode: handover: the player carries more than MaxCarried: set Config.Deliver")
+	ErrDestination  = errors.New("netcode: handover: the destination has no address, or one that is too long")
+	ErrPatience     = errors.New("netcode: handover: the client did not get to the new server in Config.Patience")
+	ErrCancelled    = errors.New("netcode: handover: the client could not move")
 )
 
 // Departure is a player that is about to be carried, for Server.OnDepart.
 type Departure struct {
-	Client netcode.ClientID
+	Client netcode.ClientID // The player.
 	// Entities are those that are carried: all that the player owns. The function may change the list.
 	Entities []netcode.NetworkID
 	// Data is for the game of the new server: what is in no component. At most MaxCarried with all the rest.
