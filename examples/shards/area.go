@@ -12,7 +12,7 @@ import (
 	"github.com/arche-netcode/netcode/components"
 	netecs "github.com/arche-netcode/netcode/ecs"
 	"github.com/arche-netcode/netcode/fleet/nats"
-	"github.com/arche-netcode/netcode/move"
+	"github.com/arche-netcode/netcode/handover"
 	"github.com/arche-netcode/netcode/systems"
 	"github.com/arche-netcode/netcode/transport/udp"
 	"github.com/mlange-42/arche/ecs"
@@ -25,7 +25,7 @@ type shard struct {
 	node   *nats.Node
 	match  *nats.Match
 	server *netcode.Server
-	mover  *move.Server
+	mover  *handover.Server
 	world  ecs.World
 	group  *systems.ServerSystems
 
@@ -111,7 +111,7 @@ func (s *shard) open(ctx context.Context, socket systems.Socket, orphan *nats.Or
 	}
 	s.group = systems.NewServer(s.server, socket, systems.WallClock())
 	setup.Group = s.group
-	s.mover = move.Attach(s.group, move.Config{Key: key, Ask: s.ask})
+	s.mover = handover.Attach(s.group, handover.Config{Key: key, Ask: s.ask})
 	s.mover.OnApprove(func(a *netcode.Approval) { a.Accept(string(a.Payload)) })
 	if orphan != nil {
 		s.match, err = orphan.Open(setup)
@@ -138,7 +138,7 @@ func (s *shard) rules() {
 			s.bodies.NewWith(&components.Replicated{}, &components.Owner{Client: client}, &Body{X: at, Y: at, DX: 6, DY: 2})
 		}
 	})
-	s.mover.OnArrive(func(a *move.Arrival) {
+	s.mover.OnArrive(func(a *handover.Arrival) {
 		for _, e := range a.Entities {
 			_, _, b := s.bodies.Get(e)
 			_, *b, _ = beyond(s.number, *b)
@@ -146,8 +146,8 @@ func (s *shard) rules() {
 		}
 		_ = nats.Publish(s.match, nats.ToAll(), &Point{uint32(s.number)})
 	})
-	s.mover.OnEnd(func(_ netcode.ClientID, outcome move.Outcome, _ error) {
-		if outcome == move.Moved {
+	s.mover.OnEnd(func(_ netcode.ClientID, outcome handover.Outcome, _ error) {
+		if outcome == handover.Moved {
 			s.moved++
 		} else {
 			s.failed++
@@ -190,14 +190,14 @@ func (s *shard) walk() {
 	}
 	for _, g := range gates {
 		if m, ok := s.node.Match(area(g.to)); ok && m.Address != "" {
-			_ = s.mover.Move(g.client, move.Destination{Server: m.Address}) // One that fails is tried again.
+			_ = s.mover.Move(g.client, handover.Destination{Server: m.Address}) // One that fails is tried again.
 		}
 	}
 	now := s.server.Tick()
 	for id, a := range s.asked {
-		if now > a.until { // Nobody answers: is the other one dead?
+		if now > a.until { // Nobody answers: it is dead, or the question was lost.
 			delete(s.asked, id)
-			a.answer(false)
+			s.ask(a.to, handover.ID(id), a.answer)
 		}
 	}
 }
@@ -249,16 +249,14 @@ func (s *shard) tell() {
 }
 
 // ask asks the area at an address whether a player has arrived there.
-func (s *shard) ask(to string, id move.ID, answer func(arrived bool)) {
+func (s *shard) ask(to string, id handover.ID, answer func(arrived bool)) {
 	for m := range s.node.Matches {
 		if m.Address != to {
 			continue
 		}
-		s.asked[uint64(id)] = asked{answer: answer, to: to, until: s.server.Tick() + 3*tickRate}
-		if nats.Publish(s.match, nats.ToMatch(m.ID), &Ask{From: uint32(s.number), ID: uint64(id)}) == nil {
-			return
-		}
-		delete(s.asked, uint64(id))
+		s.asked[uint64(id)] = asked{answer: answer, to: to, until: s.server.Tick() + tickRate}
+		_ = nats.Publish(s.match, nats.ToMatch(m.ID), &Ask{From: uint32(s.number), ID: uint64(id)})
+		return // Asked again in a second.
 	}
 	answer(false) // Its process has no lease any more: it is dead.
 }
@@ -269,7 +267,7 @@ func (s *shard) messages() *nats.Messages {
 	nats.Handle(p, func(_ *nats.Context, m *Chat) { _ = netcode.Send(s.server, netcode.ToAll(), &m.Say) }, netcode.StageUpdate)
 	nats.Handle(p, func(*nats.Context, *Point) { s.points++ }, netcode.StageUpdate)
 	nats.Handle(p, func(ctx *nats.Context, m *Ask) {
-		_ = nats.Publish(s.match, nats.ToMatch(area(int(m.From))), &Arrived{ID: m.ID, Arrived: s.mover.Void(move.ID(m.ID))})
+		_ = nats.Publish(s.match, nats.ToMatch(area(int(m.From))), &Arrived{ID: m.ID, Arrived: s.mover.Void(handover.ID(m.ID))})
 	}, netcode.StageEarlyUpdate)
 	nats.Handle(p, func(_ *nats.Context, m *Arrived) {
 		if a, ok := s.asked[m.ID]; ok {

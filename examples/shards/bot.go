@@ -10,7 +10,7 @@ import (
 	"github.com/arche-netcode/netcode/components"
 	"github.com/arche-netcode/netcode/fleet/nats"
 	"github.com/arche-netcode/netcode/fleet/nats/resume"
-	"github.com/arche-netcode/netcode/move"
+	"github.com/arche-netcode/netcode/handover"
 	"github.com/arche-netcode/netcode/systems"
 	"github.com/arche-netcode/netcode/transport/udp"
 	"github.com/mlange-42/arche/ecs"
@@ -21,7 +21,7 @@ import (
 type bot struct {
 	name    string
 	node    *nats.Node
-	mover   *move.Client
+	mover   *handover.Client
 	loop    *systems.Runner
 	random  *rand.Rand
 	home    int
@@ -37,8 +37,8 @@ type tally struct {
 
 func newBot(node *nats.Node, number int, count *tally) *bot {
 	b := &bot{name: fmt.Sprint("bot-", number), node: node, home: number % areas, random: rand.New(rand.NewPCG(1, uint64(number))), count: count}
-	b.mover = move.NewClient(b.open)
-	b.mover.OnSwitch(func(from, _ *move.Session) {
+	b.mover = handover.NewClient(b.open)
+	b.mover.OnSwitch(func(from, _ *handover.Session) {
 		if from != nil {
 			count.switches++
 		}
@@ -63,7 +63,7 @@ func (b *bot) look() {
 }
 
 // open makes the bot's session with a server.
-func (b *bot) open(to move.Destination, done func(*move.Session, error)) {
+func (b *bot) open(to handover.Destination, done func(*handover.Session, error)) {
 	address, err := udp.Resolve(to.Server)
 	if err != nil {
 		done(nil, err)
@@ -80,12 +80,12 @@ func (b *bot) open(to move.Destination, done func(*move.Session, error)) {
 		return
 	}
 	world := ecs.NewWorld()
-	s := &move.Session{
+	s := &handover.Session{
 		Systems: systems.NewClient(client, socket, systems.WallClock()), World: &world, Server: address, Payload: []byte(b.name),
 		Close: func() { _ = socket.Close() },
 	}
 	netcode.On(client, func(_ *netcode.Context, _ *Say) {
-		if move.Shown(client) {
+		if handover.Shown(client) {
 			b.count.heard++
 		}
 	})
@@ -103,7 +103,7 @@ func (b *bot) frame(now time.Time) {
 				b.count.rejoins++
 			}
 			b.retryAt = now.Add(500 * time.Millisecond)
-			b.mover.Start(move.Destination{Server: at})
+			b.mover.Start(handover.Destination{Server: at})
 		}
 		return
 	}

@@ -1,5 +1,5 @@
 // Command shards is a world of four areas, each a match of a process of its own. Bots walk through gates from one to the other and go on playing
-// (package move); what they say and score is known in all areas (fleet/nats). With -kill a process is killed now and then, and a spare one takes
+// (package handover); what they say and score is known in all areas (fleet/nats). With -kill a process is killed now and then, and a spare one takes
 // its area over.
 package main
 

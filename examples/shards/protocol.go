@@ -7,7 +7,7 @@ import (
 	"github.com/arche-netcode/netcode/components"
 	"github.com/arche-netcode/netcode/fleet/nats"
 	"github.com/arche-netcode/netcode/fleet/nats/resume"
-	"github.com/arche-netcode/netcode/move"
+	"github.com/arche-netcode/netcode/handover"
 	"github.com/arche-netcode/netcode/wire"
 )
 
@@ -65,7 +65,7 @@ func newProtocol() *netcode.Protocol {
 	netcode.Replicate[components.Owner](p)
 	netcode.Handle[Turn](p, nil, netcode.FromClient())
 	netcode.Handle[Say](p, nil, netcode.Over(netcode.ReliableOrdered), netcode.AtStage(netcode.StageUpdate))
-	move.Register(p)
+	handover.Register(p)
 	resume.Register(p)
 	return p
 }
@@ -93,7 +93,7 @@ func (m *Census) Serialize(s *wire.Serializer) {
 	s.Strings(&m.Users, netcode.MaxClients, nats.MaxName)
 }
 
-// Ask asks another area whether a player has arrived there (move.Config.Ask), and Arrived answers.
+// Ask asks another area whether a player has arrived there (handover.Config.Ask), and Arrived answers.
 type Ask struct {
 	From uint32
 	ID   uint64

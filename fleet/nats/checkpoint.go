@@ -203,7 +203,7 @@ func (s *saver) store(ctx context.Context, c *Checkpoint) error {
 		e.Point, e.Saved = name, c.Tick
 		err = m.write(ctx, e)
 	} else {
-		err = errOlder // HandOver was faster.
+		err = errOlder // GiveAway was faster.
 	}
 	m.key.Unlock()
 	if err != nil {

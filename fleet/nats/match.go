@@ -85,7 +85,7 @@ type Match struct {
 	hold     bool
 	closing  bool
 	told     bool // Lost was called.
-	handed   bool // HandOver was called.
+	given    bool // GiveAway was called.
 	begun    bool
 	saver    *saver
 	scratch  message.Scratch
@@ -275,7 +275,7 @@ func (m *Match) tellPresence() {
 
 // tellLost tells the game that another process has the match.
 func (m *Match) tellLost() {
-	if !m.handed {
+	if !m.given {
 		m.node.counters.lost.Add(1)
 	}
 	if m.config.Lost == nil {
@@ -411,11 +411,11 @@ func (m *Match) write(ctx context.Context, e matchEntry) error {
 	return err
 }
 
-// HandOver gives the match to another process, as when this one is replaced by a new build: it is saved, and taken over as the match of a process that
+// GiveAway gives the match to another process, as when this one is replaced by a new build: it is saved, and taken over as the match of a process that
 // died, but at once and with its newest tick. Call it in the loop, as by Runner.Do, in the place of End. The match does not run here any more:
 // MatchConfig.Lost is called, or the clients are told that the server closes, and go where the match is. A process with Config.Orphan may get it itself.
 // The errors are ErrTaken, and those of the store; after one of the store the match runs on.
-func (m *Match) HandOver(ctx context.Context) error {
+func (m *Match) GiveAway(ctx context.Context) error {
 	if m.lost.Load() {
 		return ErrTaken
 	}
@@ -430,7 +430,7 @@ func (m *Match) HandOver(ctx context.Context) error {
 	if err := s.store(ctx, c); err != nil {
 		return err
 	}
-	m.handed = true
+	m.given = true
 	return m.finished(func() error {
 		m.key.Lock()
 		defer m.key.Unlock()

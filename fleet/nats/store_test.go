@@ -92,7 +92,7 @@ func TestAnOrphanHasWhatTheMatchHad(t *testing.T) {
 }
 
 // A match that is handed over goes on elsewhere at once, with its last tick.
-func TestAMatchIsHandedOver(t *testing.T) {
+func TestAMatchIsGivenAway(t *testing.T) {
 	t.Parallel()
 	orphans := make(chan *nats.Orphan, 1)
 	here := start(t, nats.Config{Server: "here", Embed: nats.Embed{Listen: "127.0.0.1:0"}, Orphan: func(o *nats.Orphan) { orphans <- o }})
@@ -113,13 +113,13 @@ func TestAMatchIsHandedOver(t *testing.T) {
 		return h.ticks > 5 && client.State() == netcode.Connected
 	})
 	last := h.server.Store().Tick()
-	require.NoError(t, h.match.HandOver(t.Context()))
+	require.NoError(t, h.match.GiveAway(t.Context()))
 	h.step(t, "the player is told", func() bool {
 		clientLoop.Step()
 		return client.State() == netcode.Disconnected
 	})
 	require.ErrorIs(t, client.Err(), peer.ReasonShuttingDown)
-	require.ErrorIs(t, h.match.HandOver(t.Context()), nats.ErrTaken)
+	require.ErrorIs(t, h.match.GiveAway(t.Context()), nats.ErrTaken)
 	require.Zero(t, there.Stats().Lost)
 	require.True(t, h.match.Hold(), "it is no match of this process any more")
 	o := <-orphans
@@ -171,7 +171,7 @@ func TestAProcessThatHasEnough(t *testing.T) {
 		h, err := open(t.Context(), there, systems.Offline{}, nats.MatchConfig{ID: id}, nil)
 		require.NoError(t, err)
 		h.step(t, "it runs", func() bool { return h.ticks > 2 })
-		require.NoError(t, h.match.HandOver(t.Context()))
+		require.NoError(t, h.match.GiveAway(t.Context()))
 	}
 	give("m")
 	require.Equal(t, "full", <-taken)
