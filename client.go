@@ -386,7 +386,7 @@ func (c *Client) drop() {
 	c.leaving = false
 	if c.link.Conn != nil {
 		c.ended.Add(c.link.Conn.Stats())
-		c.link.Outgoing.Clear()
+		c.link.DropOutgoing()
 		c.link.Conn = nil
 	}
 	c.state = Disconnected

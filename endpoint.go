@@ -153,9 +153,11 @@ func (c *endpointCore) beginFrame() {
 
 // forgetMessages drops the queued messages of an end whose connection is over.
 func (c *endpointCore) forgetMessages(l *connection) {
-	if l.Source != nil {
-		c.stats.OfTheGone += uint64(c.inbound.Drop(l.Source))
+	if l.Source == nil {
+		return
 	}
+	c.tellUnhandled(l)
+	c.stats.OfTheGone += uint64(c.inbound.Drop(l.Source))
 }
 
 // record stores a sent message in the history.

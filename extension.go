@@ -83,6 +83,11 @@ type ServerHooks struct {
 	// answers left out. m is good until it returns.
 	Handled func(from ClientID, m *Posted)
 
+	// Undelivered is called when the connection to a client has ended, for each reliable message of game code that may not have been
+	// handled: one that was sent and not acknowledged, or received and not handled; questions and answers left out. m is good until it
+	// returns. A Body of nil, of a large message, is not known. It sends nothing.
+	Undelivered func(with ClientID, m *Posted, sent bool)
+
 	Record *ServerRecord // The feature's part of recordings.
 
 	// Presented is the moment that a client showed its player when it made what counts for a tick. False is not known.
@@ -105,6 +110,8 @@ type ClientHooks struct {
 	// packets and acknowledges them. Client.Replica has only the state that Client.ShowState gives it. payload is good until it
 	// returns. One extension of a client may have it. It is not called for the player of a host.
 	HoldState func(payload []byte, packet uint64)
+
+	Undelivered func(m *Posted, sent bool) // As in ServerHooks.
 
 	Applied    func(shown tick.Time) // The world has all that Replica has, and the frame shows that moment.
 	Dispatch   func(stage Stage)     // The messages of a stage are about to be handled.
@@ -322,6 +329,7 @@ type serverHooks struct {
 	sent       []func(*Session, []byte)
 	posted     []func(*Posted)
 	handled    []func(ClientID, *Posted)
+	lost       []func(ClientID, *Posted, bool)
 	records    []*ServerRecord
 	presented  []func(*Session, Tick) (tick.Time, bool)
 	observe    []func(*Session, *snapshot.View)
@@ -340,6 +348,7 @@ func (h *serverHooks) add(e *ServerHooks) {
 	h.sent = appendGiven(h.sent, e.Sent, e.Sent != nil)
 	h.posted = appendGiven(h.posted, e.Posted, e.Posted != nil)
 	h.handled = appendGiven(h.handled, e.Handled, e.Handled != nil)
+	h.lost = appendGiven(h.lost, e.Undelivered, e.Undelivered != nil)
 	h.records = appendGiven(h.records, e.Record, e.Record != nil)
 	h.presented = appendGiven(h.presented, e.Presented, e.Presented != nil)
 	h.observe = appendGiven(h.observe, e.BeforeObserve, e.BeforeObserve != nil)
@@ -359,6 +368,7 @@ type clientHooks struct {
 	afterSend  []func()
 	sent       []func([]byte)
 	received   []func([]byte)
+	lost       []func(*Posted, bool)
 	actsAt     []func() Tick
 	captureOwn []func()
 	owns       []func(NetworkID) NetworkID
@@ -377,6 +387,7 @@ func (h *clientHooks) add(e *ClientHooks) {
 	h.afterSend = appendGiven(h.afterSend, e.AfterSend, e.AfterSend != nil)
 	h.sent = appendGiven(h.sent, e.Sent, e.Sent != nil)
 	h.received = appendGiven(h.received, e.Received, e.Received != nil)
+	h.lost = appendGiven(h.lost, e.Undelivered, e.Undelivered != nil)
 	h.actsAt = appendGiven(h.actsAt, e.ActsAt, e.ActsAt != nil)
 	h.captureOwn = appendGiven(h.captureOwn, e.CaptureOwn, e.CaptureOwn != nil)
 	h.owns = appendGiven(h.owns, e.Owns, e.Owns != nil)
@@ -441,8 +452,11 @@ func (c *Session) keepState(state any) {
 	}
 }
 
-// tellSent passes each packet to a client to the extensions with a Sent hook.
+// tellSent passes each packet to a client to the extensions with a Sent hook, and messages that are dropped to those with an Undelivered hook.
 func (s *Server) tellSent(c *Session) {
+	if len(s.hooks.lost) > 0 {
+		c.link.Undelivered = s.undelivered(c.id)
+	}
 	if len(s.hooks.sent) > 0 {
 		c.link.Sent = func(packet []byte) {
 			for _, f := range s.hooks.sent {
@@ -452,8 +466,12 @@ func (s *Server) tellSent(c *Session) {
 	}
 }
 
-// tellSent passes each packet to the server to the extensions with a Sent hook.
+// tellSent passes each packet to the server to the extensions with a Sent hook, and messages that are dropped to those with an Undelivered
+// hook.
 func (c *Client) tellSent() {
+	if len(c.hooks.lost) > 0 {
+		c.link.Undelivered = c.undelivered(0)
+	}
 	if len(c.hooks.sent) > 0 {
 		c.link.Sent = func(packet []byte) {
 			for _, f := range c.hooks.sent {

@@ -36,10 +36,18 @@ func (l *connection) hold(p *held.Envelope, name string, body []byte) error {
 
 // dropHeld drops the held messages of a connection that is over.
 func (l *connection) dropHeld() {
-	if l.held != nil {
-		l.stats.DelayedDropped += uint64(l.held.Count)
-		l.held = nil
+	if l.held == nil {
+		return
 	}
+	if list := l.held.Messages(); l.Undelivered != nil {
+		for i := range list {
+			if m := &list[i]; !m.Gone() && m.Channel.Delivery().Reliable() {
+				l.Undelivered(m.Post, l.held.Body(m), true)
+			}
+		}
+	}
+	l.stats.DelayedDropped += uint64(l.held.Count)
+	l.held = nil
 }
 
 // nextCapture returns the tick that will capture the present writes of game code. captured is the newest captured tick.

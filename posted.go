@@ -2,6 +2,7 @@ package netcode
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/arche-netcode/netcode/internal/held"
 	"github.com/arche-netcode/netcode/internal/registry"
@@ -22,6 +23,21 @@ type Posted struct {
 	AtOnce          bool   // The option AtOnce.
 	AfterAll        bool   // The option AfterAllState.
 	Body            []byte // As it is encoded, with all entities that it names.
+}
+
+// ReadPosted returns the value of a message that an extension was given, with the entities that it names as they were sent. ok is false if it is
+// of another type than T, or has no body.
+func ReadPosted[T any](end Endpoint, m *Posted) (v T, ok bool) {
+	c := coreOf(end)
+	if c == nil || m.Body == nil {
+		return v, false
+	}
+	of, codec := message.TypeOf[T](&c.protocol.types.Messages)
+	if of == nil || of.ID() != m.Type {
+		return v, false
+	}
+	ok = codec.Decode(c.inbound.Scratch(), m.Body, &v)
+	return v, ok
 }
 
 // tapped reports whether an extension has a Posted hook.
@@ -117,5 +133,50 @@ func (s *Server) keepHandled() {
 			f(r.Peer, &s.posted)
 		}
 		return true
+	}
+}
+
+// loses reports whether an extension has an Undelivered hook.
+func (c *endpointCore) loses() bool {
+	return c.server != nil && len(c.server.hooks.lost) > 0 || c.client != nil && len(c.client.hooks.lost) > 0
+}
+
+// tellLost passes a message that may not have been handled to the extensions with an Undelivered hook, except messages of calls and those
+// of features.
+func (c *endpointCore) tellLost(with ClientID, m message.Message, body []byte, sent bool) {
+	if of, ok := c.protocol.types.Messages.Lookup(m.Type); !ok || m.HasCall || strings.HasPrefix(of.Name, "netcode.") {
+		return
+	}
+	p := Posted{Message: m, Body: body}
+	if c.client != nil {
+		for _, f := range c.client.hooks.lost {
+			f(&p, sent)
+		}
+		return
+	}
+	for _, f := range c.server.hooks.lost {
+		f(with, &p, sent)
+	}
+}
+
+// tellUnhandled passes the messages of an end that came and were not handled to the extensions with an Undelivered hook.
+func (c *endpointCore) tellUnhandled(l *connection) {
+	if !c.loses() {
+		return
+	}
+	c.inbound.EachReliable(l.Source, func(m *message.Message, body []byte) { c.tellLost(l.Remote, *m, body, false) })
+	l.Arrivals.EachEarly(func(a *peer.Arrival) {
+		m := message.Message{Type: a.Header.Type, Stage: a.Header.Stage, Channel: a.Channel, Entity: a.Entity, HasCall: a.Header.Flags&wire.FlagCall != 0}
+		c.tellLost(l.Remote, m, a.Body, false)
+	})
+}
+
+// undelivered returns the function that is told the messages to an end that are dropped before they were acknowledged.
+func (c *endpointCore) undelivered(with ClientID) func(p peer.Post, body []byte, whole bool) {
+	return func(p peer.Post, body []byte, whole bool) {
+		if !whole {
+			body = nil
+		}
+		c.tellLost(with, localMessage(&p), body, true)
 	}
 }

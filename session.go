@@ -108,6 +108,9 @@ func (c *Session) Connected() bool { return c.state == connected }
 // Waiting returns the bytes of messages that wait to be sent to the client.
 func (c *Session) Waiting() int { return c.link.Outgoing.Waiting() }
 
+// Unconfirmed returns the number of reliable messages to the client that it has not acknowledged.
+func (c *Session) Unconfirmed() int { return c.link.Outgoing.Unconfirmed() }
+
 // Protocol returns the hash of the protocol that the session speaks: that of the client's build, see Protocol.Support.
 func (c *Session) Protocol() uint64 { return c.server.protocol.types.HashWith(c.link.older) }
 

@@ -126,7 +126,7 @@ func (s *Server) remove(c *Session) {
 	if s.byAddress[c.link.Address] == c {
 		delete(s.byAddress, c.link.Address)
 	}
-	c.link.Outgoing.Clear()
+	c.link.DropOutgoing()
 	s.ended.Add(c.link.Conn.Stats())
 	s.move(c, gone)
 }

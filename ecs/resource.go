@@ -85,3 +85,12 @@ func OwnerOf(w *World, e Entity) (client wire.ClientID, ok bool) {
 	}
 	return (*components.Owner)(world.Get(w, e, owner)).Client, true
 }
+
+// Own gives an entity to a client, by a components.Owner. The world must not be locked.
+func Own(w *World, e Entity, client wire.ClientID) {
+	owner := world.ComponentID[components.Owner](w)
+	if !world.Has(w, e, owner) {
+		world.Exchange(w, e, []world.ID{owner}, nil, nil)
+	}
+	(*components.Owner)(world.Get(w, e, owner)).Client = client
+}

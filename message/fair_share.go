@@ -206,6 +206,31 @@ func (in *Inbound) Drop(s *Source) int {
 	return dropped
 }
 
+// EachReliable calls f for each reliable message of a source that waits: before Drop it is what will not be handled. Both
+// arguments are valid until f returns.
+func (in *Inbound) EachReliable(s *Source, f func(m *Message, payload []byte)) {
+	for i := range s.deferred.list {
+		if e := &s.deferred.list[i]; !e.gone && e.message.Channel.Delivery().Reliable() {
+			f(&e.message, s.deferred.payload(e))
+		}
+	}
+	if s.frame != in.number {
+		return
+	}
+	for stage := range in.cur.stages {
+		q := &in.cur.stages[stage]
+		for i := q.head; i < len(q.items); i++ {
+			it := q.items[i]
+			if it.dead() || !it.channel.Delivery().Reliable() || in.cur.origins[it.origin].source != s {
+				continue
+			}
+			m := in.cur.options(it)
+			m.Type, m.Stage, m.Channel = it.kind, tick.Stage(stage), it.channel
+			f(&m, in.cur.payload(it))
+		}
+	}
+}
+
 // MayHold reports whether messages of a source may wait here. It does not search: it returns true for every source that
 // sent, or had messages carried over, in this frame.
 func (in *Inbound) MayHold(s *Source) bool { return s.deferred.count > 0 || s.frame == in.number }

@@ -191,6 +191,34 @@ func (a *Arrivals) deliverKept(ch wire.Channel, place uint16, deliver func(*Arri
 	return err
 }
 
+// EachEarly calls f for each message that came before an earlier one of its ordered channel and waits for that: when a connection
+// ends it was acknowledged, and will not be delivered. The argument is valid until f returns.
+func (a *Arrivals) EachEarly(f func(*Arrival)) {
+	for low, at := range a.index {
+		if at == 0 {
+			continue
+		}
+		c, ch := &a.channels[at-1], wire.NewChannel(wire.Reliable, 0)|wire.Channel(low)
+		for n := range uint64(len(c.early)) {
+			place := c.early[(c.came.base+n)&uint64(len(c.early)-1)]
+			if place == 0 {
+				continue
+			}
+			k, payload := a.reorder.get(place)
+			m := Arrival{Channel: ch, Joined: k.joined, Header: k.header, Body: payload}
+			err := error(nil)
+			if k.joined {
+				err = m.openPrefix()
+			} else {
+				err = m.Open(m.Channel, k.header, payload)
+			}
+			if err == nil {
+				f(&m)
+			}
+		}
+	}
+}
+
 // firstEarly is the number of messages after a missing one that an ordered channel can store before it allocates.
 const firstEarly = 64
 

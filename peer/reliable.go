@@ -354,6 +354,49 @@ func (r *reliable) clear() {
 	r.held, r.waiting, r.unconfirmed, r.underway, r.heldUntil = 0, 0, 0, 0, 0
 }
 
+// EachUnconfirmed calls f for each reliable message that is not acknowledged, in the order of the calls: before Clear it is
+// what the other end may never get. The ticks of p have their 16 low bits only. body is valid until f returns. Of a large message with
+// acknowledged pieces, whole is false and the body unknown.
+func (o *Outgoing) EachUnconfirmed(f func(p Post, body []byte, whole bool)) {
+	r := &o.reliable
+	for id := r.items.first; id < r.items.next; id++ {
+		if it := r.items.at(id); it.state == itemConfirmed {
+			continue
+		} else if !it.piece {
+			f(openPost(r.channels[it.channel].channel, r.framed(it)[:2], r.framed(it)[wire.MessageHeaderSize+numberSize:]))
+			continue
+		}
+		id = r.unconfirmedPieces(id, f)
+	}
+}
+
+// unconfirmedPieces is EachUnconfirmed for a large message with an unconfirmed piece. It returns the id of its last piece.
+func (r *reliable) unconfirmedPieces(id uint64, f func(p Post, body []byte, whole bool)) uint64 {
+	part := r.framed(r.items.at(id))[wire.MessageHeaderSize+numberSize:]
+	head, at, count := [2]byte(part), uint64(part[2]), uint64(part[3])
+	first, whole := id-at, []byte{}
+	for i := first; i < first+count; i++ {
+		if !r.items.live(i) || r.items.at(i).state == itemConfirmed {
+			f(Post{Channel: r.channels[r.items.at(id).channel].channel, Type: wire.MessageType(head[0])}, nil, false)
+			return first + count - 1
+		}
+		whole = append(whole, r.framed(r.items.at(i))[wire.MessageHeaderSize+numberSize+fragmentHeader:]...)
+	}
+	f(openPost(r.channels[r.items.at(id).channel].channel, head[:], whole))
+	return first + count - 1
+}
+
+// openPost splits a message of this end into its fields and its body. head has the first two bytes of its header.
+func openPost(channel wire.Channel, head, rest []byte) (p Post, body []byte, whole bool) {
+	a := Arrival{Channel: channel, Body: rest}
+	a.Header, _ = wire.UnpackMessageHeader(uint32(head[0]) | uint32(head[1])<<8)
+	whole = a.openPrefix() == nil
+	return Post{
+		Channel: channel, Type: a.Header.Type, Stage: a.Header.Stage, Flags: a.Header.Flags,
+		Tick: tick.Tick(a.Tick), Entity: a.Entity, Call: a.Call, State: tick.Tick(a.State),
+	}, a.Body, whole
+}
+
 // resend moves the lost messages into the packet. It reports whether all fitted.
 func (r *reliable) resend(b *Builder, stats *OutgoingStats) bool {
 	for id := r.items.oldestLost(); id != 0; id = r.items.oldestLost() {

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/arche-netcode/netcode"
@@ -45,12 +46,33 @@ type savedEntity struct {
 // Arche world; docs/recording.md has the format. The errors are ErrNothingSaved and those of the writer.
 func Save(s *netcode.Server, out io.Writer) error {
 	store := s.Store()
+	rows := snapshot.Mask{}
+	for row := range store.Schema().Rows() {
+		rows = rows.With(row)
+	}
+	return save(store, out, rows.Minus(store.Schema().Coarse), slices.Collect(store.All))
+}
+
+// SaveSome is Save of some entities, without some components: what a player carries to another server. References to other
+// entities are zero. An entity that is not captured is left out. The file has only the components that these entities have, so that a
+// server that lacks others can load it.
+func SaveSome(s *netcode.Server, out io.Writer, entities []netcode.NetworkID, without snapshot.Mask) error {
+	store := s.Store()
+	entities = slices.DeleteFunc(slices.Clone(entities), func(id wire.NetworkID) bool { return !store.Alive(id) })
+	rows := snapshot.Mask{}
+	for _, id := range entities {
+		rows = rows.Union(store.Mask(id))
+	}
+	return save(store, out, rows.Minus(store.Schema().Coarse).Minus(without), entities)
+}
+
+// save writes some components of some entities.
+func save(store *snapshot.Store, out io.Writer, rows snapshot.Mask, entities []wire.NetworkID) error {
 	if store.Tick() == tick.None {
 		return ErrNothingSaved
 	}
-	schema := store.Schema()
-	text := savedText(schema)
-	raw := appendEntities(nil, store, schema)
+	text := savedText(store.Schema(), rows)
+	raw := appendEntities(nil, store, rows, entities)
 	if len(raw) > maxRaw {
 		return fmt.Errorf("record: a saved game of more than %d bytes", maxRaw)
 	}
@@ -73,29 +95,31 @@ func Save(s *netcode.Server, out io.Writer) error {
 	return err
 }
 
-// savedText returns the components, one line each. It leaves out distance bands: they are derived from their
-// components, and a game may change them.
-func savedText(schema *snapshot.Schema) (text []byte) {
-	for row := range schema.Rows() {
-		if schema.Coarse.Has(row) {
-			continue
-		}
-		text = append(schema.Plan(row).Describe(append(text, componentOf...)), '\n')
+// savedText returns the components, one line each. rows has no distance bands: they are derived from their components, and
+// a game may change them.
+func savedText(schema *snapshot.Schema, rows snapshot.Mask) (text []byte) {
+	for ; !rows.IsZero(); rows = rows.Rest() {
+		text = append(schema.Plan(rows.Lowest()).Describe(append(text, componentOf...)), '\n')
 	}
 	return text
 }
 
-// appendEntities appends all entities. A reference is the entity's place in the file, from 1.
-func appendEntities(b []byte, store *snapshot.Store, schema *snapshot.Schema) []byte {
-	places, count := map[wire.NetworkID]uint32{}, uint32(0)
-	for id := range store.All {
-		count++
-		places[id] = count
+// appendEntities appends entities. A reference is the entity's place in the file, from 1.
+func appendEntities(b []byte, store *snapshot.Store, rows snapshot.Mask, entities []wire.NetworkID) []byte {
+	schema, others := store.Schema(), snapshot.Mask{}
+	for row := range schema.Rows() {
+		if !rows.Has(row) {
+			others = others.With(row)
+		}
 	}
-	b = wire.AppendVarint(b, uint64(count))
-	for id := range store.All {
-		mask := store.Mask(id)
-		b = appendMask(b, mask.Squeeze(schema.Coarse), schema.Rows()-schema.Coarse.Count())
+	places := make(map[wire.NetworkID]uint32, len(entities))
+	for i, id := range entities {
+		places[id] = uint32(i + 1)
+	}
+	b = wire.AppendVarint(b, uint64(len(entities)))
+	for _, id := range entities {
+		mask := store.Mask(id).Minus(others)
+		b = appendMask(b, mask.Squeeze(others), rows.Count())
 		b = wire.AppendVarint(b, uint64(store.Owner(id)))
 		b = wire.AppendVarint(b, uint64(store.Named(id)))
 		for ; !mask.IsZero(); mask = mask.Rest() {

@@ -23,6 +23,21 @@ var ErrNotInitialized = errors.New("netcode: the systems are not initialized: ca
 // Call it after the systems' Initialize, while no query is open. The errors are those of record.ReadSaved,
 // ErrNotInitialized, and one for a server without enough room. After an error nothing has changed.
 func Load(group *ServerSystems, w *netecs.World, in io.Reader) ([]netecs.Entity, error) {
+	return load(group, w, in, nil)
+}
+
+// LoadFor is Load of what one player owned, as record.SaveSome writes it: all entities belong to client, by a components.Owner.
+// Other numbers of clients in components are those of the server that saved.
+func LoadFor(group *ServerSystems, w *netecs.World, in io.Reader, client netcode.ClientID) ([]netecs.Entity, error) {
+	entities, err := load(group, w, in, &client)
+	for _, e := range entities {
+		netecs.Own(w, e, client)
+	}
+	return entities, err
+}
+
+// load is Load. client, if not nil, takes the place of each saved client.
+func load(group *ServerSystems, w *netecs.World, in io.Reader, client *netcode.ClientID) ([]netecs.Entity, error) {
 	s := group.Server
 	schema := s.Protocol().Schema()
 	saved, err := record.ReadSaved(in, schema)
@@ -45,6 +60,12 @@ func Load(group *ServerSystems, w *netecs.World, in io.Reader) ([]netecs.Entity,
 		Row: saved.Row,
 		Made: func(i int, e netecs.Entity) {
 			_, owner, named := saved.Entity(i)
+			if client != nil && named != 0 {
+				named = *client
+			}
+			if client != nil {
+				owner = *client
+			}
 			ids[i], _ = group.ID(e)
 			s.SetOwner(ids[i], owner)
 			s.Store().SetNamed(ids[i], named)

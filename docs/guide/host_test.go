@@ -634,6 +634,12 @@ var withoutHost = map[string]string{
 	"newestProtocol": "a host and its player are one build",
 	"TestMyGame":     "nettest runs clients with worlds of their own",
 
+	"movable":         "a host's ServerSystems are attached as any: TestAHostMovesItsGuests of package handover",
+	"throughTheGate":  "as movable; the player of a host cannot move",
+	"openSession":     "a host's player has its session in the server's process",
+	"travel":          "as openSession",
+	"tellUndelivered": "as openSession",
+
 	"TestMyGameAmongLiars": "nettest runs clients with worlds of their own",
 }
 

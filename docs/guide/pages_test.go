@@ -82,11 +82,11 @@ func shown(name, page string) (blocks []block) {
 }
 
 // checkBlocks wants each Go block of README.md and of docs/guide/*.md to be code that is compiled: marked in a test file of
-// docs/guide, or a whole file of examples. And what is marked, or an example of the guide, has to be shown, once.
+// docs/guide or of a nested module with a page, or a whole file of examples. And what is marked, or an example of the guide, has to be shown, once.
 func checkBlocks(tree fs.FS) (faults []string) {
 	known, used := map[string][]string{}, map[string]bool{}
 	add := func(b block) { known[b.code] = append(known[b.code], b.where) }
-	for _, name := range glob(tree, "docs/guide/*_test.go") {
+	for _, name := range append(glob(tree, "docs/guide/*_test.go"), glob(tree, "fleet/nats/guide_test.go")...) {
 		blocks, err := marked(name, read(tree, name))
 		if err != nil {
 			faults = append(faults, err.Error())

@@ -64,6 +64,8 @@ type Link struct {
 	CloseAcked bool // The other end acknowledged a close message.
 
 	Sent func(packet []byte) // Gets each packet; may be nil.
+	// Undelivered gets each reliable message that is dropped before it was acknowledged, see peer.Outgoing.EachUnconfirmed; may be nil.
+	Undelivered func(p peer.Post, body []byte, whole bool)
 }
 
 // Config is the part of an end's configuration that links use. The fields are those of netcode.Config.
@@ -509,6 +511,14 @@ func (l *Link) StartClose(reason *peer.Error, flush bool) {
 	l.sendFirstClose()
 }
 
+// DropOutgoing drops all messages to the other end, and tells Undelivered.
+func (l *Link) DropOutgoing() {
+	if l.Undelivered != nil {
+		l.Outgoing.EachUnconfirmed(l.Undelivered)
+	}
+	l.Outgoing.Clear()
+}
+
 // hasUnconfirmed reports whether the other end may lack messages, as far as this end knows.
 func (l *Link) hasUnconfirmed() bool { return l.Outgoing.Unconfirmed() > 0 || l.Outgoing.Waiting() > 0 }
 
@@ -560,7 +570,7 @@ func (l *Link) ContinueClose(out peer.Outcome) (over bool) {
 // sendFirstClose sends the first close message. ContinueClose sends the repeats.
 func (l *Link) sendFirstClose() {
 	l.flushing = false
-	l.Outgoing.Clear()
+	l.DropOutgoing()
 	l.closesLeft = closeRepeats
 	l.closeFirst = l.Conn.Next()
 	l.sendClose()
@@ -605,7 +615,7 @@ func (l *Link) ClosingPacket(in peer.Incoming, role peer.Role) (closed bool) {
 // then sends only acknowledgements of the close message.
 func (l *Link) StartDrain(reason *peer.Error) {
 	l.Reason, l.leaveEnd = reason, l.Frame.Now+l.config.LeaveTimeout
-	l.Outgoing.Clear()
+	l.DropOutgoing()
 }
 
 // Drained reports whether that wait is over. The inbound queues have counted the waiting messages of the source.

@@ -19,7 +19,7 @@ func distanceBands() []mutation {
 		change("bands", "an owner gets a band", "TestOwnersAndTheExactGetNoBand", "interest/bands.go", "b.store.Owner(id) == client || ", ""),
 		testedIn(".", change("bands", "the hash does not tell that a component is a band", "TestBandsAreInTheHash", "internal/registry/registry.go", "\tr.describeBands()\n", "")),
 		change("bands", "a recording of a game with bands is not read", "TestRecordingsOfGamesWithBands", "record/format.go", "return entry[:end], ", "return entry, "),
-		change("bands", "a saved game holds the bands fast", "TestSavedGamesKnowNoBands", "record/save.go", "\t\tif schema.Coarse.Has(row) {\n\t\t\tcontinue\n\t\t}\n\t\ttext = ", "\t\ttext = "),
+		change("bands", "a saved game holds the bands fast", "TestSavedGamesKnowNoBands", "record/save.go", "rows.Minus(store.Schema().Coarse), slices", "rows, slices"),
 		change("bands", "a file gives an entity a band", "TestASavedBandIsRefused", "record/save.go", "\t\tif !schema.Coarse.Has(row) {\n\t\t\there[", "\t\tif row >= 0 {\n\t\t\there["),
 		change("bands", "a band's turn is a change of its component", "TestBandsAreNoComponents", "snapshot/ownership.go", "s.changedRows(id, s.schema.Coarse.Not())", "s.changedRows(id, AllRows())"),
 		change("bands", "an entity keeps its band out of sight", "TestSightBeginsWithoutHysteresis", "interest/bands.go", "\t\t\t\tv.levels[index] = 0\n", ""),
