@@ -42,7 +42,7 @@ type Server struct {
 	leaving  map[netcode.ClientID]*departing
 	moved    map[netcode.ClientID]bool // clients whose player is at another server, until the frame after their session
 	ended    []netcode.ClientID        // of moved: those whose session has ended
-	coming   map[string]ID             // approved players that are not connected yet, by identity
+	coming   map[string]coming         // approved players that are not connected yet, by identity
 	arriving map[netcode.ClientID]*arriving
 	known    ids // moves that were begun here from another server
 
@@ -81,7 +81,7 @@ type departing struct {
 func newServer(s *netcode.Server) *Server {
 	return &Server{
 		server: s, leaving: map[netcode.ClientID]*departing{}, moved: map[netcode.ClientID]bool{},
-		coming: map[string]ID{}, arriving: map[netcode.ClientID]*arriving{},
+		coming: map[string]coming{}, arriving: map[netcode.ClientID]*arriving{},
 	}
 }
 
@@ -333,7 +333,7 @@ func (s *Server) cancel(from netcode.ClientID, m *cancel) error {
 	case d.phase == held && s.config.Ask != nil:
 		s.ask(d)
 	default:
-		s.end(d, Stayed, fmt.Errorf("%w: %s", ErrCancelled, m.Text))
+		s.end(d, Stayed, fmt.Errorf("%w: %q", ErrCancelled, m.Text))
 	}
 	return nil
 }
