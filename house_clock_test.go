@@ -32,6 +32,7 @@ func clockExempt() map[string]string {
 		"cmd/netcode/discover_test.go":                "the server answers within the five seconds that Discover waits for an answer",
 		"docs/guide/deploy_test.go":                   hangOnly,
 		"docs/guide/handover_test.go":                 hangOnly,
+		"clients/js/handover_test.go":                 hangOnly,
 		"docs/guide/server_test.go":                   "the guide's own loop, which nobody measures",
 		"examples/arena/arena_test.go":                hangOnly + "; a client without a server never converges, however long",
 		"examples/arena/halves_test.go":               hangOnly,
