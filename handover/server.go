@@ -356,7 +356,9 @@ func (s *Server) ask(d *departing) {
 // release removes a player that is at its new server.
 func (s *Server) release(d *departing) {
 	d.phase, d.until = draining, s.after(drainTime)
-	s.moved[d.client] = true
+	if !d.gone {
+		s.moved[d.client] = true
+	}
 	s.work = append(s.work, func(w *netecs.World) {
 		for _, id := range d.carried {
 			if e, ok := s.group.Entity(id); ok && w.Alive(e) {
@@ -368,8 +370,12 @@ func (s *Server) release(d *departing) {
 		s.stats.Moved++
 		s.tellEnd(d, Moved, nil)
 		if d.gone {
-			delete(s.leaving, d.client)
-			s.server.Kick(d.client, "moved") // It is not kept for a return.
+			if s.leaving[d.client] == d {
+				delete(s.leaving, d.client)
+			}
+			if s.server.Session(d.client) == nil { // It may be back already, from the new server.
+				s.server.Kick(d.client, "moved") // It is not kept for a return.
+			}
 		}
 	})
 }
