@@ -34,6 +34,7 @@ func clockExempt() map[string]string {
 		"docs/guide/fleet_test.go":                    hangOnly,
 		"docs/guide/deploy_test.go":                   hangOnly,
 		"docs/guide/handover_test.go":                 hangOnly,
+		"clients/js/handover_test.go":                 hangOnly,
 		"docs/guide/server_test.go":                   "the guide's own loop, which nobody measures",
 		"examples/fleet/game/main_test.go":            hangOnly,
 		"fleet/agones/agones_test.go":                 hangOnly,

@@ -3,6 +3,7 @@ package handover
 import (
 	"bytes"
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/arche-netcode/netcode"
@@ -92,22 +93,31 @@ func (s *Server) approval(a *netcode.Approval) {
 		return
 	}
 	s.known.add(p.id)
-	if len(s.coming) >= s.server.Config().Clients { // Approved, and never connected.
-		clear(s.coming)
+	now := s.server.Tick()
+	maps.DeleteFunc(s.coming, func(_ string, c coming) bool { return c.until < now }) // Approved, and never connected.
+	if len(s.coming) >= s.server.Config().Clients {
+		a.Refuse("too many players arrive at once")
+		return
 	}
-	s.coming[p.user] = p.id
+	s.coming[p.user] = coming{id: p.id, until: s.after(2 * s.server.Config().HandshakeTimeout)}
 	a.Accept(p.user)
+}
+
+// coming is an approved player that is not connected yet.
+type coming struct {
+	id    ID
+	until netcode.Tick
 }
 
 // connected begins an arrival.
 func (s *Server) connected(client netcode.ClientID) {
 	user := s.server.Identity(client)
-	id, ok := s.coming[user]
+	c, ok := s.coming[user]
 	if !ok {
 		return
 	}
 	delete(s.coming, user)
-	a := &arriving{id: id, user: user}
+	a := &arriving{id: c.id, user: user}
 	s.arriving[client] = a
 	for i := range a.nonce {
 		n, err := draw(s.config.Random)

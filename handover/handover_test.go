@@ -29,9 +29,16 @@ func TestAPlayerMoves(t *testing.T) {
 	r.run(time.Second, func() bool { return false })
 	client, ok := r.nodes[0].clientOf(0)
 	require.True(t, ok)
+	left := -1
+	r.nodes[0].mover.OnEnd(func(netcode.ClientID, handover.Outcome, error) {
+		query := r.nodes[0].query()
+		left = query.Count()
+		query.Close()
+	})
 	require.NoError(t, r.nodes[0].mover.Move(client, handover.Destination{Server: r.nodes[1].address.String()}))
 	require.True(t, r.run(5*time.Second, func() bool { return r.model.switches == 1 }))
 	require.True(t, r.run(5*time.Second, func() bool { return len(r.nodes[0].clients()) == 0 }))
+	require.Zero(t, left, "the hero is there still when OnEnd tells that it has moved")
 	t.Log(r.model.moved, r.model.errors, "seams", r.model.seams, "jumps", r.model.jumps, "longest", r.model.longest, r.nodes[0].mover.Stats(), r.nodes[1].mover.Stats())
 }
 

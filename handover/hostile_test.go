@@ -14,7 +14,7 @@ import (
 	"github.com/arche-netcode/netcode/transport"
 )
 
-// spy is what a player could keep of its moves.
+// spy keeps all that a player gets in its moves.
 type spy struct {
 	pass    []byte
 	carried []handover.Carry
@@ -65,7 +65,7 @@ func TestNothingIsAcceptedTwice(t *testing.T) {
 	require.ErrorIs(t, thief.Err(), peer.ReasonNotApproved)
 	require.Equal(t, netcode.Connected, r.players[0].mover.Shown().Systems.Client.State())
 
-	// What was carried once, in the same session and in a later one.
+	// Bring what was carried once more, and go on.
 	shown := r.players[0].mover.Shown().Systems.Client
 	require.NoError(t, netcode.Send(shown, netcode.ToServer(), &handover.Bring{ID: first.carried[0].ID, Sealed: first.carried[0].Sealed}))
 	r.wait(time.Second)

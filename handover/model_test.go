@@ -30,7 +30,7 @@ type model struct {
 	lost            int
 }
 
-// seen is what the model knows of a player.
+// seen has the facts that the model knows of a player.
 type seen struct {
 	home    *node // the server on which it was active last
 	life    int

@@ -42,7 +42,7 @@ type Server struct {
 	leaving  map[netcode.ClientID]*departing
 	moved    map[netcode.ClientID]bool // clients whose player is at another server, until the frame after their session
 	ended    []netcode.ClientID        // of moved: those whose session has ended
-	coming   map[string]ID             // approved players that are not connected yet, by identity
+	coming   map[string]coming         // approved players that are not connected yet, by identity
 	arriving map[netcode.ClientID]*arriving
 	known    ids // moves that were begun here from another server
 
@@ -81,7 +81,7 @@ type departing struct {
 func newServer(s *netcode.Server) *Server {
 	return &Server{
 		server: s, leaving: map[netcode.ClientID]*departing{}, moved: map[netcode.ClientID]bool{},
-		coming: map[string]ID{}, arriving: map[netcode.ClientID]*arriving{},
+		coming: map[string]coming{}, arriving: map[netcode.ClientID]*arriving{},
 	}
 }
 
@@ -333,7 +333,7 @@ func (s *Server) cancel(from netcode.ClientID, m *cancel) error {
 	case d.phase == held && s.config.Ask != nil:
 		s.ask(d)
 	default:
-		s.end(d, Stayed, fmt.Errorf("%w: %s", ErrCancelled, m.Text))
+		s.end(d, Stayed, fmt.Errorf("%w: %q", ErrCancelled, m.Text))
 	}
 	return nil
 }
@@ -356,7 +356,9 @@ func (s *Server) ask(d *departing) {
 // release removes a player that is at its new server.
 func (s *Server) release(d *departing) {
 	d.phase, d.until = draining, s.after(drainTime)
-	s.moved[d.client] = true
+	if !d.gone {
+		s.moved[d.client] = true
+	}
 	s.work = append(s.work, func(w *netecs.World) {
 		for _, id := range d.carried {
 			if e, ok := s.group.Entity(id); ok && w.Alive(e) {
@@ -368,8 +370,12 @@ func (s *Server) release(d *departing) {
 		s.stats.Moved++
 		s.tellEnd(d, Moved, nil)
 		if d.gone {
-			delete(s.leaving, d.client)
-			s.server.Kick(d.client, "moved") // It is not kept for a return.
+			if s.leaving[d.client] == d {
+				delete(s.leaving, d.client)
+			}
+			if s.server.Session(d.client) == nil { // It may be back already, from the new server.
+				s.server.Kick(d.client, "moved") // It is not kept for a return.
+			}
 		}
 	})
 }

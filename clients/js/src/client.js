@@ -56,6 +56,8 @@ export class Client {
     this.thrown = []; // errors of the game's handlers
     this.now = 0;
     this.pingMs = 0;
+    /** handover is the Traveller that has this client, or null. */
+    this.handover = null;
     /** transfers sends and receives large messages. */
     this.transfers = new Transfers(this);
   }
@@ -368,7 +370,7 @@ export class Client {
     const t = this.protocol.messages[m.type - 16];
     if (!t) return;
     const value = m.value ?? m.body.slice();
-    if (this.transfers.take(t.name, value)) return;
+    if (this.transfers.take(t.name, value) || this.handover?.take(this, t.name, m.body.slice())) return;
     if (t.answer) return this.answered(m.call, value, null);
     if (t.name === 'netcode.right') return this.world.right(value);
     if (t.name === 'netcode.Collections') return this.world.collections.take(m);

@@ -1,6 +1,7 @@
 // A client of arche-netcode servers: see README.md.
 export { Client } from './client.js';
 export { Session } from './session.js';
+export { Traveller } from './handover.js';
 export { Protocol, entriesOfLock } from './protocol.js';
 export { Closed } from './handshake.js';
 export { Malformed, ByteReader, ByteWriter } from './bits.js';
