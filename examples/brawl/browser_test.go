@@ -133,7 +133,14 @@ func playTwoTabs(t *testing.T, b browsers.Browser, name string) {
 
 // avatarAt is the place of a player's avatar at the server.
 func avatarAt(h *serve.Host, name string) (at rules.Body) {
-	h.Loop.Do(func() { at, _ = h.Match.Where(name) })
+	h.Loop.Do(func() {
+		seen, _ := h.Match.Rules.Look(h.Match.Rules.Place)
+		for _, s := range seen {
+			if s.Name.Is(name) {
+				at = s.Body
+			}
+		}
+	})
 	return at
 }
 

@@ -12,6 +12,7 @@ import (
 	"github.com/arche-netcode/netcode/examples/brawl/line"
 	"github.com/arche-netcode/netcode/examples/brawl/rules"
 	"github.com/arche-netcode/netcode/examples/brawl/serve"
+	"github.com/arche-netcode/netcode/examples/brawl/view"
 	"github.com/arche-netcode/netcode/examples/web/join"
 	"github.com/arche-netcode/netcode/systems"
 )
@@ -47,7 +48,7 @@ func TestANativeClientJoins(t *testing.T) {
 	go func() { done <- loop.Run(ctx) }()
 	y := func() (y float32) {
 		loop.Do(func() {
-			if s := p.Scene(); s.Own >= 0 {
+			if s := view.New(p).Scene(); s.Own >= 0 {
 				y = s.Avatars[s.Own].Y
 			}
 		})

@@ -136,7 +136,7 @@ func (h *Host) play(socket *transport.Joined) error {
 		}
 		group.Payload = h.options.Payload
 		h.Match = rules.Serve(group.ServerSystems, h.World, h.options.Match)
-		h.Player = rules.Host(group, h.World, h.Match)
+		h.Player = rules.Host(group, h.Match)
 		h.Group = group
 	}
 	h.Loop = systems.NewRunner(h.World, h.Group, rules.TickRate)
