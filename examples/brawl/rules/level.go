@@ -6,10 +6,10 @@ import (
 	"strings"
 )
 
-// plans draws the levels: # is a wall, r and b are seats, R and B goals, + a medikit, q a quad, o the ball.
+// Plans draws the levels: # is a wall, r and b are seats, R and B goals, + a medikit, q a quad, o the ball.
 //
 //go:embed levels.txt
-var plans string
+var Plans string
 
 const (
 	cell   = 2         // Metres of a character of a level.
@@ -29,7 +29,7 @@ type Level struct {
 
 // Levels reads all levels.
 func Levels() (all []*Level) {
-	for _, plan := range strings.Split(strings.TrimSpace(plans), "\n\n") {
+	for _, plan := range strings.Split(strings.TrimSpace(Plans), "\n\n") {
 		lines := strings.Split(plan, "\n")
 		l := &Level{Name: lines[0], rows: lines[1:]}
 		for y, row := range l.rows {

@@ -110,6 +110,7 @@ func newArena(t *testing.T, clients, bots int, link transport.Link, length time.
 				}
 			})
 			netcode.On(c.Client, func(_ *netcode.Context, n *rules.News) { news[n.Kind]++ })
+			netcode.On(c.Client, func(*netcode.Context, *rules.Mark) {})
 			p.Sim.OnCancel(func(e predict.Effect) {
 				if e.Kind != rules.Kick {
 					heard[e.Kind]--

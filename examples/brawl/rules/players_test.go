@@ -55,6 +55,18 @@ func TestPlayersComeAndGo(t *testing.T) {
 	require.Empty(t, a.wrong)
 }
 
+// The lobby ends when all who are there are ready, also when the only one who is not ready leaves.
+func TestTheLobbyWaitsForNobodyWhoLeft(t *testing.T) {
+	a := newArena(t, 2, 0, transport.Link{Delay: 20 * time.Millisecond}, time.Minute)
+	require.True(t, a.RunUntil(10*time.Second, func() bool { return a.match.Playing() == 2 }))
+	require.NoError(t, netcode.Send(a.Clients[0].Client, netcode.ToServer(), &rules.Ready{Is: true}))
+	a.Run(3 * time.Second)
+	require.EqualValues(t, rules.Lobby, a.match.Clock().Phase)
+	require.Zero(t, a.match.Clock().Ticks)
+	a.Kill(a.Clients[1])
+	a.phase(t, rules.Play, 40*time.Second)
+}
+
 // plays reports whether a player sees its own avatar.
 func plays(p *rules.Player) bool { return view.New(p).Scene().Own >= 0 }
 

@@ -210,19 +210,24 @@ func (m *Match) furnish(level uint8) {
 	}
 }
 
-// ready is a message of a player. The lobby ends when all players are ready.
+// ready is a message of a player.
 func (m *Match) ready(ctx *netcode.Context, r *Ready) {
-	e, ok := m.avatars[ctx.Sender]
-	if !ok || !m.world.Alive(e) {
-		return
+	if e, ok := m.avatars[ctx.Sender]; ok && m.world.Alive(e) {
+		m.Rules.avatars.Get(e).Ready = r.Is
 	}
-	m.Rules.avatars.Get(e).Ready = r.Is
+}
+
+// endLobby ends the lobby when all players that are there are ready. It is asked in each step: who is not ready may leave.
+func (m *Match) endLobby() {
+	ready := false
 	for client := range m.Server.Clients {
-		if e, plays := m.avatars[client]; plays && m.world.Alive(e) && !m.Rules.avatars.Get(e).Ready {
-			return
+		if e, plays := m.avatars[client]; plays && m.world.Alive(e) {
+			if ready = m.Rules.avatars.Get(e).Ready; !ready {
+				return
+			}
 		}
 	}
-	if c := m.clock(); c.Phase == Lobby && c.Ticks == 0 {
+	if c := m.clock(); ready && c.Phase == Lobby && c.Ticks == 0 {
 		m.set(noticeTicks)
 	}
 }

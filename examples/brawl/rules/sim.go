@@ -104,6 +104,9 @@ func (r *Rules) control(s *predict.Step, avatar ecs.Entity) Control {
 
 // tell is a system: it tells the time of the match. A phase ends in the same tick at all ends, without a message.
 func (r *Rules) tell(s *predict.Step) {
+	if r.match != nil {
+		r.match.endLobby()
+	}
 	r.clock = Clock{}
 	began := false
 	for query := r.clocks.Query(s.World); query.Next(); {

@@ -22,6 +22,8 @@ const (
 	top    = 44 // Pixels of the scores.
 	width  = rules.Width * scale
 	height = rules.Height*scale + top
+
+	reportEvery = 100 * time.Millisecond
 )
 
 // Config has the settings of a Game.
@@ -55,6 +57,10 @@ type Panel struct {
 	Replayed  uint64
 	RTT       float64 // In milliseconds.
 	Address   int     // How often the client has moved to another address.
+	Frames    int     // Of the screen.
+	Delay     float64 // Of the line, as the sliders say: milliseconds each way,
+	Jitter    float64
+	Loss      float64 // and a share.
 	Goals     int     // Replays of goals that were begun,
 	Kills     int     // and killcams.
 	FirstMs   int     // From the start of the program to the first frame with the own avatar.
@@ -65,6 +71,8 @@ type Game struct {
 	config Config
 	began  time.Time
 	panel  Panel
+
+	reported time.Time
 
 	mu      sync.Mutex // A page that is not seen has no frames of the screen: idle steps the loop.
 	stepped time.Time
@@ -151,7 +159,8 @@ func (g *Game) Update() error {
 	s := g.view.Scene()
 	g.sparks.update(s)
 	g.replay.update(time.Since(g.began), s)
-	if g.frames%15 == 0 {
+	if time.Since(g.reported) > reportEvery {
+		g.reported = time.Now()
 		g.report()
 	}
 	if err := g.config.Ended(); err != nil {
@@ -206,6 +215,10 @@ func (g *Game) report() {
 	p.Steps, p.Replayed = stats.Steps, stats.Replayed
 	rtt, _ := g.config.Player.Client.RTT()
 	p.RTT, p.Address = math.Round(float64(rtt)/1e5)/10, g.overlay.moves
+	p.Frames = g.frames
+	if l := g.config.Line; l != nil {
+		p.Delay, p.Jitter, p.Loss = l.Delay.Seconds()*1000, l.Jitter.Seconds()*1000, l.Loss
+	}
 	p.Goals, p.Kills = g.replay.begun[view.LastGoal], g.replay.begun[view.LastKill]
 	g.config.Panel(*p)
 }

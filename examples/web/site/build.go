@@ -1,4 +1,4 @@
-package serve
+package site
 
 import (
 	"bytes"
@@ -15,7 +15,7 @@ import (
 // Build builds the client in a folder for a page, and compresses it. It says so, since the first time takes a minute.
 func Build(client string, say io.Writer) ([]byte, error) {
 	fmt.Fprintf(say, "building the client of %s: the first time takes a minute ...\n", client)
-	dir, err := os.MkdirTemp("", "brawl")
+	dir, err := os.MkdirTemp("", "netcode-web")
 	if err != nil {
 		return nil, err
 	}
@@ -25,14 +25,17 @@ func Build(client string, say io.Writer) ([]byte, error) {
 	command.Dir = client
 	command.Env = append(os.Environ(), "GOOS=js", "GOARCH=wasm")
 	if text, err := command.CombinedOutput(); err != nil {
-		return nil, fmt.Errorf("the client does not build; run this command in its folder, examples/brawl: %w\n%s", err, text)
+		return nil, fmt.Errorf("the client does not build; run this command in the folder of its example: %w\n%s", err, text)
 	}
 	plain, err := os.ReadFile(out)
 	if err != nil {
 		return nil, err
 	}
 	var packed bytes.Buffer
-	w := gzip.NewWriter(&packed)
+	w, err := gzip.NewWriterLevel(&packed, gzip.BestCompression)
+	if err != nil {
+		return nil, err
+	}
 	_, err = w.Write(plain)
 	err = errors.Join(err, w.Close())
 	return packed.Bytes(), err
