@@ -85,8 +85,8 @@ func until(t *testing.T, text string, holds func() bool) {
 }
 
 // Two tabs play each other, one by the machine's own address in its network: each sees the other's name, keys move the own avatar, as its picture
-// shows, a shot is fired, and a line of chat arrives. Then a player does to its client what F1 has buttons and sliders for, plays by a gamepad and by
-// touch; and the page of the JavaScript client watches, and plays.
+// shows, a shot is fired, and a line of chat arrives. Then a player does to its client what F1 has buttons and sliders for, and plays by a gamepad and by
+// touch. Before, pages of the JavaScript client watch and play.
 func TestTwoTabs(t *testing.T) {
 	for name, open := range browsers.All(*loud) {
 		t.Run(name, func(t *testing.T) {
@@ -94,7 +94,7 @@ func TestTwoTabs(t *testing.T) {
 				t.Skip("without a screen Firefox has no WebGL2: apt-get install xvfb")
 			}
 			g := &tabs{t: t, by: map[string]string{"Chromium": "WebTransport", "Firefox": "WebSocket"}[name], name: strings.ToLower(name)}
-			o := serve.Options{Match: rules.Options{Length: time.Minute, Stall: func(d time.Duration) { g.stalled.Store(int64(d)); time.Sleep(d) }}}
+			o := serve.Options{Match: rules.Options{Length: 10 * time.Minute, Stall: func(d time.Duration) { g.stalled.Store(int64(d)); time.Sleep(d) }}}
 			if name == "Firefox" {
 				o.Blocked = "127.0.0.1:9" // As where UDP is blocked.
 			}
@@ -115,7 +115,9 @@ type tabs struct {
 }
 
 func (g *tabs) play() {
-	t, urls, began := g.t, g.h.URLs(), time.Now()
+	t, urls := g.t, g.h.URLs()
+	g.step("JavaScript", func() { g.javascript(urls[len(urls)-1]) })
+	began := time.Now()
 	ann, ben := browsers.OpenTab(t, g.browser, urls[0]+"?name=Ann"), browsers.OpenTab(t, g.browser, urls[len(urls)-1]+"?name=Ben")
 	for _, page := range []*browsers.Tab{ann, ben} {
 		until(t, "both see both", func() bool {
@@ -136,7 +138,6 @@ func (g *tabs) play() {
 		ann.Shoot(filepath.Join(*shots, "brawl-"+g.name+".png"))
 	}
 	ann.Close()
-	g.step("JavaScript", func() { g.javascript(urls[len(urls)-1]) })
 }
 
 // step does a step, and prints what it takes.
@@ -150,16 +151,12 @@ func (g *tabs) step(name string, do func()) {
 func (g *tabs) keys(ann, ben *browsers.Tab, p panel) {
 	t := g.t
 	until(t, "the own avatar is where the page says", func() bool { return ringAt(picture(t, ann), read(t, ann)) })
-	ann.Key("keydown", "ArrowDown")
-	until(t, "the avatar moves at the server", func() bool { return avatarAt(g.h, "Ann").Y > p.Y+4 })
-	ann.Key("keyup", "ArrowDown")
+	hold(t, ann, "ArrowDown", "the avatar moves at the server", func() bool { return avatarAt(g.h, "Ann").Y > p.Y+4 })
 	until(t, "the picture shows the avatar at its new place, which is the server's, and no longer at the old one", func() bool {
 		now, img, is := read(t, ann), picture(t, ann), avatarAt(g.h, "Ann")
 		return ringAt(img, now) && !ringAt(img, p) && rules.Length(is.X-now.X, is.Y-now.Y) < 0.1
 	})
-	ann.Key("keydown", "KeyF")
-	until(t, "it shoots", func() bool { return read(t, ann).Shots > 1 })
-	ann.Key("keyup", "KeyF")
+	hold(t, ann, "KeyF", "it shoots", func() bool { return read(t, ann).Shots > 1 })
 	for _, key := range []string{"Enter", "KeyH", "KeyI", "Enter"} {
 		typeKey(ann, key)
 	}
@@ -206,9 +203,7 @@ func (g *tabs) faults(page *browsers.Tab) {
 	click(moveX)
 	until(t, "the server sees another address", func() bool { return g.address("Ann") != address })
 	y := avatarAt(g.h, "Ann").Y
-	page.Key("keydown", "ArrowUp")
-	until(t, "and the player plays on", func() bool { return avatarAt(g.h, "Ann").Y < y-3 })
-	page.Key("keyup", "ArrowUp")
+	hold(t, page, "ArrowUp", "and the player plays on", func() bool { return avatarAt(g.h, "Ann").Y < y-3 })
 	drag(delayY, 0)
 	drag(lossY, 0)
 
@@ -271,18 +266,18 @@ func (g *tabs) hands(page *browsers.Tab) {
 	until(t, "the stick moves, and the trigger shoots", func() bool { return avatarAt(g.h, "Ann").Y > y+3 && read(t, page).Shots > fired })
 	page.Read("(navigator.getGamepads = () => [], 1)", new(int))
 	frames(t, page)
-	g.thumbs(page, "Ann")
+	g.thumbs(page, "Ann", -1)
 }
 
-// thumbs moves by the left one and shoots by the right one.
-func (g *tabs) thumbs(page *browsers.Tab, name string) {
+// thumbs moves by the left one, down or up for 1 or -1, and shoots by the right one.
+func (g *tabs) thumbs(page *browsers.Tab, name string, way float64) {
 	t := g.t
 	from, fired := avatarAt(g.h, name), read(t, page).Shots
-	page.Touch("touchstart", 0, 200, 500, width, height)
+	page.Touch("touchstart", 0, 200, 520, width, height)
 	frames(t, page)
-	page.Touch("touchmove", 0, 200, 430, width, height)
-	until(t, "the left thumb moves", func() bool { return avatarAt(g.h, name).Y < from.Y-3 })
-	page.Touch("touchend", 0, 200, 430, width, height)
+	page.Touch("touchmove", 0, 200, 520+70*way, width, height)
+	until(t, "the left thumb moves", func() bool { return float64(avatarAt(g.h, name).Y-from.Y)*way > 3 })
+	page.Touch("touchend", 0, 200, 520+70*way, width, height)
 	frames(t, page)
 	page.Touch("touchstart", 1, 700, 600, width, height)
 	frames(t, page)
@@ -301,7 +296,7 @@ func (g *tabs) javascript(url string) {
 	require.NotContains(t, read(t, dan).Names, "Eve")
 	require.Equal(t, g.by, read(t, eve).By)
 	from := avatarAt(g.h, "Dan")
-	g.thumbs(dan, "Dan")
+	g.thumbs(dan, "Dan", 1)
 	until(t, "the pictures show it at its new place", func() bool {
 		is, p := avatarAt(g.h, "Dan"), read(t, dan)
 		p.X, p.Y = is.X, is.Y
@@ -331,6 +326,15 @@ func fit(img image.Image) (x0, y0, zoom float64) {
 	b := img.Bounds()
 	zoom = min(float64(b.Dx())/width, float64(b.Dy())/height)
 	return (float64(b.Dx()) - width*zoom) / 2, (float64(b.Dy()) - height*zoom) / 2, zoom
+}
+
+// hold holds a key until something holds. A browser may release keys when another window opens: it is pressed again.
+func hold(t *testing.T, page *browsers.Tab, key, text string, holds func() bool) {
+	until(t, text, func() bool {
+		page.Key("keydown", key)
+		return holds()
+	})
+	page.Key("keyup", key)
 }
 
 // avatarAt is the place of a player's avatar at the server.

@@ -45,7 +45,7 @@ func result(t *testing.T, stdout string) (r Result) {
 	return r
 }
 
-func TestArenaConvergesAtAnyLoss(t *testing.T) {
+func TestCrowdConvergesAtAnyLoss(t *testing.T) {
 	for _, loss := range []int{5, 40} {
 		t.Run(fmt.Sprint(loss), func(t *testing.T) {
 			t.Parallel()
@@ -69,7 +69,7 @@ func TestArenaConvergesAtAnyLoss(t *testing.T) {
 }
 
 // Each client's world is compared with what a dumb count of distances, with the same hysteresis, says that it may see.
-func TestArenaConvergesOnNearEntities(t *testing.T) {
+func TestCrowdConvergesOnNearEntities(t *testing.T) {
 	for _, loss := range []int{0, 20} {
 		t.Run(fmt.Sprint(loss), func(t *testing.T) {
 			t.Parallel()
@@ -77,7 +77,7 @@ func TestArenaConvergesOnNearEntities(t *testing.T) {
 			require.Equal(t, statusConverged, status, stderr)
 			r := result(t, stdout)
 			require.True(t, r.Converged && r.Interest)
-			require.True(t, r.Seen > 5 && r.Seen < 200, "a part of the arena: %v", r.Seen)
+			require.True(t, r.Seen > 5 && r.Seen < 200, "a part of the bodies: %v", r.Seen)
 			require.Positive(t, r.Came, "however slow the machine")
 			require.Positive(t, r.Went)
 			require.Positive(t, r.Churn)
@@ -90,7 +90,7 @@ func TestArenaConvergesOnNearEntities(t *testing.T) {
 	}
 }
 
-func TestArenaChurns(t *testing.T) {
+func TestCrowdChurns(t *testing.T) {
 	t.Parallel()
 	status, stdout, stderr := play(t.Context(), "-json -churn 1000 -seconds 0.5 -entities 300 -clients 2 -loss 20")
 	require.Equal(t, statusConverged, status, stderr)
@@ -109,7 +109,7 @@ func finals(text string) (all []string) {
 	return all
 }
 
-func TestArenaNoticesSabotage(t *testing.T) {
+func TestCrowdNoticesSabotage(t *testing.T) {
 	t.Parallel()
 	status, stdout, stderr := play(t.Context(), "-json -sabotage -seconds 0.3 -entities 100 -clients 2 -loss 0 -rtt 10")
 	require.Equal(t, statusDiffers, status)
@@ -125,7 +125,7 @@ func TestArenaNoticesSabotage(t *testing.T) {
 	require.Equal(t, hashes[0], hashes[2], "the other client")
 }
 
-func TestArenaReplaysARecording(t *testing.T) {
+func TestCrowdReplaysARecording(t *testing.T) {
 	t.Parallel()
 	path := recorded(t, "cubes45.trace.gz")
 	status, stdout, stderr := play(t.Context(), "-json -seconds 0.5 -clients 2 -trace "+path)
@@ -133,7 +133,7 @@ func TestArenaReplaysARecording(t *testing.T) {
 	require.True(t, result(t, stdout).Converged)
 }
 
-func TestArenaStopsEarlyWhenInterrupted(t *testing.T) {
+func TestCrowdStopsEarlyWhenInterrupted(t *testing.T) {
 	t.Parallel()
 	ctx, stop := context.WithTimeout(t.Context(), patience)
 	defer stop()
@@ -173,7 +173,7 @@ func TestServerWithoutClients(t *testing.T) {
 	}
 }
 
-func TestArenaRefusesBadFlags(t *testing.T) {
+func TestCrowdRefusesBadFlags(t *testing.T) {
 	t.Parallel()
 	for line, status := range map[string]int{
 		"-nope":                       statusUsage,

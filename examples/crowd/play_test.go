@@ -18,8 +18,8 @@ import (
 	"github.com/arche-netcode/netcode/transport/udp"
 )
 
-// recordedArena is the file of a short run.
-func recordedArena(t *testing.T) string {
+// recordedCrowd is the file of a short run.
+func recordedCrowd(t *testing.T) string {
 	name := filepath.Join(t.TempDir(), "game.recording")
 	var out bytes.Buffer
 	require.Zero(t, run(context.Background(), strings.Fields("-clients 1 -entities 50 -seconds 0.4 -record "+name), &out, &out), out.String())
@@ -29,7 +29,7 @@ func recordedArena(t *testing.T) string {
 // A client over UDP sees a recording, and lines from the terminal go about in it.
 func TestPlayServesARecording(t *testing.T) {
 	t.Parallel()
-	file, err := os.Open(recordedArena(t))
+	file, err := os.Open(recordedCrowd(t))
 	require.NoError(t, err)
 	defer file.Close()
 	var out bytes.Buffer
@@ -80,7 +80,7 @@ func TestTapIsACommand(t *testing.T) {
 
 func TestPlayIsACommand(t *testing.T) {
 	t.Parallel()
-	name := recordedArena(t)
+	name := recordedCrowd(t)
 	play := func(args string) (status int, out, complaints string) {
 		var o, e bytes.Buffer
 		status = run(context.Background(), append([]string{"play"}, strings.Fields(args)...), &o, &e)

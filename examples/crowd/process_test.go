@@ -18,7 +18,7 @@ import (
 // patience is the longest time that a test waits; it is no limit of speed.
 const patience = 60 * time.Second
 
-// childVariable in its environment makes the test's own program the arena.
+// childVariable in its environment makes the test's own program the crowd.
 const childVariable = "ARENA_CHILD"
 
 // TestMain lets more tests run at once than there are processors: most wait for real time.
@@ -30,7 +30,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// process is one arena process whose output is read line by line.
+// process is one crowd process whose output is read line by line.
 type process struct {
 	name  string
 	cmd   *exec.Cmd

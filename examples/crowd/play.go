@@ -135,7 +135,7 @@ func runPlayback(ctx context.Context, args []string, in io.Reader, out, complain
 func runTap(args []string, out, complaints io.Writer) error {
 	flags := flag.NewFlagSet("tap", flag.ContinueOnError)
 	flags.SetOutput(complaints)
-	log := flags.String("keylog", "", "the key log `file` of sessions over transport/secure, as arena -keylog writes it")
+	log := flags.String("keylog", "", "the key log `file` of sessions over transport/secure, as crowd -keylog writes it")
 	filters := inspect.Flags(flags)
 	if err := usage.Parse(flags, args, usage.Takes{"keylog": "a key log", "client": "a number or an address", "entity": "an index or an id", "component": "a part of a name", "": "a capture file"}); err != nil {
 		return err

@@ -19,8 +19,8 @@ import (
 	"github.com/arche-netcode/netcode/wire"
 )
 
-// arenaServer is the server's half: its world, the motion in it, its socket, and what is measured.
-type arenaServer struct {
+// crowdServer is the server's half: its world, the motion in it, its socket, and what is measured.
+type crowdServer struct {
 	o         *options
 	table     *Table
 	now       func() time.Duration
@@ -56,8 +56,8 @@ type arenaServer struct {
 	stopPage func() error // Nil: the server was not made.
 }
 
-func newArenaServer(o *options, table *Table, motion []System, now func() time.Duration) (*arenaServer, error) {
-	s := &arenaServer{
+func newCrowdServer(o *options, table *Table, motion []System, now func() time.Duration) (*crowdServer, error) {
+	s := &crowdServer{
 		o: o, table: table, now: now, world: ecs.NewWorld(), started: now(),
 		reports: map[wire.ClientID]Report{}, hashes: map[wire.ClientID]uint64{}, sent: map[wire.ClientID]uint64{}, clients: map[wire.ClientID]peer.Stats{},
 		ticks: newTimes(int(min(o.seconds, 3600)*float64(o.hz)) + o.hz),
@@ -115,7 +115,7 @@ func newArenaServer(o *options, table *Table, motion []System, now func() time.D
 }
 
 // seat lets clients see only what is near their seats.
-func (s *arenaServer) seat() {
+func (s *crowdServer) seat() {
 	schema := s.net.Protocol().Schema()
 	grid := newGrid(schema)
 	s.net.SetInterest(interest.New(grid, interest.Despawn))
@@ -126,13 +126,13 @@ func (s *arenaServer) seat() {
 	s.sights = newSights(schema, s.allowed+1)
 }
 
-func (s *arenaServer) onReport(ctx *message.Context, m *Report) {
+func (s *crowdServer) onReport(ctx *message.Context, m *Report) {
 	if m.Settled >= s.reports[ctx.Sender].Settled { // else a later one overtook it
 		s.reports[ctx.Sender] = *m
 	}
 }
 
-func (s *arenaServer) onDisconnect(id wire.ClientID, reason *peer.Error) {
+func (s *crowdServer) onDisconnect(id wire.ClientID, reason *peer.Error) {
 	delete(s.reports, id)
 	delete(s.sent, id)
 	delete(s.clients, id)
@@ -144,14 +144,14 @@ func (s *arenaServer) onDisconnect(id wire.ClientID, reason *peer.Error) {
 }
 
 // say prints what happened, unless the clients are in this process and say it themselves, by numbers of their own.
-func (s *arenaServer) say(format string, args ...any) {
+func (s *crowdServer) say(format string, args ...any) {
 	if s.o.listen != "" {
 		s.table.Say(format, args...)
 	}
 }
 
 // frame runs all systems once. Time and allocations of the motion are the game's and not counted.
-func (s *arenaServer) frame() {
+func (s *crowdServer) frame() {
 	s.meter.Took, s.meter.Heap = 0, s.steady
 	s.meter.Start()
 	s.runner.Step()
@@ -170,7 +170,7 @@ func (s *arenaServer) frame() {
 }
 
 // follow counts who was born and who died in a tick.
-func (s *arenaServer) follow() {
+func (s *crowdServer) follow() {
 	store := s.net.Store()
 	born := len(store.Births())
 	if s.steady {
@@ -180,7 +180,7 @@ func (s *arenaServer) follow() {
 }
 
 // visibleTo tells which entities a client may see; nil is all.
-func (s *arenaServer) visibleTo(client wire.ClientID) func(wire.NetworkID) bool {
+func (s *crowdServer) visibleTo(client wire.ClientID) func(wire.NetworkID) bool {
 	if s.sights == nil {
 		return nil
 	}
@@ -188,7 +188,7 @@ func (s *arenaServer) visibleTo(client wire.ClientID) func(wire.NetworkID) bool 
 }
 
 // fewest is the least number of entities that a client may have seen at any of the newest ticks.
-func (s *arenaServer) fewest(client wire.ClientID) int {
+func (s *crowdServer) fewest(client wire.ClientID) int {
 	if s.sights == nil {
 		return s.lately.fewest()
 	}
@@ -200,7 +200,7 @@ func (s *arenaServer) fewest(client wire.ClientID) int {
 
 // hashFor returns the final hash of a client's world. It is constant once motion has stopped. For a new client it is
 // unknown before the next tick, which computes the sight from its seat.
-func (s *arenaServer) hashFor(client wire.ClientID) (hash uint64, known bool) {
+func (s *crowdServer) hashFor(client wire.ClientID) (hash uint64, known bool) {
 	if s.sights == nil {
 		return s.settled.Hash, true
 	}
@@ -212,12 +212,12 @@ func (s *arenaServer) hashFor(client wire.ClientID) (hash uint64, known bool) {
 }
 
 // expected is the hash of what a client may see now.
-func (s *arenaServer) expected(client wire.ClientID) uint64 {
+func (s *crowdServer) expected(client wire.ClientID) uint64 {
 	return netecs.DigestStore(s.net.Store(), s.net.Protocol().Schema(), s.visibleTo(client))
 }
 
 // tellHash lets clients in other processes know, once motion has stopped, what their worlds have to come to.
-func (s *arenaServer) tellHash() {
+func (s *crowdServer) tellHash() {
 	if s.settled == nil || s.o.listen == "" || s.now()-s.told < reportEvery {
 		return
 	}
@@ -234,7 +234,7 @@ func (s *arenaServer) tellHash() {
 }
 
 // state returns the captured state, as its clients should have it in the end.
-func (s *arenaServer) state() worldState {
+func (s *crowdServer) state() worldState {
 	store := s.net.Store()
 	return worldState{
 		Tick: s.net.Tick(), Hash: netecs.DigestStore(store, s.net.Protocol().Schema(), nil), Entities: store.Len(),
@@ -242,7 +242,7 @@ func (s *arenaServer) state() worldState {
 }
 
 // begin starts the steady part of the run: what is measured is measured from here.
-func (s *arenaServer) begin() {
+func (s *crowdServer) begin() {
 	s.steady, s.begun = true, s.now()
 	s.ticks.Clear()
 	for id := range s.net.Clients {
@@ -252,12 +252,12 @@ func (s *arenaServer) begin() {
 }
 
 // measured tells if the steady part has enough ticks to say something about them: a tenth of a second of them.
-func (s *arenaServer) measured() bool {
+func (s *crowdServer) measured() bool {
 	return s.steady && s.ticks.Len() >= max(1, int(min(s.o.seconds/4, 1)*float64(s.o.hz)))
 }
 
 // stop ends motion and with it the steady part, and tells what was measured in it.
-func (s *arenaServer) stop(r *Result) {
+func (s *crowdServer) stop(r *Result) {
 	s.motion.Stop()
 	state := s.state()
 	s.settled = &Settled{Tick: int64(state.Tick), Hash: state.Hash}
@@ -293,10 +293,10 @@ func (s *arenaServer) stop(r *Result) {
 }
 
 // agrees tells if all connected clients have reported the server's hash.
-func (s *arenaServer) agrees() bool { return s.disagreement() == "" }
+func (s *crowdServer) agrees() bool { return s.disagreement() == "" }
 
 // differs tells if a client has answered Settled with another hash than the server's.
-func (s *arenaServer) differs() bool {
+func (s *crowdServer) differs() bool {
 	for id := range s.net.Clients {
 		if hash, known := s.hashFor(id); known && s.reports[id].Settled == s.settled.Tick && s.reports[id].Hash != hash {
 			return true
@@ -307,7 +307,7 @@ func (s *arenaServer) differs() bool {
 
 // disagreement names the first connected client whose newest report is another world than the server's. Only answers to
 // Settled count: a client that has not heard of it cannot tell yet that it is equal, and must not be sent away.
-func (s *arenaServer) disagreement() string {
+func (s *crowdServer) disagreement() string {
 	connected := 0
 	for id := range s.net.Clients {
 		connected++

@@ -8,7 +8,7 @@ import (
 )
 
 // With -interest a client sees what comes closer to its seat than enter, in metres, until it is farther than leave. Seats
-// stand on a lattice in the arena, three by three.
+// stand on a lattice in the box, three by three.
 const (
 	enter   = 12
 	leave   = 14

@@ -13,15 +13,15 @@ import (
 // halves are a server's and a client's half in this process, over their sockets as if they were in two.
 type halves struct {
 	t              *testing.T
-	server, client *arena
+	server, client *crowd
 }
 
 func newHalves(t *testing.T, clientFlags string, serverFlags ...string) *halves {
 	t.Helper()
-	half := func(line string) *arena {
+	half := func(line string) *crowd {
 		o, err := parseOptions(strings.Fields("-loss 0 -jitter 0 -rtt 4 "+line), t.Output())
 		require.NoError(t, err)
-		a, err := newArena(&o, newTable(t.Output()))
+		a, err := newCrowd(&o, newTable(t.Output()))
 		require.NoError(t, err)
 		t.Cleanup(func() {
 			require.NoError(t, a.close())

@@ -18,7 +18,7 @@ func TestSeatsDiffer(t *testing.T) {
 	require.Len(t, taken, 9)
 }
 
-// The server must come to what the dumb count says, each tick, or the arena would compare with something else.
+// The server must come to what the dumb count says, each tick, or the crowd would compare with something else.
 func TestGridAgreesWithSights(t *testing.T) {
 	t.Parallel()
 	h := newHalves(t, "-clients 3", "-interest -entities 300 -churn 300")

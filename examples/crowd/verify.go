@@ -10,7 +10,7 @@ import (
 
 // compare looks for the first entity, component and field in which a client's world is not what the server's
 // dequantised rows are, byte for byte, of the entities that the client may see. Empty: there is none.
-func compare(s *arenaServer, c *arenaClient) string {
+func compare(s *crowdServer, c *crowdClient) string {
 	if c.net.State() != netcode.Connected {
 		return "it is not connected"
 	}
@@ -22,7 +22,7 @@ func compare(s *arenaServer, c *arenaClient) string {
 }
 
 // sabotage changes one value in the client's world. The next frame would restore it, so the comparison comes first.
-func (c *arenaClient) sabotage() {
+func (c *crowdClient) sabotage() {
 	query := generic.NewFilter2[components.Replicated, Position]().Query(&c.world)
 	defer query.Close()
 	if query.Next() {

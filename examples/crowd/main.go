@@ -1,4 +1,4 @@
-// Command arena shows the whole path at work: a headless server world and several headless client worlds, each with
+// Command crowd shows the whole path at work: a headless server world and several headless client worlds, each with
 // a UDP socket of its own on loopback behind a simulated bad link. Bodies move for a while under a live table; then
 // motion stops and every client's world must come to equal the server's, byte for byte, or the exit status is 1.
 //
@@ -13,16 +13,16 @@
 // reported the server's hash, in answer to being told it, and there is one. The clients': at the end every world has the
 // hash that the server told: of what that client may see.
 //
-//	go run ./examples/arena                             one process, 8 clients
-//	go run ./examples/arena -interest -churn 500        each sees a part, much comes and goes
-//	go run ./examples/arena -inspect 127.0.0.1:6060     shows the server in a browser
-//	go run ./examples/arena -bits                       says where the bits went
-//	go run ./examples/arena -record game.recording      to learn tables from with cmd/netcode train; -tables uses them
-//	go run ./examples/arena -listen 127.0.0.1:9000      the server's half
-//	go run ./examples/arena -connect 127.0.0.1:9000     the clients' half
-//	go run ./examples/arena play game.recording         serves a recording, to bots too; play -help
-//	go run ./examples/arena tap session.pcap            writes captured datagrams as text
-//	go run ./examples/arena bots -addr 127.0.0.1:9000   200 bots or 1000, and how they fare; bots -help
+//	go run ./examples/crowd                             one process, 8 clients
+//	go run ./examples/crowd -interest -churn 500        each sees a part, much comes and goes
+//	go run ./examples/crowd -inspect 127.0.0.1:6060     shows the server in a browser
+//	go run ./examples/crowd -bits                       says where the bits went
+//	go run ./examples/crowd -record game.recording      to learn tables from with cmd/netcode train; -tables uses them
+//	go run ./examples/crowd -listen 127.0.0.1:9000      the server's half
+//	go run ./examples/crowd -connect 127.0.0.1:9000     the clients' half
+//	go run ./examples/crowd play game.recording         serves a recording, to bots too; play -help
+//	go run ./examples/crowd tap session.pcap            writes captured datagrams as text
+//	go run ./examples/crowd bots -addr 127.0.0.1:9000   200 bots or 1000, and how they fare; bots -help
 package main
 
 import (
@@ -82,14 +82,14 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	if o.json {
 		progress = stderr
 	}
-	a, err := newArena(&o, newTable(progress))
+	a, err := newCrowd(&o, newTable(progress))
 	if err != nil {
-		newTable(stderr).Say("arena: %v", err)
+		newTable(stderr).Say("crowd: %v", err)
 		return statusDiffers
 	}
 	result := a.run(ctx)
 	if err := a.close(); err != nil {
-		newTable(stderr).Say("arena: %v", err)
+		newTable(stderr).Say("crowd: %v", err)
 		if o.record != "" {
 			return statusDiffers
 		}

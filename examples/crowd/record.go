@@ -19,7 +19,7 @@ type recording struct {
 }
 
 // record begins a recording of the server's world.
-func (s *arenaServer) record(name string) error {
+func (s *crowdServer) record(name string) error {
 	if isTables(name) {
 		return fmt.Errorf("-record %s: it holds tables, which would be lost: give the recording another name", name)
 	}

@@ -21,8 +21,8 @@ import (
 	"github.com/arche-netcode/netcode/wire"
 )
 
-// arenaClient is one client: its world and its socket.
-type arenaClient struct {
+// crowdClient is one client: its world and its socket.
+type crowdClient struct {
 	o      *options
 	table  *Table
 	number int // from 1 in this process; the server has numbers of its own
@@ -50,12 +50,12 @@ type arenaClient struct {
 	loss  float64
 }
 
-func newArenaClient(o *options, table *Table, number int, server string, now func() time.Duration) (*arenaClient, error) {
+func newCrowdClient(o *options, table *Table, number int, server string, now func() time.Duration) (*crowdClient, error) {
 	address, err := udp.Resolve(server)
 	if err != nil {
 		return nil, err
 	}
-	c := &arenaClient{o: o, table: table, number: number, now: now, world: ecs.NewWorld()}
+	c := &crowdClient{o: o, table: table, number: number, now: now, world: ecs.NewWorld()}
 	silence, keepAlive := o.timeouts()
 	c.net, err = netcode.NewClient(newProtocol(o.trained, c.onSettled, nil), netcode.Config{
 		Entities: o.entities, HandshakeTimeout: handshake, SilenceTimeout: silence, KeepAlive: keepAlive,
@@ -94,7 +94,7 @@ func newArenaClient(o *options, table *Table, number int, server string, now fun
 	return c, nil
 }
 
-func (c *arenaClient) onDisconnect(_ wire.ClientID, reason *peer.Error) {
+func (c *crowdClient) onDisconnect(_ wire.ClientID, reason *peer.Error) {
 	c.ended = reason
 	if c.o.connect == "" && reason.Reason == peer.ReasonShuttingDown {
 		return // the end of every run in one process
@@ -103,7 +103,7 @@ func (c *arenaClient) onDisconnect(_ wire.ClientID, reason *peer.Error) {
 }
 
 // onSettled hears what the world has to come to. The server waits for a report that was made knowing this.
-func (c *arenaClient) onSettled(_ *message.Context, m *Settled) {
+func (c *crowdClient) onSettled(_ *message.Context, m *Settled) {
 	if c.settled == nil {
 		settled := *m // the message is only lent
 		c.settled = &settled
@@ -112,7 +112,7 @@ func (c *arenaClient) onSettled(_ *message.Context, m *Settled) {
 }
 
 // frame runs all systems once.
-func (c *arenaClient) frame() {
+func (c *crowdClient) frame() {
 	if c.net.Closed() {
 		return // the world stays as it was
 	}
@@ -132,7 +132,7 @@ func (c *arenaClient) frame() {
 }
 
 // tellHash lets a server in another process know what this world is, and compares it with what the server said.
-func (c *arenaClient) tellHash() {
+func (c *crowdClient) tellHash() {
 	if c.now()-c.reported < reportEvery {
 		return
 	}
@@ -151,7 +151,7 @@ func (c *arenaClient) tellHash() {
 }
 
 // judge compares the world as it is with what the server said it stopped at, if it did.
-func (c *arenaClient) judge() worldState {
+func (c *crowdClient) judge() worldState {
 	state := c.state()
 	c.hash = state.Hash
 	c.equal = c.settled != nil && c.settled.Hash == state.Hash
@@ -159,19 +159,19 @@ func (c *arenaClient) judge() worldState {
 }
 
 // state is the client's world as it is.
-func (c *arenaClient) state() worldState {
+func (c *crowdClient) state() worldState {
 	return worldState{Tick: c.newest, Hash: netecs.Digest(&c.world, c.net.Protocol().Schema()), Entities: c.entities()}
 }
 
 // entities counts what the world holds of the server's.
-func (c *arenaClient) entities() int {
+func (c *crowdClient) entities() int {
 	query := generic.NewFilter1[components.Replicated]().Query(&c.world)
 	defer query.Close()
 	return query.Count()
 }
 
 // verdict tells why a client that ran apart from its server did not come to the server's hash.
-func (c *arenaClient) verdict() string {
+func (c *crowdClient) verdict() string {
 	switch {
 	case c.settled == nil:
 		return fmt.Sprintf("the server never said what it came to (%v)", c.ended)

@@ -48,7 +48,7 @@ func TestFilesThatCannotBeUsedAreRefused(t *testing.T) {
 	for _, line := range []string{"-record /", "-tables " + nonsense, "-tables " + nonsense + ".not"} {
 		status, _, stderr := play(t.Context(), "-seconds 1 -clients 1 -entities 3 "+line)
 		require.Equal(t, statusDiffers, status, line)
-		require.Contains(t, stderr, "arena: ", line)
+		require.Contains(t, stderr, "crowd: ", line)
 	}
 }
 

@@ -8,7 +8,7 @@ import (
 	"github.com/arche-netcode/netcode/load"
 )
 
-// botGame is the arena as bots play it: they look on, and report about once a second how many bodies they see.
+// botGame is the crowd as bots play it: they look on, and report about once a second how many bodies they see.
 func botGame() load.Game {
 	return load.Game{
 		Protocol: newProtocol(nil, nil, nil),

@@ -9,10 +9,10 @@ import (
 	"github.com/arche-netcode/netcode/components"
 )
 
-// Population fills the arena, a quarter of the bodies at rest, and keeps it changing: in turns a body leaves and a
+// Population fills the box, a quarter of the bodies at rest, and keeps it changing: in turns a body leaves and a
 // new one comes.
 type Population struct {
-	Entities int    // bodies in the arena, or one less
+	Entities int    // bodies in the box, or one less
 	Churn    int    // changes per second
 	Hz       int    // updates per second
 	Seed     uint64 // of the places and speeds

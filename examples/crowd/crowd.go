@@ -24,13 +24,13 @@ const (
 	handshake = 15 * time.Second
 )
 
-// arena is one run: the server's half, the clients' half, or both in one process and one goroutine.
-type arena struct {
+// crowd is one run: the server's half, the clients' half, or both in one process and one goroutine.
+type crowd struct {
 	o       *options
 	table   *Table
 	now     func() time.Duration
-	server  *arenaServer   // nil in the clients' half
-	clients []*arenaClient // none in the server's half
+	server  *crowdServer   // nil in the clients' half
+	clients []*crowdClient // none in the server's half
 	trace   io.Closer
 	result  Result
 	failed  bool // the worlds differ, or did not get to be compared and nobody stopped the run
@@ -39,8 +39,8 @@ type arena struct {
 	second time.Duration // when the table is printed next
 }
 
-func newArena(o *options, table *Table) (*arena, error) {
-	a := &arena{o: o, table: table, now: systems.WallClock()}
+func newCrowd(o *options, table *Table) (*crowd, error) {
+	a := &crowd{o: o, table: table, now: systems.WallClock()}
 	err := a.open()
 	if err != nil {
 		return nil, errors.Join(err, a.close())
@@ -48,7 +48,7 @@ func newArena(o *options, table *Table) (*arena, error) {
 	return a, nil
 }
 
-func (a *arena) open() (err error) {
+func (a *crowd) open() (err error) {
 	if a.o.trained, err = loadTables(a.o.tables); err != nil {
 		return err
 	}
@@ -58,7 +58,7 @@ func (a *arena) open() (err error) {
 		if err != nil {
 			return err
 		}
-		if a.server, err = newArenaServer(a.o, a.table, motion, a.now); err != nil {
+		if a.server, err = newCrowdServer(a.o, a.table, motion, a.now); err != nil {
 			return err
 		}
 		address = a.server.socket.LocalAddr().String()
@@ -68,7 +68,7 @@ func (a *arena) open() (err error) {
 		return nil
 	}
 	for number := 1; number <= a.o.clients; number++ {
-		client, err := newArenaClient(a.o, a.table, number, address, a.now)
+		client, err := newCrowdClient(a.o, a.table, number, address, a.now)
 		if err != nil {
 			return err
 		}
@@ -82,7 +82,7 @@ func (a *arena) open() (err error) {
 }
 
 // newMotion returns the motion of the server's world: a recording or the simulation.
-func (a *arena) newMotion() ([]System, error) {
+func (a *crowd) newMotion() ([]System, error) {
 	if a.o.trace == "" {
 		return newSimulation(a.o.hz, a.o.entities, a.o.churn, a.o.seed), nil
 	}
@@ -95,7 +95,7 @@ func (a *arena) newMotion() ([]System, error) {
 }
 
 // close gives back what open took. The worlds stay as they are.
-func (a *arena) close() (err error) {
+func (a *crowd) close() (err error) {
 	for _, c := range a.clients {
 		err = errors.Join(err, c.socket.Close())
 		if c.stopPage != nil {
@@ -115,7 +115,7 @@ func (a *arena) close() (err error) {
 }
 
 // run goes through the whole run and tells how it went.
-func (a *arena) run(ctx context.Context) *Result {
+func (a *crowd) run(ctx context.Context) *Result {
 	a.next, a.second = a.now(), a.now()+time.Second
 	if a.server == nil {
 		a.follow(ctx)
@@ -139,8 +139,8 @@ func (a *arena) run(ctx context.Context) *Result {
 
 // assemble waits until the clients of this process are connected, or have given up: a bad link takes handshakes too,
 // and the time of motion is for what comes after. The bodies move already.
-func (a *arena) assemble(ctx context.Context) {
-	connecting := func(c *arenaClient) bool { return c.net.State() == netcode.Connecting }
+func (a *crowd) assemble(ctx context.Context) {
+	connecting := func(c *crowdClient) bool { return c.net.State() == netcode.Connecting }
 	for ctx.Err() == nil && slices.ContainsFunc(a.clients, connecting) {
 		a.frame()
 		a.tell()
@@ -149,7 +149,7 @@ func (a *arena) assemble(ctx context.Context) {
 
 // move lets the bodies move for their time, or until ctx ends: one frame at least, since there is no world before. On a
 // machine that stalls it takes longer, until there is something to measure.
-func (a *arena) move(ctx context.Context) {
+func (a *crowd) move(ctx context.Context) {
 	begin, length := a.now(), a.o.motionTime()
 	moving := func() bool { return ctx.Err() == nil && (a.now()-begin < length || !a.server.measured()) }
 	for first := true; first || moving(); first = false {
@@ -166,7 +166,7 @@ func (a *arena) move(ctx context.Context) {
 // settle lets the packets that are on their way arrive until every client's world equals the server's, or until the
 // time for it is over, and then compares. The time is counted in the server's ticks: where the machine stalls, ticks
 // slip, and packets get no more time than they are due.
-func (a *arena) settle(ctx context.Context) {
+func (a *crowd) settle(ctx context.Context) {
 	equal := func() bool { return a.difference() == "" }
 	if len(a.clients) == 0 {
 		equal = a.server.agrees
@@ -197,7 +197,7 @@ func (a *arena) settle(ctx context.Context) {
 }
 
 // fail notes why the worlds were not found equal. Without failed it says only that the user stopped the run before they were compared.
-func (a *arena) fail(why string, failed bool) {
+func (a *crowd) fail(why string, failed bool) {
 	a.result.Converged, a.result.Difference = false, why
 	if !failed {
 		a.table.Say("stopped: %s", why)
@@ -208,7 +208,7 @@ func (a *arena) fail(why string, failed bool) {
 }
 
 // difference names the first value in which a client's world differs from the server's. Empty: all are equal.
-func (a *arena) difference() string {
+func (a *crowd) difference() string {
 	for _, c := range a.clients {
 		if text := compare(a.server, c); text != "" {
 			return fmt.Sprintf("client %d: %s", c.number, text)
@@ -218,7 +218,7 @@ func (a *arena) difference() string {
 }
 
 // final prints what can be compared from outside.
-func (a *arena) final() {
+func (a *crowd) final() {
 	if a.server != nil {
 		a.table.Say("server   final %v", a.server.state())
 	}
@@ -228,7 +228,7 @@ func (a *arena) final() {
 }
 
 // part closes the server and gives both ends time for their last packets.
-func (a *arena) part() {
+func (a *crowd) part() {
 	a.server.net.Close(peer.ReasonShuttingDown)
 	for begin := a.now(); !a.parted() && a.now()-begin < farewell+a.o.rtt; {
 		a.frame()
@@ -236,7 +236,7 @@ func (a *arena) part() {
 }
 
 // parted tells if every connection of this process is over.
-func (a *arena) parted() bool {
+func (a *crowd) parted() bool {
 	for _, c := range a.clients {
 		if !c.net.Closed() {
 			return false
@@ -246,7 +246,7 @@ func (a *arena) parted() bool {
 }
 
 // follow runs the clients' half until the server has parted from all of them, or until ctx ends.
-func (a *arena) follow(ctx context.Context) {
+func (a *crowd) follow(ctx context.Context) {
 	for ctx.Err() == nil && !a.parted() {
 		a.frame()
 		a.tell()
@@ -272,7 +272,7 @@ func (a *arena) follow(ctx context.Context) {
 }
 
 // frame waits for its time and steps every world once.
-func (a *arena) frame() {
+func (a *crowd) frame() {
 	if early := a.next - a.now(); early > 0 {
 		time.Sleep(early)
 	}
@@ -287,7 +287,7 @@ func (a *arena) frame() {
 }
 
 // tell prints the table once a second.
-func (a *arena) tell() {
+func (a *crowd) tell() {
 	if a.now() < a.second {
 		return
 	}
@@ -306,7 +306,7 @@ func (a *arena) tell() {
 
 // gather sums up what all connections of this process have counted. The clients' half says what it saw of the whole
 // time; it has no ticks to measure.
-func (a *arena) gather() {
+func (a *crowd) gather() {
 	r := &a.result
 	if a.server != nil {
 		r.Packets = a.server.net.Stats().Packets.Sent

@@ -9,7 +9,7 @@ import (
 	"github.com/arche-netcode/netcode/systems"
 )
 
-// The arena is a box of 2 x halfWidth metres each way and ceiling metres high, all inside the range of Position.
+// The bodies are in a box of 2 x halfWidth metres each way and ceiling metres high, all inside the range of Position.
 const (
 	halfWidth = 24
 	ceiling   = 24
@@ -56,7 +56,7 @@ func (m *Motion) Finalize(w *ecs.World) {
 	}
 }
 
-// newSimulation is the arena's own motion: the same hz, entities, churn and seed move the same way every time.
+// newSimulation is the own motion: the same hz, entities, churn and seed move the same way every time.
 func newSimulation(hz, entities, churn int, seed uint64) []System {
 	step := float32(1) / float32(hz)
 	return []System{
@@ -75,7 +75,7 @@ func newMovers() *movers {
 	return generic.NewFilter4[Position, Rotation, Velocity, Spin]().Without(generic.T[Resting]())
 }
 
-// Forces are gravity and, above the ground, a wind that swirls about the middle of the arena.
+// Forces are gravity and, above the ground, a wind that swirls about the middle of the box.
 type Forces struct {
 	Step   float32 // seconds
 	filter *movers

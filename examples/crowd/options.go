@@ -51,7 +51,7 @@ type options struct {
 // parseOptions reads the command line. Usage and complaints go to out.
 func parseOptions(args []string, out io.Writer) (options, error) {
 	var o options
-	f := flag.NewFlagSet("arena", flag.ContinueOnError)
+	f := flag.NewFlagSet("crowd", flag.ContinueOnError)
 	f.SetOutput(out)
 	f.IntVar(&o.clients, "clients", 8, "client worlds in this process")
 	f.IntVar(&o.entities, "entities", 1000, "moving bodies")
@@ -81,7 +81,7 @@ func parseOptions(args []string, out io.Writer) (options, error) {
 	f.StringVar(&o.inspect, "inspect", "", "show the server, or with -connect the first client, in a browser, at this `address` of this machine, as 127.0.0.1:6060")
 	f.BoolVar(&o.sabotage, "sabotage", false, "change one value in one client's world just before it is compared")
 	f.Usage = func() {
-		_, _ = fmt.Fprint(out, "Usage of arena: exits with 0 if every client's world equals the server's at the end, 1 if not, 2 for a wrong flag.\n"+
+		_, _ = fmt.Fprint(out, "Usage of crowd: exits with 0 if every client's world equals the server's at the end, 1 if not, 2 for a wrong flag.\n"+
 			"In two processes the clients' half, -connect, judges: it is sent digests of the server's world, compares, and exits by that.\n"+
 			"The server's half, -listen, exits by what its clients report.\n")
 		f.PrintDefaults()
@@ -102,7 +102,7 @@ func parseOptions(args []string, out io.Writer) (options, error) {
 		err = errors.New("-churn belongs to the simulation: a recording has its own")
 	}
 	if err != nil {
-		_, _ = fmt.Fprintln(out, "arena:", err)
+		_, _ = fmt.Fprintln(out, "crowd:", err)
 	}
 	if o.listen != "" && !given["seconds"] {
 		o.seconds = 0

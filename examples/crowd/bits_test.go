@@ -15,7 +15,7 @@ func TestBitsAddUpToTheBytesThatLeft(t *testing.T) {
 	t.Parallel()
 	o, err := parseOptions([]string{"-bits", "-seconds", "0.6", "-entities", "60", "-clients", "2", "-loss", "20"}, new(strings.Builder))
 	require.NoError(t, err)
-	a, err := newArena(&o, newTable(new(strings.Builder)))
+	a, err := newCrowd(&o, newTable(new(strings.Builder)))
 	require.NoError(t, err)
 	defer func() { require.NoError(t, a.close()) }()
 	result := a.run(context.Background())

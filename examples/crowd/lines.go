@@ -12,7 +12,7 @@ import (
 
 // lines are the server's line of the table and one for each connected client: of clients in this process with their
 // state, of others with what they reported last.
-func (s *arenaServer) lines(here []*arenaClient) (ServerLine, []ClientLine) {
+func (s *crowdServer) lines(here []*crowdClient) (ServerLine, []ClientLine) {
 	server := ServerLine{State: s.state(), Second: (s.now() - s.started).Seconds()}
 	server.P50, server.P99 = s.ticks.Second()
 	server.Rows = float64(s.rows) / float64(max(1, s.counted))
@@ -43,13 +43,13 @@ func (s *arenaServer) lines(here []*arenaClient) (ServerLine, []ClientLine) {
 
 // inStep tells if a connected client's world is as far as the link allows: its tick is recent, and it holds no fewer
 // entities than the server did, of those that the client may see, at any of the ticks that it may be at.
-func (s *arenaServer) inStep(id wire.ClientID, client worldState) bool {
+func (s *crowdServer) inStep(id wire.ClientID, client worldState) bool {
 	return client.Tick != tick.None && s.net.Tick()-client.Tick <= tick.Tick(s.allowed) &&
 		client.Entities >= s.fewest(id)
 }
 
 // line is the client's own line of the table, where the server is elsewhere.
-func (c *arenaClient) line() ClientLine {
+func (c *crowdClient) line() ClientLine {
 	packets := c.net.Stats().Packets
 	packets.Sent, packets.BytesSent = packets.Received, packets.BytesReceived // the server's point of view
 	line := ClientLine{Number: c.number, State: c.state()}
@@ -63,7 +63,7 @@ func (c *arenaClient) line() ClientLine {
 
 // recent tells if the newest tick is. How far behind it is shows in how long ago it came. Once nothing moves none may
 // come, and to be equal is to be in step.
-func (c *arenaClient) recent() bool {
+func (c *crowdClient) recent() bool {
 	interval := c.net.Interval()
 	return c.newest != tick.None && c.now()-c.fresh <= time.Duration(c.o.allowance(interval))*interval
 }

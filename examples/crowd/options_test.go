@@ -112,13 +112,13 @@ func TestAWrongFlagIsNamedWithItsRange(t *testing.T) {
 		var told strings.Builder
 		_, err := parseOptions([]string{"-" + name, "abc"}, &told)
 		require.Error(t, err)
-		require.Equal(t, "arena: -"+name+` "abc": it must be `+takes()[name]+"\n", told.String())
+		require.Equal(t, "crowd: -"+name+` "abc": it must be `+takes()[name]+"\n", told.String())
 		require.Equal(t, statusUsage, run(t.Context(), []string{"-" + name, "abc"}, &told, &told))
 	}
 	var told strings.Builder
 	_, err := parseOptions([]string{"-loss", "101"}, &told)
 	require.Error(t, err)
-	require.Equal(t, "arena: -loss 101: it must be in percent, from 0 to 100: 5, 5% or 0.05\n", told.String())
+	require.Equal(t, "crowd: -loss 101: it must be in percent, from 0 to 100: 5, 5% or 0.05\n", told.String())
 	told.Reset()
 	_, err = parseOptions([]string{"-help"}, &told)
 	require.ErrorIs(t, err, flag.ErrHelp)
@@ -128,10 +128,10 @@ func TestAWrongFlagIsNamedWithItsRange(t *testing.T) {
 // A flag that the half which is run would ignore is a wrong command line, not a silence.
 func TestFlagsOfTheOtherHalfAreRefused(t *testing.T) {
 	for line, want := range map[string]string{
-		"-listen 127.0.0.1:0 -clients 4":     "arena: -clients belongs to the clients' half: give it with -connect\n",
-		"-connect 127.0.0.1:1 -entities 40":  "arena: -entities belongs to the server's half: give it with -listen\n",
-		"-connect 127.0.0.1:1 -churn 0":      "arena: -churn belongs to the server's half: give it with -listen\n",
-		"-connect 127.0.0.1:1 -budget 60000": "arena: -budget belongs to the server's half: give it with -listen\n",
+		"-listen 127.0.0.1:0 -clients 4":     "crowd: -clients belongs to the clients' half: give it with -connect\n",
+		"-connect 127.0.0.1:1 -entities 40":  "crowd: -entities belongs to the server's half: give it with -listen\n",
+		"-connect 127.0.0.1:1 -churn 0":      "crowd: -churn belongs to the server's half: give it with -listen\n",
+		"-connect 127.0.0.1:1 -budget 60000": "crowd: -budget belongs to the server's half: give it with -listen\n",
 	} {
 		var told strings.Builder
 		require.Equal(t, statusUsage, run(t.Context(), strings.Fields(line), &told, &told), line)

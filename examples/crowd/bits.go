@@ -14,7 +14,7 @@ import (
 // the link will lose: in one process that client can be asked at once what they mean.
 type ledger struct {
 	systems.Socket
-	client  *arenaClient // nil until there is one
+	client  *crowdClient // nil until there is one
 	account *inspect.Attribution
 }
 
