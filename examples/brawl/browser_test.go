@@ -76,10 +76,13 @@ func read(t *testing.T, page *browsers.Tab) (p panel) {
 	return p
 }
 
+var debugHook func()
+
 // until waits until something holds, for as long as a slow machine may need.
 func until(t *testing.T, text string, holds func() bool) {
 	t.Helper()
-	for end := time.Now().Add(2 * time.Minute); !holds(); time.Sleep(50 * time.Millisecond) { // In this goroutine: a browser is for one.
+	for end := time.Now().Add(100 * time.Second); !holds(); time.Sleep(50 * time.Millisecond) { // In this goroutine: a browser is for one.
+		if time.Now().After(end) && debugHook != nil { debugHook() }
 		require.True(t, time.Now().Before(end), text)
 	}
 }
@@ -130,6 +133,7 @@ func (g *tabs) play() {
 	require.Equal(t, "Ann", p.Own)
 	t.Logf("%s by %s: the own avatar is there after %d ms", g.name, p.By, p.FirstMs)
 	t.Logf("%s, both are there: %.1f s", g.name, time.Since(began).Seconds())
+	debugHook = func() { t.Logf("%+v\n%+v\n%v", read(t, ann), read(t, ben), avatarAt(g.h, "Ann")); ann.Shoot("/tmp/fail-ann.png") }
 	g.step("keys", func() { g.keys(ann, ben, p) })
 	ben.Close() // Each page that is drawn without a graphics card takes a processor.
 	g.step("sliders and buttons", func() { g.faults(ann) })
