@@ -151,30 +151,17 @@ func (p *Tab) Read(expression string, into any) {
 }
 
 // Key presses or releases a key, on the canvas of the game: that of the page, or that of Ebitengine behind it.
-func (p *Tab) Key(event, key string) {
-	p.Evaluate(p.page, fmt.Sprintf("[...document.querySelectorAll('canvas')].at(-1).dispatchEvent(new KeyboardEvent(%q, {key: %q, code: %q, bubbles: true})), ''", event, key, key))
-}
+func (p *Tab) Key(event, key string) { p.Letter(event, key, key) }
 
-// Press presses and releases a key with a text, as "a", and a code, as "KeyA", in different frames of the page.
-func (p *Tab) Press(key, code string) {
-	for _, event := range []string{"keydown", "keyup"} {
-		p.Evaluate(p.page, fmt.Sprintf("[...document.querySelectorAll('canvas')].at(-1).dispatchEvent(new KeyboardEvent(%q, {key: %q, code: %q, bubbles: true})), ''", event, key, code))
-		time.Sleep(200 * time.Millisecond)
-	}
+// Letter is Key for a key whose text, as "a", is not its code, as "KeyA".
+func (p *Tab) Letter(event, key, code string) {
+	p.Evaluate(p.page, fmt.Sprintf("[...document.querySelectorAll('canvas')].at(-1).dispatchEvent(new KeyboardEvent(%q, {key: %q, code: %q, bubbles: true})), ''", event, key, code))
 }
 
 // Mouse dispatches an event of the left button at a place of the game's canvas, in pixels of a picture that is so wide and high and as large as fits
 // into the canvas. kind is "mousedown", "mousemove" or "mouseup".
 func (p *Tab) Mouse(kind string, x, y, width, height float64) {
 	p.dispatch(fmt.Sprintf("new MouseEvent(%q, {bubbles: true, cancelable: true, button: 0, clientX: px(%f), clientY: py(%f)})", kind, x, y), width, height)
-}
-
-// Click presses and releases the left button, in different frames of the page.
-func (p *Tab) Click(x, y, width, height float64) {
-	for _, kind := range []string{"mousemove", "mousedown", "mouseup"} {
-		p.Mouse(kind, x, y, width, height)
-		time.Sleep(200 * time.Millisecond)
-	}
 }
 
 // Touch is Mouse for a finger; kind is "touchstart", "touchmove" or "touchend". Finger 0 is the first one. Pages get pointer events, too.

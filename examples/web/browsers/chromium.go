@@ -25,7 +25,7 @@ func openChromium(t *testing.T, loud bool, trusted []string) Browser {
 // OpenPage opens a page in a window.
 func (c *chromium) OpenPage(url string) string {
 	var target struct{ TargetID string }
-	c.call("Target.createTarget", map[string]any{"url": url, "newWindow": true, "width": 640, "height": 560}, &target, nil)
+	c.call("Target.createTarget", map[string]any{"url": url, "newWindow": true, "width": 500, "height": 460}, &target, nil)
 	var attached struct{ SessionID string }
 	c.call("Target.attachToTarget", map[string]any{"targetId": target.TargetID, "flatten": true}, &attached, nil)
 	c.sessions[target.TargetID] = attached.SessionID
