@@ -54,6 +54,7 @@ func run(ctx context.Context, listen, page string, bots int, length time.Duratio
 	fmt.Printf("open %s, twice to play with yourself  (the client is %d kB, compressed)\n", h.URLs()[0], len(wasm)/1000)
 	for _, url := range h.URLs()[1:] {
 		fmt.Printf("on another machine of this network: %s, or in a window: cd examples/brawl && go run ./window -join %s\n", url, url)
+		fmt.Printf("on a phone: %sjs/?play=1\n", url)
 	}
 	return h.Run(ctx)
 }
