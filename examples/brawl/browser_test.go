@@ -197,12 +197,13 @@ func (g *tabs) faults(page *browsers.Tab) {
 	typeKey(t, page, "F1")
 	until(t, "F1 shows figures", func() bool { return textAt(picture(t, page)) > 100 })
 	drag(delayY, .5)
-	drag(jitterY, .1)
-	drag(lossY, .2)
-	p := ann()
-	require.InDelta(t, 150, p.Delay, 10) // A pixel of a small window is some ms.
-	require.InDelta(t, 10, p.Jitter, 4)
-	require.InDelta(t, .1, p.Loss, .02)
+	require.InDelta(t, 150, ann().Delay, 10) // A pixel of a small window is some ms.
+	if g.name == "firefox" {                 // Once is enough, and here frames come faster.
+		drag(jitterY, .1)
+		drag(lossY, .2)
+		require.InDelta(t, 10, ann().Jitter, 4)
+		require.InDelta(t, .1, ann().Loss, .02)
+	}
 	until(t, "the round trip is longer by the delay", func() bool { return ann().RTT > 250 })
 
 	address := g.address("Ann")
@@ -211,7 +212,6 @@ func (g *tabs) faults(page *browsers.Tab) {
 	y := avatarAt(g.h, "Ann").Y
 	hold(t, page, "ArrowUp", "and the player plays on", func() bool { return avatarAt(g.h, "Ann").Y < y-3 })
 	drag(delayY, 0)
-	drag(lossY, 0)
 
 	click(stallX)
 	until(t, "the server stands still for a second", func() bool { return g.stalled.Load() == int64(time.Second) })
