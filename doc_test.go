@@ -364,7 +364,7 @@ func TestReadmeShowsTheQuickStart(t *testing.T) {
 func TestReadmeNamesTheTwoCommands(t *testing.T) {
 	readme, err := os.ReadFile("README.md")
 	require.NoError(t, err)
-	for _, command := range []string{"\n    go run ./examples/arena\n", "\n    go test ./...\n"} {
+	for _, command := range []string{"\n    go run ./examples/crowd\n", "\n    go test ./...\n"} {
 		require.Contains(t, string(readme), command)
 	}
 }

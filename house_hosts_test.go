@@ -34,12 +34,12 @@ func hostUsers() map[string]string {
 // hostExempt lists the files that read the bytes of an address for something else than a limit.
 func hostExempt() map[string]string {
 	return map[string]string{
-		"examples/brawl/serve/pages.go": "the name of this machine in a request",
-		"inspect/live/handler.go":       "the name of this machine in a request",
-		"peer/handshake.go":             "a cookie signs the whole address",
-		"transport/secure/address.go":   "a cookie signs the whole address",
-		"transport/udp/local_unix.go":   "the kernel takes it",
-		"transport/udp/send_unix.go":    "the socket takes it",
+		"examples/web/site/pages.go":  "the name of this machine in a request",
+		"inspect/live/handler.go":     "the name of this machine in a request",
+		"peer/handshake.go":           "a cookie signs the whole address",
+		"transport/secure/address.go": "a cookie signs the whole address",
+		"transport/udp/local_unix.go": "the kernel takes it",
+		"transport/udp/send_unix.go":  "the socket takes it",
 	}
 }
 

@@ -16,7 +16,7 @@ import (
 )
 
 // defaultGame is the game to run by default.
-const defaultGame = "./examples/arena"
+const defaultGame = "./examples/crowd"
 
 // deterministicGame is the game of verify by default.
 const deterministicGame = "./examples/shooter"
@@ -109,7 +109,7 @@ func takeGame(args []string, usual string) (game string, others []string, err er
 			game = ""
 		}
 		if game == "" {
-			return "", nil, usage.Errorf("-game needs a value: the package of a game, as in -game ./examples/arena")
+			return "", nil, usage.Errorf("-game needs a value: the package of a game, as in -game ./examples/crowd")
 		}
 	}
 	return game, others, nil

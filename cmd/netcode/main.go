@@ -52,7 +52,7 @@ const commands = `usage:
   netcode schema plain LOCK -o FILE           write the protocol of a lock file as lines of words, for thin clients
   netcode discover ADDRESS [-o FILE.lock]     print the protocol of a server as a lock file, from its refusals
   netcode bots [-game PACKAGE] -addr ADDRESS  let a game's bots play, and report: runs PACKAGE bots -addr ADDRESS; the game is
-                                              ./examples/arena unless given; netcode bots -help lists the flags
+                                              ./examples/crowd unless given; netcode bots -help lists the flags
   netcode fleet [-servers N] -- ./game ARGS   run servers of a game, restart and replace them, and allocate matches: POST /match;
                                               the game calls fleet.Attach; netcode fleet -help lists the flags
 `

@@ -319,19 +319,19 @@ func TestHelp(t *testing.T) {
 		require.True(t, strings.HasPrefix(out.String(), "  netcode "+command+" "), out.String())
 	}
 	out.Reset()
-	require.NoError(t, run([]string{"tap", "-game", "../../examples/arena", "-help"}, &out, &progress))
+	require.NoError(t, run([]string{"tap", "-game", "../../examples/crowd", "-help"}, &out, &progress))
 	require.Contains(t, out.String()+progress.String(), "-component part")
 }
 
 // The command bots starts a game's program, and returns its error.
 func TestBotsStartTheProgramOfAGame(t *testing.T) {
 	var out, progress bytes.Buffer
-	err := run([]string{"bots", "-game", "../../examples/arena"}, &out, &progress)
+	err := run([]string{"bots", "-game", "../../examples/crowd"}, &out, &progress)
 	require.ErrorContains(t, err, "ended with status")
 	require.Equal(t, 2, usage.Status(err), "as the game's")
 	require.Contains(t, progress.String(), "-addr is missing")
 	require.ErrorContains(t, run([]string{"bots", "-game"}, &out, &progress), "-game needs a value")
-	for _, command := range []string{"bots", "tap"} { // there is no examples/arena in this folder
+	for _, command := range []string{"bots", "tap"} { // there is no examples/crowd in this folder
 		require.Regexp(t, "^netcode "+command+" -game PACKAGE names your game", run([]string{command, "-n", "2"}, &out, &progress).Error())
 	}
 }
@@ -421,7 +421,7 @@ func (u *untilLine) Write(b []byte) (int, error) {
 func TestInterruptedBotsReport(t *testing.T) {
 	ctx, end := context.WithCancel(t.Context())
 	out, progress := untilLine{end: end}, bytes.Buffer{}
-	err := runGame(ctx, "bots", []string{"-game", "../../examples/arena", "-addr", "127.0.0.1:9", "-n", "1", "-for", "1h"}, &out, &progress)
+	err := runGame(ctx, "bots", []string{"-game", "../../examples/crowd", "-addr", "127.0.0.1:9", "-n", "1", "-for", "1h"}, &out, &progress)
 	require.ErrorContains(t, err, "ended with status 1")
 	require.Contains(t, progress.String(), "no bot ever connected")
 	require.Contains(t, out.text.String(), "\n\n", "the report, behind the table")

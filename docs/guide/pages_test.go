@@ -3,6 +3,9 @@ package guide_test
 import (
 	"bufio"
 	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
 	"io/fs"
 	"os"
 	"path"
@@ -82,10 +85,16 @@ func shown(name, page string) (blocks []block) {
 }
 
 // checkBlocks wants each Go block of README.md and of docs/guide/*.md to be code that is compiled: marked in a test file of
-// docs/guide or of a nested module with a page, or a whole file of examples. And what is marked, or an example of the guide, has to be shown, once.
+// docs/guide or of a nested module with a page, a whole file of examples, or a declaration of examples/brawl/rules. And what is marked, or an example of the guide, has to be shown, once.
 func checkBlocks(tree fs.FS) (faults []string) {
 	known, used := map[string][]string{}, map[string]bool{}
 	add := func(b block) { known[b.code] = append(known[b.code], b.where) }
+	game := map[string]bool{} // A page may show any declaration of the game: not all are to be shown.
+	for _, name := range glob(tree, "examples/brawl/rules/*.go") {
+		for _, code := range declarations(read(tree, name)) {
+			game[code] = true
+		}
+	}
 	for _, name := range append(glob(tree, "docs/guide/*_test.go"), glob(tree, "fleet/nats/guide_test.go")...) {
 		blocks, err := marked(name, read(tree, name))
 		if err != nil {
@@ -106,7 +115,7 @@ func checkBlocks(tree fs.FS) (faults []string) {
 				faults = append(faults, b.where+": this code is shown twice:\n"+b.code)
 			}
 			used[b.code] = true
-			if known[b.code] == nil {
+			if known[b.code] == nil && !game[b.code] {
 				faults = append(faults, b.where+": this code is compiled nowhere:\n"+b.code)
 			}
 		}
@@ -118,6 +127,30 @@ func checkBlocks(tree fs.FS) (faults []string) {
 	}
 	slices.Sort(faults)
 	return faults
+}
+
+// declarations returns the functions and types of a Go file, with their comments.
+func declarations(source string) (all []string) {
+	files := token.NewFileSet()
+	file, err := parser.ParseFile(files, "", source, parser.ParseComments)
+	if err != nil {
+		return nil // It does not compile, so its own tests fail.
+	}
+	for _, d := range file.Decls {
+		from := d.Pos()
+		switch d := d.(type) {
+		case *ast.FuncDecl:
+			if d.Doc != nil {
+				from = d.Doc.Pos()
+			}
+		case *ast.GenDecl:
+			if d.Doc != nil {
+				from = d.Doc.Pos()
+			}
+		}
+		all = append(all, source[files.Position(from).Offset:files.Position(d.End()).Offset]+"\n")
+	}
+	return all
 }
 
 func glob(tree fs.FS, pattern string) []string {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/arche-netcode/netcode/examples/brawl/rules"
 	"github.com/arche-netcode/netcode/examples/brawl/serve"
+	"github.com/arche-netcode/netcode/examples/web/site"
 	"github.com/arche-netcode/netcode/inspect/live"
 	"github.com/arche-netcode/netcode/systems"
 )
@@ -32,7 +33,7 @@ func run(ctx context.Context, listen, page string, bots int, length time.Duratio
 	if bots < 0 || bots > 14 || length < 10*time.Second || length > 15*time.Minute {
 		return fmt.Errorf("-bots is 0 to 14, -length 10s to 15m")
 	}
-	wasm, err := serve.Build("window", os.Stdout)
+	wasm, err := site.Build("window", os.Stdout)
 	if err != nil {
 		return err
 	}
@@ -53,6 +54,7 @@ func run(ctx context.Context, listen, page string, bots int, length time.Duratio
 	fmt.Printf("open %s, twice to play with yourself  (the client is %d kB, compressed)\n", h.URLs()[0], len(wasm)/1000)
 	for _, url := range h.URLs()[1:] {
 		fmt.Printf("on another machine of this network: %s, or in a window: cd examples/brawl && go run ./window -join %s\n", url, url)
+		fmt.Printf("on a phone: %sjs/?play=1\n", url)
 	}
 	return h.Run(ctx)
 }

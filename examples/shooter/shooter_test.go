@@ -168,7 +168,7 @@ func TestAMatchIsShown(t *testing.T) {
 	}
 }
 
-// The loss is in percent, as in examples/arena, which also takes a share.
+// The loss is in percent, as in examples/crowd, which also takes a share.
 func TestLossIsInPercent(t *testing.T) {
 	var errs bytes.Buffer
 	for text, want := range map[string]float64{"10": .1, "10%": .1, "0.1": .1, "1": .01, "0": 0, "0.5%": .005, "100": 1} {

@@ -14,7 +14,7 @@ import (
 // playJS plays in the page of the JavaScript client, and compares every number with the server's.
 func playJS(t *testing.T, b browsers.Browser, loss float64, blocked, by string) {
 	h := start(t, loss, blocked)
-	page := openTab(t, b, h.url+"js")
+	page := openTab(t, b, h.URLs()[0]+"js")
 	defer page.Close()
 	until(t, "the game plays", func() bool {
 		p := page.panel()
@@ -41,7 +41,7 @@ func TestTabCost(t *testing.T) {
 	for name, open := range browsers.All(*loud) {
 		t.Run(name, func(t *testing.T) {
 			h := serve(t, nil, 0, "", *bodies)
-			page := openTab(t, open(t), h.url+"js")
+			page := openTab(t, open(t), h.URLs()[0]+"js")
 			defer page.Close()
 			until(t, "the game plays", func() bool { p := page.panel(); return p != nil && p.Bodies == *bodies+1 && p.Tick > 0 })
 			for range 3 {
@@ -66,7 +66,7 @@ func TestAClosedTabLeaves(t *testing.T) {
 						t.Skip("Firefox may drop what a page says last, by WebTransport in half of the runs and by WebSocket on a busy machine: the server waits for the silence")
 					}
 					h := serve(t, nil, 0, blocked, game.Bodies)
-					page := openTab(t, b, h.url+"js")
+					page := openTab(t, b, h.URLs()[0]+"js")
 					until(t, "the game plays", func() bool { p := page.panel(); return p != nil && p.Bodies == game.Bodies+1 })
 					require.Equal(t, way, page.panel().By)
 					page.Close()

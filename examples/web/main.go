@@ -7,12 +7,13 @@ import (
 	"os"
 
 	"github.com/arche-netcode/netcode/examples/web/game"
+	"github.com/arche-netcode/netcode/examples/web/site"
 	"github.com/arche-netcode/netcode/inspect/live"
 	"github.com/arche-netcode/netcode/systems"
 )
 
 func main() {
-	address := flag.String("listen", "127.0.0.1:8080", "address of the page")
+	address := flag.String("listen", "127.0.0.1:8080", "`address` of the page; with :8080 other machines of the local network play, too")
 	loss := flag.Float64("loss", 0, "share of the datagrams that is lost, for each direction, from 0 to 1: 0.05 is 5 %")
 	url := flag.String("headless", "", "be a native client of the host with this URL, as http://127.0.0.1:8080/")
 	client := flag.String("client", "client", "folder of the page's client: ../ebiten is another one")
@@ -30,11 +31,11 @@ func run(ctx context.Context, address string, loss float64, url, client, page st
 	if url != "" {
 		return headless(ctx, url, page, printer())
 	}
-	wasm, err := build(client, os.Stdout)
+	wasm, err := site.Build(client, os.Stdout)
 	if err != nil {
 		return err
 	}
-	h, err := listen(wasm, address, loss, "", game.Bodies)
+	h, err := listen(options(wasm, address), loss, game.Bodies)
 	if err != nil {
 		return err
 	}
@@ -44,6 +45,9 @@ func run(ctx context.Context, address string, loss float64, url, client, page st
 	}
 	defer stop()
 	h.match.Group = group
-	fmt.Printf("open %s  (the client is %d kB, compressed)\n", h.url, len(h.wasm)/1000)
+	fmt.Printf("open %s  (the client is %d kB, compressed)\n", h.URLs()[0], len(wasm)/1000)
+	for _, other := range h.URLs()[1:] {
+		fmt.Println("on another machine of this network:", other)
+	}
 	return h.run(ctx)
 }

@@ -24,7 +24,7 @@ const tree = "../.."
 func lists() []mutation {
 	return slices.Concat(snapshotRules(), groupsAndSight(), hiddenComponents(), leaks(), ties(), late(), marks(), budgets(), messages(), memory(), rights(),
 		handshake(), games(), presses(), promises(), pages(), mistakes(), fast(), kernels(), tails(), predictions(), wholeTicks(), secures(), people(), looking(),
-		transfers(), congestionRules(), soaks(), distanceBands(), schemas(), replays(), loadings(), plains(), fleets(), handovers())
+		transfers(), congestionRules(), soaks(), distanceBands(), schemas(), replays(), loadings(), plains(), fleets(), handovers(), lans())
 }
 
 // Each rule of docs/design.md is switched off on purpose, and the test that is named for it fails.

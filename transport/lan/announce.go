@@ -53,7 +53,7 @@ func (a *Announcer) answer(game func() Game) {
 			}
 			return // It is closed.
 		}
-		if _, asked := cut(buffer[:n], question); !asked || n != questionSize || !isNear(from.Addr()) || !limits.take(from.Addr(), time.Since(begin)) {
+		if !limits.answers(buffer[:n], from.Addr(), time.Since(begin)) {
 			continue
 		}
 		if g := game(); g.Join != "" {
@@ -69,6 +69,12 @@ func newLimits() limits {
 	var secret [16]byte
 	_, _ = rand.Read(secret[:]) // It never fails.
 	return limits{hosts.NewLimiter(secret)}
+}
+
+// answers reports whether a datagram of an address gets an answer now: a whole question does, of this machine or a local network.
+func (l limits) answers(datagram []byte, from netip.Addr, now time.Duration) bool {
+	_, asked := cut(datagram, question)
+	return asked && len(datagram) == questionSize && isNear(from) && l.take(from, now)
 }
 
 // take reports whether an address may have an answer now. An address can be forged, so that it takes nothing from another one.

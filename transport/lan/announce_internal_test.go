@@ -23,3 +23,18 @@ func TestAnswersAreLimitedByHost(t *testing.T) {
 	require.Equal(t, 5, calm)
 	require.LessOrEqual(t, busy, 6*MaxAnswers)
 }
+
+// Nobody of the internet gets an answer, nor does half a question.
+func TestOnlyTheLocalNetworkIsAnswered(t *testing.T) {
+	whole := make([]byte, questionSize)
+	copy(whole, question)
+	l := newLimits()
+	for text, is := range map[string]bool{
+		"127.0.0.1": true, "10.0.0.1": true, "192.168.0.7": true, "::ffff:172.16.0.1": true, "169.254.3.4": true, "fd00::1": true, "fe80::1": true,
+		"8.8.8.8": false, "192.169.0.1": false, "2001:db8::1": false, "::ffff:8.8.8.8": false,
+	} {
+		require.Equal(t, is, l.answers(whole, netip.MustParseAddr(text), 0), text)
+	}
+	require.False(t, l.answers(whole[:questionSize-1], netip.MustParseAddr("10.0.0.2"), 0))
+	require.False(t, l.answers(make([]byte, questionSize), netip.MustParseAddr("10.0.0.2"), 0))
+}

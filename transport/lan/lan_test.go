@@ -2,6 +2,7 @@ package lan_test
 
 import (
 	"context"
+	"fmt"
 	"net"
 	"strings"
 	"testing"
@@ -64,12 +65,38 @@ func TestOnlyQuestionsAreAnswered(t *testing.T) {
 	require.Error(t, err, "one answer")
 }
 
+// One machine that announces games without end fills no memory: at most MaxGames are told of.
+func TestGamesAreBounded(t *testing.T) {
+	socket, err := net.ListenUDP("udp4", nil)
+	require.NoError(t, err)
+	defer socket.Close()
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	go func() {
+		var buffer [300]byte
+		_, from, err := socket.ReadFromUDPAddrPort(buffer[:])
+		for i := 0; err == nil && ctx.Err() == nil; i++ {
+			g := lan.Game{Join: fmt.Sprint("game ", i%(2*lan.MaxGames)), Players: uint16(i / (20 * lan.MaxGames))}
+			_, err = socket.WriteToUDPAddrPort(g.Append(nil), from)
+			time.Sleep(50 * time.Microsecond)
+		}
+	}()
+	games := map[string]bool{}
+	require.NoError(t, lan.Find(ctx, socket.LocalAddr().(*net.UDPAddr).AddrPort().Port(), func(g lan.Game) {
+		games[g.Join] = true
+		if g.Players > 0 { // All have been announced several times.
+			cancel()
+		}
+	}))
+	require.Len(t, games, lan.MaxGames)
+}
+
 // Names are cut at a whole character; a Join that is too long is not announced.
 func TestLongTexts(t *testing.T) {
-	g := lan.Game{Name: strings.Repeat("é", 30), Join: "here"}
+	g := lan.Game{Name: "x" + strings.Repeat("é", 30), Join: "here"}
 	read, err := lan.Parse(g.Append(nil))
 	require.NoError(t, err)
-	require.Equal(t, strings.Repeat("é", 20), read.Name)
+	require.Equal(t, "x"+strings.Repeat("é", 19), read.Name)
 	g.Join = strings.Repeat("x", lan.MaxJoin+1)
 	_, err = lan.Parse(g.Append(nil))
 	require.ErrorIs(t, err, lan.ErrMalformed)

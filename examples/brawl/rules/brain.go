@@ -21,9 +21,9 @@ func NewBrain(seed uint64) *Brain { return &Brain{random: rand.New(rand.NewPCG(s
 
 // Seen is an avatar in the eyes of a bot.
 type Seen struct {
+	Avatar
 	Body
 	Entity ecs.Entity
-	Team   uint8
 	Dead   bool
 }
 
@@ -86,7 +86,7 @@ func (r *Rules) think(s *predict.Step) {
 	if r.match == nil || len(r.match.bots) == 0 {
 		return
 	}
-	seen, ball := r.Look(func(e ecs.Entity) Body { return *r.bodies.Get(e) })
+	seen, ball := r.Look(r.Place)
 	for _, me := range seen {
 		if bot := r.match.bots[me.Entity]; bot != nil {
 			bot.Think(r.level(), me, seen, ball)
@@ -96,17 +96,15 @@ func (r *Rules) think(s *predict.Step) {
 
 // Look returns all avatars and the ball, where at shows them.
 func (r *Rules) Look(at func(ecs.Entity) Body) (all []Seen, ball Seen) {
-	for query := r.cards.Query(r.world); query.Next(); {
-		all = append(all, Seen{Entity: query.Entity(), Team: query.Get().Team, Dead: query.Has(r.dead)})
+	for query := r.cards.Query(r.World); query.Next(); {
+		e := query.Entity()
+		all = append(all, Seen{*query.Get(), at(e), e, query.Has(r.dead)})
 	}
-	for i := range all {
-		all[i].Body = at(all[i].Entity)
-	}
-	for query := r.ballCards.Query(r.world); query.Next(); {
-		ball.Entity = query.Entity()
-	}
-	if !ball.Entity.IsZero() {
-		ball.Body = at(ball.Entity)
+	for query := r.ballCards.Query(r.World); query.Next(); {
+		ball = Seen{Body: at(query.Entity()), Entity: query.Entity()}
 	}
 	return all, ball
 }
+
+// Place returns where an entity is.
+func (r *Rules) Place(e ecs.Entity) Body { return *r.bodies.Get(e) }

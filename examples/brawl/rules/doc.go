@@ -4,8 +4,7 @@
 // # Files
 //
 //   - protocol.go: the components, the input and the messages
-//   - level.go: walls, seats, rays
-//   - plans.go: the levels, as text
+//   - level.go: walls, seats, rays; levels.txt draws them
 //   - sim.go: Rules: the systems of a step, and the clock of the match
 //   - move.go: players and the ball
 //   - guns.go: shots, and who is hit
@@ -13,7 +12,6 @@
 //   - brain.go: the decisions of a bot
 //   - server.go: Match: who plays, the barrier between levels, chat
 //   - client.go: Player: the game as one player sees it
-//   - scene.go: Scene: what is drawn in a frame
 //
 // A player predicts its own avatar, its own bolts, the clock of the match, and the ball while it is near. All others are
 // shown in the past, evenly: the server rewinds them for a shot of the rail.

@@ -146,7 +146,7 @@ func (r *Rules) railHit(s *predict.Step, avatar ecs.Entity, from Body, kit Kit, 
 
 // enemies reports whether one avatar can hurt another.
 func (r *Rules) enemies(a, b ecs.Entity) bool {
-	return a != b && r.avatars.Get(a).Team != r.avatars.Get(b).Team && !r.world.Has(a, r.dead)
+	return a != b && r.avatars.Get(a).Team != r.avatars.Get(b).Team && !r.World.Has(a, r.dead)
 }
 
 // judge is a system of the server: it knows all avatars as of this tick.

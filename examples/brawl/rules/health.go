@@ -32,8 +32,9 @@ func (r *Rules) hurt(s *predict.Step, victim, by ecs.Entity, points int) {
 	}
 	at := *r.bodies.Get(victim)
 	r.deads.Assign(victim, &Dead{at.X, at.Y, deadTicks})
-	r.avatars.Get(victim).Deaths++
 	r.avatars.Get(by).Kills++
+	card := r.avatars.Get(victim)
+	card.Deaths, card.Killer = card.Deaths+1, by
 	r.match.note(Death, victim)
 	r.match.killed(by, victim)
 }

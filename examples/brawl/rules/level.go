@@ -1,9 +1,15 @@
 package rules
 
 import (
+	_ "embed"
 	"math"
 	"strings"
 )
+
+// Plans draws the levels: # is a wall, r and b are seats, R and B goals, + a medikit, q a quad, o the ball.
+//
+//go:embed levels.txt
+var Plans string
 
 const (
 	cell   = 2         // Metres of a character of a level.
@@ -23,7 +29,7 @@ type Level struct {
 
 // Levels reads all levels.
 func Levels() (all []*Level) {
-	for _, plan := range plans() {
+	for _, plan := range strings.Split(strings.TrimSpace(Plans), "\n\n") {
 		lines := strings.Split(plan, "\n")
 		l := &Level{Name: lines[0], rows: lines[1:]}
 		for y, row := range l.rows {

@@ -12,6 +12,7 @@ import (
 	"github.com/arche-netcode/netcode"
 	"github.com/arche-netcode/netcode/components"
 	"github.com/arche-netcode/netcode/examples/brawl/rules"
+	"github.com/arche-netcode/netcode/examples/brawl/view"
 	"github.com/arche-netcode/netcode/nettest"
 	"github.com/arche-netcode/netcode/predict"
 	"github.com/arche-netcode/netcode/systems"
@@ -103,12 +104,13 @@ func newArena(t *testing.T, clients, bots int, link transport.Link, length time.
 				}
 				return decide()
 			}
-			p.Heard = func(e predict.Effect) {
+			p.Sim.OnEffect(func(e predict.Effect) {
 				if e.Kind != rules.Kick {
 					heard[e.Kind]++
 				}
-			}
-			p.Told = func(n rules.News) { news[n.Kind]++ }
+			})
+			netcode.On(c.Client, func(_ *netcode.Context, n *rules.News) { news[n.Kind]++ })
+			netcode.On(c.Client, func(*netcode.Context, *rules.Mark) {})
 			p.Sim.OnCancel(func(e predict.Effect) {
 				if e.Kind != rules.Kick {
 					heard[e.Kind]--
@@ -152,7 +154,7 @@ func TestAMatchOfBots(t *testing.T) {
 	require.Positive(t, first.Red+first.Blue, "somebody does something")
 	a.Run(2 * time.Second)
 	for _, p := range a.players {
-		require.Equal(t, first, p.Scene().Score)
+		require.Equal(t, first, view.New(p).Scene().Score)
 	}
 	a.phase(t, rules.Play, 20*time.Second)
 	require.EqualValues(t, 1, a.match.Clock().Level)

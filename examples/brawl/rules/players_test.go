@@ -10,6 +10,7 @@ import (
 
 	"github.com/arche-netcode/netcode"
 	"github.com/arche-netcode/netcode/examples/brawl/rules"
+	"github.com/arche-netcode/netcode/examples/brawl/view"
 	"github.com/arche-netcode/netcode/nettest"
 	"github.com/arche-netcode/netcode/predict"
 	"github.com/arche-netcode/netcode/systems"
@@ -25,7 +26,7 @@ func TestPlayersComeAndGo(t *testing.T) {
 	a.ready(t)
 	a.phase(t, rules.Play, 20*time.Second)
 	require.True(t, a.RunUntil(time.Minute, func() bool {
-		s := a.players[0].Scene()
+		s := view.New(a.players[0]).Scene()
 		return s.Own >= 0 && s.Avatars[s.Own].Deaths > 0
 	}))
 	a.Run(time.Second)
@@ -44,22 +45,34 @@ func TestPlayersComeAndGo(t *testing.T) {
 	a.payload = nil
 	a.Join()
 	require.True(t, a.RunUntil(10*time.Second, func() bool { return plays(a.players[3]) }), "who comes late plays")
-	require.EqualValues(t, rules.Play, a.players[3].Scene().Clock.Phase)
+	require.EqualValues(t, rules.Play, view.New(a.players[3]).Scene().Clock.Phase)
 
 	a.payload = func(int) []byte { return rules.Payload("the eyes of the world", "eyes", true) }
 	a.Join()
-	require.True(t, a.RunUntil(10*time.Second, func() bool { return len(a.players[4].Scene().Avatars) == 3 }))
-	require.Equal(t, -1, a.players[4].Scene().Own)
+	require.True(t, a.RunUntil(10*time.Second, func() bool { return len(view.New(a.players[4]).Scene().Avatars) == 3 }))
+	require.Equal(t, -1, view.New(a.players[4]).Scene().Own)
 	require.Equal(t, 3, a.match.Playing())
 	require.Empty(t, a.wrong)
 }
 
+// The lobby ends when all who are there are ready, also when the only one who is not ready leaves.
+func TestTheLobbyWaitsForNobodyWhoLeft(t *testing.T) {
+	a := newArena(t, 2, 0, transport.Link{Delay: 20 * time.Millisecond}, time.Minute)
+	require.True(t, a.RunUntil(10*time.Second, func() bool { return a.match.Playing() == 2 }))
+	require.NoError(t, netcode.Send(a.Clients[0].Client, netcode.ToServer(), &rules.Ready{Is: true}))
+	a.Run(3 * time.Second)
+	require.EqualValues(t, rules.Lobby, a.match.Clock().Phase)
+	require.Zero(t, a.match.Clock().Ticks)
+	a.Kill(a.Clients[1])
+	a.phase(t, rules.Play, 40*time.Second)
+}
+
 // plays reports whether a player sees its own avatar.
-func plays(p *rules.Player) bool { return p.Scene().Own >= 0 }
+func plays(p *rules.Player) bool { return view.New(p).Scene().Own >= 0 }
 
 // own is the card of a player's own avatar.
 func own(p *rules.Player) rules.Avatar {
-	if s := p.Scene(); s.Own >= 0 {
+	if s := view.New(p).Scene(); s.Own >= 0 {
 		return s.Avatars[s.Own].Avatar
 	}
 	return rules.Avatar{}
@@ -70,11 +83,11 @@ func TestChat(t *testing.T) {
 	a := newArena(t, 2, 0, transport.Link{Delay: 20 * time.Millisecond}, time.Minute)
 	require.True(t, a.RunUntil(10*time.Second, func() bool { return a.match.Playing() == 2 }))
 	var lines []rules.News
-	a.players[1].Told = func(n rules.News) {
+	netcode.On(a.Clients[1].Client, func(_ *netcode.Context, n *rules.News) {
 		if n.Kind == rules.Chat {
-			lines = append(lines, n)
+			lines = append(lines, *n)
 		}
-	}
+	})
 	say := func(text string) {
 		require.NoError(t, netcode.Send(a.Clients[0].Client, netcode.ToServer(), &rules.Say{Text: wire.NewText[[128]byte](text)}))
 	}
@@ -112,20 +125,22 @@ func TestAHostPlays(t *testing.T) {
 		Protocol: rules.Protocol(), Clients: 1, Seed: 2, Link: transport.Link{Delay: 50 * time.Millisecond}, Server: rules.ServerConfig(), Client: rules.ClientConfig(),
 		Host: true, HostPayload: payload(9), Payload: payload,
 		SetupHost: func(h *systems.HostSystems, w *ecs.World) {
-			host = rules.Host(h, w, rules.Serve(h.ServerSystems, w, rules.Options{}))
+			host = rules.Host(h, rules.Serve(h.ServerSystems, w, rules.Options{}))
 			host.Act = func() rules.Control { return rules.Control{X: 1, AimX: 1, Fire: true} }
 		},
 		SetupClient: func(_ int, c *systems.ClientSystems, w *ecs.World) { guest = rules.Join(c, w) },
 	})
 	shots := 0
-	host.Heard = func(e predict.Effect) { shots++ }
-	require.True(t, n.RunUntil(5*time.Second, func() bool { return len(guest.Scene().Avatars) == 2 && len(host.Scene().Avatars) == 2 }))
-	from := host.Scene().Avatars[host.Scene().Own].Body
+	host.Sim.OnEffect(func(predict.Effect) { shots++ })
+	require.True(t, n.RunUntil(5*time.Second, func() bool {
+		return len(view.New(guest).Scene().Avatars) == 2 && len(view.New(host).Scene().Avatars) == 2
+	}))
+	from := view.New(host).Scene().Avatars[view.New(host).Scene().Own].Body
 	n.Run(time.Second)
-	scene := host.Scene()
+	scene := view.New(host).Scene()
 	require.Greater(t, scene.Avatars[scene.Own].X, from.X+3)
 	require.Positive(t, shots)
-	require.NotEmpty(t, guest.Scene().Bolts, "the guest sees the host's shots")
+	require.NotEmpty(t, view.New(guest).Scene().Bolts, "the guest sees the host's shots")
 }
 
 // Levels are whole: 16 rows of 24, with walls or goals around, seats for both teams, and a ball.

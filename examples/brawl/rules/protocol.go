@@ -3,6 +3,8 @@ package rules
 import (
 	"time"
 
+	"github.com/mlange-42/arche/ecs"
+
 	"github.com/arche-netcode/netcode"
 	"github.com/arche-netcode/netcode/components"
 	"github.com/arche-netcode/netcode/input"
@@ -33,8 +35,9 @@ type Facing struct {
 // Avatar is a player's card. The server writes it.
 type Avatar struct {
 	Name          wire.Text16
-	Team, Seat    uint8  // The seat chooses the place where a player begins.
-	Kills, Deaths uint16 `net:"short"`
+	Team, Seat    uint8      // The seat chooses the place where a player begins.
+	Kills, Deaths uint16     `net:"short"`
+	Killer        ecs.Entity `net:"entity"` // Whose shot it died of last.
 	Ready         bool
 	Bot           bool
 }

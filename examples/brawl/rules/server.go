@@ -2,6 +2,7 @@ package rules
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"strings"
 	"time"
@@ -47,7 +48,6 @@ type Match struct {
 	Note func(what Fact, t netcode.Tick, of netcode.ClientID)
 
 	options  Options
-	group    *systems.ServerSystems
 	world    *ecs.World
 	state    ecs.Entity // Clock and Score.
 	avatars  map[netcode.ClientID]ecs.Entity
@@ -64,17 +64,9 @@ type Match struct {
 
 // Serve makes a match of a server and its world. The caller gives Rules.Systems to predict.Simulate, for the server or the host.
 func Serve(group *systems.ServerSystems, w *ecs.World, o Options) *Match {
-	if o.Length == 0 {
-		o.Length = 150 * time.Second
-	}
-	if o.GoalPoints == 0 {
-		o.GoalPoints = 3
-	}
-	if o.Limit == 0 {
-		o.Limit = 30
-	}
+	o.Length, o.GoalPoints, o.Limit = cmp.Or(o.Length, 150*time.Second), cmp.Or(o.GoalPoints, 3), cmp.Or(o.Limit, 30)
 	m := &Match{
-		Server: group.Server, Rules: NewRules(w), options: o, group: group, world: w,
+		Server: group.Server, Rules: NewRules(w), options: o, world: w,
 		avatars: map[netcode.ClientID]ecs.Entity{}, watching: map[netcode.ClientID]bool{}, bots: map[ecs.Entity]*Brain{}, talked: map[netcode.ClientID]tick.Tick{},
 		clocks: generic.NewMap1[Clock](w), scores: generic.NewMap1[Score](w),
 		cards: generic.NewMap6[components.Replicated, components.Owner, Avatar, Body, Pace, Health](w), looks: generic.NewMap3[Facing, Rail, components.Teleport](w),
@@ -218,19 +210,24 @@ func (m *Match) furnish(level uint8) {
 	}
 }
 
-// ready is a message of a player. The lobby ends when all players are ready.
+// ready is a message of a player.
 func (m *Match) ready(ctx *netcode.Context, r *Ready) {
-	e, ok := m.avatars[ctx.Sender]
-	if !ok || !m.world.Alive(e) {
-		return
+	if e, ok := m.avatars[ctx.Sender]; ok && m.world.Alive(e) {
+		m.Rules.avatars.Get(e).Ready = r.Is
 	}
-	m.Rules.avatars.Get(e).Ready = r.Is
+}
+
+// endLobby ends the lobby when all players that are there are ready. It is asked in each step: who is not ready may leave.
+func (m *Match) endLobby() {
+	ready := false
 	for client := range m.Server.Clients {
-		if e, plays := m.avatars[client]; plays && m.world.Alive(e) && !m.Rules.avatars.Get(e).Ready {
-			return
+		if e, plays := m.avatars[client]; plays && m.world.Alive(e) {
+			if ready = m.Rules.avatars.Get(e).Ready; !ready {
+				return
+			}
 		}
 	}
-	if c := m.clock(); c.Phase == Lobby && c.Ticks == 0 {
+	if c := m.clock(); ready && c.Phase == Lobby && c.Ticks == 0 {
 		m.set(noticeTicks)
 	}
 }
@@ -328,13 +325,3 @@ func (m *Match) Score() Score { return *m.score() }
 
 // Playing returns the number of players that have an avatar.
 func (m *Match) Playing() int { return len(m.avatars) }
-
-// Where returns the place of the avatar with a name.
-func (m *Match) Where(name string) (at Body, ok bool) {
-	for query := m.Rules.cards.Query(m.world); query.Next(); {
-		if query.Get().Name.Is(name) {
-			at, ok = *m.Rules.bodies.Get(query.Entity()), true
-		}
-	}
-	return at, ok
-}

@@ -18,10 +18,10 @@ const (
 // Rules are the systems of one world. They keep filters, mappers and what one step hands from system to system.
 type Rules struct {
 	Levels []*Level
+	World  *ecs.World
 
 	match *Match // The server; nil at a client.
 	clock Clock  // As of this step.
-	world *ecs.World
 	dead  ecs.ID
 	kit   ecs.ID
 	list  []ecs.Entity // Scratch: a query locks the world.
@@ -59,7 +59,7 @@ type firedBy struct{ Avatar ecs.Entity }
 // NewRules makes the rules of a world.
 func NewRules(w *ecs.World) *Rules {
 	return &Rules{
-		Levels: Levels(), world: w, dead: ecs.ComponentID[Dead](w), kit: ecs.ComponentID[Kit](w),
+		Levels: Levels(), World: w, dead: ecs.ComponentID[Dead](w), kit: ecs.ComponentID[Kit](w),
 		clocks:  generic.NewFilter2[components.Simulate, Clock](),
 		players: generic.NewFilter5[components.Simulate, Avatar, Body, Pace, Kit](),
 		bare:    generic.NewFilter2[components.Simulate, Avatar]().Without(generic.T[Kit]()),
@@ -104,6 +104,9 @@ func (r *Rules) control(s *predict.Step, avatar ecs.Entity) Control {
 
 // tell is a system: it tells the time of the match. A phase ends in the same tick at all ends, without a message.
 func (r *Rules) tell(s *predict.Step) {
+	if r.match != nil {
+		r.match.endLobby()
+	}
 	r.clock = Clock{}
 	began := false
 	for query := r.clocks.Query(s.World); query.Next(); {

@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/arche-netcode/netcode/examples/brawl/rules"
+	"github.com/arche-netcode/netcode/examples/brawl/view"
 	"github.com/arche-netcode/netcode/nettest"
 	"github.com/arche-netcode/netcode/predict"
 	"github.com/arche-netcode/netcode/systems"
@@ -33,13 +34,13 @@ func TestASlowPage(t *testing.T) {
 		})
 		require.True(t, n.RunUntil(10*time.Second, func() bool { return plays(p) }))
 		n.Run(5 * time.Second)
-		from := p.Scene().Avatars[0].Y
+		from := view.New(p).Scene().Avatars[0].Y
 		c.Y = 1
 		n.Run(2 * time.Second)
-		seen := p.Scene().Avatars[0].Y
+		seen := view.New(p).Scene().Avatars[0].Y
 		c.Y = 0
 		n.Run(4 * time.Second)
 		require.Greater(t, seen, from+10, "%d frames a second", rate)
-		require.GreaterOrEqual(t, p.Scene().Avatars[0].Y, seen, "%d frames a second: it does not jump back", rate)
+		require.GreaterOrEqual(t, view.New(p).Scene().Avatars[0].Y, seen, "%d frames a second: it does not jump back", rate)
 	}
 }

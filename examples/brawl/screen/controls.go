@@ -60,7 +60,7 @@ func (c *controls) read(g *Game) {
 
 // mouse aims at the pointer.
 func (c *controls) mouse(g *Game) {
-	s := g.config.Player.Scene()
+	s := g.view.Scene()
 	if s.Own < 0 || c.touch {
 		return
 	}

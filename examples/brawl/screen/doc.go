@@ -8,6 +8,8 @@
 //   - shapes.go: discs, rings and lines
 //   - sparks.go: effects: beams, flashes, sparks
 //   - hud.go: scores, news, chat, the table of players
+//   - replay.go: the replay of a goal, and the killcam
+//   - sound.go: tones
 //   - overlay.go: F1: figures, sliders and buttons
 //   - shot.go: pictures of the window
 package screen

@@ -8,6 +8,7 @@ import (
 	"github.com/hajimehoshi/ebiten/v2/vector"
 
 	"github.com/arche-netcode/netcode/examples/brawl/rules"
+	"github.com/arche-netcode/netcode/examples/brawl/view"
 )
 
 // paint returns a colour of the palette.
@@ -36,9 +37,21 @@ func teamColour(team uint8) uint32 {
 func (g *Game) Draw(to *ebiten.Image) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	s := g.config.Player.Scene()
-	g.drawWalls(g.config.Player.Rules.Levels[int(s.Clock.Level)%len(g.config.Player.Rules.Levels)])
+	s := g.view.Scene()
+	g.drawArena(to, s, &g.sparks)
+	g.replay.draw(to, g, s)
 	fillRect(to, 0, 0, width, top, 0x0c1014, 255)
+	if g.controls.touch {
+		g.drawGlass(to)
+	}
+	g.hud.draw(to, g, s)
+	g.overlay.draw(to, g)
+	g.config.Shots.take(to, g.frames)
+}
+
+// drawArena draws a scene, of now or of a replay.
+func (g *Game) drawArena(to *ebiten.Image, s *view.Scene, sparks *sparks) {
+	g.drawWalls(g.config.Player.Rules.Levels[int(s.Clock.Level)%len(g.config.Player.Rules.Levels)])
 	var o ebiten.DrawImageOptions
 	o.GeoM.Translate(0, top)
 	to.DrawImage(g.walls, &o)
@@ -54,13 +67,7 @@ func (g *Game) Draw(to *ebiten.Image) {
 	for i := range s.Avatars {
 		g.drawAvatar(to, &s.Avatars[i], i == s.Own)
 	}
-	g.sparks.draw(to, s)
-	if g.controls.touch {
-		g.drawGlass(to)
-	}
-	g.hud.draw(to, g, s)
-	g.overlay.draw(to, g)
-	g.config.Shots.take(to, g.frames)
+	sparks.draw(to, s)
 }
 
 // drawWalls draws the picture of a level, once.
@@ -100,7 +107,7 @@ func drawBall(to *ebiten.Image, ball rules.Body) {
 	strokeRing(to, x, y, 18, 0x8b98a5, 255)
 }
 
-func (g *Game) drawPickup(to *ebiten.Image, p rules.Thing) {
+func (g *Game) drawPickup(to *ebiten.Image, p view.Thing) {
 	x, y := at(p.Body)
 	bob := float32(math.Sin(float64(g.frames)/14)) * 2
 	if p.Kind == rules.Quad {
@@ -113,7 +120,7 @@ func (g *Game) drawPickup(to *ebiten.Image, p rules.Thing) {
 	fillRect(to, x-7, y-3+bob, 14, 6, 0xe03131, 255)
 }
 
-func (g *Game) drawAvatar(to *ebiten.Image, a *rules.Shown, own bool) {
+func (g *Game) drawAvatar(to *ebiten.Image, a *view.Shown, own bool) {
 	const radius = 0.6 * scale
 	x, y := at(a.Body)
 	colour := teamColour(a.Team)

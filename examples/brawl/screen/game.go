@@ -11,6 +11,8 @@ import (
 	"github.com/arche-netcode/netcode"
 	"github.com/arche-netcode/netcode/examples/brawl/line"
 	"github.com/arche-netcode/netcode/examples/brawl/rules"
+	"github.com/arche-netcode/netcode/examples/brawl/view"
+	"github.com/arche-netcode/netcode/loading"
 	"github.com/arche-netcode/netcode/predict"
 	"github.com/arche-netcode/netcode/systems"
 )
@@ -20,6 +22,8 @@ const (
 	top    = 44 // Pixels of the scores.
 	width  = rules.Width * scale
 	height = rules.Height*scale + top
+
+	reportEvery = 100 * time.Millisecond
 )
 
 // Config has the settings of a Game.
@@ -53,6 +57,12 @@ type Panel struct {
 	Replayed  uint64
 	RTT       float64 // In milliseconds.
 	Address   int     // How often the client has moved to another address.
+	Frames    int     // Of the screen.
+	Delay     float64 // Of the line, as the sliders say: milliseconds each way,
+	Jitter    float64
+	Loss      float64 // and a share.
+	Goals     int     // Replays of goals that were begun,
+	Kills     int     // and killcams.
 	FirstMs   int     // From the start of the program to the first frame with the own avatar.
 }
 
@@ -62,14 +72,19 @@ type Game struct {
 	began  time.Time
 	panel  Panel
 
+	reported time.Time
+
 	mu      sync.Mutex // A page that is not seen has no frames of the screen: idle steps the loop.
 	stepped time.Time
 	asleep  time.Time // Until then this client stands still.
 
+	view     *view.View
 	controls controls
 	sparks   sparks
+	replay   replay
 	hud      hud
 	overlay  overlay
+	sound    sound
 	walls    *ebiten.Image
 	level    *rules.Level
 	frames   int
@@ -77,23 +92,27 @@ type Game struct {
 
 // New makes the game. The loop of the player belongs to it from now on.
 func New(c Config) *Game {
-	g := &Game{config: c, began: time.Now(), stepped: time.Now()}
+	g := &Game{config: c, began: time.Now(), stepped: time.Now(), view: view.New(c.Player)}
 	p := c.Player
 	if c.Auto {
 		p.Act = p.Decide(rules.NewBrain(c.Seed))
 	} else {
 		p.Act = g.controls.act
 	}
-	p.Heard = g.heard
-	p.Told = g.hud.told
-	p.Marked = func(points uint8) { g.sparks.mark = 12 }
-	p.Load = func(level uint8, done func()) { // Its picture is drawn now and not in the middle of a match.
+	p.Sim.OnEffect(g.heard)
+	netcode.On(p.Client, func(_ *netcode.Context, n *rules.News) { g.told(n) })
+	netcode.On(p.Client, func(*netcode.Context, *rules.Mark) {
+		g.sparks.mark = 12
+		g.sound.play(hitSound)
+	})
+	loading.Of(p.Client).OnLevel(func(level uint32, done func()) { // Its picture is drawn now and not in the middle of a match.
 		g.level = nil
 		g.drawWalls(p.Rules.Levels[int(level)%len(p.Rules.Levels)])
 		done()
-	}
+	})
 	g.overlay.shown = c.F1
 	g.overlay.init(g)
+	g.sound.init()
 	go g.idle()
 	return g
 }
@@ -137,8 +156,11 @@ func (g *Game) Update() error {
 	g.overlay.update(g)
 	g.controls.read(g)
 	g.step()
-	g.sparks.update(g.config.Player.Scene())
-	if g.frames%15 == 0 {
+	s := g.view.Scene()
+	g.sparks.update(s)
+	g.replay.update(time.Since(g.began), s)
+	if time.Since(g.reported) > reportEvery {
+		g.reported = time.Now()
 		g.report()
 	}
 	if err := g.config.Ended(); err != nil {
@@ -156,8 +178,18 @@ func (g *Game) Layout(int, int) (int, int) { return width, height }
 // heard shows an effect of the simulation: each comes once.
 func (g *Game) heard(e predict.Effect) {
 	g.sparks.heard(e)
-	if (e.Kind == rules.Muzzle || e.Kind == rules.Beam) && g.config.Player.Rules != nil && g.config.Player.Owns(e.Entity) {
+	g.sound.play(e.Kind)
+	if (e.Kind == rules.Muzzle || e.Kind == rules.Beam) && g.config.Player.Owns(e.Entity) {
 		g.panel.Shots++
+	}
+}
+
+// told shows news of the server.
+func (g *Game) told(n *rules.News) {
+	g.hud.told(n)
+	if n.Kind == rules.Goal {
+		g.sound.play(goalSound)
+		g.replay.tape.Goal(time.Since(g.began))
 	}
 }
 
@@ -166,7 +198,7 @@ func (g *Game) report() {
 	if g.config.Panel == nil {
 		return
 	}
-	p, s := &g.panel, g.config.Player.Scene()
+	p, s := &g.panel, g.view.Scene()
 	p.By, p.Connected, p.Phase, p.Chat = g.config.By, g.config.Player.Client.State() == netcode.Connected, int(s.Clock.Phase), g.hud.lines()
 	p.Names = p.Names[:0]
 	for i := range s.Avatars {
@@ -183,6 +215,11 @@ func (g *Game) report() {
 	p.Steps, p.Replayed = stats.Steps, stats.Replayed
 	rtt, _ := g.config.Player.Client.RTT()
 	p.RTT, p.Address = math.Round(float64(rtt)/1e5)/10, g.overlay.moves
+	p.Frames = g.frames
+	if l := g.config.Line; l != nil {
+		p.Delay, p.Jitter, p.Loss = l.Delay.Seconds()*1000, l.Jitter.Seconds()*1000, l.Loss
+	}
+	p.Goals, p.Kills = g.replay.begun[view.LastGoal], g.replay.begun[view.LastKill]
 	g.config.Panel(*p)
 }
 

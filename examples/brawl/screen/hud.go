@@ -11,6 +11,7 @@ import (
 
 	"github.com/arche-netcode/netcode"
 	"github.com/arche-netcode/netcode/examples/brawl/rules"
+	"github.com/arche-netcode/netcode/examples/brawl/view"
 	"github.com/arche-netcode/netcode/wire"
 )
 
@@ -37,7 +38,7 @@ type newsLine struct {
 }
 
 // told takes news of the server.
-func (h *hud) told(n rules.News) {
+func (h *hud) told(n *rules.News) {
 	who, colour := n.Who.String(), teamColour(n.Team)
 	text := ""
 	switch n.Kind {
@@ -93,11 +94,11 @@ func (h *hud) update(g *Game) {
 	case inpututil.IsKeyJustPressed(ebiten.KeyR) || g.controls.touch && len(g.controls.fresh) > 0 && !h.ready || g.config.Auto && !h.ready && g.frames%30 == 0:
 		_ = netcode.Send(client, netcode.ToServer(), &rules.Ready{Is: !h.ready}) // Who is away is not ready.
 	}
-	s := g.config.Player.Scene()
+	s := g.view.Scene()
 	h.ready = s.Own >= 0 && s.Avatars[s.Own].Ready
 }
 
-func (h *hud) draw(to *ebiten.Image, g *Game, s *rules.Scene) {
+func (h *hud) draw(to *ebiten.Image, g *Game, s *view.Scene) {
 	drawText(to, fmt.Sprint(s.Score.Red), width/2-110, 6, 2, redTeam)
 	drawText(to, fmt.Sprint(s.Score.Blue), width/2+90, 6, 2, blueTeam)
 	drawText(to, clockText(s.Clock.Ticks), width/2-24, 6, 2, white)
@@ -120,7 +121,7 @@ func (h *hud) draw(to *ebiten.Image, g *Game, s *rules.Scene) {
 }
 
 // drawOwn shows the health and the weapons of the own player.
-func (h *hud) drawOwn(to *ebiten.Image, a *rules.Shown) {
+func (h *hud) drawOwn(to *ebiten.Image, a *view.Shown) {
 	bar := func(x float32, part float32, colour uint32, name string) {
 		fillRect(to, x, 14, 92, 16, 0x1b242e, 255)
 		fillRect(to, x, 14, 92*min(max(part, 0), 1), 16, colour, 255)
@@ -135,7 +136,7 @@ func (h *hud) drawOwn(to *ebiten.Image, a *rules.Shown) {
 }
 
 // drawPhase writes what to do.
-func (h *hud) drawPhase(to *ebiten.Image, g *Game, s *rules.Scene) {
+func (h *hud) drawPhase(to *ebiten.Image, g *Game, s *view.Scene) {
 	big, small, colour := "", "", uint32(white)
 	switch s.Clock.Phase {
 	case rules.Lobby:
@@ -174,12 +175,12 @@ func (h *hud) drawPhase(to *ebiten.Image, g *Game, s *rules.Scene) {
 }
 
 // drawTable is the table of players.
-func (h *hud) drawTable(to *ebiten.Image, s *rules.Scene) {
-	order := make([]*rules.Shown, 0, len(s.Avatars))
+func (h *hud) drawTable(to *ebiten.Image, s *view.Scene) {
+	order := make([]*view.Shown, 0, len(s.Avatars))
 	for i := range s.Avatars {
 		order = append(order, &s.Avatars[i])
 	}
-	slices.SortStableFunc(order, func(a, b *rules.Shown) int { return int(b.Kills) - int(a.Kills) })
+	slices.SortStableFunc(order, func(a, b *view.Shown) int { return int(b.Kills) - int(a.Kills) })
 	fillRect(to, width/2-190, 236, 380, float32(40+20*len(order)), 0x0c1014, 225)
 	drawText(to, fmt.Sprintf("%-18s%8s%8s", "", "kills", "deaths"), width/2-150, 246, 1, 0x8b98a5)
 	for i, a := range order {

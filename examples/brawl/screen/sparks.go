@@ -5,6 +5,7 @@ import (
 	"github.com/mlange-42/arche/ecs"
 
 	"github.com/arche-netcode/netcode/examples/brawl/rules"
+	"github.com/arche-netcode/netcode/examples/brawl/view"
 	"github.com/arche-netcode/netcode/predict"
 )
 
@@ -35,7 +36,7 @@ type beam struct {
 func (s *sparks) heard(e predict.Effect) { s.own = append(s.own, e) }
 
 // update follows a frame.
-func (s *sparks) update(scene *rules.Scene) {
+func (s *sparks) update(scene *view.Scene) {
 	s.mark--
 	for i := len(s.list) - 1; i >= 0; i-- {
 		if s.list[i].left--; s.list[i].left <= 0 {
@@ -73,7 +74,7 @@ func (s *sparks) update(scene *rules.Scene) {
 }
 
 // flash shows an effect of the simulation.
-func (s *sparks) flash(e predict.Effect, scene *rules.Scene) {
+func (s *sparks) flash(e predict.Effect, scene *view.Scene) {
 	if e.Kind == rules.Kick {
 		s.list = append(s.list, spark{scene.Ball, 24, 10, white})
 		return
@@ -95,7 +96,7 @@ func (s *sparks) flash(e predict.Effect, scene *rules.Scene) {
 	}
 }
 
-func (s *sparks) draw(to *ebiten.Image, scene *rules.Scene) {
+func (s *sparks) draw(to *ebiten.Image, scene *view.Scene) {
 	for _, b := range s.beams {
 		x0, y0 := at(b.from)
 		x1, y1 := at(b.to)

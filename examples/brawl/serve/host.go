@@ -2,14 +2,12 @@ package serve
 
 import (
 	"context"
-	"crypto/tls"
-	"encoding/hex"
+	"embed"
 	"errors"
 	"fmt"
-	"net"
+	"io"
 	"net/http"
 	"os"
-	"strconv"
 	"sync/atomic"
 	"time"
 
@@ -17,13 +15,21 @@ import (
 
 	"github.com/arche-netcode/netcode"
 	"github.com/arche-netcode/netcode/examples/brawl/rules"
+	"github.com/arche-netcode/netcode/examples/web/site"
 	"github.com/arche-netcode/netcode/predict"
 	"github.com/arche-netcode/netcode/systems"
 	"github.com/arche-netcode/netcode/transport"
 	"github.com/arche-netcode/netcode/transport/lan"
-	"github.com/arche-netcode/netcode/transport/websocket"
-	"github.com/arche-netcode/netcode/transport/webtransport"
 )
+
+//go:embed index.html
+var page string
+
+//go:embed js/index.html
+var pageJS string
+
+//go:embed js/*.js
+var filesJS embed.FS
 
 // Options are those of a host.
 type Options struct {
@@ -34,11 +40,12 @@ type Options struct {
 	Payload []byte
 	Wait    time.Duration // Until clients give WebTransport up; 0: 3 s.
 	LAN     string        // The name by which the game is announced in the local network; empty: it is not.
-	Silent  bool          // The socket of WebTransport is none: clients fall back, as where UDP is blocked.
+	Blocked string        // See site.Options.
 }
 
 // Host serves page and game.
 type Host struct {
+	*site.Site
 	Match  *rules.Match
 	Player *rules.Player // Who plays here; nil: nobody.
 	Loop   *systems.Runner
@@ -47,13 +54,6 @@ type Host struct {
 	Group systems.Group
 
 	options Options
-	names   []string
-	port    string
-	hash    string
-	wait    int
-	ws      *websocket.Server
-	page    net.Listener
-	http    *http.Server
 	lan     *lan.Announcer // Nil: it is not announced.
 	players atomic.Int32   // For its answers, in another goroutine.
 }
@@ -63,43 +63,18 @@ const LANPort = 47113
 
 // New makes a host, which listens at once.
 func New(o Options) (*Host, error) {
-	h := &Host{options: o, names: localNames(), wait: 3000}
-	if o.Wait > 0 {
-		h.wait = int(o.Wait.Milliseconds())
-	}
-	certificate, hash, err := webtransport.NewCertificate(time.Now(), h.names...)
+	s, err := site.Listen(site.Options{
+		Listen: o.Listen, WASM: o.WASM, JavaScript: "../../clients/js/src", Protocol: rules.Protocol, Wait: o.Wait, Blocked: o.Blocked,
+	})
 	if err != nil {
 		return nil, err
 	}
-	h.hash = hex.EncodeToString(hash[:])
-	if h.page, err = net.Listen("tcp", o.Listen); err != nil {
-		return nil, err
-	}
-	at := h.page.Addr().(*net.TCPAddr)
-	everywhere := at.IP.IsUnspecified()
-	if !everywhere {
-		h.names = []string{at.IP.String()}
-	}
-	var origins []string
-	for _, name := range h.names {
-		origins = append(origins, net.JoinHostPort(name, strconv.Itoa(at.Port)))
-	}
-	udp := "127.0.0.1:0"
-	if everywhere {
-		udp = ":0"
-	}
-	wt, err := webtransport.Listen(udp, webtransport.Config{TLS: &tls.Config{Certificates: []tls.Certificate{certificate}}, Origins: origins})
-	if err != nil {
-		return nil, errors.Join(err, h.page.Close())
-	}
-	h.port = strconv.Itoa(int(wt.LocalAddr().IP.Port()))
-	if o.Silent {
-		h.port = "9"
-	}
-	// private keeps the internet away from the WebSocket, so it counts as bound to an address of this machine.
-	h.ws = websocket.NewServer(transport.MustParseAddr(net.JoinHostPort(h.names[0], strconv.Itoa(at.Port))), websocket.Config{})
-	h.http = &http.Server{Handler: h.routes(), ConnContext: websocket.ShortBuffer, ReadHeaderTimeout: 10 * time.Second}
-	if err = h.play(transport.Join(wt, h.ws)); err != nil || o.LAN == "" || len(h.URLs()) < 2 {
+	h := &Host{Site: s, options: o}
+	h.Page("GET /{$}", page)
+	h.Page("GET /js/{$}", pageJS)
+	h.Mux.Handle("GET /js/", http.FileServerFS(filesJS))
+	h.Mux.HandleFunc("GET /levels.txt", func(w http.ResponseWriter, r *http.Request) { _, _ = io.WriteString(w, rules.Plans) })
+	if err = h.play(s.Socket); err != nil || o.LAN == "" || len(h.URLs()) < 2 {
 		return h, err // A game for this machine alone is not announced.
 	}
 	build := h.Match.Server.Protocol().Hash()
@@ -136,18 +111,11 @@ func (h *Host) play(socket *transport.Joined) error {
 		}
 		group.Payload = h.options.Payload
 		h.Match = rules.Serve(group.ServerSystems, h.World, h.options.Match)
-		h.Player = rules.Host(group, h.World, h.Match)
+		h.Player = rules.Host(group, h.Match)
 		h.Group = group
 	}
 	h.Loop = systems.NewRunner(h.World, h.Group, rules.TickRate)
 	return nil
-}
-
-// Pages serves the page until Close.
-func (h *Host) Pages() {
-	if err := h.http.Serve(h.ws.Guard(h.page)); !errors.Is(err, http.ErrServerClosed) {
-		fmt.Fprintln(os.Stderr, "page:", err)
-	}
 }
 
 // Close ends the page, and the announcements.
@@ -155,24 +123,13 @@ func (h *Host) Close() error {
 	if h.lan != nil {
 		_ = h.lan.Close() // It sends nothing at its end.
 	}
-	return h.http.Close()
+	return h.Site.Close()
 }
 
 // Run serves page and game until ctx is done.
 func (h *Host) Run(ctx context.Context) error {
-	go h.Pages()
+	go h.Serve()
 	h.Loop.Group = h.Group
 	err := h.Loop.Run(ctx) // At its end it closes the socket.
 	return errors.Join(err, h.Close())
-}
-
-// URLs are the addresses of the page: that for this machine, then those for others.
-func (h *Host) URLs() (all []string) {
-	port := strconv.Itoa(h.page.Addr().(*net.TCPAddr).Port)
-	for _, name := range h.names {
-		if name != "localhost" {
-			all = append(all, "http://"+net.JoinHostPort(name, port)+"/")
-		}
-	}
-	return all
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/arche-netcode/netcode/examples/brawl/rules"
 	"github.com/arche-netcode/netcode/examples/brawl/screen"
 	"github.com/arche-netcode/netcode/examples/brawl/serve"
+	"github.com/arche-netcode/netcode/examples/web/site"
 	"github.com/arche-netcode/netcode/transport/lan"
 )
 
@@ -61,7 +62,7 @@ func host(c choice, listen string, bots int, page bool) error {
 	o := serve.Options{Listen: listen, LAN: c.name + "'s Brawl", Match: rules.Options{Bots: bots, Stall: time.Sleep}, Payload: rules.Payload(c.secret, c.name, c.watch)}
 	if page {
 		var err error
-		if o.WASM, err = serve.Build("window", os.Stdout); err != nil {
+		if o.WASM, err = site.Build("window", os.Stdout); err != nil {
 			return err
 		}
 	}
@@ -69,7 +70,7 @@ func host(c choice, listen string, bots int, page bool) error {
 	if err != nil {
 		return err
 	}
-	go h.Pages()
+	go h.Serve()
 	c.note = "others join by " + strings.Join(h.URLs(), " or ")
 	fmt.Println(c.note)
 	game := screen.New(screen.Config{

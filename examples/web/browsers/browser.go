@@ -28,11 +28,14 @@ type Browser interface {
 	Screenshot(page string) (data string)
 }
 
+// Open starts a browser. Pages of the trusted origins, as "http://192.168.0.7:8080", may do what else needs https.
+type Open func(t *testing.T, trusted ...string) Browser
+
 // All are the browsers in which games are played. Those print their log if loud is true.
-func All(loud bool) map[string]func(t *testing.T) Browser {
-	return map[string]func(t *testing.T) Browser{
-		"Chromium": func(t *testing.T) Browser { return openChromium(t, loud) },
-		"Firefox":  func(t *testing.T) Browser { return openFirefox(t, loud) },
+func All(loud bool) map[string]Open {
+	return map[string]Open{
+		"Chromium": func(t *testing.T, trusted ...string) Browser { return openChromium(t, loud, trusted) },
+		"Firefox":  func(t *testing.T, trusted ...string) Browser { return openFirefox(t, loud) },
 	}
 }
 
@@ -148,16 +151,38 @@ func (p *Tab) Read(expression string, into any) {
 }
 
 // Key presses or releases a key, on the canvas of the game: that of the page, or that of Ebitengine behind it.
-func (p *Tab) Key(event, key string) {
-	p.Evaluate(p.page, fmt.Sprintf("[...document.querySelectorAll('canvas')].at(-1).dispatchEvent(new KeyboardEvent(%q, {key: %q, code: %q, bubbles: true})), ''", event, key, key))
+func (p *Tab) Key(event, key string) { p.Letter(event, key, key) }
+
+// Letter is Key for a key whose text, as "a", is not its code, as "KeyA".
+func (p *Tab) Letter(event, key, code string) {
+	p.Evaluate(p.page, fmt.Sprintf("[...document.querySelectorAll('canvas')].at(-1).dispatchEvent(new KeyboardEvent(%q, {key: %q, code: %q, bubbles: true})), ''", event, key, code))
 }
 
-// Press presses and releases a key with a text, as "a", and a code, as "KeyA", in different frames of the page.
-func (p *Tab) Press(key, code string) {
-	for _, event := range []string{"keydown", "keyup"} {
-		p.Evaluate(p.page, fmt.Sprintf("[...document.querySelectorAll('canvas')].at(-1).dispatchEvent(new KeyboardEvent(%q, {key: %q, code: %q, bubbles: true})), ''", event, key, code))
-		time.Sleep(200 * time.Millisecond)
+// Mouse dispatches an event of the left button at a place of the game's canvas, in pixels of a picture that is so wide and high and as large as fits
+// into the canvas. kind is "mousedown", "mousemove" or "mouseup".
+func (p *Tab) Mouse(kind string, x, y, width, height float64) {
+	p.dispatch(fmt.Sprintf("new MouseEvent(%q, {bubbles: true, cancelable: true, button: 0, clientX: px(%f), clientY: py(%f)})", kind, x, y), width, height)
+}
+
+// Touch is Mouse for a finger; kind is "touchstart", "touchmove" or "touchend". Finger 0 is the first one. Pages get pointer events, too.
+func (p *Tab) Touch(kind string, finger int, x, y, width, height float64) {
+	points := "[]"
+	if kind != "touchend" {
+		points = fmt.Sprintf("[new Touch({identifier: %d, target: c, clientX: px(%f), clientY: py(%f)})]", finger, x, y)
 	}
+	p.dispatch(fmt.Sprintf("new TouchEvent(%q, {bubbles: true, cancelable: true, targetTouches: %s})", kind, points), width, height)
+	pointer := map[string]string{"touchstart": "pointerdown", "touchmove": "pointermove", "touchend": "pointerup"}[kind]
+	p.dispatch(fmt.Sprintf("new PointerEvent(%q, {bubbles: true, pointerId: %d, pointerType: 'touch', clientX: px(%f), clientY: py(%f)})", pointer, 2+finger, x, y), width, height)
+}
+
+// dispatch dispatches an event at the canvas c; px and py are the pixels of the page at a place of the picture.
+func (p *Tab) dispatch(event string, width, height float64) {
+	p.Evaluate(p.page, fmt.Sprintf(`(() => {
+		const c = [...document.querySelectorAll('canvas')].at(-1), box = c.getBoundingClientRect(), zoom = Math.min(box.width / %[2]f, box.height / %[3]f)
+		const px = (x) => box.left + (box.width - %[2]f * zoom) / 2 + x * zoom, py = (y) => box.top + (box.height - %[3]f * zoom) / 2 + y * zoom
+		c.dispatchEvent(%[1]s)
+		return ''
+	})()`, event, width, height))
 }
 
 // Picture returns a picture of the page, as PNG in base64.

@@ -1,6 +1,9 @@
 package browsers
 
-import "testing"
+import (
+	"strings"
+	"testing"
+)
 
 // chromium is a Chromium, driven by the DevTools protocol.
 type chromium struct {
@@ -9,20 +12,20 @@ type chromium struct {
 }
 
 // openChromium starts Chromium.
-func openChromium(t *testing.T, loud bool) Browser {
+func openChromium(t *testing.T, loud bool, trusted []string) Browser {
 	path := find(t, "chromium", "chromium", "chromium-browser", "google-chrome")
 	d := startDriver(t, loud, "DevTools listening on ", "", path, "--headless=new", "--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking",
 		"--disable-component-update", "--disable-sync", "--disable-dev-shm-usage", "--remote-debugging-port=0",
 		// A tab in the background plays on.
 		"--disable-background-timer-throttling", "--disable-renderer-backgrounding", "--disable-backgrounding-occluded-windows",
-		"--user-data-dir="+t.TempDir(), "about:blank")
+		"--unsafely-treat-insecure-origin-as-secure="+strings.Join(trusted, ","), "--user-data-dir="+t.TempDir(), "about:blank")
 	return &chromium{d, map[string]string{}}
 }
 
 // OpenPage opens a page in a window.
 func (c *chromium) OpenPage(url string) string {
 	var target struct{ TargetID string }
-	c.call("Target.createTarget", map[string]any{"url": url, "newWindow": true, "width": 860, "height": 740}, &target, nil)
+	c.call("Target.createTarget", map[string]any{"url": url, "newWindow": true, "width": 500, "height": 460}, &target, nil)
 	var attached struct{ SessionID string }
 	c.call("Target.attachToTarget", map[string]any{"targetId": target.TargetID, "flatten": true}, &attached, nil)
 	c.sessions[target.TargetID] = attached.SessionID

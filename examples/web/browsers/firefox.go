@@ -16,6 +16,7 @@ const firefoxPreferences = `
 user_pref("dom.min_background_timeout_value", 4);
 user_pref("dom.timeout.enable_budget_timer_throttling", false);
 user_pref("webgl.force-enabled", true);
+user_pref("dom.w3c_touch_events.enabled", 1);
 user_pref("app.update.enabled", false);
 user_pref("datareporting.policy.dataSubmissionEnabled", false);
 user_pref("toolkit.telemetry.reportingpolicy.firstRun", false);
