@@ -7,13 +7,13 @@ import (
 	"testing"
 	"time"
 
-	"github.com/mlange-42/arche/ecs"
 	"github.com/stretchr/testify/require"
 
 	"github.com/arche-netcode/netcode"
 	"github.com/arche-netcode/netcode/components"
 	netecs "github.com/arche-netcode/netcode/ecs"
 	"github.com/arche-netcode/netcode/fleet"
+	generic "github.com/arche-netcode/netcode/internal/world/typed"
 	"github.com/arche-netcode/netcode/nettest"
 	"github.com/arche-netcode/netcode/peer"
 	"github.com/arche-netcode/netcode/record"
@@ -64,7 +64,8 @@ func newHall(t *testing.T, config fleet.Config, server netcode.Config) *hall {
 	h.Net = nettest.New(t, nettest.Config{Protocol: protocol(), Server: server, Setup: func(s *systems.ServerSystems, w *netecs.World) {
 		s.Server.SetProver(h.proofs)
 		h.Member = fleet.Attach(systems.NewRunner(w, s, 60), s.Server, noneButTold{fleet.None()}, config)
-		ecs.NewBuilder(w, ecs.ComponentID[components.Replicated](w), ecs.ComponentID[place](w)).New()
+		build := generic.NewMap2[components.Replicated, place](w)
+		build.New()
 	}})
 	return h
 }

@@ -15,13 +15,13 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/mlange-42/arche/ecs"
 	"github.com/stretchr/testify/require"
 
 	"github.com/arche-netcode/netcode"
 	"github.com/arche-netcode/netcode/components"
 	netecs "github.com/arche-netcode/netcode/ecs"
 	"github.com/arche-netcode/netcode/fleet"
+	ecs "github.com/arche-netcode/netcode/internal/world"
 	"github.com/arche-netcode/netcode/record"
 	"github.com/arche-netcode/netcode/systems"
 	"github.com/arche-netcode/netcode/transport"
@@ -115,7 +115,7 @@ func serve(t *testing.T, life fleet.Lifecycle, config fleet.Config) *served {
 	require.NoError(t, err)
 	server, err := netcode.NewServer(protocol(), netcode.Config{})
 	require.NoError(t, err)
-	world := ecs.NewWorld()
+	world := ecs.New()
 	group := systems.NewServer(server, socket, systems.WallClock())
 	s := &served{}
 	group.Add(netcode.StageUpdate, systems.Func(func(w *netecs.World) {
@@ -127,7 +127,7 @@ func serve(t *testing.T, life fleet.Lifecycle, config fleet.Config) *served {
 			s.stall = nil
 		}
 	}))
-	loop := systems.NewRunner(&world, group, 60)
+	loop := systems.NewRunner(world, group, 60)
 	config.Logger = slog.New(slog.DiscardHandler)
 	s.do, s.Member = loop.Do, fleet.Attach(loop, server, life, config)
 	return s

@@ -10,14 +10,14 @@ import (
 	"testing"
 	"time"
 
-	"github.com/mlange-42/arche/ecs"
-	"github.com/mlange-42/arche/generic"
 	"github.com/stretchr/testify/require"
 
 	"github.com/arche-netcode/netcode"
 	"github.com/arche-netcode/netcode/components"
 	"github.com/arche-netcode/netcode/handover"
 	"github.com/arche-netcode/netcode/input"
+	ecs "github.com/arche-netcode/netcode/internal/world"
+	generic "github.com/arche-netcode/netcode/internal/world/typed"
 	"github.com/arche-netcode/netcode/systems"
 	"github.com/arche-netcode/netcode/transport/udp"
 )
@@ -103,10 +103,10 @@ func TestATravellerInNode(t *testing.T) {
 func travelServer(t *testing.T, p *netcode.Protocol, socket systems.Socket, number uint32) (*systems.Runner, *handover.Server) {
 	server, err := netcode.NewServer(p, netcode.Config{})
 	require.NoError(t, err)
-	world := ecs.NewWorld()
+	world := ecs.New()
 	group := systems.NewServer(server, socket, systems.WallClock())
 	mover := handover.Attach(group, handover.Config{Key: [32]byte{1}})
-	heroes := generic.NewMap3[components.Replicated, components.Owner, Hero](&world)
+	heroes := generic.NewMap3[components.Replicated, components.Owner, Hero](world)
 	server.OnConnect(func(client netcode.ClientID) {
 		if !mover.Arriving(client) {
 			heroes.NewWith(&components.Replicated{}, &components.Owner{Client: client}, &Hero{Gold: 100 + number})
@@ -122,5 +122,5 @@ func travelServer(t *testing.T, p *netcode.Protocol, socket systems.Socket, numb
 			}
 		}
 	}))
-	return systems.NewRunner(&world, group, 60), mover
+	return systems.NewRunner(world, group, 60), mover
 }

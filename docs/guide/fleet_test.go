@@ -15,7 +15,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/mlange-42/arche/ecs"
 	"github.com/stretchr/testify/require"
 
 	"github.com/arche-netcode/netcode"
@@ -23,6 +22,7 @@ import (
 	"github.com/arche-netcode/netcode/fleet/agones"
 	"github.com/arche-netcode/netcode/fleet/local"
 	"github.com/arche-netcode/netcode/fleet/supervisor"
+	ecs "github.com/arche-netcode/netcode/internal/world"
 	"github.com/arche-netcode/netcode/systems"
 	"github.com/arche-netcode/netcode/transport/secure"
 	"github.com/arche-netcode/netcode/transport/udp"
@@ -30,8 +30,8 @@ import (
 
 // This program is the server of the page too, when a fleet starts it.
 func TestMain(m *testing.M) {
-	world := ecs.NewWorld()
-	switch err := fleetServer(context.Background(), protocol(), &world); {
+	world := ecs.New()
+	switch err := fleetServer(context.Background(), protocol(), world); {
 	case errors.Is(err, local.ErrAlone):
 		os.Exit(m.Run())
 	case err != nil:
@@ -145,8 +145,8 @@ func TestTheFleetOfThePage(t *testing.T) {
 		at, err := udp.Resolve(address)
 		require.NoError(t, err)
 		require.NoError(t, client.Connect(at))
-		world := ecs.NewWorld()
-		loop := systems.NewRunner(&world, systems.NewClient(client, conn, systems.WallClock()), 60)
+		world := ecs.New()
+		loop := systems.NewRunner(world, systems.NewClient(client, conn, systems.WallClock()), 60)
 		for deadline := time.Now().Add(time.Minute); client.State() != netcode.Connected; time.Sleep(time.Millisecond) {
 			require.True(t, time.Now().Before(deadline), "%v %v", client.Err(), conn.Err())
 			loop.Step()

@@ -8,18 +8,21 @@ import (
 	"testing"
 	"time"
 
-	"github.com/mlange-42/arche/ecs"
-	"github.com/mlange-42/arche/generic"
 	"github.com/stretchr/testify/require"
 
 	"github.com/arche-netcode/netcode"
 	"github.com/arche-netcode/netcode/components"
 	"github.com/arche-netcode/netcode/handover"
 	"github.com/arche-netcode/netcode/input"
+	ecs "github.com/arche-netcode/netcode/internal/world"
+	generic "github.com/arche-netcode/netcode/internal/world/typed"
 	"github.com/arche-netcode/netcode/systems"
 	"github.com/arche-netcode/netcode/transport/secure"
 	"github.com/arche-netcode/netcode/transport/udp"
 )
+
+// newWorld returns an empty world, of the ECS of this build.
+func newWorld() *ecs.World { return ecs.New() }
 
 // Walk is the input of a player who wanders between servers.
 type Walk struct{ X, Y float32 }
@@ -88,7 +91,7 @@ func openSession(protocol *netcode.Protocol, to handover.Destination) (*handover
 	if err != nil {
 		return nil, errors.Join(err, conn.Close())
 	}
-	world := ecs.NewWorld()
+	world := newWorld() // as in the first game
 	group := systems.NewClient(client, conn, systems.WallClock())
 	group.Add(netcode.StagePreUpdate, systems.Func(func(*ecs.World) {
 		_ = input.Set(client, &Walk{X: 0.1}) // in both sessions, so that no input is lost
@@ -98,7 +101,7 @@ func openSession(protocol *netcode.Protocol, to handover.Destination) (*handover
 			_ = w // draw it
 		}
 	}))
-	return &handover.Session{Systems: group, World: &world, Server: address, Close: func() { _ = conn.Close() }}, nil
+	return &handover.Session{Systems: group, World: world, Server: address, Close: func() { _ = conn.Close() }}, nil
 }
 
 func travel(protocol *netcode.Protocol, first handover.Destination) (*systems.Runner, *handover.Client) {
@@ -147,12 +150,12 @@ func TestAPlayerGoesThroughTheGate(t *testing.T) {
 	ended := make(chan handover.Outcome, 1)
 	for i := range loops {
 		addresses[i] = "127.0.0.1:" + freePort(t)
-		world := ecs.NewWorld()
-		loop, conn, err := publicServer(addresses[i], addresses[i], file, protocol, &world)
+		world := ecs.New()
+		loop, conn, err := publicServer(addresses[i], addresses[i], file, protocol, world)
 		require.NoError(t, err)
 		defer conn.Close()
 		loops[i] = loop
-		movers[i] = movable(loop.Group.(*systems.ServerSystems), &world, [32]byte{9}, func(string) { saved.Add(1) })
+		movers[i] = movable(loop.Group.(*systems.ServerSystems), world, [32]byte{9}, func(string) { saved.Add(1) })
 		movers[i].OnEnd(func(_ netcode.ClientID, outcome handover.Outcome, _ error) { ended <- outcome })
 		go func() { _ = loop.Run(ctx) }()
 	}

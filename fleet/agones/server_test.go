@@ -6,12 +6,12 @@ import (
 	"testing"
 	"time"
 
-	"github.com/mlange-42/arche/ecs"
 	"github.com/stretchr/testify/require"
 
 	"github.com/arche-netcode/netcode"
 	"github.com/arche-netcode/netcode/fleet"
 	"github.com/arche-netcode/netcode/fleet/agones"
+	ecs "github.com/arche-netcode/netcode/internal/world"
 	"github.com/arche-netcode/netcode/systems"
 	"github.com/arche-netcode/netcode/transport"
 	"github.com/arche-netcode/netcode/transport/memory"
@@ -30,8 +30,8 @@ func TestAServerOfAgonesAmongFaults(t *testing.T) {
 	netcode.Replicate[struct{ X int32 }](protocol, netcode.Named("place"))
 	server, err := netcode.NewServer(protocol, netcode.Config{})
 	require.NoError(t, err)
-	world := ecs.NewWorld()
-	loop := systems.NewRunner(&world, systems.NewServer(server, socket, systems.WallClock()), 60)
+	world := ecs.New()
+	loop := systems.NewRunner(world, systems.NewServer(server, socket, systems.WallClock()), 60)
 	matches, file := make(chan fleet.Match, 4), filepath.Join(t.TempDir(), "game.saved")
 	member := fleet.Attach(loop, server, life, fleet.Config{
 		Health: 20 * time.Millisecond, OnMatch: func(m fleet.Match) { matches <- m }, Checkpoint: fleet.File(file), Logger: slog.New(slog.DiscardHandler),

@@ -15,13 +15,13 @@ import (
 	"testing"
 	"time"
 
-	"github.com/mlange-42/arche/ecs"
 	"github.com/stretchr/testify/require"
 
 	"github.com/arche-netcode/netcode"
 	"github.com/arche-netcode/netcode/fleet"
 	"github.com/arche-netcode/netcode/fleet/local"
 	"github.com/arche-netcode/netcode/fleet/supervisor"
+	ecs "github.com/arche-netcode/netcode/internal/world"
 	"github.com/arche-netcode/netcode/systems"
 	"github.com/arche-netcode/netcode/transport/secure"
 	"github.com/arche-netcode/netcode/transport/udp"
@@ -159,8 +159,8 @@ func game() error {
 	if err != nil {
 		return err
 	}
-	world := ecs.NewWorld()
-	loop := systems.NewRunner(&world, systems.NewServer(server, conn, systems.WallClock()), 60)
+	world := ecs.New()
+	loop := systems.NewRunner(world, systems.NewServer(server, conn, systems.WallClock()), 60)
 	member = fleet.Attach(loop, server, life, fleet.Config{
 		Health: 200 * time.Millisecond, Drain: time.Minute,
 		OnDrain: func(time.Duration) {
@@ -187,14 +187,14 @@ type player struct {
 	conn   *secure.Client
 	loop   *systems.ClientSystems
 	run    *systems.Runner
-	world  ecs.World
+	world  *ecs.World
 	where  where
 	token  []byte // Of its next server.
 	lost   error
 }
 
 func join(t *testing.T, token []byte, config ...netcode.Config) *player {
-	p := &player{t: t, world: ecs.NewWorld()}
+	p := &player{t: t, world: ecs.New()}
 	socket, err := udp.Listen("127.0.0.1:0", udp.Config{})
 	require.NoError(t, err)
 	p.conn, err = secure.Dial(socket, secure.ClientConfig{Token: token})
@@ -204,7 +204,7 @@ func join(t *testing.T, token []byte, config ...netcode.Config) *player {
 	require.NoError(t, err)
 	p.client.OnDisconnect(func(_ netcode.ClientID, why *netcode.CloseError) { p.lost = why })
 	p.loop = systems.NewClient(p.client, p.conn, systems.WallClock())
-	p.run = systems.NewRunner(&p.world, p.loop, 60)
+	p.run = systems.NewRunner(p.world, p.loop, 60)
 	servers, err := secure.TokenServers(token)
 	require.NoError(t, err)
 	at, err := udp.Resolve(servers[0])
