@@ -22,6 +22,7 @@ import (
 	netecs "github.com/arche-netcode/netcode/ecs"
 	"github.com/arche-netcode/netcode/fleet"
 	ecs "github.com/arche-netcode/netcode/internal/world"
+	generic "github.com/arche-netcode/netcode/internal/world/typed"
 	"github.com/arche-netcode/netcode/record"
 	"github.com/arche-netcode/netcode/systems"
 	"github.com/arche-netcode/netcode/transport"
@@ -120,7 +121,8 @@ func serve(t *testing.T, life fleet.Lifecycle, config fleet.Config) *served {
 	s := &served{}
 	group.Add(netcode.StageUpdate, systems.Func(func(w *netecs.World) {
 		if s.frames.Add(1) == 1 {
-			ecs.NewBuilder(w, ecs.ComponentID[components.Replicated](w), ecs.ComponentID[place](w)).New()
+			build := generic.NewMap2[components.Replicated, place](w)
+			build.New()
 		}
 		if s.stall != nil {
 			<-s.stall
