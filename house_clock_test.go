@@ -47,6 +47,7 @@ func clockExempt() map[string]string {
 		"examples/crowd/play_test.go":                 hangOnly,
 		"examples/crowd/process_test.go":              hangOnly,
 		"examples/web/js_test.go":                     "it measures when it is asked to, and judges nothing",
+		"examples/web/site/site_test.go":              hangOnly,
 		"examples/brawl/browser_test.go":              hangOnly,
 		"examples/brawl/native_test.go":               hangOnly,
 		"examples/brawl/rules/figures_test.go":        "figures are printed",

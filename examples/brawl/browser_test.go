@@ -333,7 +333,7 @@ func discAt(img image.Image, at rules.Body) bool {
 	return c == [3]uint32{0xff, 0x5a, 0x4d} || c == [3]uint32{0x3f, 0xa7, 0xff}
 }
 
-// fit is where a game's picture is in that of a page.
+// fit places a game's picture in that of a page.
 func fit(img image.Image) (x0, y0, zoom float64) {
 	b := img.Bounds()
 	zoom = min(float64(b.Dx())/width, float64(b.Dy())/height)

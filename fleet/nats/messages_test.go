@@ -21,7 +21,7 @@ type blob struct{ Data []byte }
 
 func (m *blob) Serialize(s *wire.Serializer) { s.Bytes(&m.Data, nats.MaxBody) }
 
-// heard is what a process's handlers were given.
+// heard collects what a process's handlers were given.
 type heard struct {
 	text    []string
 	running bool // A frame runs: handlers run in no other moment.
@@ -130,7 +130,7 @@ func TestMessagesBetweenServers(t *testing.T) {
 	until("the player is gone", func() bool { _, ok := first.Player("anna"); return !ok })
 }
 
-// What no process of a fleet sends is counted and harms nobody; so is another build's message, and a flood.
+// Messages that no process of a fleet sends, those of another build, and a flood are counted and harm nobody.
 func TestHostileMessages(t *testing.T) {
 	t.Parallel()
 	var a heard

@@ -32,7 +32,7 @@ var heavy = flag.Bool("heavy", false, "full sizes")
 // patience ends a test that hangs.
 const patience = time.Minute
 
-// Position is where an avatar is: X counts the ticks that it lived.
+// Position places an avatar: X counts the ticks that it lived.
 type Position struct{ X, Y float32 }
 
 // Shout is a message between servers with a method.
