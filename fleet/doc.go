@@ -1,12 +1,12 @@
-// Package fleet runs a game server as one of many that are started, watched and replaced: by netcode fleet on one machine, by
-// Agones on Kubernetes, or by NATS between machines.
+// Package fleet runs a game server as one of many that are started, watched and replaced: by netcode fleet on one machine, or
+// by Agones on Kubernetes.
 //
 //	member := fleet.Attach(loop, server, lifecycle, fleet.Config{Empty: 30 * time.Second, Drain: 2 * time.Minute})
 //	err := member.Run(context.Background()) // instead of loop.Run
 //
-// A Lifecycle is the connection to what runs the server. Backends: None here, and the packages fleet/local, fleet/agones and
-// fleet/nats. A backend gets four kinds of news from the Member and sends three kinds of events to it. It need not know more of a
-// server.
+// A Lifecycle is the connection to what runs the server. Backends: None here, and the packages fleet/local and fleet/agones. A
+// backend gets four kinds of news from the Member and sends three kinds of events to it. It need not know more of a server. Servers
+// that talk to each other over NATS use the module fleet/nats, which stands for itself.
 //
 // The package defines these words:
 //
