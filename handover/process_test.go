@@ -73,7 +73,7 @@ func processToken(server string, now time.Duration) ([]byte, error) {
 }
 
 func processConfig() netcode.Config {
-	return netcode.Config{Logger: quiet, SilenceTimeout: 2 * time.Second}
+	return netcode.Config{Logger: quiet, SilenceTimeout: 5 * time.Second}
 }
 
 // serveProcess is a server that runs a frame for each order.
@@ -314,13 +314,14 @@ func TestAServerProcessIsKilledInAMove(t *testing.T) {
 			second.next.Move = first.last.Address
 			r.until("the moment comes", 30*time.Second, func() bool { return c.moment(second, first, r.player.Moving()) })
 			r.kill(r.servers[c.victim])
-			r.until("it plays on", 30*time.Second, func() bool {
+			// Patience and Lease are longer than this: the client's word ends the move.
+			r.until("it plays on", 9*time.Second, func() bool {
 				return r.at(r.servers[c.home]) && (c.home == 0 || len(second.ended) > 0)
 			})
 			if c.home == 1 {
 				require.Equal(t, []string{"stayed"}, second.ended)
 			}
-			for end := r.now + 3*time.Second; r.now < end; { // Longer than SilenceTimeout.
+			for end := r.now + 6*time.Second; r.now < end; { // Longer than SilenceTimeout.
 				r.until("it plays", time.Second, func() bool { return true })
 				r.loop.Step()
 			}

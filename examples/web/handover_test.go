@@ -54,13 +54,16 @@ func (j *journey) protocol() *netcode.Protocol {
 	return p
 }
 
+// patient is the time-out of everything: a busy machine is no fault.
+var patient = netcode.Config{SilenceTimeout: time.Minute, HandshakeTimeout: time.Minute}
+
 // open makes a server on a transport.
 func (j *journey) open(url string, over transport.Conn) *gate {
-	server, err := netcode.NewServer(j.protocol(), netcode.Config{})
+	server, err := netcode.NewServer(j.protocol(), patient)
 	require.NoError(j, err)
 	world := ecs.NewWorld()
 	g := &gate{url: url, world: &world, group: systems.NewServer(server, over, func() time.Duration { return j.now })}
-	g.mover = handover.Attach(g.group, handover.Config{Key: [32]byte{8}})
+	g.mover = handover.Attach(g.group, handover.Config{Key: [32]byte{8}, Patience: time.Minute, Lease: time.Minute})
 	g.mover.OnEnd(func(_ netcode.ClientID, outcome handover.Outcome, _ error) { g.ended = append(g.ended, outcome) })
 	spawn := generic.NewMap3[components.Replicated, components.Owner, purse](g.world)
 	server.OnConnect(func(client netcode.ClientID) {
@@ -91,7 +94,7 @@ func (j *journey) dial(to handover.Destination) (*handover.Session, error) {
 	if err != nil {
 		return nil, err
 	}
-	client, err := netcode.NewClient(j.protocol(), netcode.Config{})
+	client, err := netcode.NewClient(j.protocol(), patient)
 	if err != nil {
 		return nil, err
 	}
@@ -149,7 +152,7 @@ func TestATravellerChangesItsTransport(t *testing.T) {
 	j.gates[1] = j.open("https://"+session.LocalAddr().String()+"/netcode", session)
 	j.player = handover.NewClient(func(to handover.Destination, done func(*handover.Session, error)) { done(j.dial(to)) })
 	var switches int
-	j.player.OnSwitch(func(from, _ *handover.Session) { switches++ })
+	j.player.OnSwitch(func(_, _ *handover.Session) { switches++ })
 	j.player.OnFail(func(err error) { t.Error(err) })
 	j.loop = systems.NewRunner(nil, j.player, 60)
 	j.player.Start(handover.Destination{Server: j.gates[0].url})
