@@ -22,7 +22,9 @@ import (
 
 // This program is the game, when a fleet starts it.
 func TestMain(m *testing.M) {
-	if _, err := local.Open(context.Background()); errors.Is(err, local.ErrAlone) {
+	asked, stop := context.WithCancel(context.Background())
+	_, err := local.Open(asked)
+	if stop(); errors.Is(err, local.ErrAlone) { // serve opens another one: events go to one of them.
 		os.Exit(m.Run())
 	}
 	if serve(context.Background(), "") != nil {
