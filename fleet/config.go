@@ -33,7 +33,7 @@ type Config struct {
 	OnOver func(match Match)
 	// OnDrain is called when a drain begins. left is the time that players have at most: tell them.
 	OnDrain func(left time.Duration)
-	// Move moves a player to another server in a drain, by a connect token that names it. It is called once for each player, and again
+	// Move moves a player to another server in a drain, by a connect token that names it: the guide does it with package handover. It is called once for each player, and again
 	// after an error, and with another token after Member.MoveAgain. The player leaves when the other server has it. Without Move, or with a Lifecycle that is no Destinations, players
 	// stay until they leave or Drain is over.
 	Move func(client netcode.ClientID, token []byte) error

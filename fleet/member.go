@@ -217,6 +217,9 @@ func (m *Member) takeEvent(e Event) {
 		}
 		m.counters.matches.Add(1)
 		m.changed = true
+		for client := range m.server.Clients { // Those who have come from another server may be faster than this news.
+			m.matches.enter(client, m.MatchOf(client), m.server.Tick())
+		}
 		if m.config.OnMatch != nil {
 			m.server.Contain("fleet.Config.OnMatch", func() { m.config.OnMatch(e.Match) })
 		}

@@ -162,6 +162,20 @@ func TestAMatchWithoutPlayersIsOver(t *testing.T) {
 	}
 }
 
+// A player who comes from another server with its match, as by handover, may be faster than the news of the match. It counts all the same.
+func TestAPlayerIsFasterThanItsMatch(t *testing.T) {
+	h := newHall(t, fleet.Config{Empty: 5 * time.Second}, netcode.Config{})
+	h.Server.OnApprove(func(a *netcode.Approval) { a.Accept(a.User) }) // A pass of its old server opens the door.
+	c := h.join("ann", "one")
+	require.True(t, c.State() == netcode.Connected)
+	h.Tell(allocated("one"))
+	h.Net.Run(10 * time.Second)
+	require.Equal(t, []fleet.Match{{ID: "one"}}, h.Matches())
+	c.Close()
+	h.Net.Run(6 * time.Second)
+	require.Empty(t, h.Matches())
+}
+
 // A player that is away keeps its match, and may come back while the server drains; others may not join.
 func TestADrainTakesNoNewPlayers(t *testing.T) {
 	drains := 0

@@ -22,6 +22,7 @@ import (
 	"github.com/arche-netcode/netcode/fleet/agones"
 	"github.com/arche-netcode/netcode/fleet/local"
 	"github.com/arche-netcode/netcode/fleet/supervisor"
+	"github.com/arche-netcode/netcode/handover"
 	ecs "github.com/arche-netcode/netcode/internal/world"
 	"github.com/arche-netcode/netcode/systems"
 	"github.com/arche-netcode/netcode/transport/secure"
@@ -31,12 +32,19 @@ import (
 // This program is the server of the page too, when a fleet starts it.
 func TestMain(m *testing.M) {
 	world := ecs.New()
-	switch err := fleetServer(context.Background(), protocol(), world); {
+	switch err := fleetServer(context.Background(), fleetProtocol(), world); {
 	case errors.Is(err, local.ErrAlone):
 		os.Exit(m.Run())
 	case err != nil:
 		log.Fatal(err)
 	}
+}
+
+// fleetProtocol returns the protocol of the page, whose players move.
+func fleetProtocol() *netcode.Protocol {
+	p := protocol()
+	handover.Register(p)
+	return p
 }
 
 // begin guide
@@ -58,8 +66,8 @@ func fleetServer(ctx context.Context, protocol *netcode.Protocol, world *ecs.Wor
 	if err != nil {
 		return errors.Join(err, conn.Close())
 	}
-	loop := systems.NewRunner(world, systems.NewServer(server, conn, systems.WallClock()), 60)
-	member := fleet.Attach(loop, server, life, fleet.Config{
+	group := systems.NewServer(server, conn, systems.WallClock())
+	member, mover := attachMoving(systems.NewRunner(world, group, 60), group, life, fleet.Config{
 		Empty:   30 * time.Second, // a match without players is over then
 		Drain:   2 * time.Minute,  // players have this time after SIGTERM
 		OnMatch: func(match fleet.Match) { log.Printf("build the level %s for match %s", match.Data, match.ID) },
@@ -68,8 +76,34 @@ func fleetServer(ctx context.Context, protocol *netcode.Protocol, world *ecs.Wor
 	server.OnConnect(func(client netcode.ClientID) {
 		ticket, _ := member.TicketOf(client)
 		log.Printf("%s plays in match %s for team %s", server.Identity(client), ticket.Match, ticket.Data)
+		if !mover.Arriving(client) {
+			log.Printf("spawn the body of %s", server.Identity(client)) // else it comes along
+		}
 	})
 	return member.Run(ctx) // until SIGTERM, Ctrl-C, or an order of the fleet
+}
+
+// end guide
+
+// begin guide
+// attachMoving attaches a server to its fleet, so that a drain moves its players to other servers.
+func attachMoving(loop *systems.Runner, group *systems.ServerSystems, life *local.Lifecycle, config fleet.Config) (member *fleet.Member, mover *handover.Server) {
+	config.Move = func(client netcode.ClientID, token []byte) error {
+		servers, err := secure.TokenServers(token)
+		if err != nil {
+			return err
+		}
+		return mover.Move(client, handover.Destination{Server: servers[0], Token: token})
+	}
+	member = fleet.Attach(loop, group.Server, life, config)
+	mover = handover.Attach(group, handover.Config{Key: life.Shared()})
+	mover.OnApprove(member.Approve) // both took Server.OnApprove: the later one asks the first one
+	mover.OnEnd(func(client netcode.ClientID, outcome handover.Outcome, _ error) {
+		if outcome == handover.Stayed {
+			member.MoveAgain(client)
+		}
+	})
+	return member, mover
 }
 
 // end guide
@@ -140,7 +174,7 @@ func TestTheFleetOfThePage(t *testing.T) {
 		conn, address, err := playerSocket(a.Token)
 		require.NoError(t, err)
 		require.Equal(t, first.Address, address)
-		client, err := netcode.NewClient(protocol(), netcode.Config{})
+		client, err := netcode.NewClient(fleetProtocol(), netcode.Config{})
 		require.NoError(t, err)
 		at, err := udp.Resolve(address)
 		require.NoError(t, err)

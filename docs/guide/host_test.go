@@ -628,6 +628,7 @@ var withoutHost = map[string]string{
 	"revive":         "as fought",
 	"runBots":        "bots are clients of other processes",
 	"fleetServer":    "a fleet has servers without a host's player",
+	"attachMoving":   "as fleetServer",
 	"askFleet":       "a backend asks, which has no world",
 	"openAgones":     "as fleetServer",
 	"TestSchema":     "a test of the protocol alone",

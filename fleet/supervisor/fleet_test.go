@@ -316,7 +316,8 @@ func TestRestartsBackOff(t *testing.T) {
 	h.wait("it is cured", func(f supervisor.Fleet) bool { return count(f, "ready") == 1 && f.Rollout == "" })
 }
 
-// A new build replaces all servers one by one, while bots play: each is moved, none is lost, none is at two servers.
+// A new build replaces all servers one by one, while bots play. Each is moved with its bag: no session that is shown ends, no bag is
+// missing from a picture, none is lost, and none is at two servers.
 func TestARolloutMovesPlayers(t *testing.T) {
 	t.Parallel()
 	h := host(t, supervisor.Config{Servers: 4})
@@ -325,58 +326,39 @@ func TestARolloutMovesPlayers(t *testing.T) {
 		old[s.Name] = true
 	}
 	const bots = 200
-	var players, next, leaving []*player
-	var matches []string
-	for i := range bots {
-		r := supervisor.Request{User: fmt.Sprint("bot", i)}
-		if i%3 > 0 { // Three of a match.
-			r.Match = matches[i/3]
+	players, matches := h.joinMatches(bots)
+	t.Cleanup(func() { leaveAll(players) })
+	digs := func(i int) int { return i%5 + 1 }
+	for i, p := range players {
+		for range digs(i) {
+			p.order("dig")
 		}
-		a := h.mustMatch(r)
-		if i%3 == 0 {
-			matches = append(matches, a.Match)
-		}
-		players = append(players, join(t, a.Token))
 	}
-	until(t, "all are in", func() bool {
-		return !slices.ContainsFunc(players, func(p *player) bool { return p.where.Server == "" })
-	}, players...)
-	next = make([]*player, bots)
+	seesItsGold := func(more int) func() bool {
+		return func() bool {
+			for i, p := range players {
+				if p.bags()[nameOf(i)].Gold != uint32(digs(i)+more) {
+					return false
+				}
+			}
+			return true
+		}
+	}
+	until(t, "all have dug", seesItsGold(0), players...)
+
 	begun := time.Now()
 	writeBuild(t, h.program, "second")
-	playing := func() (all []*player) {
-		all = append(all, leaving...)
-		for i := range players {
-			if all = append(all, players[i]); next[i] != nil {
-				all = append(all, next[i])
-			}
-		}
-		return all
-	}
-	for deadline := time.Now().Add(patience); ; time.Sleep(2 * time.Millisecond) {
-		require.True(t, time.Now().Before(deadline), "%+v", h.Fleet())
-		for _, p := range playing() {
-			p.run.Step()
-		}
+	until(t, "all servers are replaced", func() bool {
 		for i, p := range players {
 			require.NoError(t, p.lost, "bot %d was disconnected", i)
-			switch {
-			case next[i] != nil && next[i].where.Server != "": // The other server has it: it leaves the old one in order.
-				p.client.Close()
-				leaving, players[i], next[i] = append(leaving, p), next[i], nil
-			case next[i] == nil && p.token != nil:
-				next[i] = join(t, p.token)
-				p.token = nil
-			case next[i] != nil:
-				require.NoError(t, next[i].lost, "bot %d was refused", i)
-				require.NoError(t, next[i].conn.Err())
-			}
+			require.Empty(t, p.fails, "bot %d", i)
+			require.Contains(t, p.bags(), nameOf(i), "it is in its picture at all times")
 		}
 		f := h.Fleet()
-		if f.Rollout == "" && count(f, "ready") == 4 && len(f.Servers) == 4 && !slices.ContainsFunc(f.Servers, func(s supervisor.Server) bool { return old[s.Name] }) {
-			break
-		}
-	}
+		return f.Rollout == "" && count(f, "ready") == 4 && len(f.Servers) == 4 && !slices.ContainsFunc(f.Servers, func(s supervisor.Server) bool { return old[s.Name] })
+	}, players...)
+	t.Logf("%d bots, four servers replaced in %v", bots, time.Since(begun).Round(10*time.Millisecond))
+
 	until(t, "all are counted once", func() bool {
 		n := 0
 		for _, s := range h.Fleet().Servers {
@@ -384,17 +366,73 @@ func TestARolloutMovesPlayers(t *testing.T) {
 		}
 		return n == bots
 	}, players...)
-	at := map[string]string{}
+	require.Empty(t, h.Fleet().Failed)
+	checkMoved(t, old, players, matches)
+	for _, p := range players {
+		p.order("dig")
+	}
+	until(t, "all dig on at their new servers", seesItsGold(1), players...)
+}
+
+// nameOf returns the user of a bot.
+func nameOf(bot int) string { return fmt.Sprint("bot ", bot) }
+
+// joinMatches lets bots join, three of a match. It returns when all are in.
+func (h *hosted) joinMatches(bots int) (players []*player, matches []string) {
+	for i := range bots {
+		r := supervisor.Request{User: nameOf(i)}
+		if i%3 > 0 {
+			r.Match = matches[i/3]
+		}
+		a := h.mustMatch(r)
+		if i%3 == 0 {
+			matches = append(matches, a.Match)
+		}
+		players = append(players, join(h.t.(*testing.T), a.Token))
+	}
+	until(h.t.(*testing.T), "all are in", func() bool {
+		return !slices.ContainsFunc(players, func(p *player) bool { return p.where.Server == "" || len(p.bags()) == 0 })
+	}, players...)
+	return players, matches
+}
+
+// leaveAll closes all players at the same time.
+func leaveAll(players []*player) {
+	for _, p := range players {
+		p.mover.Close()
+	}
+	for deadline := time.Now().Add(patience); time.Now().Before(deadline); time.Sleep(2 * time.Millisecond) {
+		if !slices.ContainsFunc(players, func(p *player) bool { return !p.mover.Closed() }) {
+			return
+		}
+		for _, p := range players {
+			p.run.Step()
+		}
+	}
+}
+
+// checkMoved checks that each bot is at a new server in its match, and that its bag is at that server alone, and was moved.
+func checkMoved(t *testing.T, old map[string]bool, players []*player, matches []string) {
+	at, bagsAt, total := map[string]string{}, map[string][]string{}, 0
 	for i, p := range players {
-		require.False(t, old[p.where.Server])
+		require.False(t, old[p.where.Server], "bot %d is at %s", i, p.where.Server)
 		require.Equal(t, matches[i/3], p.where.Match, "it plays on in its match")
 		if at[p.where.Match] == "" {
 			at[p.where.Match] = p.where.Server
 		}
 		require.Equal(t, at[p.where.Match], p.where.Server, "with those of its match")
+		require.NotZero(t, p.bags()[nameOf(i)].Moves)
+		bagsAt[p.where.Server] = append(bagsAt[p.where.Server], nameOf(i))
 	}
-	require.Empty(t, h.Fleet().Failed)
-	t.Logf("%d bots, four servers replaced in %v", bots, time.Since(begun).Round(10*time.Millisecond))
+	seen := map[string]bool{}
+	for _, p := range players { // Each server's whole world, as one of its players sees it.
+		if server := p.where.Server; !seen[server] {
+			seen[server] = true
+			require.ElementsMatch(t, bagsAt[server], slices.Collect(maps.Keys(p.bags())), "at %s", server)
+			total += len(p.bags())
+		}
+	}
+	require.Equal(t, len(players), total, "each bag is in one world")
 }
 
 // A build with which players cannot play, and one that crashes, replace nothing. The next one is tried.

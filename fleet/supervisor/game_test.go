@@ -3,7 +3,6 @@ package supervisor_test
 import (
 	"bytes"
 	"context"
-	"encoding/base64"
 	"errors"
 	"fmt"
 	"io"
@@ -18,10 +17,13 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/arche-netcode/netcode"
+	"github.com/arche-netcode/netcode/components"
 	"github.com/arche-netcode/netcode/fleet"
 	"github.com/arche-netcode/netcode/fleet/local"
 	"github.com/arche-netcode/netcode/fleet/supervisor"
+	"github.com/arche-netcode/netcode/handover"
 	ecs "github.com/arche-netcode/netcode/internal/world"
+	generic "github.com/arche-netcode/netcode/internal/world/typed"
 	"github.com/arche-netcode/netcode/systems"
 	"github.com/arche-netcode/netcode/transport/secure"
 	"github.com/arche-netcode/netcode/transport/udp"
@@ -70,11 +72,6 @@ func (w *where) Serialize(s *wire.Serializer) {
 	s.String(&w.Ticket, 64)
 }
 
-// moved tells a player the connect token of its next server. Server.Move will do it by itself.
-type moved struct{ Token string }
-
-func (m *moved) Serialize(s *wire.Serializer) { s.String(&m.Token, 2000) }
-
 // order is a command of a test to the game.
 type order struct{ What string }
 
@@ -84,17 +81,26 @@ type body struct{ X int32 }
 
 type bodyOfAnother struct{ X, Y float32 }
 
+// bag is the entity of a player: it goes with it from server to server.
+type bag struct {
+	Name  wire.Text16 // Its user.
+	Gold  uint32      // One for each order "dig".
+	Moves uint32      // Counted by the servers to which it came.
+}
+
 // protocol is that of a build.
-func protocol(build string, onWhere func(*netcode.Context, *where), onMoved func(*netcode.Context, *moved), onOrder func(*netcode.Context, *order)) *netcode.Protocol {
+func protocol(build string) *netcode.Protocol {
 	p := netcode.NewProtocol()
 	if build == "breaking" {
 		netcode.Replicate[bodyOfAnother](p, netcode.Named("body"))
 	} else {
 		netcode.Replicate[body](p, netcode.Named("body"))
 	}
-	netcode.Handle(p, onWhere, netcode.FromServer(), netcode.Over(netcode.ReliableOrdered))
-	netcode.Handle(p, onMoved, netcode.FromServer(), netcode.Over(netcode.ReliableOrdered))
-	netcode.Handle(p, onOrder, netcode.FromClient(), netcode.Over(netcode.ReliableOrdered))
+	netcode.Replicate[components.Owner](p)
+	netcode.Replicate[bag](p)
+	netcode.Handle[where](p, nil, netcode.FromServer(), netcode.Over(netcode.ReliableOrdered))
+	netcode.Handle[order](p, nil, netcode.FromClient(), netcode.Over(netcode.ReliableOrdered))
+	handover.Register(p)
 	return p
 }
 
@@ -144,73 +150,159 @@ func game() error {
 	if err != nil {
 		return err
 	}
-	var member *fleet.Member
-	p := protocol(build, nil, nil, func(_ *netcode.Context, o *order) {
-		switch o.What {
-		case "crash":
-			os.Exit(3)
-		case "stall":
-			select {}
-		case "over":
-			member.EndMatch(member.Matches()[0].ID)
-		}
-	})
-	server, err := netcode.NewServer(p, netcode.Config{Clients: 128, SilenceTimeout: patience})
+	server, err := netcode.NewServer(protocol(build), netcode.Config{Clients: 128, SilenceTimeout: patience})
 	if err != nil {
 		return err
 	}
-	world := ecs.New()
-	loop := systems.NewRunner(world, systems.NewServer(server, conn, systems.WallClock()), 60)
-	member = fleet.Attach(loop, server, life, fleet.Config{
+	h := &hall{server: server, world: ecs.New(), life: life}
+	h.attach(systems.NewServer(server, conn, systems.WallClock()))
+	fmt.Println("serves", life.Name())
+	return h.member.Run(context.Background())
+}
+
+// hall is the game of one process.
+type hall struct {
+	server *netcode.Server
+	world  *ecs.World
+	life   *local.Lifecycle
+	member *fleet.Member
+	mover  *handover.Server
+}
+
+// attach attaches the game to its fleet, so that a drain moves its players.
+func (h *hall) attach(group *systems.ServerSystems) {
+	h.member = fleet.Attach(systems.NewRunner(h.world, group, 60), h.server, h.life, fleet.Config{
 		Health: 200 * time.Millisecond, Drain: time.Minute,
 		OnDrain: func(time.Duration) {
 			fmt.Println("this line has no reader if the supervisor is gone")
-			_ = netcode.Send(server, netcode.ToAll(), &where{Server: "draining"})
+			_ = netcode.Send(h.server, netcode.ToAll(), &where{Server: "draining"})
 		},
 		OnMatch: func(m fleet.Match) { fmt.Printf("match %s with %s\n", m.ID, m.Data) },
 		Move: func(client netcode.ClientID, token []byte) error {
-			return netcode.Send(server, netcode.To(client), &moved{base64.StdEncoding.EncodeToString(token)})
+			servers, err := secure.TokenServers(token)
+			if err != nil {
+				return err
+			}
+			return h.mover.Move(client, handover.Destination{Server: servers[0], Token: token})
 		},
 	})
-	server.OnConnect(func(client netcode.ClientID) {
-		ticket, _ := member.TicketOf(client)
-		_ = netcode.Send(server, netcode.To(client), &where{life.Name(), member.MatchOf(client), string(ticket.Data)})
+	h.mover = handover.Attach(group, handover.Config{Key: h.life.Shared(), Patience: patience, Lease: patience})
+	h.mover.OnApprove(h.member.Approve)
+	h.mover.OnEnd(func(client netcode.ClientID, outcome handover.Outcome, err error) {
+		fmt.Println(client, outcome, err)
+		if outcome == handover.Stayed {
+			h.member.MoveAgain(client)
+		}
 	})
-	fmt.Println("serves", life.Name())
-	return member.Run(context.Background())
+	bags := generic.NewMap3[components.Replicated, components.Owner, bag](h.world)
+	h.server.OnConnect(func(client netcode.ClientID) {
+		ticket, _ := h.member.TicketOf(client)
+		_ = netcode.Send(h.server, netcode.To(client), &where{h.life.Name(), h.member.MatchOf(client), string(ticket.Data)})
+		if !h.mover.Arriving(client) { // Else its bag is on its way.
+			bags.NewWith(&components.Replicated{}, &components.Owner{Client: client}, &bag{Name: wire.NewText[[16]byte](h.server.Identity(client))})
+		}
+	})
+	h.mover.OnArrive(func(a *handover.Arrival) {
+		for _, e := range a.Entities {
+			_, _, b := bags.Get(e)
+			b.Moves++
+		}
+	})
+	netcode.On(h.server, h.obey)
 }
 
-// player is a client of the game, run by the test.
-type player struct {
-	t      *testing.T
+// obey does what a test orders.
+func (h *hall) obey(ctx *netcode.Context, o *order) {
+	switch o.What {
+	case "crash":
+		os.Exit(3)
+	case "stall":
+		select {}
+	case "over":
+		h.member.EndMatch(h.member.Matches()[0].ID)
+	case "dig":
+		for query := generic.NewFilter2[components.Owner, bag]().Query(h.world); query.Next(); {
+			if owner, b := query.Get(); owner.Client == ctx.Sender {
+				b.Gold++
+			}
+		}
+	}
+}
+
+// seat is a session of a player at one server.
+type seat struct {
 	client *netcode.Client
 	conn   *secure.Client
-	loop   *systems.ClientSystems
-	run    *systems.Runner
 	world  *ecs.World
 	where  where
-	token  []byte // Of its next server.
-	lost   error
+}
+
+// player is a client of the game, run by the test. Its seat is the one that is shown.
+type player struct {
+	*seat
+	t     *testing.T
+	mover *handover.Client
+	run   *systems.Runner
+	seats map[*netcode.Client]*seat
+	lost  error // The end of a session that was shown.
+	fails []error
 }
 
 func join(t *testing.T, token []byte, config ...netcode.Config) *player {
-	p := &player{t: t, world: ecs.New()}
-	socket, err := udp.Listen("127.0.0.1:0", udp.Config{})
-	require.NoError(t, err)
-	p.conn, err = secure.Dial(socket, secure.ClientConfig{Token: token})
-	require.NoError(t, err)
-	t.Cleanup(p.leave)
-	p.client, err = netcode.NewClient(protocol("", func(_ *netcode.Context, w *where) { p.where = *w }, func(_ *netcode.Context, m *moved) { p.token, _ = base64.StdEncoding.DecodeString(m.Token) }, nil), append(config, netcode.Config{HandshakeTimeout: patience, SilenceTimeout: patience})[0])
-	require.NoError(t, err)
-	p.client.OnDisconnect(func(_ netcode.ClientID, why *netcode.CloseError) { p.lost = why })
-	p.loop = systems.NewClient(p.client, p.conn, systems.WallClock())
-	p.run = systems.NewRunner(p.world, p.loop, 60)
+	t.Helper()
+	p := &player{t: t, seats: map[*netcode.Client]*seat{}}
+	p.mover = handover.NewClient(func(to handover.Destination, done func(*handover.Session, error)) {
+		done(p.open(to, append(config, netcode.Config{HandshakeTimeout: patience, SilenceTimeout: patience})[0]))
+	})
+	p.mover.OnSwitch(func(_, to *handover.Session) { p.seat = p.seats[to.Systems.Client] })
+	p.mover.OnFail(func(err error) { p.fails = append(p.fails, err) })
+	p.run = systems.NewRunner(nil, p.mover, 60)
 	servers, err := secure.TokenServers(token)
 	require.NoError(t, err)
-	at, err := udp.Resolve(servers[0])
-	require.NoError(t, err)
-	require.NoError(t, p.client.Connect(at))
+	p.mover.Start(handover.Destination{Server: servers[0], Token: token})
+	require.Empty(t, p.fails)
+	t.Cleanup(p.leave)
 	return p
+}
+
+// open makes a session of the game.
+func (p *player) open(to handover.Destination, config netcode.Config) (*handover.Session, error) {
+	at, err := udp.Resolve(to.Server)
+	if err != nil {
+		return nil, err
+	}
+	socket, err := udp.Listen("127.0.0.1:0", udp.Config{})
+	if err != nil {
+		return nil, err
+	}
+	s := &seat{world: ecs.New()}
+	if s.conn, err = secure.Dial(socket, secure.ClientConfig{Token: to.Token}); err != nil {
+		return nil, err
+	}
+	if s.client, err = netcode.NewClient(protocol(""), config); err != nil {
+		return nil, err
+	}
+	p.seats[s.client] = s
+	netcode.On(s.client, func(_ *netcode.Context, w *where) { s.where = *w })
+	s.client.OnDisconnect(func(_ netcode.ClientID, why *netcode.CloseError) {
+		if handover.Shown(s.client) {
+			p.lost = why
+		}
+	})
+	return &handover.Session{
+		Systems: systems.NewClient(s.client, s.conn, systems.WallClock()), World: s.world, Server: at, Close: func() { _ = s.conn.Close() },
+	}, nil
+}
+
+// bags returns the bags of the world that a player sees, by their names. It fails if there are two of a name.
+func (p *player) bags() map[string]bag {
+	all := map[string]bag{}
+	for query := generic.NewFilter1[bag]().Query(p.world); query.Next(); {
+		b := *query.Get()
+		require.NotContains(p.t, all, b.Name.String(), "it is twice in one world")
+		all[b.Name.String()] = b
+	}
+	return all
 }
 
 // until runs frames of players until done.
@@ -239,11 +331,11 @@ func (p *player) order(what string) {
 
 // leave closes in order, so that the server need not wait for its silence.
 func (p *player) leave() {
-	p.client.Close()
-	for deadline := time.Now().Add(patience); !p.client.Closed() && time.Now().Before(deadline); time.Sleep(2 * time.Millisecond) {
+	p.mover.Close()
+	for deadline := time.Now().Add(patience); !p.mover.Closed() && time.Now().Before(deadline); time.Sleep(2 * time.Millisecond) {
 		p.run.Step()
 	}
-	_ = p.conn.Close()
+	p.mover.Finalize(nil)
 }
 
 // lines keeps what the servers print.

@@ -22,6 +22,8 @@ func fleets() []mutation {
 			member, "	m.drain.asked[f.client] = m.server.Tick() + m.ticks(moveTime)\n", ""),
 		change("fleet", "a match without players goes on", "TestAMatchWithoutPlayersIsOver",
 			"fleet/matches.go", "p.players == 0 && p.since <= since", "false"),
+		change("fleet", "a player that is faster than its match does not count", "TestAPlayerIsFasterThanItsMatch",
+			member, "			m.matches.enter(client, m.MatchOf(client), m.server.Tick())\n", "			_ = client\n"),
 		change("fleet", "matches are not bounded", "TestMatchesAreBounded",
 			"fleet/matches.go", "len(m.all) >= MaxMatches || ", ""),
 		change("fleet", "a server is healthy whose ticks stand still", "TestTheFleetHearsOfAServer",

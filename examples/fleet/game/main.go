@@ -25,6 +25,7 @@ import (
 	"github.com/arche-netcode/netcode/fleet/agones"
 	"github.com/arche-netcode/netcode/fleet/local"
 	"github.com/arche-netcode/netcode/fleet/supervisor"
+	"github.com/arche-netcode/netcode/handover"
 	"github.com/arche-netcode/netcode/systems"
 	"github.com/arche-netcode/netcode/transport"
 	"github.com/arche-netcode/netcode/transport/secure"
@@ -37,6 +38,8 @@ type Pawn struct{ X float32 }
 func newProtocol() *netcode.Protocol {
 	p := netcode.NewProtocol()
 	netcode.Replicate[Pawn](p)
+	netcode.Replicate[components.Owner](p)
+	handover.Register(p)
 	return p
 }
 
@@ -66,6 +69,7 @@ type place struct {
 	life   fleet.Lifecycle
 	conn   transport.Conn
 	single bool
+	shared [32]byte // Of a fleet whose servers move players to one another; else zero.
 }
 
 // open finds out who started this process.
@@ -73,7 +77,7 @@ func open(ctx context.Context, listen string) (p place, err error) {
 	var key secure.Key
 	var address string
 	if here, err := local.Open(ctx); err == nil { // netcode fleet
-		p.life, key, address, listen = here, here.Key(), here.Address(), here.Listen()
+		p.life, p.shared, key, address, listen = here, here.Shared(), here.Key(), here.Address(), here.Listen()
 	} else if !errors.Is(err, local.ErrAlone) {
 		return p, err
 	} else if os.Getenv("AGONES_SDK_HTTP_PORT") != "" {
@@ -120,20 +124,47 @@ func serve(ctx context.Context, listen string) error {
 			query.Get().X++
 		}
 	}))
-	loop := systems.NewRunner(&world, group, 60)
-	member := fleet.Attach(loop, server, p.life, fleet.Config{
-		Drain: drain, Single: p.single,
-		OnMatch: func(m fleet.Match) { log.Printf("match %s, data %q", m.ID, m.Data) },
-		OnDrain: func(left time.Duration) { log.Printf("draining for at most %v", left) },
-	})
+	member, mover := attach(systems.NewRunner(&world, group, 60), group, p)
 	server.OnConnect(func(client netcode.ClientID) {
 		log.Printf("%s plays match %s", server.Identity(client), member.MatchOf(client))
+		if mover != nil && mover.Arriving(client) {
+			return // Its pawn is on its way.
+		}
 		if !server.Returned(client) {
 			pawns.NewWith(&components.Replicated{}, &components.Owner{Client: client}, &Pawn{})
 		}
 	})
 	log.Print("listening on ", p.conn.LocalAddr())
 	return member.Run(ctx)
+}
+
+// attach attaches a server to its fleet. A drain moves its players to other servers, if the fleet can name them: then mover is not nil.
+func attach(loop *systems.Runner, group *systems.ServerSystems, p place) (member *fleet.Member, mover *handover.Server) {
+	config := fleet.Config{
+		Drain: drain, Single: p.single,
+		OnMatch: func(m fleet.Match) { log.Printf("match %s, data %q", m.ID, m.Data) },
+		OnDrain: func(left time.Duration) { log.Printf("draining for at most %v", left) },
+	}
+	if p.shared == [32]byte{} {
+		return fleet.Attach(loop, group.Server, p.life, config), nil
+	}
+	config.Move = func(client netcode.ClientID, token []byte) error {
+		servers, err := secure.TokenServers(token)
+		if err != nil {
+			return err
+		}
+		return mover.Move(client, handover.Destination{Server: servers[0], Token: token})
+	}
+	member = fleet.Attach(loop, group.Server, p.life, config)
+	mover = handover.Attach(group, handover.Config{Key: p.shared})
+	mover.OnApprove(member.Approve)
+	mover.OnEnd(func(client netcode.ClientID, outcome handover.Outcome, err error) {
+		log.Printf("%s %v: %v", group.Server.Identity(client), outcome, err)
+		if outcome == handover.Stayed {
+			member.MoveAgain(client)
+		}
+	})
+	return member, mover
 }
 
 // ask asks the allocator for a match. A player of a real game asks its backend, which asks the allocator.
@@ -165,43 +196,62 @@ func beAPlayer(ctx context.Context, url, user string, print func(string) (int, e
 		return err
 	}
 	_, _ = print(fmt.Sprintf("match %s at %s, %s\n", a.Match, a.Server, a.Address))
+	ctx, cancel := context.WithCancelCause(ctx)
+	player := handover.NewClient(func(to handover.Destination, done func(*handover.Session, error)) {
+		done(openSession(to, print, cancel))
+	})
+	player.OnSwitch(func(from, to *handover.Session) {
+		if from != nil {
+			_, _ = print(fmt.Sprintf("moved to %v\n", to.Server))
+		}
+	})
+	player.OnFail(func(err error) {
+		if player.Shown() == nil {
+			cancel(err)
+		}
+	})
+	player.Start(handover.Destination{Server: a.Address, Token: a.Token})
+	if err := systems.NewRunner(nil, player, 60).Run(ctx); err != nil {
+		return err
+	}
+	if why := context.Cause(ctx); !errors.Is(why, context.Canceled) && !errors.Is(why, context.DeadlineExceeded) {
+		return why
+	}
+	return nil
+}
+
+// openSession makes the game for one server. It ends the program when the session that the player sees has ended.
+func openSession(to handover.Destination, print func(string) (int, error), end func(error)) (*handover.Session, error) {
+	at, err := udp.Resolve(to.Server)
+	if err != nil {
+		return nil, err
+	}
 	socket, err := udp.Listen(":0", udp.Config{})
 	if err != nil {
-		return err
+		return nil, err
 	}
-	conn, err := secure.Dial(socket, secure.ClientConfig{Token: a.Token})
+	conn, err := secure.Dial(socket, secure.ClientConfig{Token: to.Token})
 	if err != nil {
-		return err
+		return nil, errors.Join(err, socket.Close())
 	}
-	defer conn.Close()
 	client, err := netcode.NewClient(newProtocol(), netcode.Config{})
 	if err != nil {
-		return err
+		return nil, errors.Join(err, conn.Close())
 	}
-	ctx, cancel := context.WithCancelCause(ctx)
-	client.OnDisconnect(func(_ netcode.ClientID, why *netcode.CloseError) { cancel(why) })
-	at, err := udp.Resolve(a.Address)
-	if err != nil {
-		return err
-	}
-	if err := client.Connect(at); err != nil {
-		return err
-	}
+	client.OnDisconnect(func(_ netcode.ClientID, why *netcode.CloseError) {
+		if handover.Shown(client) {
+			end(why)
+		}
+	})
 	world := ecs.NewWorld()
 	group := systems.NewClient(client, conn, systems.WallClock())
 	pawns, frame := generic.NewFilter1[Pawn](), 0
 	group.Add(netcode.StageUpdate, systems.Func(func(w *ecs.World) {
-		if frame++; frame%60 == 0 && client.State() == netcode.Connected {
+		if frame++; frame%60 == 0 && client.State() == netcode.Connected && handover.Shown(client) {
 			for query := pawns.Query(w); query.Next(); {
 				_, _ = print(fmt.Sprintf("a pawn at %.0f\n", query.Get().X))
 			}
 		}
 	}))
-	if err := systems.NewRunner(&world, group, 60).Run(ctx); err != nil {
-		return err
-	}
-	if why := (*netcode.CloseError)(nil); errors.As(context.Cause(ctx), &why) {
-		return why
-	}
-	return nil
+	return &handover.Session{Systems: group, World: &world, Server: at, Close: func() { _ = conn.Close() }}, nil
 }

@@ -6,7 +6,11 @@ import (
 	"log/slog"
 	"net/http/httptest"
 	"os"
+	"regexp"
+	"runtime"
+	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -18,7 +22,9 @@ import (
 
 // This program is the game, when a fleet starts it.
 func TestMain(m *testing.M) {
-	if _, err := local.Open(context.Background()); errors.Is(err, local.ErrAlone) {
+	asked, stop := context.WithCancel(context.Background())
+	_, err := local.Open(asked)
+	if stop(); errors.Is(err, local.ErrAlone) { // serve opens another one: events go to one of them.
 		os.Exit(m.Run())
 	}
 	if serve(context.Background(), "") != nil {
@@ -26,7 +32,7 @@ func TestMain(m *testing.M) {
 	}
 }
 
-// A player asks a fleet for a match, and sees its pawn move.
+// A player asks a fleet for a match, and sees its pawn move. Its server drains: it plays on at the other one, with its pawn.
 func TestAPlayerOfTheFleet(t *testing.T) {
 	s, err := supervisor.New(supervisor.Config{Command: os.Args[:1], Servers: 2, Listen: "127.0.0.1:0", Logger: slog.New(slog.DiscardHandler), Start: time.Minute, Health: time.Minute})
 	require.NoError(t, err)
@@ -45,12 +51,42 @@ func TestAPlayerOfTheFleet(t *testing.T) {
 	defer end()
 	var text strings.Builder
 	require.NoError(t, beAPlayer(play, backend.URL, "ann", func(line string) (int, error) {
-		if strings.Contains(line, "a pawn at") {
+		text.WriteString(line)
+		switch seen := text.String(); {
+		case !strings.Contains(line, "a pawn at"):
+		case strings.Count(seen, "a pawn at") == 1 && runtime.GOOS != "windows": // It has no SIGTERM.
+			require.NoError(t, drainServer(s, seen))
+		case runtime.GOOS == "windows" || strings.Contains(seen, "moved to"):
 			end()
 		}
-		return text.WriteString(line)
+		return len(line), nil
 	}))
-	require.Regexp(t, `^match \S+ at game-\d, 127.0.0.1:\d+\na pawn at \d+\n`, text.String())
 	stop()
 	require.NoError(t, <-done)
+	moved := `moved to 127.0.0.1:\d+\n`
+	if runtime.GOOS == "windows" {
+		moved = ""
+	}
+	require.Regexp(t, `^match \S+ at game-\d, 127.0.0.1:\d+\n(a pawn at \d+\n)+`+moved+`a pawn at \d+\n$`, text.String())
+	last := -1
+	for _, at := range regexp.MustCompile(`a pawn at (\d+)`).FindAllStringSubmatch(text.String(), -1) {
+		x, err := strconv.Atoi(at[1])
+		require.NoError(t, err)
+		require.Greater(t, x, last, "it goes on from where it was")
+		last = x
+	}
+}
+
+// drainServer lets the server drain that is named in the first line of a player.
+func drainServer(s *supervisor.Supervisor, seen string) error {
+	for _, one := range s.Fleet().Servers {
+		if strings.Contains(seen, " at "+one.Name+",") {
+			process, err := os.FindProcess(one.Process)
+			if err != nil {
+				return err
+			}
+			return process.Signal(syscall.SIGTERM)
+		}
+	}
+	return errors.New("the fleet has no such server")
 }
