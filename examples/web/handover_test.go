@@ -22,7 +22,7 @@ import (
 	"github.com/arche-netcode/netcode/transport/webtransport"
 )
 
-// purse is what the traveller carries.
+// purse holds the gold of the traveller.
 type purse struct{ Gold uint32 }
 
 // gate is a server of the journey, on one of the transports.
