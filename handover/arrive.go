@@ -87,6 +87,10 @@ func (s *Server) approval(a *netcode.Approval) {
 		s.stats.Refused++
 		a.Refuse("the pass of another player")
 		return
+	case s.gaveOut(p.id):
+		s.stats.Refused++
+		a.Refuse("the player is at this server already")
+		return
 	case used:
 		s.stats.Refused++
 		a.Refuse("the pass was used before")
@@ -101,6 +105,16 @@ func (s *Server) approval(a *netcode.Approval) {
 	}
 	s.coming[p.user] = coming{id: p.id, until: s.after(2 * s.server.Config().HandshakeTimeout)}
 	a.Accept(p.user)
+}
+
+// gaveOut reports whether a pass is of a player that leaves this server now: it moves to where it is.
+func (s *Server) gaveOut(id ID) bool {
+	for _, d := range s.leaving {
+		if d.id == id {
+			return true
+		}
+	}
+	return false
 }
 
 // coming is an approved player that is not connected yet.

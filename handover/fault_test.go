@@ -70,6 +70,25 @@ func TestAServerDiesAtEachMoment(t *testing.T) {
 	require.Positive(t, moved[0], "what was given out does not arrive")
 }
 
+// A player that is sent to the server where it is stays there.
+func TestAPlayerStaysIfItIsSentToWhereItIs(t *testing.T) {
+	r := two(t, late)
+	r.wait(10 * time.Second)
+	require.Equal(t, 1, r.model.moved[handover.Moved])
+	client, ok := r.nodes[1].clientOf(0)
+	require.True(t, ok)
+	require.NoError(t, r.nodes[1].mover.Move(client, handover.Destination{Server: r.nodes[1].address.String()}))
+	r.wait(10 * time.Second)
+	require.Equal(t, 1, r.model.moved[handover.Stayed])
+	active, held := r.model.count(0)
+	require.Equal(t, [2]int{1, 0}, [2]int{active, held})
+	_, ok = r.players[0].hero()
+	require.True(t, ok, "the player does not see its hero")
+	same, ok := r.nodes[1].clientOf(0)
+	require.True(t, ok)
+	require.Equal(t, client, same, "its session goes on")
+}
+
 func TestAPlayerStaysIfNobodyIsThere(t *testing.T) {
 	r := two(t, late)
 	r.wait(10 * time.Second)

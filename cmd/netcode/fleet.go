@@ -31,6 +31,12 @@ func parseFleet(args []string, progress io.Writer) (c supervisor.Config, at stri
 	if err := usage.Parse(flags, args, takes); err != nil {
 		return c, "", err
 	}
+	switch {
+	case c.Servers < 1:
+		return c, "", takes.Wrong("servers", c.Servers)
+	case c.Matches < 1:
+		return c, "", takes.Wrong("matches", c.Matches)
+	}
 	if c.Command = flags.Args(); len(c.Command) == 0 {
 		return c, "", usage.Errorf("fleet wants the game's program, as in netcode fleet -servers 4 -- ./game")
 	}

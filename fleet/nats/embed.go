@@ -127,6 +127,7 @@ func (n *Node) connect() (err error) {
 		natsgo.Name(c.Fleet + "/" + c.Server), natsgo.MaxReconnects(-1), natsgo.ReconnectWait(50 * time.Millisecond),
 		natsgo.ReconnectJitter(50*time.Millisecond, 50*time.Millisecond), natsgo.ReconnectBufSize(1 << 20), natsgo.PingInterval(time.Second), natsgo.MaxPingsOutstanding(3),
 		natsgo.FlusherTimeout(time.Second), natsgo.Timeout(2 * time.Second), natsgo.RetryOnFailedConnect(true),
+		natsgo.ReconnectErrHandler(func(_ *natsgo.Conn, err error) { n.attemptFailed(err) }),
 		natsgo.DisconnectErrHandler(func(*natsgo.Conn, error) { n.counters.disconnects.Add(1) }),
 		natsgo.ErrorHandler(func(_ *natsgo.Conn, _ *natsgo.Subscription, err error) { n.asyncError(err) }),
 	}, c.Options...)
@@ -142,6 +143,16 @@ func (n *Node) connect() (err error) {
 	}
 	n.conn, err = natsgo.Connect(at, options...)
 	return err
+}
+
+// attemptFailed takes an error of an attempt to connect. OnError is told once of attempts in a row that fail alike.
+func (n *Node) attemptFailed(err error) {
+	if errors.Is(err, natsgo.ErrNoServers) {
+		return // The first attempt, of which NATS keeps no reason: another one follows.
+	}
+	if last := n.refusal.Swap(&err); last == nil || (*last).Error() != err.Error() {
+		n.config.OnError(fmt.Errorf("nats: connecting: %w", err))
+	}
 }
 
 // asyncError takes an error of the connection. A slow consumer is counted, and is no surprise.

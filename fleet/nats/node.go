@@ -33,7 +33,8 @@ type Node struct {
 	outbox    *outbox
 	incoming  chan *natsgo.Msg
 	counters  counters
-	takes     atomic.Bool // TakeOver.
+	takes     atomic.Bool           // TakeOver.
+	refusal   atomic.Pointer[error] // Of the newest attempt to connect that failed.
 
 	encoding sync.Mutex // Of Publish.
 	scratch  message.Scratch
@@ -108,6 +109,9 @@ func Start(ctx context.Context, config Config) (*Node, error) {
 	n.session = hex.EncodeToString(random[:])
 	if err := n.open(ctx); err != nil {
 		n.end = func() {}
+		if why := n.refusal.Load(); why != nil {
+			err = fmt.Errorf("%w: %w", err, *why)
+		}
 		return nil, errors.Join(err, n.Close())
 	}
 	return n, nil

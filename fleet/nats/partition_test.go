@@ -1,6 +1,7 @@
 package nats_test
 
 import (
+	"context"
 	"net"
 	"strings"
 	"sync"
@@ -220,6 +221,26 @@ func TestPublishNeverBlocks(t *testing.T) {
 }
 
 // Two processes with one name: the second one does not get it. One that is started again after a crash does.
+// A process that finds no NATS, or may not come in, says why while it waits and when it gives up.
+func TestAnUnreachableNATSIsTold(t *testing.T) {
+	t.Parallel()
+	guarded := start(t, nats.Config{Server: "guarded", Secret: "0123456789abcdef", Embed: nats.Embed{Listen: "127.0.0.1:0"}})
+	for url, why := range map[string]string{"nats://127.0.0.1:1": "refused", guarded.NATS(): "Authorization"} {
+		ctx, stop := context.WithCancel(t.Context())
+		told := make(chan error, 64)
+		_, err := nats.Start(ctx, nats.Config{Server: "stranger", URL: url, OnError: func(err error) {
+			select {
+			case told <- err:
+			default:
+			}
+			stop()
+		}})
+		require.ErrorIs(t, err, context.Canceled)
+		require.ErrorContains(t, err, why)
+		require.ErrorContains(t, <-told, why)
+	}
+}
+
 func TestANameIsOneProcess(t *testing.T) {
 	t.Parallel()
 	here := start(t, nats.Config{Server: "here", Lease: time.Second, Embed: nats.Embed{Listen: "127.0.0.1:0"}})

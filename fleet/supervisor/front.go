@@ -92,7 +92,7 @@ func (f *Front) mayAsk(r *http.Request) error {
 	}
 	at, err := url.Parse("http://" + r.Host)
 	if err != nil || !isLocal(at.Hostname()) || !ipOf(r.RemoteAddr).IsLoopback() {
-		return Refusal(http.StatusForbidden, "only this machine may ask, as 127.0.0.1, ::1 or localhost: see Config.Bearer")
+		return Refusal(http.StatusForbidden, "only this machine may ask, as 127.0.0.1, ::1 or localhost, unless there is a key: -bearer, Config.Bearer")
 	}
 	if origin := r.Header.Get("Origin"); origin != "" && origin != "http://"+r.Host {
 		return Refusal(http.StatusForbidden, "a page of another site asks")

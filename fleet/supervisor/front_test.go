@@ -205,16 +205,16 @@ func TestConfigsThatMakeNoSense(t *testing.T) {
 	script := t.TempDir() + "/script"
 	require.NoError(t, os.WriteFile(script, nil, 0o644))
 	for text, c := range map[string]supervisor.Config{
-		"Command is empty":        {},
-		"1 to 256":                {Command: []string{"x"}, Servers: 257},
-		"1 or more":               {Command: []string{"x"}, Matches: -1},
-		"Config.Listen":           {Command: []string{"x"}, Listen: "nowhere"},
-		"give Config.Public":      {Command: []string{"x"}, Listen: ":9000"},
-		"at most 56":              {Command: []string{"x"}, Public: strings.Repeat("x", 57)},
-		"65535 ports":             {Command: []string{"x"}, Listen: "127.0.0.1:65535"},
-		"the program":             {Command: []string{"./no such game"}},
-		"not executable":          {Command: []string{script}},
-		"executable file not fou": {Command: []string{"no-such-game"}},
+		"Command is empty":             {},
+		"1 to 256":                     {Command: []string{"x"}, Servers: 257},
+		"1 or more":                    {Command: []string{"x"}, Matches: -1},
+		"Config.Listen":                {Command: []string{"x"}, Listen: "nowhere"},
+		"give Config.Public (-public)": {Command: []string{"x"}, Listen: ":9000"},
+		"at most 56":                   {Command: []string{"x"}, Public: strings.Repeat("x", 57)},
+		"65535 ports":                  {Command: []string{"x"}, Listen: "127.0.0.1:65535"},
+		"the program":                  {Command: []string{"./no such game"}},
+		"not executable":               {Command: []string{script}},
+		"executable file not fou":      {Command: []string{"no-such-game"}},
 	} {
 		_, err := supervisor.New(c)
 		require.ErrorContains(t, err, text)

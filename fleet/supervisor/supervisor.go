@@ -135,7 +135,7 @@ func New(config Config) (*Supervisor, error) {
 	}
 	if c.Public == "" {
 		if c.Public = at.IP.String(); at.IP == nil || at.IP.IsUnspecified() {
-			return nil, fmt.Errorf("supervisor: servers listen at %s: give Config.Public, the host that players connect to", c.Listen)
+			return nil, fmt.Errorf("supervisor: servers listen at %s: give Config.Public (-public), the host that players connect to", c.Listen)
 		}
 	}
 	if len(c.Public) > maxPublic {

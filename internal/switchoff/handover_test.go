@@ -9,6 +9,8 @@ func handovers() []mutation {
 			"handover/arrive.go", "if a == nil || a.taken || uint64(a.id) != m.ID {", "if a == nil || uint64(a.id) != m.ID {"),
 		change("handover", "a pass opens the door twice", "TestNothingIsAcceptedTwice",
 			"handover/arrive.go", "	case used:\n", "	case false && used:\n"),
+		change("handover", "a player that is sent to where it is loses its session", "TestAPlayerStaysIfItIsSentToWhereItIs",
+			"handover/arrive.go", "	case s.gaveOut(p.id):\n", "	case false:\n"),
 		change("handover", "a void move arrives", "TestAClientThatSaysTheServerDied",
 			"handover/arrive.go", "a.taken, a.void = true, true", "_ = a"),
 		change("handover", "a client is believed though the server can be asked", "TestAClientThatSaysTheServerDied",
