@@ -29,8 +29,8 @@ type scaleRun struct {
 	idle, heap float64 // ns a client and tick; kB a client
 }
 
-// runScale measures a client's cost in worlds of different sizes, of which it sees equally many entities: its share of the frame, where all walk
-// and where nothing moves, and its memory. In the end the clients hold what they may see, and nothing else.
+// runScale measures a client's cost in worlds of different sizes. In each it sees equally many entities. The cost is its share of
+// a frame, where all walk and where nothing moves, and its memory. In the end it compares each client's world with its sight.
 func runScale(o options) error {
 	sizes, clients := []int{scaleLeast, 1000, scaleIdle, 30000}, cmp.Or(o.clients, 64)
 	if o.entities > 0 {

@@ -72,13 +72,13 @@ func newProtocol() *netcode.Protocol {
 
 // The messages between servers.
 
-// Chat is what a player said, for all areas.
+// Chat carries the words of a player to all areas.
 type Chat struct{ Say }
 
 // Point is a gate that somebody went through: all areas count them.
 type Point struct{ Area uint32 }
 
-// Census is what one area knows, for the board.
+// Census counts the players of one area, for the board.
 type Census struct {
 	Area, Points, Frames uint32
 	Held, Moved, Failed  uint32

@@ -49,7 +49,7 @@ type allocator struct {
 	client    *http.Client
 }
 
-// gameServerStatus is where a game server is: the status of an allocation and of a game server have these fields alike.
+// gameServerStatus has the address of a game server. The status of an allocation has the same fields.
 type gameServerStatus struct {
 	State          string `json:"state"`
 	GameServerName string `json:"gameServerName"`

@@ -64,7 +64,7 @@ func main() {
 	}
 }
 
-// place is where a server runs.
+// place has what runs a server, and its address.
 type place struct {
 	life   fleet.Lifecycle
 	conn   transport.Conn

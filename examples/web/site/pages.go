@@ -12,7 +12,7 @@ import (
 	"github.com/arche-netcode/netcode"
 )
 
-// Settings are what a client needs to connect. Pages and package join read them.
+// Settings tell a client how to connect. Pages and package join read them.
 type Settings struct {
 	WebTransport, WebSocket string // URLs.
 	Hash                    string // Of the certificate, in hexadecimal digits.
