@@ -75,10 +75,10 @@ func newProtocol() *netcode.Protocol {
 // Chat carries the words of a player to all areas.
 type Chat struct{ Say }
 
-// Point is a gate that somebody went through: all areas count them.
+// Point tells all areas that somebody went through a gate. Each counts them.
 type Point struct{ Area uint32 }
 
-// Census counts the players of one area, for the board.
+// Census tells the board the counters and the players of one area.
 type Census struct {
 	Area, Points, Frames uint32
 	Held, Moved, Failed  uint32
