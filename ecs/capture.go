@@ -236,7 +236,6 @@ func (c *Capture) appears(t *table, row, slot int) {
 	*r = components.Replicated{ID: id, World: c.tracker.tag}
 	c.tracker.noteMoved(id, at)
 	at.table, at.slot, at.stamp = t.number, int32(slot), c.tracker.run
-	c.tracker.moves++
 	c.captureEntity(id, t, row)
 	t.keepRow(row, slot)
 }

@@ -115,61 +115,8 @@ func (g *rowBatch) findOwners(t *table, rows []int32) {
 		return
 	}
 	g.table, g.asked = t, append(g.asked[:0], rows...)
-	f := &t.ownedRows
-	f.asOf(g.capture.tracker.moves, g.capture.store.Shapes(), t.length)
-	var all bool
-	if g.ids, all = f.ids(t, rows, g.ids[:0]); all {
-		g.rows, g.have = append(g.rows[:0], rows...), t.rows
-		return
-	}
 	g.rows, g.ids = g.capture.tracker.owners(t, rows, g.rows[:0], g.ids[:0])
-	if g.have = g.capture.store.Common(g.ids); t.rows.Within(g.have) {
-		f.add(g.rows)
-	}
-}
-
-// ownedRows is a cache: a set of rows of a table. Each row contains an entity of this capture, and the store has all
-// components of that entity. The set is valid until an entity moves or its components change. Without it, each look-up
-// reads memory all over the entity map and the store.
-type ownedRows struct {
-	moves, shapes uint64   // counters at the time when the set was filled
-	rows          []uint64 // bits
-}
-
-// asOf empties the set if an entity moved or changed its components since it was filled.
-func (f *ownedRows) asOf(moves, shapes uint64, rows int) {
-	if words := (rows + 63) / 64; f.moves != moves || f.shapes != shapes || words > len(f.rows) {
-		f.moves, f.shapes = moves, shapes
-		f.rows = slices.Grow(f.rows[:0], words)[:words]
-		clear(f.rows)
-	}
-}
-
-// ids appends the ids of rows, and reports whether the set contains all rows.
-func (f *ownedRows) ids(t *table, rows []int32, ids []wire.NetworkID) ([]wire.NetworkID, bool) {
-	ids = slices.Grow(ids, len(rows))[:len(rows)]
-	all := uint64(1)
-	for k, row := range rows {
-		all &= f.rows[uint32(row)/64] >> (uint32(row) % 64)
-		ids[k] = t.replicas.keptReplicated(int(row)).ID
-	}
-	return ids, all != 0
-}
-
-// has reports whether the set contains all rows.
-func (f *ownedRows) has(rows []int32) bool {
-	all := uint64(1)
-	for _, row := range rows {
-		all &= f.rows[uint32(row)/64] >> (uint32(row) % 64)
-	}
-	return all != 0
-}
-
-// add adds rows to the set.
-func (f *ownedRows) add(rows []int32) {
-	for _, row := range rows {
-		f.rows[uint32(row)/64] |= 1 << (uint32(row) % 64)
-	}
+	g.have = g.capture.store.Common(g.ids)
 }
 
 // rowsDiffer captures rows of one column in batches, step by step: the fast path of differs. It implements

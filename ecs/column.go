@@ -57,7 +57,6 @@ type table struct {
 	handles   []Entity      // scattered: entities of the rows, in the order of the walk
 	slots     []int32       // scattered: slot of each handle; negative: none yet
 	relations []int         // indexes of the columns of relations that replicate
-	ownedRows ownedRows     // captures: a cache of rows with known entities
 }
 
 // newTable creates the shadow for a mask. It registers the mask's filter with the world, so that a query finds the

@@ -26,7 +26,6 @@ type entityMap struct {
 	byEntity []wire.NetworkID // by number of the Arche entity
 	logs     bool             // assign and free add to touched; its reader empties it
 	touched  []uint32         // numbers of entities that gained or lost an id, with repeats
-	moves    uint64           // is incremented whenever the slot of an id changes
 }
 
 // entry returns the entry of an id, or nil if the id is not in use.
@@ -62,7 +61,6 @@ func (p *entityMap) assign(id wire.NetworkID, e Entity) *entityEntry {
 			p.touched = append(p.touched, at.entity.ID())
 		}
 	}
-	p.moves++
 	*at = entityEntry{generation: id.Generation, table: nowhere, slot: -1, entity: e}
 	return at
 }
@@ -73,7 +71,6 @@ func (p *entityMap) free(id wire.NetworkID) {
 		if p.logs {
 			p.touched = append(p.touched, at.entity.ID())
 		}
-		p.moves++
 		*at = entityEntry{}
 	}
 }
@@ -95,7 +92,6 @@ func (p *entityMap) clear() {
 	clear(p.byIndex)
 	clear(p.byEntity)
 	p.touched = p.touched[:0]
-	p.moves++
 }
 
 // grown returns s with at least index+1 elements.

@@ -442,7 +442,6 @@ func (tr *tracker) rebind(at *entityEntry, id wire.NetworkID) bool {
 	table, slot, stamp := at.table, at.slot, at.stamp
 	again := tr.assign(id, e)
 	again.table, again.slot, again.stamp = table, slot, stamp
-	tr.moves++
 	return true
 }
 
@@ -487,7 +486,6 @@ func (tr *tracker) closeGaps(t *table) {
 		if slot != last {
 			if id, ok := tr.owner(t, last); ok {
 				tr.entry(id).slot = int32(slot)
-				tr.moves++
 			}
 			t.moveSlot(last, slot)
 		}
@@ -588,7 +586,6 @@ func (tr *tracker) spoilSlot(t *table, slot int) {
 func (tr *tracker) evict(t *table, slot int) {
 	if id, ok := tr.owner(t, slot); ok {
 		tr.entry(id).table = nowhere
-		tr.moves++
 		tr.evicted = append(tr.evicted, id)
 	}
 }
@@ -598,7 +595,6 @@ func (tr *tracker) assignSlot(t *table, row, slot int) {
 	r := t.replicas.replicated(row)
 	if at := tr.entry(r.ID); r.World == tr.tag && at != nil && at.entity == tr.entityAt(t, row) {
 		at.table, at.slot = t.number, int32(slot)
-		tr.moves++
 	}
 }
 

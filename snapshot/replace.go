@@ -87,7 +87,6 @@ func (s *Store) keepRow(index uint32, row int, had bool, lanes []uint32) {
 
 // reshape writes the old mask and generation of an entity into the history, once a tick.
 func (s *Store) reshape(index uint32) {
-	s.shapes++
 	if s.shapedAt[index] != s.tick {
 		mask := s.rows.masks[index]
 		s.reshaped = append(s.reshaped, index)

@@ -65,7 +65,6 @@ type Store struct {
 	count    int              // rows changed in this tick
 	grew     uint64           // see Grown
 	refused  uint64           // see Refused
-	shapes   uint64           // see Shapes
 
 	observers atomic.Int32 // number of views that observed this tick
 }
@@ -266,9 +265,6 @@ func (s *Store) Births() []wire.NetworkID { return s.births }
 
 // Changed returns the number of rows that the newest capture changed.
 func (s *Store) Changed() int { return s.count }
-
-// Shapes returns a number that rises whenever an entity is spawned or despawned, or gets or loses a row.
-func (s *Store) Shapes() uint64 { return s.shapes }
 
 // Grown returns how often memory grew because more entities were alive than [Config.Entities] had made room for.
 func (s *Store) Grown() uint64 { return s.grew }
