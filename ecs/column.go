@@ -14,23 +14,6 @@ import (
 	"github.com/arche-netcode/netcode/snapshot"
 )
 
-// bindRow points all columns at the n-th row of a walk.
-func (t *table) bindRow(n int) {
-	t.replicas.bindRow(n)
-	for i := range t.columns {
-		t.columns[i].bindRow(n)
-	}
-}
-
-// releaseRows drops the row pointers from the n-th on.
-func (t *table) releaseRows(n int) {
-	t.rowKeys.release(n)
-	t.replicas.rowPointers.release(n)
-	for i := range t.columns {
-		t.columns[i].rowPointers.release(n)
-	}
-}
-
 // table is the shadow of all entities that have exactly the same components.
 //
 // Entities without a relation are in one archetype, and the slot of a row has the number of the row. With a relation
@@ -44,7 +27,6 @@ type table struct {
 	replicas  column        // the Replicated column
 	columns   []column      // components with lanes; in a capture, control components come first
 	unscanned []column      // captures: components with lanes that are captured only if marked; without a shadow
-	rowKeys   rowPointers   // keys of the rows of a scattered table, in the order of the last walk
 	controls  uint8         // bit k: its entities have the control component of kind k
 	scattered bool          // one archetype per relation target
 	length    int           // slots in use
@@ -54,9 +36,6 @@ type table struct {
 	seen      int           // rows counted by the scan
 	stamps    []uint64      // scattered: the scan that last saw the slot
 	stamped   int           // scattered: slots that this scan saw
-	handles   []Entity      // scattered: entities of the rows, in the order of the walk
-	slots     []int32       // scattered: slot of each handle; negative: none yet
-	relations []int         // indexes of the columns of relations that replicate
 }
 
 // newTable creates the shadow for a mask. It registers the mask's filter with the world, so that a query finds the
@@ -89,11 +68,6 @@ func newTable(w *World, b *binding, mask world.Mask, number int32) *table {
 		}
 	}
 	b.controls.columns(w, t, &mask)
-	for i := range t.columns {
-		if t.columns[i].relation {
-			t.relations = append(t.relations, i)
-		}
-	}
 	return t
 }
 
@@ -177,7 +151,6 @@ func (t *table) column(row int) *column {
 func (t *table) emptyShadow() {
 	t.length, t.seen = 0, 0
 	t.stamps = t.stamps[:0]
-	t.releaseRows(0)
 }
 
 // column is one component of a table: its address in the world while a query is open, and its shadow.
@@ -199,10 +172,6 @@ type column struct {
 	relation bool
 	target   Entity
 	targets  []Entity
-
-	// rowPointers are the rows of a scattered table. goals are the targets of a relation in these rows.
-	rowPointers rowPointers
-	goals       []Entity
 
 	// base is the component of the first row. bind sets it and unbind clears it while the world is locked, so it is
 	// never used after a structural change.

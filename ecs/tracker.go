@@ -35,7 +35,6 @@ type tracker struct {
 	activeTables
 	byMask  map[world.Mask]*table
 	query   world.Query // the open query: a field, since the address of a local variable would escape
-	guard   world.Query // keeps the world locked
 	present Entity      // in a scattered table: the entity of the scanned row
 
 	run  uint64           // number of the scan
@@ -629,59 +628,29 @@ func (tr *tracker) assignScattered(t *table) {
 	}
 }
 
-// scanScattered scans a scattered table and closes the query. It first gets the address and the entity of each row from
-// Arche, then compares column by column. The rows are all over the memory. A short loop lets the processor load many of
-// them at the same time.
+// scanScattered scans a scattered table and closes the query.
 func (tr *tracker) scanScattered(t *table, h trackerEvents) {
 	before := t.length
-	t.stamped, t.slots = 0, t.slots[:0]
-	tr.guard = world.Open(tr.world, &tr.everything) // keeps the world locked after the walk
-	tr.walk(t)
-	for n, e := range t.handles {
-		slot := tr.slotOf(t, t.replicas.replicatedOfRow(n), e)
+	t.stamped = 0
+	for tr.query.Next() {
+		t.bindColumns(&tr.query, 0)
+		tr.present = tr.query.Entity()
+		slot := tr.slotOf(t, t.replicas.replicated(0), tr.present)
 		if slot < 0 {
-			tr.present = e
-			t.bindRow(n)
 			h.appears(t, 0, -1)
-		} else {
-			t.stamp(slot, tr.run)
+			continue
 		}
-		t.slots = append(t.slots, int32(slot))
-	}
-	for i := range t.columns {
-		tr.scanColumnOfRows(t, &t.columns[i], h)
+		t.stamp(slot, tr.run)
+		for i := range t.columns {
+			if c := &t.columns[i]; !c.sameRow(0, slot) && h.differs(t.replicas.keptReplicated(slot).ID, c, 0, slot) {
+				c.keepRow(0, slot)
+			}
+		}
 	}
 	t.unbindColumns()
-	tr.guard.Close()
-	t.releaseRows(len(t.slots))
 	for slot := 0; slot < before && t.stamped < t.length; slot++ {
 		if t.stamps[slot] != tr.run {
 			tr.noteDisplaced(t, slot)
-		}
-	}
-}
-
-// walk finds the addresses of the rows of a scattered table, and closes the query.
-func (tr *tracker) walk(t *table) {
-	t.handles = t.handles[:0]
-	for n := 0; tr.query.Next(); n++ {
-		t.findRow(&tr.query, n)
-		t.handles = append(t.handles, tr.query.Entity())
-		for _, i := range t.relations {
-			c := &t.columns[i]
-			c.goals = append(c.goals[:n], tr.query.Relation(c.id))
-		}
-	}
-}
-
-// scanColumnOfRows handles the rows of a scattered table whose component differs. It skips rows that appeared in this
-// scan.
-func (tr *tracker) scanColumnOfRows(t *table, c *column, h trackerEvents) {
-	for n := c.differingRow(0, t.slots); n < len(t.slots); n = c.differingRow(n+1, t.slots) {
-		slot := int(t.slots[n])
-		c.bindRow(n)
-		if h.differs(t.replicas.keptReplicated(slot).ID, c, 0, slot) {
-			c.keepRow(0, slot)
 		}
 	}
 }

@@ -1,7 +1,6 @@
 package netecs
 
 import (
-	"encoding/binary"
 	"unsafe"
 
 	"github.com/arche-netcode/netcode/components"
@@ -24,91 +23,6 @@ func (c *column) bind(q *world.Query) {
 	if c.relation {
 		c.target = q.Relation(c.id)
 	}
-}
-
-// rowPointers contains the addresses of the rows of a scattered table, in the order of the last walk.
-type rowPointers []unsafe.Pointer
-
-// release drops the pointers from the n-th on, since pointers keep memory of the world from being freed.
-func (p *rowPointers) release(n int) {
-	if n < len(*p) {
-		clear((*p)[n:])
-		*p = (*p)[:n]
-	}
-}
-
-// findRow finds the present row of the query in a scattered table, the n-th of the walk. Getting every component from
-// the ECS costs more than comparing them. So findRow reuses the pointers of the last walk if the row has the same key.
-func (t *table) findRow(q *world.Query, n int) {
-	key := world.RowKey(q, t.replicas.id)
-	// SAFETY: the stored pointers keep the buffers from being used for anything else. So the same key is the same row of a
-	// table that has not grown. Its components are where they were.
-	if n >= len(t.rowKeys) || t.rowKeys[n] != key {
-		t.rowKeys, t.replicas.rowPointers = grown(t.rowKeys, n), grown(t.replicas.rowPointers, n)
-		t.rowKeys[n], t.replicas.rowPointers[n] = key, q.Get(t.replicas.id)
-		for i := range t.columns {
-			c := &t.columns[i]
-			c.rowPointers = grown(c.rowPointers, n)
-			c.rowPointers[n] = q.Get(c.id)
-		}
-	}
-}
-
-// replicatedOfRow returns the Replicated of a row that findRow found in this walk.
-func (c *column) replicatedOfRow(n int) *components.Replicated {
-	// SAFETY: called on the Replicated column only, whose component this is; the world is still locked.
-	return (*components.Replicated)(c.rowPointers[n])
-}
-
-// bindRow points the column at a row that findRow found in this walk.
-func (c *column) bindRow(n int) {
-	// SAFETY: as for bind.
-	c.base = c.rowPointers[n]
-	if c.relation {
-		c.target = c.goals[n]
-	}
-}
-
-// differingRow returns the first row of the walk, from the n-th on, that differs from its slot, or the number of rows.
-// It skips negative slots. The loop does little more than load two or four words: the rows are all over the memory, and
-// the processor can load several at a time.
-func (c *column) differingRow(n int, slots []int32) int {
-	// SAFETY: as for bytes; the rows are one component long, and the words lie inside of it, the last maybe over the one
-	// before. The slice expressions check the bounds of the shadow.
-	load := func(p unsafe.Pointer, at int) uint64 {
-		return binary.LittleEndian.Uint64((*[8]byte)(unsafe.Add(p, at))[:])
-	}
-	size, last := c.size, c.size-8
-	switch at := c.rowPointers[:len(slots)]; {
-	case c.relation || size < 8 || size > 32:
-		for ; n < len(slots); n++ {
-			if slot := slots[n]; slot >= 0 {
-				if c.bindRow(n); !c.sameRow(0, int(slot)) {
-					return n
-				}
-			}
-		}
-	case size <= 16:
-		for ; n < len(slots); n++ {
-			if slot := int(slots[n]); slot >= 0 {
-				p, kept := at[n], unsafe.Pointer(unsafe.SliceData(c.shadow[slot*size:(slot+1)*size]))
-				if (load(p, 0)^load(kept, 0))|(load(p, last)^load(kept, last)) != 0 {
-					return n
-				}
-			}
-		}
-	default:
-		for ; n < len(slots); n++ {
-			if slot := int(slots[n]); slot >= 0 {
-				p, kept := at[n], unsafe.Pointer(unsafe.SliceData(c.shadow[slot*size:(slot+1)*size]))
-				if (load(p, 0)^load(kept, 0))|(load(p, 8)^load(kept, 8))|
-					(load(p, last-8)^load(kept, last-8))|(load(p, last)^load(kept, last)) != 0 {
-					return n
-				}
-			}
-		}
-	}
-	return n
 }
 
 // unbind clears the address of the column in the world.

@@ -208,7 +208,5 @@ func screens() []mutation {
 		list[i].in = "nettest"
 	}
 	return append(list, change("predict", "the effects of a client wait without bound", "TestClaimsAreBounded",
-		"predict/claims.go", "max(claimsAtMost-len(l.waiting)-l.judged, 0)", "len(effects)").inFolder("predict"),
-		testedIn("ecs", change("relations", "a row in other memory is taken for a known one", "TestScatteredTablesAtRandom",
-			"ecs/unsafe.go", "|| t.rowKeys[n] != key {", "|| t.rowKeys[n] == nil {")))
+		"predict/claims.go", "max(claimsAtMost-len(l.waiting)-l.judged, 0)", "len(effects)").inFolder("predict"))
 }
