@@ -20,24 +20,11 @@ import (
 	"github.com/arche-netcode/netcode/wire"
 )
 
-// Hard limits, independent of Config. Limits that shape the wire format are part of the protocol hash.
 const (
-	// MaxClients is the most clients that one server takes.
-	MaxClients = 1024
-	// MinPacketSize is the smallest payload limit of a packet, in bytes.
-	MinPacketSize = peer.MinSessionPacket
-	// MaxPacketSize is the largest payload limit of a packet, in bytes.
-	MaxPacketSize = peer.MaxSessionPacket
-	// MaxTickRate is the highest network tick rate, in ticks a second.
-	MaxTickRate = peer.MaxTickRate
-	// MinWindow is the shortest history window, in ticks.
-	MinWindow = peer.MinWindow
 	// maxFirstTick leaves room for any number of ticks.
 	maxFirstTick Tick = 1 << 62
 	// defaultMaxEntities is the default of Config.MaxEntities.
 	defaultMaxEntities = 1 << 16
-	// MaxWindow is the longest history window, in ticks.
-	MaxWindow = peer.MaxWindow
 )
 
 // Config holds every limit and setting of a server or a client. The zero value means the defaults. TickRate, Window
@@ -156,7 +143,7 @@ func (c Config) withDefaults() Config {
 	c.TickRate = cmp.Or(c.TickRate, 30)
 	c.FirstTick = cmp.Or(c.FirstTick, 1)
 	c.PacketSize = cmp.Or(c.PacketSize, 1200)
-	c.Window = cmp.Or(c.Window, min(max(MinWindow, 2*c.TickRate), MaxWindow))
+	c.Window = cmp.Or(c.Window, min(max(wire.MinWindow, 2*c.TickRate), wire.MaxWindow))
 	c.Clients = cmp.Or(c.Clients, 64)
 	c.ClientsPerAddress = cmp.Or(c.ClientsPerAddress, max(8, c.Clients/8))
 	c.ClientsPerNetwork = cmp.Or(c.ClientsPerNetwork, max(16, c.Clients/4))
@@ -200,12 +187,12 @@ func (c Config) check() error {
 		field           string
 		value, min, max int
 	}{
-		{"TickRate", c.TickRate, 1, MaxTickRate},
-		{"PacketSize", c.PacketSize, MinPacketSize, MaxPacketSize},
-		{"Window", c.Window, MinWindow, MaxWindow},
-		{"Clients", c.Clients, 1, MaxClients},
-		{"ClientsPerAddress", c.ClientsPerAddress, math.MinInt, MaxClients},
-		{"ClientsPerNetwork", c.ClientsPerNetwork, math.MinInt, MaxClients},
+		{"TickRate", c.TickRate, 1, wire.MaxTickRate},
+		{"PacketSize", c.PacketSize, wire.MinPacketSize, wire.MaxPacketSize},
+		{"Window", c.Window, wire.MinWindow, wire.MaxWindow},
+		{"Clients", c.Clients, 1, wire.MaxClients},
+		{"ClientsPerAddress", c.ClientsPerAddress, math.MinInt, wire.MaxClients},
+		{"ClientsPerNetwork", c.ClientsPerNetwork, math.MinInt, wire.MaxClients},
 		{"HandshakesPerAddress", c.HandshakesPerAddress, math.MinInt, 1 << 20},
 		{"HandshakesPerNetwork", c.HandshakesPerNetwork, math.MinInt, 1 << 20},
 		{"MaxEntities", c.MaxEntities, 1, snapshot.MaxEntities},
@@ -214,8 +201,8 @@ func (c Config) check() error {
 		{"HistoryBytes", c.HistoryBytes, 1 << 16, 1<<31 - 1},
 		{"QueuePerSender", c.QueuePerSender, 1, 1 << 24},
 		{"FloodFrames", c.FloodFrames, 1, 1 << 20},
-		{"OutboxBytes", c.OutboxBytes, MinPacketSize, 1 << 30},
-		{"ReliableBytes", c.ReliableBytes, MinPacketSize, 1 << 30},
+		{"OutboxBytes", c.OutboxBytes, wire.MinPacketSize, 1 << 30},
+		{"ReliableBytes", c.ReliableBytes, wire.MinPacketSize, 1 << 30},
 		{"Deferred", c.Deferred, 1, 1 << 16},
 		{"Strikes", c.Strikes, 1, 1 << 24},
 		{"Calls", c.Calls, 1, calls.MaxOpen},

@@ -8,8 +8,11 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/arche-netcode/netcode"
+	"github.com/arche-netcode/netcode/errs"
+	"github.com/arche-netcode/netcode/extend"
 	"github.com/arche-netcode/netcode/interest"
 	"github.com/arche-netcode/netcode/internal/rig"
+	"github.com/arche-netcode/netcode/internal/steps"
 	"github.com/arche-netcode/netcode/peer"
 	"github.com/arche-netcode/netcode/transport"
 )
@@ -90,8 +93,8 @@ func hostRig(t *testing.T, config netcode.Config) (r *rig.Rig, host *netcode.Cli
 	return r, host, func(d time.Duration) {
 		for end := r.Now + d; r.Now < end; {
 			r.Step()
-			host.BeginFrame(r.Now)
-			host.Send()
+			steps.OfClient(host).BeginFrame(r.Now)
+			steps.OfClient(host).Send()
 		}
 	}
 }
@@ -137,7 +140,7 @@ func TestAHostIsRefusedAsTheGameSays(t *testing.T) {
 	frames(100 * time.Millisecond)
 	r.Server.OnApprove(func(a *netcode.Approval) { a.Refuse("not you") })
 	err := netcode.Host(r.Server.Server, host)
-	require.ErrorIs(t, err, netcode.ErrHost)
+	require.ErrorIs(t, err, errs.ErrHost)
 	require.ErrorIs(t, err, peer.ReasonNotApproved)
 	require.ErrorContains(t, err, "not you")
 	require.Equal(t, netcode.Disconnected, host.State())
@@ -265,7 +268,7 @@ func TestSecondConnectionTakesOver(t *testing.T) {
 		first := enter(r, p, "anna")
 		var told []bool
 		r.Server.OnDisconnect(func(id netcode.ClientID, _ *netcode.CloseError) {
-			told = append(told, r.Server.Session(id) == nil)
+			told = append(told, extend.OfServer(r.Server).Session(id) == nil)
 		})
 		second := enter(r, p, "anna")
 		r.Run(time.Second)

@@ -5,6 +5,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/arche-netcode/netcode/extend"
 	"github.com/arche-netcode/netcode/message"
 	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/wire"
@@ -32,7 +33,7 @@ func TestPostRefusesWhatIsNoMessageOfTheServer(t *testing.T) {
 				of = one.ID()
 			}
 		}
-		return s.Post(&Posted{All: true, Message: message.Message{Type: of, Stage: stage}, Body: body}, nil)
+		return extend.OfServer(s).Post(&Posted{All: true, Message: message.Message{Type: of, Stage: stage}, Body: body}, nil)
 	}
 	require.NoError(t, post("postedNews", tick.Update, 1))
 	require.ErrorIs(t, post("postedNews", tick.NumStages, 1), ErrPosted)
@@ -41,5 +42,5 @@ func TestPostRefusesWhatIsNoMessageOfTheServer(t *testing.T) {
 		require.ErrorIs(t, post(name, tick.Update, 1), ErrPosted, name)
 	}
 	far := Posted{All: true, Message: message.Message{Type: p.types.Messages.Types()[0].ID(), NotBefore: 1 << 40}, Body: []byte{1}}
-	require.ErrorContains(t, s.Post(&far, nil), "the tick is too far ahead")
+	require.ErrorContains(t, extend.OfServer(s).Post(&far, nil), "the tick is too far ahead")
 }

@@ -169,7 +169,7 @@ func (p *gameGuest) speak() {
 		return
 	}
 	mode := uint8(p.r.IntN(len(gameModes)))
-	p.g.talks.say(gameTalk{p.last.ID, true, gameTopic{mode, false}}, func(m *gameWord, _ ...netcode.How) error {
+	p.g.talks.say(gameTalk{p.last.ID, true, gameTopic{mode, false}}, func(m *gameWord, _ ...netcode.Option) error {
 		p.frame.Send = append(p.frame.Send, []any{"gameWord", m, map[string]any{"mode": mode, "channel": mode}})
 		return nil
 	})

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/arche-netcode/netcode"
+	"github.com/arche-netcode/netcode/extend"
 	"github.com/arche-netcode/netcode/snapshot"
 	"github.com/arche-netcode/netcode/wire"
 )
@@ -95,7 +96,7 @@ func (v *sights) write(s *netcode.Server, w *Writer) {
 	}
 	v.tell(w, noteViews, &v.clients)
 	for client := range s.Clients {
-		v.writeView(w, store, client, s.Session(client).View())
+		v.writeView(w, store, client, extend.OfServer(s).Session(client).View())
 	}
 	maps.DeleteFunc(v.told, func(_ netcode.ClientID, old *sight) (gone bool) { // the reader removes it too, even if the client returns
 		gone, old.here = !old.here, false
@@ -167,7 +168,7 @@ func (v *recorded) read(r *Reader) bool {
 			ok = len(b.left) == 0
 		case noteViews:
 			var clients []netcode.ClientID
-			for b.ok && len(b.left) > 0 && len(clients) < netcode.MaxClients {
+			for b.ok && len(b.left) > 0 && len(clients) < wire.MaxClients {
 				clients = append(clients, b.client())
 			}
 			ok = len(b.left) == 0

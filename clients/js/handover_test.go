@@ -19,6 +19,7 @@ import (
 	ecs "github.com/arche-netcode/netcode/internal/world"
 	generic "github.com/arche-netcode/netcode/internal/world/typed"
 	"github.com/arche-netcode/netcode/systems"
+	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/transport/udp"
 )
 
@@ -57,7 +58,7 @@ func TestATravellerInNode(t *testing.T) {
 		if i == 0 { // After a while it moves the player to the other one.
 			server := loop.Group.(*systems.ServerSystems)
 			steps := generic.NewFilter1[Hero]()
-			server.Add(netcode.StagePostLateUpdate, systems.Func(func(w *ecs.World) {
+			server.Add(tick.PostLateUpdate, systems.Func(func(w *ecs.World) {
 				query := steps.Query(w)
 				ready := netcode.ClientID(0)
 				for query.Next() {
@@ -113,7 +114,7 @@ func travelServer(t *testing.T, p *netcode.Protocol, socket systems.Socket, numb
 		}
 	})
 	walking := generic.NewFilter2[components.Owner, Hero]()
-	group.Add(netcode.StageUpdate, systems.Func(func(w *ecs.World) {
+	group.Add(tick.Update, systems.Func(func(w *ecs.World) {
 		query := walking.Query(w)
 		for query.Next() {
 			owner, hero := query.Get()

@@ -26,6 +26,7 @@ import (
 	ecs "github.com/arche-netcode/netcode/internal/world"
 	generic "github.com/arche-netcode/netcode/internal/world/typed"
 	"github.com/arche-netcode/netcode/systems"
+	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/transfer"
 	"github.com/arche-netcode/netcode/transport"
 	"github.com/arche-netcode/netcode/transport/secure"
@@ -166,7 +167,7 @@ func newGame(t *testing.T, seed uint64, loss float64, key *secure.Key) *game {
 	}
 	g.loop = systems.NewServer(g.server, conn, systems.WallClock())
 	g.build = generic.NewMap5[components.Replicated, Body, Exact, Place, Name](g.world)
-	g.loop.Add(netcode.StageUpdate, systems.Func(func(*ecs.World) {
+	g.loop.Add(tick.Update, systems.Func(func(*ecs.World) {
 		if g.server.TickDue() {
 			g.step()
 		}

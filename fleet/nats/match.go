@@ -9,13 +9,14 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/nats-io/nats.go/jetstream"
+
 	"github.com/arche-netcode/netcode"
 	netecs "github.com/arche-netcode/netcode/ecs"
 	"github.com/arche-netcode/netcode/message"
 	"github.com/arche-netcode/netcode/record"
 	"github.com/arche-netcode/netcode/systems"
 	"github.com/arche-netcode/netcode/tick"
-	"github.com/nats-io/nats.go/jetstream"
 )
 
 // MatchConfig configures a match. ID and Group are needed; Orphan.Open takes the ID and Data of the orphan.
@@ -153,7 +154,7 @@ func (n *Node) begin(config MatchConfig, e matchEntry, revision uint64) (*Match,
 
 // attach adds what runs in the loop.
 func (m *Match) attach() {
-	for stage := range netcode.Stage(tick.NumStages) {
+	for stage := range tick.Stage(tick.NumStages) {
 		m.config.Group.Add(stage, systems.Func(func(*netecs.World) { m.drain(stage) }))
 	}
 	m.handling = m.handle // Made once, so that a frame allocates nothing.
@@ -296,7 +297,7 @@ func (m *Match) endFrame() {
 }
 
 // drain handles the messages of a stage.
-func (m *Match) drain(stage netcode.Stage) {
+func (m *Match) drain(stage tick.Stage) {
 	m.inbox.drain(stage, m.server.Tick(), m.node.now().mono, m.handling)
 }
 
