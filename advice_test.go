@@ -19,6 +19,7 @@ import (
 	"github.com/arche-netcode/netcode/input"
 	"github.com/arche-netcode/netcode/interest"
 	"github.com/arche-netcode/netcode/internal/rig"
+	"github.com/arche-netcode/netcode/internal/steps"
 	"github.com/arche-netcode/netcode/interpolate"
 	"github.com/arche-netcode/netcode/peer"
 	"github.com/arche-netcode/netcode/snapshot"
@@ -45,12 +46,12 @@ func TestErrHostNamesTheCause(t *testing.T) {
 		err := netcode.Host(server, c)
 		require.ErrorIs(t, err, errs.ErrHost)
 		require.ErrorContains(t, err, want)
-		require.Equal(t, err, netcode.CanHost(server, c))
+		require.Equal(t, err, steps.OfServer(server).CanHost(c))
 	}
 	connecting := client(p)
 	require.NoError(t, connecting.Connect(rig.New(t, p, netcode.Config{}).Server.Conn.LocalAddr()))
 	require.ErrorContains(t, netcode.Host(server, connecting), "the client is connected or connecting")
-	require.NoError(t, netcode.CanHost(server, client(p)))
+	require.NoError(t, steps.OfServer(server).CanHost(client(p)))
 	require.NoError(t, netcode.Host(server, client(p)))
 	require.ErrorContains(t, netcode.Host(server, client(p)), "the server is full: Config.Clients is 1")
 	server.Close(0)

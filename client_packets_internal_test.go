@@ -70,7 +70,7 @@ func (k *packetsPair) serve() {
 		back = back[k.sizes[0]:]
 	}
 	k.back = k.back[:0]
-	for stage := range Stage(tick.NumStages) {
+	for stage := range tick.Stage(tick.NumStages) {
 		steps.OfServer(k.server).Dispatch(stage)
 	}
 	if store := k.server.Store(); k.server.TickDue() && k.server.Tick() > store.Tick() {
@@ -133,7 +133,7 @@ func (k *packetsPair) close() {
 // end is the rest of the client's frame.
 func (k *packetsPair) end() {
 	c := k.client
-	for stage := range Stage(tick.NumStages) {
+	for stage := range tick.Stage(tick.NumStages) {
 		steps.OfClient(c).Dispatch(stage)
 	}
 	if c.Replica() != nil {

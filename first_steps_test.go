@@ -15,6 +15,7 @@ import (
 	"github.com/arche-netcode/netcode/extend"
 	"github.com/arche-netcode/netcode/input"
 	"github.com/arche-netcode/netcode/internal/rig"
+	"github.com/arche-netcode/netcode/internal/steps"
 	"github.com/arche-netcode/netcode/peer"
 	"github.com/arche-netcode/netcode/predict"
 	"github.com/arche-netcode/netcode/tick"
@@ -309,7 +310,7 @@ func TestFixedStepsOfAFrame(t *testing.T) {
 	}, netcode.AtStage(tick.FixedUpdate), netcode.Over(netcode.ReliableOrdered))
 	r := rig.New(t, p, netcode.Config{})
 	c := r.Joined(p, netcode.Config{})
-	for f, steps := range []int{1, 0, 3, 0, 0, 2} {
+	for f, times := range []int{1, 0, 3, 0, 0, 2} {
 		frame = f
 		require.NoError(t, netcode.Send(c.Client, netcode.ToServer(), &chat{uint32(f)}))
 		r.ClientFrame(c)
@@ -319,7 +320,7 @@ func TestFixedStepsOfAFrame(t *testing.T) {
 		for stage := range tick.Stage(tick.NumStages) {
 			n := 1
 			if stage == tick.FixedUpdate {
-				n = steps
+				n = times
 			}
 			for step = range n {
 				steps.OfServer(r.Server).Dispatch(stage)

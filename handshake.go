@@ -29,7 +29,7 @@ import (
 type Approval struct {
 	Address transport.Addr // Where the client is.
 	Payload []byte         // From Client.ConnectWith, at most MaxPayload bytes; hostile. It is a copy.
-	Host    bool           // The player of a host, see HostWith: it has no address, and Payload is that of the own process.
+	Host    bool           // The player of a host, see Host: it has no address, and Payload is that of the own process.
 	// User and Data are proved by the transport, as by a connect token of package transport/secure. Both are empty where it proves nothing.
 	User string
 	Data []byte // Not to be changed.

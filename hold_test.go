@@ -70,7 +70,7 @@ func TestStateThatIsHeldBackWaits(t *testing.T) {
 
 type holder struct{}
 
-func (holder) Client(*netcode.Client) extend.ClientHooks {
+func (holder) Client(extend.Client) extend.ClientHooks {
 	return extend.ClientHooks{HoldState: func([]byte, uint64) {}}
 }
 

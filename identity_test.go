@@ -108,7 +108,7 @@ func TestTheHostIsAPlayerLikeTheOthers(t *testing.T) {
 		byPayload(a)
 	})
 	payload := []byte("anna")
-	require.NoError(t, netcode.HostWith(r.Server.Server, host, payload))
+	require.NoError(t, steps.OfServer(r.Server.Server).Host(host, payload))
 	require.Len(t, asked, 1)
 	require.True(t, asked[0].Host)
 	require.False(t, asked[0].Address.IsValid())
@@ -123,12 +123,12 @@ func TestTheHostIsAPlayerLikeTheOthers(t *testing.T) {
 	host.Close()
 	frames(time.Second)
 	require.Equal(t, []netcode.ClientID{1}, away(r.Server.Server))
-	require.NoError(t, netcode.HostWith(r.Server.Server, host, payload))
+	require.NoError(t, steps.OfServer(r.Server.Server).Host(host, payload))
 	require.EqualValues(t, 1, host.ID())
 	require.True(t, r.Server.Returned(1))
 	host.Close()
 	frames(time.Second)
-	require.NoError(t, netcode.HostWith(r.Server.Server, host, []byte("bert")), "it replaces another client")
+	require.NoError(t, steps.OfServer(r.Server.Server).Host(host, []byte("bert")), "it replaces another client")
 	require.EqualValues(t, 2, host.ID())
 	frames(time.Second)
 	require.ErrorIs(t, bert.Err(), peer.ReasonTakenOver)
@@ -150,7 +150,7 @@ func TestAHostIsRefusedAsTheGameSays(t *testing.T) {
 	var later *netcode.Approval
 	r.Server.OnApprove(func(a *netcode.Approval) { later = a })
 	wait := func() {
-		require.NoError(t, netcode.HostWith(r.Server.Server, host, []byte("anna")))
+		require.NoError(t, steps.OfServer(r.Server.Server).Host(host, []byte("anna")))
 		frames(time.Second)
 		require.Equal(t, netcode.Connecting, host.State(), "%v", host.Err())
 	}

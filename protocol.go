@@ -100,10 +100,10 @@ func (p *Protocol) Plain() { p.types.Plain() }
 // other fields now, in number or kind. Steps and ranges may change: the codes then fit less well, until they are trained anew.
 func (p *Protocol) UseTables(tables *delta.Tables) { p.types.UseTables(tables) }
 
-// WriteSchema writes the canonical description of a protocol as a text to read and to compare line by line: each field is a line. Options
+// WriteSchema writes the canonical description of the protocol as a text to read and to compare line by line: each field is a line. Options
 // of components that only the server asks for are in it too. Package schema compares such texts, and keeps one in a file.
 // WriteSchema freezes the protocol. The error is that of w.
-func WriteSchema(w io.Writer, p *Protocol) error {
+func (p *Protocol) WriteSchema(w io.Writer) error {
 	p.freeze()
 	return p.types.WriteSchema(w)
 }

@@ -21,7 +21,7 @@ func (n *numbered) extend(p *netcode.Protocol) {
 	extend.OfProtocol(p).Extend(extend.Extension{Name: "numbered", ToServer: extend.FreeSection, Client: n, Server: n})
 }
 
-func (n *numbered) Client(*netcode.Client) extend.ClientHooks {
+func (n *numbered) Client(extend.Client) extend.ClientHooks {
 	return extend.ClientHooks{Section: &extend.ClientSection{
 		Due: func(bool) bool { return true },
 		Write: func(room []byte, packet uint64) int {
@@ -34,7 +34,7 @@ func (n *numbered) Client(*netcode.Client) extend.ClientHooks {
 	}}
 }
 
-func (n *numbered) Server(*netcode.Server) extend.ServerHooks {
+func (n *numbered) Server(extend.Server) extend.ServerHooks {
 	return extend.ServerHooks{Section: &extend.ServerSection{
 		Check: func(extend.Session, []byte) error { return nil },
 		Take:  func(_ extend.Session, packet uint64, _ []byte) { n.taken = append(n.taken, packet) },
@@ -83,14 +83,14 @@ func TestNumbersOfPacketsBeginAnewAtEachHost(t *testing.T) {
 // greedy is a feature that fills all room of each packet to a client.
 type greedy struct{}
 
-func (g greedy) Client(*netcode.Client) extend.ClientHooks {
+func (g greedy) Client(extend.Client) extend.ClientHooks {
 	return extend.ClientHooks{Section: &extend.ClientSection{
 		Check: func([]byte) error { return nil },
 		Take:  func(uint64, []byte) {},
 	}}
 }
 
-func (g greedy) Server(*netcode.Server) extend.ServerHooks {
+func (g greedy) Server(extend.Server) extend.ServerHooks {
 	return extend.ServerHooks{Section: &extend.ServerSection{
 		Due:   func(extend.Session, bool) bool { return true },
 		Write: func(_ extend.Session, room []byte, _ uint64) int { return len(room) },

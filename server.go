@@ -50,7 +50,7 @@ type Server struct {
 	earlySights []earlySight // In the order of the calls.
 	hooks       serverHooks
 
-	interest  Interest // Nil: everything is visible unless hidden.
+	interest  snapshot.Interest // Nil: everything is visible unless hidden.
 	door      handshake.Door
 	homes     link.Homes
 	onApprove func(*Approval)  // Nil: all clients are accepted.
@@ -471,7 +471,7 @@ func (s *Server) forget(c *session) {
 // Nil removes the policy, at once: every client sees every entity, with all components, also those that Hide had hidden
 // before the policy or during it, and those that spawn from then on. To keep entities hidden, call Hide right after it: no byte about
 // them is sent. Without a policy, nil changes nothing.
-func (s *Server) SetInterest(policy Interest) {
+func (s *Server) SetInterest(policy snapshot.Interest) {
 	if s.interest != nil {
 		for _, c := range s.sessions {
 			if c.state == connected || c.state == leaving {
@@ -543,9 +543,6 @@ func (s *Server) reportGroups() {
 	}
 	s.store.ClearLargeGroups()
 }
-
-// Interest is a policy of visibility. See [snapshot.Interest].
-type Interest = snapshot.Interest
 
 // SetOpen opens or closes the server for clients of other processes; a server begins open. With false their connections end with
 // peer.ReasonShuttingDown, once their messages are delivered, for Config.FlushTimeout at most. Players that are away have left, and new

@@ -70,12 +70,12 @@ func Explain(p *netcode.Protocol) {
 type traceEnds struct{}
 
 // Server implements extend.ServerSide.
-func (traceEnds) Server(*netcode.Server) extend.ServerHooks {
+func (traceEnds) Server(extend.Server) extend.ServerHooks {
 	return extend.ServerHooks{State: &traces{}}
 }
 
 // Client implements extend.ClientSide.
-func (traceEnds) Client(*netcode.Client) extend.ClientHooks {
+func (traceEnds) Client(extend.Client) extend.ClientHooks {
 	return extend.ClientHooks{State: &traces{}}
 }
 

@@ -43,7 +43,7 @@ func Report(p *netcode.Protocol) {
 type reportEnds struct{}
 
 // Server implements extend.ServerSide.
-func (reportEnds) Server(*netcode.Server) extend.ServerHooks {
+func (reportEnds) Server(extend.Server) extend.ServerHooks {
 	return extend.ServerHooks{Opened: func(extend.Session) any { return &Reported{} }}
 }
 

@@ -275,14 +275,14 @@ func (p *Player) Follow(spectator, player netcode.ClientID) {
 
 // Interest returns an interest for the server's SetInterest. Spectators that follow a recorded client see what that
 // client saw; the others see what free allows, everything if free is nil.
-func (p *Player) Interest(free netcode.Interest) netcode.Interest {
+func (p *Player) Interest(free snapshot.Interest) snapshot.Interest {
 	return &following{player: p, free: free, led: map[netcode.ClientID]bool{}}
 }
 
 // following is the Interest of a Player.
 type following struct {
 	player *Player
-	free   netcode.Interest
+	free   snapshot.Interest
 	store  *snapshot.Store
 	led    map[netcode.ClientID]bool // spectators that follow a recorded client
 }

@@ -114,7 +114,7 @@ func newGame(build string) *game {
 	}
 	if build != "first" && !g.has["unsupported"] {
 		var lock bytes.Buffer
-		_ = netcode.WriteSchema(&lock, newGame("first").protocol)
+		_ = newGame("first").protocol.WriteSchema(&lock)
 		schema.Support(p, lock.String())
 	}
 	return g

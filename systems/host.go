@@ -16,7 +16,7 @@ type HostSystems struct {
 	*ServerSystems
 	Client *netcode.Client // The player.
 	View   *HostView       // The world as the player sees it.
-	// Payload is for OnApprove of the server: see netcode.HostWith. Set it before the first frame.
+	// Payload is for OnApprove of the server: as Client.ConnectWith has one. Set it before the first frame.
 	Payload []byte
 
 	order *order // The player's order of systems.

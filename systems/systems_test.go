@@ -14,6 +14,7 @@ import (
 	"github.com/arche-netcode/netcode"
 	"github.com/arche-netcode/netcode/components"
 	netecs "github.com/arche-netcode/netcode/ecs"
+	"github.com/arche-netcode/netcode/internal/steps"
 	ecs "github.com/arche-netcode/netcode/internal/world"
 	generic "github.com/arche-netcode/netcode/internal/world/typed"
 	"github.com/arche-netcode/netcode/peer"
@@ -369,7 +370,7 @@ func TestAFrameTakesSoManyDatagrams(t *testing.T) {
 
 // fullEnd has three packets for one address.
 type fullEnd struct {
-	systems.End
+	steps.Frame
 	reported []error
 }
 

@@ -78,7 +78,7 @@ func TestATravellerInNode(t *testing.T) {
 	}
 	lock := filepath.Join(t.TempDir(), "game.lock")
 	var text bytes.Buffer
-	require.NoError(t, netcode.WriteSchema(&text, p))
+	require.NoError(t, p.WriteSchema(&text))
 	require.NoError(t, os.WriteFile(lock, text.Bytes(), 0o600))
 	cmd := exec.CommandContext(ctx, node, "tools/travel.mjs", addresses[0], lock)
 	var problems bytes.Buffer

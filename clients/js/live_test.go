@@ -393,7 +393,7 @@ func playInNode(t *testing.T, key *secure.Key) {
 	g := newGame(t, 1, 0.3, key)
 	lock := filepath.Join(t.TempDir(), "game.lock")
 	var text bytes.Buffer
-	require.NoError(t, netcode.WriteSchema(&text, g.protocol))
+	require.NoError(t, g.protocol.WriteSchema(&text))
 	require.NoError(t, os.WriteFile(lock, text.Bytes(), 0o600))
 
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute+seconds*time.Second)

@@ -38,7 +38,7 @@ func RegisterFramerate(protocol *netcode.Protocol) { // on both sides
 
 type framerateEnds struct{} // a program links only the methods of the ends that it makes
 
-func (framerateEnds) Client(*netcode.Client) extend.ClientHooks {
+func (framerateEnds) Client(extend.Client) extend.ClientHooks {
 	f := &framerates{}
 	again := func() { f.told = false } // to a new server
 	return extend.ClientHooks{State: f, Opened: again, Section: &extend.ClientSection{
@@ -58,7 +58,7 @@ func (framerateEnds) Client(*netcode.Client) extend.ClientHooks {
 	}}
 }
 
-func (framerateEnds) Server(*netcode.Server) extend.ServerHooks {
+func (framerateEnds) Server(extend.Server) extend.ServerHooks {
 	return extend.ServerHooks{
 		Opened: func(extend.Session) any { return &framerate{} },
 		Section: &extend.ServerSection{

@@ -15,6 +15,7 @@ import (
 	"github.com/arche-netcode/netcode"
 	"github.com/arche-netcode/netcode/components"
 	netecs "github.com/arche-netcode/netcode/ecs"
+	"github.com/arche-netcode/netcode/extend"
 	"github.com/arche-netcode/netcode/fleet/nats/resume"
 	"github.com/arche-netcode/netcode/record"
 	"github.com/arche-netcode/netcode/systems"
@@ -322,7 +323,7 @@ func (m *Match) restore(w *netecs.World) {
 		resume.From(m.server, c.Tick)
 	}
 	if m.config.Restored != nil {
-		m.server.Contain("MatchConfig.Restored", func() { m.config.Restored(entities, err) })
+		extend.OfServer(m.server).Contain("MatchConfig.Restored", func() { m.config.Restored(entities, err) })
 	}
 }
 
@@ -348,7 +349,7 @@ func (m *Match) remember(c *Checkpoint, entities []netecs.Entity) {
 			f.owns = append(f.owns, id)
 		}
 	}
-	m.server.ClientsFrom(last + 1)
+	extend.OfServer(m.server).ClientsFrom(last + 1)
 }
 
 // giveBack gives a player that came back after a crash its entities, under its new id.

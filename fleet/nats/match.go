@@ -13,6 +13,7 @@ import (
 
 	"github.com/arche-netcode/netcode"
 	netecs "github.com/arche-netcode/netcode/ecs"
+	"github.com/arche-netcode/netcode/extend"
 	"github.com/arche-netcode/netcode/message"
 	"github.com/arche-netcode/netcode/record"
 	"github.com/arche-netcode/netcode/systems"
@@ -270,7 +271,7 @@ func (m *Match) tellPresence() {
 	for user := range users {
 		p, ok := m.node.Player(user)
 		p.User = user
-		m.server.Contain("MatchConfig.Presence", func() { m.config.Presence(p, ok) })
+		extend.OfServer(m.server).Contain("MatchConfig.Presence", func() { m.config.Presence(p, ok) })
 	}
 }
 
@@ -283,7 +284,7 @@ func (m *Match) tellLost() {
 		m.Close()
 		return
 	}
-	m.server.Contain("MatchConfig.Lost", m.config.Lost)
+	extend.OfServer(m.server).Contain("MatchConfig.Lost", m.config.Lost)
 }
 
 // endFrame saves and records.
@@ -307,7 +308,7 @@ func (m *Match) handle(it *item) {
 	if it.player != "" {
 		m.context.Client = m.client(it.player)
 	}
-	m.server.Contain("the handler of "+it.kind.name, func() {
+	extend.OfServer(m.server).Contain("the handler of "+it.kind.name, func() {
 		if it.kind.handle(&m.context, &m.scratch, it.body) {
 			m.node.counters.handled.Add(1)
 		}

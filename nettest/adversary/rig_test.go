@@ -18,6 +18,7 @@ import (
 	generic "github.com/arche-netcode/netcode/internal/world/typed"
 	"github.com/arche-netcode/netcode/nettest"
 	"github.com/arche-netcode/netcode/nettest/adversary"
+	"github.com/arche-netcode/netcode/peer"
 	"github.com/arche-netcode/netcode/systems"
 	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/transport"
@@ -46,7 +47,7 @@ type busy struct {
 	t        *testing.T
 	net      *nettest.Net
 	protocol *netcode.Protocol
-	ends     map[netcode.ClientID]netcode.Reason
+	ends     map[netcode.ClientID]peer.Reason
 	came     []netcode.ClientID
 	all      []ecs.Entity
 	seen     []netcode.Tick
@@ -69,7 +70,7 @@ func busyProtocol() *netcode.Protocol {
 }
 
 func newBusy(t *testing.T, seed uint64, server netcode.Config) *busy {
-	b := &busy{t: t, protocol: busyProtocol(), ends: map[netcode.ClientID]netcode.Reason{}}
+	b := &busy{t: t, protocol: busyProtocol(), ends: map[netcode.ClientID]peer.Reason{}}
 	b.net = nettest.New(t, nettest.Config{
 		Protocol: b.protocol, Clients: honest, Seed: seed, Rate: 30, Game: b.play, Server: server,
 		Link: transport.Link{Delay: 20 * time.Millisecond, Jitter: 5 * time.Millisecond, Loss: .01},

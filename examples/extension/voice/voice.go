@@ -37,7 +37,7 @@ func (feature) Server(with extend.Server) extend.ServerHooks {
 }
 
 // Client implements extend.ClientSide.
-func (feature) Client(*netcode.Client) extend.ClientHooks { return (&ear{}).hooks() }
+func (feature) Client(extend.Client) extend.ClientHooks { return (&ear{}).hooks() }
 
 // Talk sets how loud the player of a client is: 0 is silent.
 func Talk(c *netcode.Client, level uint8) {

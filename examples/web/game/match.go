@@ -101,7 +101,7 @@ func (m *Match) Left() (why error) {
 // Watch makes At know the states of the last minutes. It is called before Run.
 func (m *Match) Watch() {
 	m.watched = make([]State, 1<<14)
-	m.Server.Extend(extend.ServerHooks{Captured: func() {
+	extend.OfServer(m.Server).Extend(extend.ServerHooks{Captured: func() {
 		now := m.state()
 		m.watched[now.Tick%int64(len(m.watched))] = now
 	}})

@@ -25,7 +25,8 @@ type Resumes struct {
 type serverSide struct{}
 
 // Server implements extend.ServerSide.
-func (serverSide) Server(s *netcode.Server) extend.ServerHooks {
+func (serverSide) Server(with extend.Server) extend.ServerHooks {
+	s := netcode.ServerOf(with)
 	state := &server{}
 	s.OnConnect(func(client netcode.ClientID) {
 		if state.from != 0 {
@@ -38,7 +39,8 @@ func (serverSide) Server(s *netcode.Server) extend.ServerHooks {
 type clientSide struct{}
 
 // Client implements extend.ClientSide.
-func (clientSide) Client(c *netcode.Client) extend.ClientHooks {
+func (clientSide) Client(with extend.Client) extend.ClientHooks {
+	c := netcode.ClientOf(with)
 	r := &Resumes{client: c}
 	return extend.ClientHooks{
 		State:  r,
@@ -58,7 +60,7 @@ func Register(p *netcode.Protocol) {
 			r.take(netcode.Tick(m.Tick))
 		}
 	}, netcode.Named("netcode.fleet.resumed"), netcode.FromServer(), netcode.Over(netcode.Reliable), netcode.AtStage(tick.EarlyUpdate))
-	p.Extend(extend.Extension{Name: "netcode.fleet.resume", Server: serverSide{}, Client: clientSide{}})
+	extend.OfProtocol(p).Extend(extend.Extension{Name: "netcode.fleet.resume", Server: serverSide{}, Client: clientSide{}})
 }
 
 // From tells the clients that connect from now on that the match went on after a tick. It does nothing without [Register].
