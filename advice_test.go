@@ -15,9 +15,11 @@ import (
 
 	"github.com/arche-netcode/netcode"
 	"github.com/arche-netcode/netcode/authority"
+	"github.com/arche-netcode/netcode/errs"
 	"github.com/arche-netcode/netcode/input"
 	"github.com/arche-netcode/netcode/interest"
 	"github.com/arche-netcode/netcode/internal/rig"
+	"github.com/arche-netcode/netcode/internal/steps"
 	"github.com/arche-netcode/netcode/interpolate"
 	"github.com/arche-netcode/netcode/peer"
 	"github.com/arche-netcode/netcode/snapshot"
@@ -42,14 +44,14 @@ func TestErrHostNamesTheCause(t *testing.T) {
 		"they were built with two protocols that are equal: give NewServer and NewClient the same one": client(protocol()),
 	} {
 		err := netcode.Host(server, c)
-		require.ErrorIs(t, err, netcode.ErrHost)
+		require.ErrorIs(t, err, errs.ErrHost)
 		require.ErrorContains(t, err, want)
-		require.Equal(t, err, netcode.CanHost(server, c))
+		require.Equal(t, err, steps.OfServer(server).CanHost(c))
 	}
 	connecting := client(p)
 	require.NoError(t, connecting.Connect(rig.New(t, p, netcode.Config{}).Server.Conn.LocalAddr()))
 	require.ErrorContains(t, netcode.Host(server, connecting), "the client is connected or connecting")
-	require.NoError(t, netcode.CanHost(server, client(p)))
+	require.NoError(t, steps.OfServer(server).CanHost(client(p)))
 	require.NoError(t, netcode.Host(server, client(p)))
 	require.ErrorContains(t, netcode.Host(server, client(p)), "the server is full: Config.Clients is 1")
 	server.Close(0)
@@ -84,20 +86,20 @@ func TestErrorsOfSendNameTheRemedy(t *testing.T) {
 		is   error
 		want string
 	}{
-		{netcode.Send(s, netcode.To(1), &order{}, netcode.About(id)), netcode.ErrMisuse, "order was registered with FromClient, and this is the server: register it without that option, or send it from a client"},
-		{netcode.Send(c, netcode.ToServer(), &news{}), netcode.ErrMisuse, "news was registered with FromServer, and this is a client: register it without that option, or send it from the server"},
-		{netcode.Send(s, netcode.To(99), &chat{}), netcode.ErrNotConnected, "there is no client 99: send from its OnConnect"},
-		{netcode.Send(s, netcode.To(1), &chat{}, netcode.About(netcode.NetworkID{})), netcode.ErrNotVisible, "the NetworkID of About is zero: an entity with a components.Replicated has its id at once, by ID of the server's systems"},
-		{netcode.Call(context.Background(), c, 0, &wave{}, func(*chat, error) {}), netcode.ErrNotRegistered, "netcode_test.wave: give it to Answer on both sides"},
-		{netcode.Call(context.Background(), c, 0, &chat{}, func(*news, error) {}), netcode.ErrMisuse, "netcode_test.chat is no question: it was registered with Handle"},
-		{netcode.Send(c, netcode.ToServer(), &wave{}), netcode.ErrNotRegistered, "netcode_test.wave"},
+		{netcode.Send(s, netcode.To(1), &order{}, netcode.About(id)), errs.ErrMisuse, "order was registered with FromClient, and this is the server: register it without that option, or send it from a client"},
+		{netcode.Send(c, netcode.ToServer(), &news{}), errs.ErrMisuse, "news was registered with FromServer, and this is a client: register it without that option, or send it from the server"},
+		{netcode.Send(s, netcode.To(99), &chat{}), errs.ErrNotConnected, "there is no client 99: send from its OnConnect"},
+		{netcode.Send(s, netcode.To(1), &chat{}, netcode.About(netcode.NetworkID{})), errs.ErrNotVisible, "the NetworkID of About is zero: an entity with a components.Replicated has its id at once, by ID of the server's systems"},
+		{netcode.Call(context.Background(), c, 0, &wave{}, func(*chat, error) {}), errs.ErrNotRegistered, "netcode_test.wave: give it to Answer on both sides"},
+		{netcode.Call(context.Background(), c, 0, &chat{}, func(*news, error) {}), errs.ErrMisuse, "netcode_test.chat is no question: it was registered with Handle"},
+		{netcode.Send(c, netcode.ToServer(), &wave{}), errs.ErrNotRegistered, "netcode_test.wave"},
 	} {
 		require.ErrorIs(t, check.err, check.is)
 		require.ErrorContains(t, check.err, check.want)
 	}
 	shop := newShop(t, netcode.Config{})
 	err := netcode.Call(context.Background(), shop.Clients[0].Client, 0, &price{}, func(*chat, error) {})
-	require.ErrorIs(t, err, netcode.ErrMisuse)
+	require.ErrorIs(t, err, errs.ErrMisuse)
 	require.ErrorContains(t, err, "netcode_test.price is answered by netcode_test.cost, not by netcode_test.chat")
 	require.ErrorContains(t, netcode.Send(shop.Clients[0].Client, netcode.ToServer(), &price{}), "price was registered with Answer: ask it with Call")
 }
@@ -159,10 +161,10 @@ func TestTypesThatAreNotRegisteredAreToldOnce(t *testing.T) {
 	require.Len(t, r.Server.Errors, 2)
 	require.ErrorIs(t, r.Server.Errors[0], input.ErrNotRegistered)
 	require.ErrorContains(t, r.Server.Errors[0], "input.Of[netcode_test.sums]")
-	require.ErrorIs(t, r.Server.Errors[1], netcode.ErrNoComponent)
+	require.ErrorIs(t, r.Server.Errors[1], errs.ErrNoComponent)
 	require.Len(t, told, 2)
 	require.ErrorContains(t, told[1], "interpolate.Of[netcode_test.sums]")
-	require.ErrorIs(t, told[0], netcode.ErrNoComponent)
+	require.ErrorIs(t, told[0], errs.ErrNoComponent)
 	require.ErrorContains(t, told[0], "MayWrite[netcode_test.sums]")
 }
 
@@ -181,7 +183,7 @@ func TestOnErrorIsToldOfAnotherProtocol(t *testing.T) {
 		}
 	}
 	require.Len(t, r.Server.Errors, 2)
-	var refused *netcode.ProtocolError
+	var refused *errs.ProtocolError
 	require.ErrorAs(t, r.Server.Errors[0], &refused)
 	require.Equal(t, r.Clients[0].Conn.LocalAddr(), refused.Address)
 	require.Equal(t, `the client does not have component "position"`, refused.Difference)
@@ -231,11 +233,11 @@ func TestBandsThatNobodyMeasuresAreToldOf(t *testing.T) {
 			if test.policy != nil {
 				r.Server.SetInterest(interest.New(test.policy(p), interest.Despawn))
 			}
-			row, id, has := p.RowOf(reflect.TypeFor[banded]()), netcode.NetworkID{}, false
+			row, id, has := p.Schema().RowOf(reflect.TypeFor[banded]()), netcode.NetworkID{}, false
 			r.Server.Game = func(s *snapshot.Store) {
 				if id.IsZero() {
 					id = s.Spawn()
-					s.Set(id, p.RowOf(reflect.TypeFor[health]()), []uint32{1})
+					s.Set(id, p.Schema().RowOf(reflect.TypeFor[health]()), []uint32{1})
 				}
 				if has {
 					s.Set(id, row, []uint32{uint32(s.Tick()) % 100})
@@ -271,7 +273,7 @@ func TestPanicsNameTheirPlace(t *testing.T) {
 	require.NoError(t, netcode.Send(c.Client, netcode.ToServer(), &chat{1}))
 	r.Until(func() bool { return c.State() == netcode.Disconnected })
 	require.Len(t, r.Server.Errors, 1)
-	var failed *netcode.PanicError
+	var failed *errs.PanicError
 	require.ErrorAs(t, r.Server.Errors[0], &failed)
 	require.Regexp(t, `^[^/]*/handler_test\.go:\d+$`, failed.At)
 	require.True(t, failed.Message)

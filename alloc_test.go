@@ -10,6 +10,7 @@ import (
 	"github.com/arche-netcode/netcode/input"
 	"github.com/arche-netcode/netcode/internal/alloctest"
 	"github.com/arche-netcode/netcode/internal/rig"
+	"github.com/arche-netcode/netcode/internal/steps"
 	"github.com/arche-netcode/netcode/message"
 	"github.com/arche-netcode/netcode/snapshot"
 	"github.com/arche-netcode/netcode/tick"
@@ -99,24 +100,24 @@ func TestHostAllocatesNothingAndSendsNoPacket(t *testing.T) {
 	now, moved, v := time.Second, 0, step{1}
 	frame := func() {
 		now += rig.FrameTime
-		server.BeginFrame(now)
-		client.BeginFrame(now)
+		steps.OfServer(server).BeginFrame(now)
+		steps.OfClient(client).BeginFrame(now)
 		for stage := range tick.Stage(tick.NumStages) {
-			client.Dispatch(stage)
-			server.Dispatch(stage)
+			steps.OfClient(client).Dispatch(stage)
+			steps.OfServer(server).Dispatch(stage)
 			if stage != tick.Update {
 				continue
 			}
 			_ = input.Set(client, &v)
 			_ = netcode.Send(client, netcode.ToServer(), &chat{1})
-			_ = netcode.Send(server, netcode.ToAll(), &chat{2}, netcode.InStage(netcode.StagePostLateUpdate))
-			_ = netcode.Send(client, netcode.ToServer(), &chat{3}, netcode.InStage(netcode.StageInitialization))
+			_ = netcode.Send(server, netcode.ToAll(), &chat{2}, netcode.AtStage(tick.PostLateUpdate))
+			_ = netcode.Send(client, netcode.ToServer(), &chat{3}, netcode.AtStage(tick.Initialization))
 			if in, ok := input.Of[step](server, client.ID()); ok && server.TickDue() {
 				moved += int(in.X)
 			}
 		}
-		client.Send()
-		server.Send()
+		steps.OfClient(client).Send()
+		steps.OfServer(server).Send()
 	}
 	for range 200 {
 		frame()

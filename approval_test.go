@@ -12,9 +12,12 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/arche-netcode/netcode"
+	"github.com/arche-netcode/netcode/errs"
 	"github.com/arche-netcode/netcode/internal/rig"
+	"github.com/arche-netcode/netcode/internal/steps"
 	"github.com/arche-netcode/netcode/peer"
 	"github.com/arche-netcode/netcode/transport"
+	"github.com/arche-netcode/netcode/wire"
 )
 
 // joinWith adds a client that connects with a payload. It does not wait.
@@ -76,7 +79,7 @@ func TestOnApproveDecidesWhoGetsAPlace(t *testing.T) {
 func TestPayloadHasALimit(t *testing.T) {
 	p := protocol()
 	r := rig.New(t, p, netcode.Config{})
-	longest := strings.Repeat("x", netcode.MaxPayload)
+	longest := strings.Repeat("x", wire.MaxPayload)
 	r.Server.OnApprove(func(a *netcode.Approval) {
 		require.Equal(t, longest, string(a.Payload))
 		a.Accept("")
@@ -91,7 +94,7 @@ func TestPayloadHasALimit(t *testing.T) {
 	c := joinWith(r, p, netcode.Config{}, longest)
 	r.Until(func() bool { return c.State() == netcode.Connected })
 	require.Equal(t, 429, largest, "a Join fits into a path of 576 bytes")
-	require.ErrorContains(t, c.ConnectWith(r.Server.Conn.LocalAddr(), make([]byte, netcode.MaxPayload+1)), "at most 400")
+	require.ErrorContains(t, c.ConnectWith(r.Server.Conn.LocalAddr(), make([]byte, wire.MaxPayload+1)), "at most 400")
 	require.Equal(t, netcode.Connected, c.State(), "nothing was done")
 }
 
@@ -216,13 +219,13 @@ func TestApprovalFaultsRefuseTheClient(t *testing.T) {
 		if string(a.Payload) == "panic" {
 			panic("oops")
 		}
-		require.False(t, a.Accept(strings.Repeat("x", netcode.MaxIdentity+1)))
+		require.False(t, a.Accept(strings.Repeat("x", wire.MaxIdentity+1)))
 	})
 	panics, long := joinWith(r, p, netcode.Config{}, "panic"), joinWith(r, p, netcode.Config{}, "long")
 	r.Until(func() bool { return panics.Err() != nil && long.Err() != nil })
 	require.ErrorIs(t, panics.Err(), peer.ReasonHandlerPanic)
 	require.ErrorIs(t, long.Err(), peer.ReasonNotApproved)
-	var failed *netcode.PanicError
+	var failed *errs.PanicError
 	require.Len(t, r.Server.Errors, 2)
 	require.True(t, errors.As(errors.Join(r.Server.Errors...), &failed))
 	require.Equal(t, "OnApprove", failed.Name)
@@ -241,7 +244,7 @@ func TestApprovalHasWhatTheTransportProves(t *testing.T) {
 	p := protocol()
 	r := rig.New(t, p, netcode.Config{})
 	proofs := prover{}
-	r.Server.SetProver(proofs)
+	steps.OfServer(r.Server).SetProver(proofs)
 	r.Server.OnApprove(func(a *netcode.Approval) {
 		require.Equal(t, "data of anna", string(a.Data))
 		a.Accept(a.User)
@@ -303,7 +306,7 @@ func newSiege(t *testing.T, config netcode.Config) *siege {
 	var err error
 	s.server, err = netcode.NewServer(s.p, config)
 	require.NoError(t, err)
-	s.server.BeginFrame(s.now)
+	steps.OfServer(s.server).BeginFrame(s.now)
 	return s
 }
 
@@ -312,7 +315,7 @@ func (s *siege) join(from transport.Addr, config netcode.Config) *netcode.Client
 	config.Random = rig.Random(uint64(1000 + len(s.honest)))
 	c, err := netcode.NewClient(s.p, config)
 	require.NoError(s.t, err)
-	c.BeginFrame(s.now)
+	steps.OfClient(c).BeginFrame(s.now)
 	require.NoError(s.t, c.Connect(s.home))
 	s.honest[from], s.since[c] = c, s.now
 	return c
@@ -321,9 +324,9 @@ func (s *siege) join(from transport.Addr, config netcode.Config) *netcode.Client
 // frame is 1/60 s: attack is called before the honest are heard, at a server that has begun its frame.
 func (s *siege) frame(attack func()) {
 	s.now += rig.FrameTime
-	s.server.BeginFrame(s.now)
+	steps.OfServer(s.server).BeginFrame(s.now)
 	for _, c := range s.honest {
-		c.BeginFrame(s.now)
+		steps.OfClient(c).BeginFrame(s.now)
 	}
 	attack()
 	due := func(d delayed) bool { return d.at <= s.now }
@@ -331,21 +334,21 @@ func (s *siege) frame(attack func()) {
 		switch {
 		case !due(d):
 		case d.to == s.home:
-			s.server.Receive(d.from, d.packet)
+			steps.OfServer(s.server).Receive(d.from, d.packet)
 		default:
-			s.honest[d.to].Receive(d.from, d.packet)
+			steps.OfClient(s.honest[d.to]).Receive(d.from, d.packet)
 		}
 	}
 	s.flying = slices.DeleteFunc(s.flying, due)
-	s.server.Send()
+	steps.OfServer(s.server).Send()
 	s.hostile.hear(s.server, func(to transport.Addr, packet []byte) {
 		if s.honest[to] != nil {
 			s.flying = append(s.flying, delayed{s.now + s.delay, s.home, to, slices.Clone(packet)})
 		}
 	})
 	for at, c := range s.honest {
-		c.Send()
-		c.Drain(func(to transport.Addr, packet []byte) {
+		steps.OfClient(c).Send()
+		steps.OfClient(c).Drain(func(to transport.Addr, packet []byte) {
 			s.flying = append(s.flying, delayed{s.now + s.delay, at, to, slices.Clone(packet)})
 		})
 		if s.took[c] == 0 && c.State() == netcode.Connected {
@@ -358,9 +361,9 @@ func (s *siege) frame(attack func()) {
 func (s *siege) flood(as []*applicant, from, hellos int) {
 	for i := range hellos {
 		a := as[(from+i)%len(as)]
-		s.server.Receive(a.at, a.hello(s.p))
+		steps.OfServer(s.server).Receive(a.at, a.hello(s.p))
 		if a.accept.Epoch != 0 {
-			s.server.Receive(a.at, a.join(s.p))
+			steps.OfServer(s.server).Receive(a.at, a.join(s.p))
 			a.accept = peer.Accept{}
 		}
 	}
@@ -527,7 +530,7 @@ func TestAClientLearnsThatItsAddressIsBusy(t *testing.T) {
 	flooder := s.attackers(1, func(int) transport.Addr { return transport.MustParseAddr("198.51.100.9:9") })
 	attack := func() {
 		flooder[0].cookie = peer.Cookie{}
-		s.server.Receive(flooder[0].at, flooder[0].hello(s.p))
+		steps.OfServer(s.server).Receive(flooder[0].at, flooder[0].hello(s.p))
 	}
 	s.frame(attack)
 	c := s.join(transport.MustParseAddr("198.51.100.9:4000"), netcode.Config{})
@@ -559,15 +562,15 @@ func TestAClientLearnsThatItsAddressIsBusy(t *testing.T) {
 func TestForgedHellosDoNotStopAClientWithACookie(t *testing.T) {
 	s := newSiege(t, netcode.Config{})
 	victim := s.attackers(1, func(int) transport.Addr { return transport.MustParseAddr("198.51.100.9:4000") })[0]
-	s.server.Receive(victim.at, victim.hello(s.p))
+	steps.OfServer(s.server).Receive(victim.at, victim.hello(s.p))
 	s.frame(func() {})
 	for range 5000 {
 		forged := &applicant{nonce: 5}
-		s.server.Receive(transport.MustParseAddr("198.51.100.9:9"), forged.hello(s.p))
+		steps.OfServer(s.server).Receive(transport.MustParseAddr("198.51.100.9:9"), forged.hello(s.p))
 	}
 	require.Positive(t, s.server.Stats().BusyAddress)
-	s.server.Receive(victim.at, victim.hello(s.p))
+	steps.OfServer(s.server).Receive(victim.at, victim.hello(s.p))
 	s.frame(func() {})
-	s.server.Receive(victim.at, victim.join(s.p))
+	steps.OfServer(s.server).Receive(victim.at, victim.join(s.p))
 	require.EqualValues(t, 1, s.server.Stats().Connected)
 }

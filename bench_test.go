@@ -35,8 +35,8 @@ func rpcRig(t testing.TB, total int) (r *rig.Rig, frame func(), heard *int) {
 		for i, c := range r.Clients {
 			for n := range each {
 				m := shot{uint32(i), uint32(n), 3, 4}
-				if netcode.Send(c.Client, netcode.ToServer(), &m, netcode.InStage(stages[n&3])) != nil ||
-					netcode.Send(r.Server.Server, netcode.To(c.ID()), &m, netcode.InStage(stages[n&3])) != nil {
+				if netcode.Send(c.Client, netcode.ToServer(), &m, netcode.AtStage(stages[n&3])) != nil ||
+					netcode.Send(r.Server.Server, netcode.To(c.ID()), &m, netcode.AtStage(stages[n&3])) != nil {
 					t.Fatal("not sent")
 				}
 			}
@@ -55,8 +55,8 @@ func TestFrameOfMessagesAllocatesNothing(t *testing.T) {
 		for _, c := range r.Clients[:8] {
 			for mode := netcode.Unreliable; mode <= netcode.ReliableOrdered; mode++ {
 				m := shot{1, 2, 3, 4}
-				if netcode.Send(c.Client, netcode.ToServer(), &m, netcode.Via(mode), netcode.Channel(1)) != nil ||
-					netcode.Send(r.Server.Server, netcode.ToMany(many), &m, netcode.Via(mode)) != nil {
+				if netcode.Send(c.Client, netcode.ToServer(), &m, netcode.Over(mode), netcode.OnChannel(1)) != nil ||
+					netcode.Send(r.Server.Server, netcode.ToMany(many), &m, netcode.Over(mode)) != nil {
 					t.Fatal("not sent")
 				}
 			}

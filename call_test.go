@@ -12,7 +12,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/arche-netcode/netcode"
+	"github.com/arche-netcode/netcode/errs"
 	"github.com/arche-netcode/netcode/internal/rig"
+	"github.com/arche-netcode/netcode/internal/steps"
 	"github.com/arche-netcode/netcode/peer"
 	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/wire"
@@ -50,7 +52,7 @@ func newShop(t *testing.T, config netcode.Config) *shop {
 }
 
 // call asks and writes down what comes of it.
-func (s *shop) call(ctx context.Context, item uint32, how ...netcode.How) *[]string {
+func (s *shop) call(ctx context.Context, item uint32, how ...netcode.Option) *[]string {
 	var got []string
 	require.NoError(s.T, netcode.Call(ctx, s.Clients[0].Client, 0, &price{item}, func(r *cost, err error) {
 		if err != nil {
@@ -77,7 +79,7 @@ func TestCallIsAnswered(t *testing.T) {
 		require.NoError(t, err)
 		answers = append(answers, r.Gold)
 	}
-	require.NoError(t, netcode.Call(context.Background(), s.Server.Server, 1, &ping{7}, hear, netcode.InStage(netcode.StageEarlyUpdate)))
+	require.NoError(t, netcode.Call(context.Background(), s.Server.Server, 1, &ping{7}, hear, netcode.AtStage(tick.EarlyUpdate)))
 	require.NoError(t, netcode.Call(context.Background(), s.Clients[0].Client, 0, &ping{8}, hear))
 	require.NoError(t, netcode.Call(context.Background(), s.Server.Server, 0, &ping{9}, hear), "itself")
 	s.Until(func() bool { return len(answers) == 3 })
@@ -106,7 +108,7 @@ func TestCallEndsWithoutAnAnswer(t *testing.T) {
 	s.Tamper = lossy(1, 100)
 	ctx, cancel := context.WithCancel(context.Background())
 	late, cancelled, gone := s.call(context.Background(), 1, netcode.Within(time.Second)), s.call(ctx, 2), s.call(context.Background(), 3, netcode.Within(time.Hour))
-	require.ErrorIs(t, netcode.Call(ctx, c.Client, 0, &price{4}, func(*cost, error) { t.Error("not told") }), netcode.ErrTooManyCalls)
+	require.ErrorIs(t, netcode.Call(ctx, c.Client, 0, &price{4}, func(*cost, error) { t.Error("not told") }), errs.ErrTooManyCalls)
 	require.EqualValues(t, 1, c.Stats().CallsFull)
 	s.Run(500 * time.Millisecond)
 	require.Empty(t, *cancelled)
@@ -115,7 +117,7 @@ func TestCallEndsWithoutAnAnswer(t *testing.T) {
 	require.Equal(t, []string{"context canceled"}, *cancelled)
 	require.Empty(t, *late)
 	s.Run(600 * time.Millisecond)
-	require.Equal(t, []string{netcode.ErrDeadline.Error()}, *late)
+	require.Equal(t, []string{errs.ErrDeadline.Error()}, *late)
 	s.Tamper = nil
 	s.Run(2 * time.Second)
 	require.Equal(t, []string{"6"}, *gone)
@@ -136,12 +138,12 @@ func TestErrorsOfCall(t *testing.T) {
 	never := func(*cost, error) { t.Error("not told") }
 	require.ErrorContains(t, netcode.Call(background, nil, 0, &price{}, never), "neither a server nor a client")
 	require.ErrorContains(t, netcode.Call(background, c, 5, &price{}, never), "a client sends to the server or to itself")
-	require.ErrorIs(t, netcode.Call(background, s.Server.Server, 5, &ping{}, never), netcode.ErrNotConnected)
+	require.ErrorIs(t, netcode.Call(background, s.Server.Server, 5, &ping{}, never), errs.ErrNotConnected)
 	require.ErrorContains(t, netcode.Call(background, s.Server.Server, 1, &price{}, never), "was registered with From")
-	require.ErrorIs(t, netcode.Call(background, c, 0, &wave{}, never), netcode.ErrNotRegistered)
-	require.ErrorIs(t, netcode.Call(background, c, 0, &price{}, func(*chat, error) {}), netcode.ErrMisuse, "that is no answer to it")
-	require.ErrorIs(t, netcode.Send(c, netcode.ToServer(), &price{}), netcode.ErrMisuse)
-	require.ErrorIs(t, netcode.Send(c, netcode.ToServer(), &cost{}), netcode.ErrMisuse)
+	require.ErrorIs(t, netcode.Call(background, c, 0, &wave{}, never), errs.ErrNotRegistered)
+	require.ErrorIs(t, netcode.Call(background, c, 0, &price{}, func(*chat, error) {}), errs.ErrMisuse, "that is no answer to it")
+	require.ErrorIs(t, netcode.Send(c, netcode.ToServer(), &price{}), errs.ErrMisuse)
+	require.ErrorIs(t, netcode.Send(c, netcode.ToServer(), &cost{}), errs.ErrMisuse)
 	s.Run(time.Second)
 }
 
@@ -199,7 +201,7 @@ func TestUnansweredCallMeetsItsDeadline(t *testing.T) {
 	var got error
 	require.NoError(t, netcode.Call(context.Background(), c.Client, 0, &ping{}, func(_ *cost, err error) { got = err }, netcode.Within(time.Second)))
 	r.Until(func() bool { return got != nil })
-	var refused *netcode.CallError
+	var refused *errs.CallError
 	require.ErrorAs(t, got, &refused)
 	require.True(t, strings.Contains(refused.Text, "nobody"), refused.Text)
 }
@@ -211,13 +213,13 @@ func TestTheLongestTimesAreLong(t *testing.T) {
 	least := s.call(context.Background(), 3, netcode.Within(math.MinInt64))
 	s.Run(time.Second)
 	require.Equal(t, []string{"6"}, *got)
-	require.Equal(t, []string{netcode.ErrDeadline.Error()}, *least)
+	require.Equal(t, []string{errs.ErrDeadline.Error()}, *least)
 
 	c := s.Clients[0].Client
 	require.NoError(t, netcode.Send(c, netcode.ToServer(), &chat{1}, netcode.NotBefore(math.MinInt64)), "long past")
 	require.ErrorContains(t, netcode.Send(c, netcode.ToServer(), &chat{1}, netcode.NotBefore(math.MaxInt64)), "the tick is too far ahead")
 
-	require.NoError(t, netcode.Send(s.Server.Server, netcode.To(c.ID()), &chat{1}, netcode.Via(netcode.Reliable)))
+	require.NoError(t, netcode.Send(s.Server.Server, netcode.To(c.ID()), &chat{1}, netcode.Over(netcode.Reliable)))
 	s.Server.Close(0)
 	s.Run(time.Second)
 	require.Zero(t, s.Server.Stats().FlushesCut, "what waits is delivered first")
@@ -260,11 +262,11 @@ func TestEndsOfOneProcessAnswerEachInItsOwnWay(t *testing.T) {
 	require.NoError(t, netcode.Host(r.Server.Server, host))
 	play("host", 7, host)
 	hosting := func() {
-		host.BeginFrame(r.Now)
+		steps.OfClient(host).BeginFrame(r.Now)
 		for stage := range tick.Stage(tick.NumStages) {
-			host.Dispatch(stage)
+			steps.OfClient(host).Dispatch(stage)
 		}
-		host.Send()
+		steps.OfClient(host).Send()
 	}
 
 	hosting() // So that it knows the time.
@@ -300,7 +302,7 @@ func TestEndsOfOneProcessAnswerEachInItsOwnWay(t *testing.T) {
 	require.Equal(t, named{100, 3100}, answers["host to server"])
 	require.Equal(t, []uint32{5}, heard["host"])
 	require.Equal(t, []uint32{6}, heard["server"])
-	var refused *netcode.CallError
+	var refused *errs.CallError
 	failed, _ := answers["server to 3 about 13"].(error)
 	require.True(t, errors.As(failed, &refused))
 	require.Equal(t, "bot 3 does not answer that", refused.Text)

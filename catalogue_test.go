@@ -9,6 +9,7 @@ import (
 	"github.com/arche-netcode/netcode"
 	"github.com/arche-netcode/netcode/internal/casebook"
 	"github.com/arche-netcode/netcode/internal/rig"
+	"github.com/arche-netcode/netcode/internal/steps"
 	"github.com/arche-netcode/netcode/peer"
 	"github.com/arche-netcode/netcode/transport"
 	"github.com/arche-netcode/netcode/wire"
@@ -101,7 +102,7 @@ func TestCase39CookieAbuse(t *testing.T) {
 	as := applicants{a.at: a, b.at: b}
 	try := func(end *netcode.Server, from *applicant, hello peer.Hello) (accepted bool) {
 		from.accept = peer.Accept{}
-		end.Receive(from.at, peer.AppendHello(nil, hello))
+		steps.OfServer(end).Receive(from.at, peer.AppendHello(nil, hello))
 		cookie := from.cookie
 		as.hear(end, nobody)
 		from.cookie = cookie
@@ -126,22 +127,22 @@ func TestCase39CookieAbuse(t *testing.T) {
 	}
 	fresh, err := netcode.NewServer(p, netcode.Config{Random: rig.Random(2)})
 	require.NoError(t, err)
-	fresh.BeginFrame(5 * time.Second)
+	steps.OfServer(fresh).BeginFrame(5 * time.Second)
 	bad(fresh, a, func(*peer.Hello) {})
 	require.True(t, try(s, a, good), "it is still good")
 	join := peer.AppendJoin(nil, peer.Join{Nonce: a.nonce, Cookie: a.cookie}, wire.NewChecksum(a.accept.Epoch, p.Hash()))
 	for bit := range 8 * (len(join) - wire.ChecksumSize) {
 		damaged := append([]byte(nil), join...)
 		damaged[bit/8] ^= 1 << (bit % 8)
-		s.Receive(a.at, damaged)
-		s.Receive(b.at, join)
+		steps.OfServer(s).Receive(a.at, damaged)
+		steps.OfServer(s).Receive(b.at, join)
 		as.hear(s, nobody)
 		count += 2
 	}
 	require.Zero(t, s.Stats().Connected)
-	s.BeginFrame(25 * time.Second)
+	steps.OfServer(s).BeginFrame(25 * time.Second)
 	bad(s, a, func(*peer.Hello) {}) // after its time
-	s.Receive(a.at, join)
+	steps.OfServer(s).Receive(a.at, join)
 	require.Zero(t, s.Stats().Connected)
 	require.Zero(t, fresh.Stats().Connected)
 	casebook.Injected(t, count, "cookies that are not good here")

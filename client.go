@@ -7,7 +7,9 @@ import (
 	"time"
 
 	"github.com/arche-netcode/netcode/congestion"
+	"github.com/arche-netcode/netcode/errs"
 	"github.com/arche-netcode/netcode/internal/admission"
+	"github.com/arche-netcode/netcode/internal/door"
 	"github.com/arche-netcode/netcode/internal/events"
 	"github.com/arche-netcode/netcode/internal/handshake"
 	"github.com/arche-netcode/netcode/internal/link"
@@ -51,25 +53,15 @@ func (s State) String() string {
 // Client is the end that connects to a Server and stores what the server lets it see. It does no I/O and reads no clock,
 // and belongs to one goroutine, like Server.
 //
-// # Methods for games
-//
 //   - The connection: [Client.Connect], [Client.ConnectWith], [Client.Close], [Client.Closed], [Client.State], [Client.Err], [Client.ID], [Client.OnConnect], [Client.OnDisconnect], [Client.OnError],
 //     [Client.RTT], [Client.Ping], [Client.Loss], [Client.Line], [Client.PacketSize], [Client.SetPacketSize]; [Host] and [Client.Hosted]
 //   - Time: [Client.Present], [Client.PresentDelay], [Client.SetPresentDelay], [Client.ServerTime], [Client.Time], [Client.Steps], [Client.Pace], [Client.Lead], [Client.Tick], [Client.TickDue], [Client.TickRate], [Client.Interval]
 //   - State: [Client.Replica]
 //   - Looking closely: [Client.Stats], [Client.ReceivedIn], [Client.SentIn], [Client.Redeliver], [Client.Protocol], [Client.Config], [Client.String], [Client.Report]
 //
-// # Methods for the systems
-//
-// A frame is BeginFrame, Receive for each datagram, the apply of Replica to the world, Dispatch for each stage, Send, Drain.
-// Package systems calls these. [Client.Send] is a step of the frame: a message is sent by the function [Send].
-//
-//   - [Client.BeginFrame], [Client.Receive], [Client.ReceiveAfter], [Client.Knows], [Client.Applied], [Client.Suspended], [Client.Dispatch], [Client.Send], [Client.Drain], [Client.Tag], [Client.Contain], [Client.ConnectedTo], [Client.Moved]
-//
-// # Methods for extensions
-//
-//   - [Client.Extend], [Client.AdjustTime], [Client.TellSlip], [Client.SendState], [Client.Upstream], [Client.Waiting], [Client.End], [Client.Newest], [Client.ShowState], [Client.ShownUpTo], [Client.CompleteTick], [Client.Suspend], [Client.SharedRows]
+// Package systems runs its frames. Features ask package extend for the rest ([extend.OfClient]).
 type Client struct {
+	inside
 	protocol *Protocol
 	config   Config // As given, with defaults.
 	agreed   Config // With the values that the server requires.
@@ -127,6 +119,7 @@ func NewClient(p *Protocol, config Config) (*Client, error) {
 	c.link = newConnection(nil, &c.frame, &c.agreed, &c.out, &c.stats, &c.counters)
 	c.endpointCore = endpointCore{client: c, role: peer.RoleClient, protocol: p, tag: tag, frame: &c.frame, report: &c.report, stats: &c.stats}
 	c.setUp(c, config)
+	c.inside = door.New(clientInside{c})
 	c.events.Contain, c.events.OfClient = c.callGame, true
 	c.events.Over = func(_ wire.ClientID, reason *peer.Error) { c.calls.Drop(0, reason) }
 	c.extend()
@@ -187,7 +180,7 @@ func (c *Client) Ping() time.Duration {
 }
 
 // Waiting returns the bytes of messages that wait to be sent to the server.
-func (c *Client) Waiting() int {
+func (c clientInside) Waiting() int {
 	if c.link.Outgoing == nil {
 		return 0
 	}
@@ -221,14 +214,14 @@ func (c *Client) PacketSize() int {
 }
 
 // SharedRows returns the components that the server's build has too, see Session.SharedRows.
-func (c *Client) SharedRows() snapshot.Mask { return c.protocol.types.RowsWith(c.link.older) }
+func (c clientInside) SharedRows() snapshot.Mask { return c.protocol.types.RowsWith(c.link.older) }
 
 // SetPacketSize bounds the packets that this client sends, in bytes: for a path that takes less than what the server allows. n is
 // from MinPacketSize to Config.PacketSize of the server. It holds for this connection: call it in OnConnect. The errors are those of
 // Server.SetPacketSize.
 func (c *Client) SetPacketSize(n int) error {
 	if c.state != Connected {
-		return ErrNotConnected
+		return errs.ErrNotConnected
 	}
 	if err := c.link.setPacketSize(n); err != nil {
 		return err
@@ -240,7 +233,8 @@ func (c *Client) SetPacketSize(n int) error {
 }
 
 // ConnectedTo reports whether the client is connected to that server, in this process.
-func (c *Client) ConnectedTo(s *Server) bool {
+func (c clientInside) ConnectedTo(server Endpoint) bool {
+	s := ServerOf(server)
 	if c.host != nil {
 		return c.host == s
 	}
@@ -274,8 +268,8 @@ func (c *Client) Connect(server transport.Addr) error { return c.ConnectWith(ser
 // bytes. The payload is copied. It is sent when this client has proved its address, and anyone on the path can read it unless the transport is
 // secure. The server refuses with peer.ReasonNotApproved and a text, see Err. The error also says that the payload is too long.
 func (c *Client) ConnectWith(server transport.Addr, payload []byte) error {
-	if len(payload) > MaxPayload {
-		return fmt.Errorf("netcode: ConnectWith: the payload has %d bytes, at most %d: send what proves the player, and the rest as a message after OnConnect", len(payload), MaxPayload)
+	if len(payload) > wire.MaxPayload {
+		return fmt.Errorf("netcode: ConnectWith: the payload has %d bytes, at most %d: send what proves the player, and the rest as a message after OnConnect", len(payload), wire.MaxPayload)
 	}
 	if !server.IsValid() {
 		return fmt.Errorf("netcode: Connect(%v): not the address of a server: make it with udp.Resolve or transport.ParseAddr", server)
@@ -347,7 +341,7 @@ func (c *Client) closeWith(reason *peer.Error, flush bool) {
 }
 
 // End ends the connection at once and tells the server the reason, for extensions.
-func (c *Client) End(reason *CloseError) {
+func (c clientInside) End(reason *CloseError) {
 	if reason.Reason == peer.ReasonTooManyEntities {
 		c.stats.TooManyEntities++
 	}
@@ -414,7 +408,7 @@ func (c *Client) finishLeaving() {
 
 // Replica returns the state that the server has shown this client in the present, or else the last, connection; nil before the
 // first. Each connection starts a fresh one.
-func (c *Client) Replica() *Replica { return c.replica }
+func (c *Client) Replica() *replica.Replica { return c.replica }
 
 // clientOutcome is a client as peer.Outcome.
 type clientOutcome Client

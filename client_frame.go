@@ -8,12 +8,13 @@ import (
 	"github.com/arche-netcode/netcode/internal/link"
 	"github.com/arche-netcode/netcode/peer"
 	"github.com/arche-netcode/netcode/replica"
+	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/transport"
 )
 
 // BeginFrame starts a frame. now is the time since any fixed moment. When the clock is set back, time goes on from where it was
 // with the next frame, and the clocks of ServerTime, Time and Present are measured anew.
-func (c *Client) BeginFrame(now time.Duration) {
+func (c clientInside) BeginFrame(now time.Duration) {
 	stall := c.frame.Begin(now)
 	c.time.Begin(now)
 	c.report.Now = c.frame.Now
@@ -28,7 +29,7 @@ func (c *Client) BeginFrame(now time.Duration) {
 }
 
 // Receive takes one datagram. It keeps nothing of packet. A datagram that is not the server's is counted and dropped.
-func (c *Client) Receive(from transport.Addr, packet []byte) {
+func (c clientInside) Receive(from transport.Addr, packet []byte) {
 	kind := peer.KindOf(packet)
 	for _, f := range c.hooks.received {
 		f(packet)
@@ -45,13 +46,13 @@ func (c *Client) Receive(from transport.Addr, packet []byte) {
 }
 
 // Knows reports whether the client is connected to the server at this address, as Server.Knows.
-func (c *Client) Knows(from transport.Addr) bool {
+func (c clientInside) Knows(from transport.Addr) bool {
 	return c.state == Connected && from == c.attempt.Server
 }
 
 // ReceiveAfter is Receive of a datagram that came to the socket some time before this frame, as transport.Timed tells: Ping does not count
 // that wait.
-func (c *Client) ReceiveAfter(from transport.Addr, packet []byte, waited time.Duration) {
+func (c clientInside) ReceiveAfter(from transport.Addr, packet []byte, waited time.Duration) {
 	c.frame.Waited = max(waited, 0)
 	c.Receive(from, packet)
 	c.frame.Waited = 0
@@ -133,7 +134,7 @@ func (c *Client) refusePacket(reason *peer.Error) {
 
 // readSnapshot reports whether the packet may be acknowledged, since its snapshot was decoded whole.
 func (c *Client) readSnapshot(payload []byte, packet uint64) bool {
-	err := c.Newest().Read(payload)
+	err := c.newest().Read(payload)
 	switch {
 	case err == nil && c.back.newest != nil:
 		c.hooks.hold(payload, packet)
@@ -149,7 +150,7 @@ func (c *Client) readSnapshot(payload []byte, packet uint64) bool {
 	case errors.Is(err, replica.ErrBaseline):
 		c.stats.LostBaselines++
 	case errors.Is(err, replica.ErrTooMany):
-		c.End(&peer.Error{
+		clientInside{c}.End(&peer.Error{
 			Reason: peer.ReasonTooManyEntities, Detail: fmt.Sprintf("the server has more entities than Config.MaxEntities of the client, %d", c.agreed.MaxEntities),
 		})
 	default:
@@ -160,7 +161,7 @@ func (c *Client) readSnapshot(payload []byte, packet uint64) bool {
 
 // Applied tells the client that its world has all state of Replica. The system Apply calls it after each run. Only then are
 // messages handled about an entity that has just come.
-func (c *Client) Applied() {
+func (c clientInside) Applied() {
 	c.applied = true
 	for _, f := range c.hooks.applied {
 		f(c.Present())
@@ -169,7 +170,7 @@ func (c *Client) Applied() {
 
 // Dispatch hands the messages that wait for a stage to their handlers, and makes it the stage that the client is in, as
 // Server.Dispatch does.
-func (c *Client) Dispatch(stage Stage) {
+func (c clientInside) Dispatch(stage tick.Stage) {
 	for _, f := range c.hooks.dispatch {
 		f(stage)
 	}
@@ -178,7 +179,7 @@ func (c *Client) Dispatch(stage Stage) {
 
 // Send ends a frame: it sends Hello while connecting, and else builds the packets that the budget allows: messages in every
 // frame. They wait for Drain. It is a step of the frame, which the systems call: a message is sent by the function netcode.Send.
-func (c *Client) Send() {
+func (c clientInside) Send() {
 	c.endTime()
 	switch c.state {
 	case Connecting:
@@ -188,7 +189,7 @@ func (c *Client) Send() {
 	case Closing:
 		if c.leaving {
 			c.finishLeaving()
-		} else if c.link.ContinueClose((*clientOutcome)(c)) {
+		} else if c.link.ContinueClose((*clientOutcome)(c.Client)) {
 			c.drop()
 		}
 	}
@@ -225,7 +226,7 @@ func (c *Client) sendToServer() {
 	first := c.link.Conn.Next()
 	if c.frame.Due {
 		c.link.Conn.DetectLost(c.frame.Now, (*clientOutcome)(c))
-		if epoch, want := c.Newest().WantResync(); want { // The server sends all state again.
+		if epoch, want := c.newest().WantResync(); want { // The server sends all state again.
 			c.link.SendResync(epoch)
 		}
 	}
@@ -269,4 +270,4 @@ func (c *Client) maxSilence() (every time.Duration) {
 }
 
 // Drain hands out the datagrams that wait to be sent, in order. A packet is good until the function returns.
-func (c *Client) Drain(send func(to transport.Addr, packet []byte)) { c.out.Drain(send) }
+func (c clientInside) Drain(send func(to transport.Addr, packet []byte)) { c.out.Drain(send) }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/arche-netcode/netcode/internal/steps"
 	"github.com/arche-netcode/netcode/peer"
 	"github.com/arche-netcode/netcode/snapshot"
 	"github.com/arche-netcode/netcode/tick"
@@ -45,13 +46,13 @@ func newPacketsPair(t testing.TB) *packetsPair {
 	config.Random = rand.NewChaCha8([32]byte{2})
 	k.client, err = NewClient(p, config)
 	require.NoError(t, err)
-	k.client.BeginFrame(k.now)
+	steps.OfClient(k.client).BeginFrame(k.now)
 	require.NoError(t, k.client.Connect(k.from))
 	for range 400 { // Until it is connected, has the world, and every history went round.
 		k.serve()
-		k.client.BeginFrame(k.now)
+		steps.OfClient(k.client).BeginFrame(k.now)
 		for _, packet := range k.packets {
-			k.client.Receive(k.from, packet)
+			steps.OfClient(k.client).Receive(k.from, packet)
 		}
 		k.end()
 	}
@@ -63,21 +64,21 @@ func newPacketsPair(t testing.TB) *packetsPair {
 // serve is a tick of the server.
 func (k *packetsPair) serve() {
 	k.now += time.Second / 60
-	k.server.BeginFrame(k.now)
+	steps.OfServer(k.server).BeginFrame(k.now)
 	for back := k.back; len(k.sizes) > 0; k.sizes = k.sizes[1:] {
-		k.server.Receive(k.to, back[:k.sizes[0]])
+		steps.OfServer(k.server).Receive(k.to, back[:k.sizes[0]])
 		back = back[k.sizes[0]:]
 	}
 	k.back = k.back[:0]
-	for stage := range Stage(tick.NumStages) {
-		k.server.Dispatch(stage)
+	for stage := range tick.Stage(tick.NumStages) {
+		steps.OfServer(k.server).Dispatch(stage)
 	}
 	if store := k.server.Store(); k.server.TickDue() && k.server.Tick() > store.Tick() {
 		k.play(store)
 	}
 	k.packets = k.packets[:0]
-	k.server.Send()
-	k.server.Drain(func(_ transport.Addr, packet []byte) { k.packets = append(k.packets, slices.Clone(packet)) })
+	steps.OfServer(k.server).Send()
+	steps.OfServer(k.server).Drain(func(_ transport.Addr, packet []byte) { k.packets = append(k.packets, slices.Clone(packet)) })
 }
 
 func (k *packetsPair) play(store *snapshot.Store) {
@@ -97,7 +98,7 @@ func (k *packetsPair) play(store *snapshot.Store) {
 // open reads and judges the tick's packets, up to the rows.
 func (k *packetsPair) open(t testing.TB) {
 	c := k.client
-	c.BeginFrame(k.now)
+	steps.OfClient(c).BeginFrame(k.now)
 	k.in, k.content = k.in[:0], k.content[:0]
 	for _, packet := range k.packets {
 		in, err := c.link.Conn.Read(packet, c.frame.Now, (*clientOutcome)(c))
@@ -132,14 +133,14 @@ func (k *packetsPair) close() {
 // end is the rest of the client's frame.
 func (k *packetsPair) end() {
 	c := k.client
-	for stage := range Stage(tick.NumStages) {
-		c.Dispatch(stage)
+	for stage := range tick.Stage(tick.NumStages) {
+		steps.OfClient(c).Dispatch(stage)
 	}
 	if c.Replica() != nil {
 		c.Replica().ClearChanged()
 	}
-	c.Send()
-	c.Drain(func(_ transport.Addr, packet []byte) {
+	steps.OfClient(c).Send()
+	steps.OfClient(c).Drain(func(_ transport.Addr, packet []byte) {
 		k.back = append(k.back, packet...)
 		k.sizes = append(k.sizes, len(packet))
 	})

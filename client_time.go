@@ -115,7 +115,7 @@ func (c *Client) noteServerTick(in *peer.Incoming, content *packetContents) {
 			return
 		}
 	}
-	n, newest := c.time.Hear(in.Sequence, server, c.back.newest != nil && !content.idle), c.Newest()
+	n, newest := c.time.Hear(in.Sequence, server, c.back.newest != nil && !content.idle), c.newest()
 	if n.Doubt != tick.None {
 		newest.ClearComplete(n.Doubt)
 	}
@@ -127,7 +127,7 @@ func (c *Client) noteServerTick(in *peer.Incoming, content *packetContents) {
 // TellSlip tells the clocks that the server gave up ticks after a stall: from a tick on, ticks began later by that many ticks than those before
 // had shown. low is the 16 low bits of the tick. What was measured before still counts, moved by as much. Time jumps back if the slip is
 // longer than 50 ms: its ticks repeat with newer inputs. Present stands still for as long.
-func (c *Client) TellSlip(low uint16, ticks uint16) {
+func (c clientInside) TellSlip(low uint16, ticks uint16) {
 	if c.time.Running {
 		c.time.Slip(tick.Near(low, c.time.Newest), tick.Ticks(tick.Tick(ticks)))
 		c.link.Conn.Control.Slept()
@@ -136,7 +136,7 @@ func (c *Client) TellSlip(low uint16, ticks uint16) {
 
 // AdjustTime tells the clock of Time how early the client's input for a tick came to the server: before the tick began there,
 // or after it if early is below 0. low is the 16 low bits of the tick. The clock runs just far enough ahead that inputs come in time.
-func (c *Client) AdjustTime(low uint16, early tick.Span) {
+func (c clientInside) AdjustTime(low uint16, early tick.Span) {
 	if c.time.Running {
 		c.time.Sync.Feedback(tick.Near(low, c.time.Sync.Tick()), early)
 	}

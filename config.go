@@ -20,28 +20,20 @@ import (
 	"github.com/arche-netcode/netcode/wire"
 )
 
-// Hard limits, independent of Config. Limits that shape the wire format are part of the protocol hash.
-const (
-	// MaxClients is the most clients that one server takes.
-	MaxClients = 1024
-	// MinPacketSize is the smallest payload limit of a packet, in bytes.
-	MinPacketSize = peer.MinSessionPacket
-	// MaxPacketSize is the largest payload limit of a packet, in bytes.
-	MaxPacketSize = peer.MaxSessionPacket
-	// MaxTickRate is the highest network tick rate, in ticks a second.
-	MaxTickRate = peer.MaxTickRate
-	// MinWindow is the shortest history window, in ticks.
-	MinWindow = peer.MinWindow
-	// maxFirstTick leaves room for any number of ticks.
-	maxFirstTick Tick = 1 << 62
-	// defaultMaxEntities is the default of Config.MaxEntities.
-	defaultMaxEntities = 1 << 16
-	// MaxWindow is the longest history window, in ticks.
-	MaxWindow = peer.MaxWindow
-)
+// maxFirstTick leaves room for any number of ticks.
+const maxFirstTick Tick = 1 << 62
 
-// Config holds every limit and setting of a server or a client. The zero value means the defaults. TickRate, Window
-// and PacketSize are the server's to choose: a client takes them from the server when it connects.
+// Config holds every limit and setting of a server or a client. The zero value means the defaults:
+//
+//	Ticks       TickRate 30, FirstTick 1, CatchUp 4
+//	State       Window 64 (two seconds, if these are more ticks), Entities 1024, MaxEntities 65536, HistoryBytes 134217728
+//	Line        PacketSize 1200, SendBudget 65536, SentPackets 1024, KeepAlive 1s, Pulse 250ms
+//	Messages    OutboxBytes 65536, ReliableBytes 262144, QueuePerSender 1024, Deferred 64, DeferredTime 2s, Calls 256, History 0
+//	Who comes   Clients 64, ClientsPerAddress 8, ClientsPerNetwork 16, HandshakesPerAddress 256, HandshakesPerNetwork 1024, HandshakeTimeout 5s
+//	Who goes    SilenceTimeout 10s, ReliableStall 5s, FloodFrames 64, Strikes 16, FlushTimeout 1s, LeaveTimeout 2s
+//	Who returns Keep 0s
+//
+// TickRate, Window and PacketSize are the server's to choose: a client takes them from the server when it connects.
 type Config struct {
 	TickRate   int  // Network ticks a second, 1 to MaxTickRate; default 30. The frame rate is free.
 	FirstTick  Tick // Number of the server's first tick, 1 to 2^62, as when a saved game goes on; default 1. Server only.
@@ -151,43 +143,69 @@ type Logger interface {
 	Error(text string, args ...any) // The program has a fault.
 }
 
+// number is a number of a Config, its default and its range.
+type number struct {
+	field           string
+	value           *int
+	usual, min, max int
+}
+
+// numbers lists the numbers of a Config that have a range.
+func (c *Config) numbers() []number {
+	entities := 1024
+	if c.MaxEntities > 0 {
+		entities = min(entities, c.MaxEntities)
+	}
+	return []number{
+		{"PacketSize", &c.PacketSize, 1200, wire.MinPacketSize, wire.MaxPacketSize},
+		{"Window", &c.Window, min(max(wire.MinWindow, 2*c.TickRate), wire.MaxWindow), wire.MinWindow, wire.MaxWindow},
+		{"ClientsPerAddress", &c.ClientsPerAddress, max(8, c.Clients/8), math.MinInt, wire.MaxClients},
+		{"ClientsPerNetwork", &c.ClientsPerNetwork, max(16, c.Clients/4), math.MinInt, wire.MaxClients},
+		{"HandshakesPerAddress", &c.HandshakesPerAddress, 256, math.MinInt, 1 << 20},
+		{"HandshakesPerNetwork", &c.HandshakesPerNetwork, 1024, math.MinInt, 1 << 20},
+		{"MaxEntities", &c.MaxEntities, max(1<<16, c.Entities), 1, snapshot.MaxEntities},
+		{"Entities", &c.Entities, entities, 1, cmp.Or(c.MaxEntities, math.MaxInt)},
+		{"SentPackets", &c.SentPackets, 1024, 64, 1 << 14},
+		{"SendBudget", &c.SendBudget, 64 << 10, math.MinInt, math.MaxInt},
+		{"HistoryBytes", &c.HistoryBytes, 128 << 20, 1 << 16, 1<<31 - 1},
+		{"QueuePerSender", &c.QueuePerSender, 1024, 1, 1 << 24},
+		{"FloodFrames", &c.FloodFrames, 64, 1, 1 << 20},
+		{"OutboxBytes", &c.OutboxBytes, 64 << 10, wire.MinPacketSize, 1 << 30},
+		{"ReliableBytes", &c.ReliableBytes, 256 << 10, wire.MinPacketSize, 1 << 30},
+		{"Deferred", &c.Deferred, 64, 1, 1 << 16},
+		{"Strikes", &c.Strikes, 16, 1, 1 << 24},
+		{"Calls", &c.Calls, 256, 1, calls.MaxOpen},
+		{"History", &c.History, 0, 0, 1 << 10},
+		{"CatchUp", &c.CatchUp, 4, 1, 1 << 10},
+	}
+}
+
+// span is a time of a Config and its default.
+type span struct {
+	field string
+	value *time.Duration
+	usual time.Duration
+}
+
+// spans lists the times of a Config.
+func (c *Config) spans() []span {
+	return []span{
+		{"HandshakeTimeout", &c.HandshakeTimeout, 5 * time.Second}, {"SilenceTimeout", &c.SilenceTimeout, 10 * time.Second},
+		{"KeepAlive", &c.KeepAlive, time.Second}, {"Pulse", &c.Pulse, 250 * time.Millisecond}, {"Keep", &c.Keep, 0},
+		{"DeferredTime", &c.DeferredTime, 2 * time.Second}, {"ReliableStall", &c.ReliableStall, 5 * time.Second},
+		{"FlushTimeout", &c.FlushTimeout, time.Second}, {"LeaveTimeout", &c.LeaveTimeout, 2 * time.Second},
+	}
+}
+
 // withDefaults returns the configuration with defaults for zero fields.
 func (c Config) withDefaults() Config {
-	c.TickRate = cmp.Or(c.TickRate, 30)
-	c.FirstTick = cmp.Or(c.FirstTick, 1)
-	c.PacketSize = cmp.Or(c.PacketSize, 1200)
-	c.Window = cmp.Or(c.Window, min(max(MinWindow, 2*c.TickRate), MaxWindow))
-	c.Clients = cmp.Or(c.Clients, 64)
-	c.ClientsPerAddress = cmp.Or(c.ClientsPerAddress, max(8, c.Clients/8))
-	c.ClientsPerNetwork = cmp.Or(c.ClientsPerNetwork, max(16, c.Clients/4))
-	c.HandshakesPerAddress = cmp.Or(c.HandshakesPerAddress, 256)
-	c.HandshakesPerNetwork = cmp.Or(c.HandshakesPerNetwork, 1024)
-	if c.MaxEntities > 0 {
-		c.Entities = cmp.Or(c.Entities, min(1024, c.MaxEntities))
+	c.TickRate, c.Clients, c.FirstTick = cmp.Or(c.TickRate, 30), cmp.Or(c.Clients, 64), cmp.Or(c.FirstTick, 1)
+	for _, n := range c.numbers() {
+		*n.value = cmp.Or(*n.value, n.usual)
 	}
-	c.Entities = cmp.Or(c.Entities, 1024)
-	c.MaxEntities = cmp.Or(c.MaxEntities, max(defaultMaxEntities, c.Entities))
-	c.SentPackets = cmp.Or(c.SentPackets, 1024)
-	c.SendBudget = cmp.Or(c.SendBudget, 64<<10)
-	c.HistoryBytes = cmp.Or(c.HistoryBytes, 128<<20)
-	c.QueuePerSender = cmp.Or(c.QueuePerSender, 1024)
-	c.FloodFrames = cmp.Or(c.FloodFrames, 64)
-	c.OutboxBytes = cmp.Or(c.OutboxBytes, 64<<10)
-	c.ReliableBytes = cmp.Or(c.ReliableBytes, 256<<10)
-	c.Deferred = cmp.Or(c.Deferred, 64)
-	c.Strikes = cmp.Or(c.Strikes, 16)
-	c.Calls = cmp.Or(c.Calls, 256)
-	c.DeferredTime = cmp.Or(c.DeferredTime, 2*time.Second)
-	c.ReliableStall = cmp.Or(c.ReliableStall, 5*time.Second)
-	c.FlushTimeout = cmp.Or(c.FlushTimeout, time.Second)
-	c.FlushTimeout = min(c.FlushTimeout, math.MaxInt64/2) // Prevents an overflow of the end of the flush.
-	c.Keep = min(c.Keep, math.MaxInt64/2)
-	c.LeaveTimeout = cmp.Or(c.LeaveTimeout, 2*time.Second)
-	c.HandshakeTimeout = cmp.Or(c.HandshakeTimeout, 5*time.Second)
-	c.SilenceTimeout = cmp.Or(c.SilenceTimeout, 10*time.Second)
-	c.KeepAlive = cmp.Or(c.KeepAlive, time.Second)
-	c.Pulse = cmp.Or(c.Pulse, 250*time.Millisecond)
-	c.CatchUp = cmp.Or(c.CatchUp, 4)
+	for _, t := range c.spans() {
+		*t.value = min(cmp.Or(*t.value, t.usual), math.MaxInt64/2) // Its end does not overflow.
+	}
 	if c.Random == nil {
 		c.Random = rand.Reader
 	}
@@ -196,47 +214,15 @@ func (c Config) withDefaults() Config {
 
 // check returns an error for the first field that is out of range.
 func (c Config) check() error {
-	ranges := []struct {
-		field           string
-		value, min, max int
-	}{
-		{"TickRate", c.TickRate, 1, MaxTickRate},
-		{"PacketSize", c.PacketSize, MinPacketSize, MaxPacketSize},
-		{"Window", c.Window, MinWindow, MaxWindow},
-		{"Clients", c.Clients, 1, MaxClients},
-		{"ClientsPerAddress", c.ClientsPerAddress, math.MinInt, MaxClients},
-		{"ClientsPerNetwork", c.ClientsPerNetwork, math.MinInt, MaxClients},
-		{"HandshakesPerAddress", c.HandshakesPerAddress, math.MinInt, 1 << 20},
-		{"HandshakesPerNetwork", c.HandshakesPerNetwork, math.MinInt, 1 << 20},
-		{"MaxEntities", c.MaxEntities, 1, snapshot.MaxEntities},
-		{"Entities", c.Entities, 1, c.MaxEntities},
-		{"SentPackets", c.SentPackets, 64, 1 << 14},
-		{"HistoryBytes", c.HistoryBytes, 1 << 16, 1<<31 - 1},
-		{"QueuePerSender", c.QueuePerSender, 1, 1 << 24},
-		{"FloodFrames", c.FloodFrames, 1, 1 << 20},
-		{"OutboxBytes", c.OutboxBytes, MinPacketSize, 1 << 30},
-		{"ReliableBytes", c.ReliableBytes, MinPacketSize, 1 << 30},
-		{"Deferred", c.Deferred, 1, 1 << 16},
-		{"Strikes", c.Strikes, 1, 1 << 24},
-		{"Calls", c.Calls, 1, calls.MaxOpen},
-		{"History", c.History, 0, 1 << 10},
-		{"CatchUp", c.CatchUp, 1, 1 << 10},
-	}
-	for _, r := range ranges {
-		if r.value < r.min || r.value > r.max {
-			return fmt.Errorf("netcode: Config.%s is %d: it must be %d to %d", r.field, r.value, r.min, r.max)
+	first := []number{{"TickRate", &c.TickRate, 0, 1, wire.MaxTickRate}, {"Clients", &c.Clients, 0, 1, wire.MaxClients}}
+	for _, n := range append(first, c.numbers()...) {
+		if *n.value < n.min || *n.value > n.max {
+			return fmt.Errorf("netcode: Config.%s is %d: it must be %d to %d", n.field, *n.value, n.min, n.max)
 		}
 	}
-	times := []struct {
-		field string
-		value time.Duration
-	}{
-		{"HandshakeTimeout", c.HandshakeTimeout}, {"SilenceTimeout", c.SilenceTimeout}, {"KeepAlive", c.KeepAlive}, {"Pulse", c.Pulse},
-		{"Keep", c.Keep}, {"DeferredTime", c.DeferredTime}, {"ReliableStall", c.ReliableStall}, {"FlushTimeout", c.FlushTimeout}, {"LeaveTimeout", c.LeaveTimeout},
-	}
-	for _, t := range times {
-		if t.value < 0 {
-			return fmt.Errorf("netcode: Config.%s is %v: it must be positive", t.field, t.value)
+	for _, t := range c.spans() {
+		if *t.value < 0 {
+			return fmt.Errorf("netcode: Config.%s is %v: it must be positive", t.field, *t.value)
 		}
 	}
 	if c.FirstTick < 1 || c.FirstTick > maxFirstTick {

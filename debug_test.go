@@ -17,16 +17,16 @@ import (
 	"github.com/arche-netcode/netcode/transport"
 )
 
-type steps struct {
+type debugSteps struct {
 	X float32 `net:"min=-512,max=512,step=0.002"`
 }
 
-func debugged(turn bool, heard *[]steps) *netcode.Protocol {
+func debugged(turn bool, heard *[]debugSteps) *netcode.Protocol {
 	p := protocol()
 	if turn {
 		p.Debug()
 	}
-	netcode.Handle(p, func(_ *message.Context, m *steps) {
+	netcode.Handle(p, func(_ *message.Context, m *debugSteps) {
 		if heard != nil {
 			*heard = append(*heard, *m)
 		}
@@ -37,13 +37,13 @@ func debugged(turn bool, heard *[]steps) *netcode.Protocol {
 // Packing off on both ends: the hash is another one, the state and the messages are the same.
 func TestDebugOnBothEndsWorks(t *testing.T) {
 	for _, on := range []bool{false, true} {
-		var heard []steps
+		var heard []debugSteps
 		p := debugged(on, &heard)
 		require.Equal(t, on, p.Hash() != debugged(false, nil).Hash())
 		r := rig.New(t, p, netcode.Config{})
 		c := r.Joined(p, netcode.Config{})
 		id := r.Spawn(1.5)
-		require.NoError(t, netcode.Send(c.Client, netcode.ToServer(), &steps{X: -0.25}))
+		require.NoError(t, netcode.Send(c.Client, netcode.ToServer(), &debugSteps{X: -0.25}))
 		r.Until(func() bool { return len(heard) == 1 && c.Replica().Row(id.Index, 1) != nil })
 		require.InDelta(t, -0.25, heard[0].X, 0.001)
 		require.Equal(t, []uint32{math.Float32bits(1.5), 0}, c.Replica().Row(id.Index, 1))
@@ -90,7 +90,7 @@ func TestDumpShowsTheContentsOfPackets(t *testing.T) {
 		c = r.Join(p, netcode.Config{})
 		r.Until(func() bool { return c.State() == netcode.Connected })
 		id := r.Spawn(137.25)
-		require.NoError(t, netcode.Send(c.Client, netcode.ToServer(), &steps{X: 7}))
+		require.NoError(t, netcode.Send(c.Client, netcode.ToServer(), &debugSteps{X: 7}))
 		r.Until(func() bool { return c.Replica().Row(id.Index, 1) != nil })
 		r.Run(1e9)
 		r.Change(func(store *snapshot.Store) { r.Set(store, id, 138.5) })
@@ -101,7 +101,7 @@ func TestDumpShowsTheContentsOfPackets(t *testing.T) {
 		r.Run(1e8)
 		for _, want := range []string{
 			"handshake datagram of kind 1, Hello,", "message 1 snapshot, stage Initialization", "entity " + id.String() + ", whole", "position X=137.25 Y=0",
-			"message 16 steps, stage Update", "X=7", ", against tick ", "position X=138.5 Y=0", "despawn " + id.String(), "message 3 close", "ack ",
+			"message 16 debugSteps, stage Update", "X=7", ", against tick ", "position X=138.5 Y=0", "despawn " + id.String(), "message 3 close", "ack ",
 		} {
 			require.Contains(t, text.String(), want)
 		}

@@ -11,14 +11,10 @@
 //	group := systems.NewServer(server, socket, systems.WallClock())
 //	err = systems.NewRunner(&world, group, 60).Run(ctx)
 //
-// This package is the kernel: sessions, frames, state and messages. Features are folders beside it that use its public API
-// alone ([Extension]): input, authority, collections, interpolate, consistent, transfer, loading, predict, rewind, record,
-// inspect. Games import systems, components,
-// interest and transport too, and test with nettest. The guide, docs/guide in the repository, has a page for each subject;
-// docs/architecture.md shows all packages.
-//
-// This package defines server, client and session: one connection of one client, from its acceptance to its end. A word of
-// docs/design.md means here the same as there.
+// Features are folders beside it, built on package extend alone: input, authority, collections, interpolate, consistent,
+// transfer, loading, predict, rewind, record, inspect. Games import systems, components, interest and transport too, errs for
+// errors, and nettest for tests. docs/guide has a page for each subject, docs/architecture.md shows all packages, and
+// docs/design.md defines the words.
 package netcode
 
 // Files, for those who read the code.

@@ -10,9 +10,11 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/arche-netcode/netcode"
+	"github.com/arche-netcode/netcode/errs"
 	"github.com/arche-netcode/netcode/inspect"
 	"github.com/arche-netcode/netcode/internal/alloctest"
 	"github.com/arche-netcode/netcode/internal/rig"
+	"github.com/arche-netcode/netcode/internal/steps"
 	"github.com/arche-netcode/netcode/snapshot"
 	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/transport"
@@ -20,7 +22,7 @@ import (
 )
 
 // everyMode is all modes of delivery.
-var everyMode = []netcode.Delivery{netcode.Unreliable, netcode.UnreliableSequenced, netcode.Reliable, netcode.ReliableOrdered}
+var everyMode = []wire.Delivery{netcode.Unreliable, netcode.UnreliableSequenced, netcode.Reliable, netcode.ReliableOrdered}
 
 // secretNumber stands only in messages about hidden entities.
 const secretNumber uint32 = 0xDEC0ADDE
@@ -68,8 +70,8 @@ func TestMessageAboutAnEntityNeverShownLeaksNothing(t *testing.T) {
 					if id.IsZero() {
 						return
 					}
-					require.NoError(t, netcode.Send(k.Server.Server, netcode.ToAll(), &chat{secretNumber}, netcode.About(id), netcode.Via(mode)))
-					require.NoError(t, netcode.Send(k.Server.Server, netcode.ToAll(), &chat{7}, netcode.Via(mode)))
+					require.NoError(t, netcode.Send(k.Server.Server, netcode.ToAll(), &chat{secretNumber}, netcode.About(id), netcode.Over(mode)))
+					require.NoError(t, netcode.Send(k.Server.Server, netcode.ToAll(), &chat{7}, netcode.Over(mode)))
 					end(k, id)
 					k.Server.Late = nil
 				}
@@ -120,7 +122,7 @@ func TestMessagesAboutEntitiesAtRandom(t *testing.T) {
 		for range 600 {
 			for range rng.IntN(4) {
 				mode := everyMode[rng.IntN(len(everyMode))]
-				how := []netcode.How{netcode.Via(mode)}
+				how := []netcode.Option{netcode.Over(mode)}
 				if len(ids) > 0 && rng.IntN(2) == 0 {
 					how = append(how, netcode.About(ids[rng.IntN(len(ids))]))
 				}
@@ -128,13 +130,13 @@ func TestMessagesAboutEntitiesAtRandom(t *testing.T) {
 					how = append(how, netcode.NotBefore(s.Tick()+tick.Tick(rng.IntN(20))))
 				}
 				if mode != netcode.UnreliableSequenced && rng.IntN(4) == 0 { // within a packet that one goes by stages
-					how = append(how, netcode.InStage(tick.Stage(rng.IntN(int(tick.NumStages)))))
+					how = append(how, netcode.AtStage(tick.Stage(rng.IntN(int(tick.NumStages)))))
 				}
 				number++
 				if err := netcode.Send(s, netcode.To(1), &chat{number}, how...); err == nil {
 					sent[mode] = append(sent[mode], number)
 				} else {
-					require.ErrorIs(t, err, netcode.ErrNotVisible)
+					require.ErrorIs(t, err, errs.ErrNotVisible)
 				}
 			}
 			if len(ids) > 0 {
@@ -168,14 +170,14 @@ func TestMessagesAboutEntitiesAtRandom(t *testing.T) {
 		require.Positive(t, stats.DelayedDropped)
 		require.LessOrEqual(t, uint64(missing), stats.DelayedDropped+stats.Recalled+there.Undeliverable, "seed %d", seed)
 		require.Positive(t, missing)
-		for _, mode := range []netcode.Delivery{netcode.UnreliableSequenced, netcode.ReliableOrdered} {
+		for _, mode := range []wire.Delivery{netcode.UnreliableSequenced, netcode.ReliableOrdered} {
 			requireInOrder(t, sent[mode], k.heard, mode)
 		}
 	}
 }
 
 // requireInOrder asserts that of these messages those that were heard were heard in order.
-func requireInOrder(t *testing.T, sent []uint32, heard []string, mode netcode.Delivery) {
+func requireInOrder(t *testing.T, sent []uint32, heard []string, mode wire.Delivery) {
 	t.Helper()
 	at := map[string]int{}
 	for i, h := range heard {
@@ -207,16 +209,16 @@ func TestLateJoinWithMessagesAboutTheLastEntity(t *testing.T) {
 	})
 	c := k.Joined(k.Server.Protocol(), netcode.Config{})
 	var sent []string
-	say := func(how ...netcode.How) {
+	say := func(how ...netcode.Option) {
 		sent = append(sent, fmt.Sprintf("1<0:%d", len(sent)))
-		require.NoError(t, netcode.Send(k.Server.Server, netcode.ToAll(), &chat{uint32(len(sent) - 1)}, append(how, netcode.Via(netcode.ReliableOrdered))...))
+		require.NoError(t, netcode.Send(k.Server.Server, netcode.ToAll(), &chat{uint32(len(sent) - 1)}, append(how, netcode.Over(netcode.ReliableOrdered))...))
 	}
 	rng := rand.New(rand.NewPCG(5, 5))
 	for range 100 {
 		say(netcode.About(ids[rng.IntN(entities)]))
 		say()
 	}
-	require.NoError(t, netcode.Send(k.Server.Server, netcode.ToSeers(ids[0]), &chat{1 << 20}, netcode.Via(netcode.Reliable)))
+	require.NoError(t, netcode.Send(k.Server.Server, netcode.ToSeers(ids[0]), &chat{1 << 20}, netcode.Over(netcode.Reliable)))
 	for end := k.Now + time.Minute; len(k.heard) <= len(sent) && k.Now < end; {
 		k.Step()
 		require.Equal(t, netcode.Connected, c.State(), c.Err())
@@ -239,15 +241,15 @@ func TestDelayedMessagesAreBounded(t *testing.T) {
 	flood := func() {
 		require.True(t, s.Hide(1, id))
 		require.True(t, s.Show(1, id))
-		for mode, want := range map[netcode.Delivery]error{netcode.Unreliable: netcode.ErrQueueFull, netcode.Reliable: netcode.ErrBackPressure} {
+		for mode, want := range map[wire.Delivery]error{netcode.Unreliable: errs.ErrQueueFull, netcode.Reliable: errs.ErrBackPressure} {
 			sent := 0
 			for ; sent < 1000; sent++ {
-				if err := netcode.Send(s, netcode.To(1), &chat{1}, netcode.About(id), netcode.Via(mode)); err != nil {
+				if err := netcode.Send(s, netcode.To(1), &chat{1}, netcode.About(id), netcode.Over(mode)); err != nil {
 					require.ErrorIs(t, err, want)
 					break
 				}
 			}
-			require.InDelta(t, map[netcode.Delivery]int{netcode.Unreliable: 4 << 10 / 100, netcode.Reliable: 8 << 10 / 100}[mode], sent, 1)
+			require.InDelta(t, map[wire.Delivery]int{netcode.Unreliable: 4 << 10 / 100, netcode.Reliable: 8 << 10 / 100}[mode], sent, 1)
 		}
 	}
 	for range 5 {
@@ -259,7 +261,7 @@ func TestDelayedMessagesAreBounded(t *testing.T) {
 		require.Len(t, k.heard, 4<<10/100+8<<10/100)
 	}
 	require.Len(t, k.Server.Log, 1)
-	how := []netcode.How{netcode.About(id), netcode.Via(netcode.ReliableOrdered)}
+	how := []netcode.Option{netcode.About(id), netcode.Over(netcode.ReliableOrdered)}
 	frame := func() {
 		s.Hide(1, id)
 		s.Show(1, id)
@@ -268,10 +270,10 @@ func TestDelayedMessagesAreBounded(t *testing.T) {
 			_ = netcode.Send(s, netcode.ToAll(), &chat{1}, how...)
 		}
 		k.Now += rig.FrameTime
-		s.BeginFrame(k.Now)
+		steps.OfServer(s).BeginFrame(k.Now)
 		s.Hide(1, id)
-		s.Send()
-		s.Drain(func(transport.Addr, []byte) {})
+		steps.OfServer(s).Send()
+		steps.OfServer(s).Drain(func(transport.Addr, []byte) {})
 	}
 	for range 100 {
 		frame()

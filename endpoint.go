@@ -3,6 +3,7 @@ package netcode
 import (
 	"runtime/debug"
 
+	"github.com/arche-netcode/netcode/errs"
 	"github.com/arche-netcode/netcode/internal/calls"
 	"github.com/arche-netcode/netcode/internal/held"
 	"github.com/arche-netcode/netcode/internal/link"
@@ -124,7 +125,7 @@ func (c *endpointCore) setUp(end endpoint, config Config) {
 	}
 	c.pool = peer.NewPool(config.PacketSize)
 	c.calls = calls.New(config.Calls)
-	c.calls.Late, c.calls.Tell = ErrDeadline, c.tellCaller
+	c.calls.Late, c.calls.Tell = errs.ErrDeadline, c.tellCaller
 	c.arrived = c.queueArrival
 }
 
@@ -172,7 +173,7 @@ func (c *endpointCore) record(to wire.ClientID, p *peer.Post, body []byte) {
 // panicked ends the connection of the sender of a message whose handler panicked. The other messages are handled.
 func (c *endpointCore) panicked(ctx *Context, value any) {
 	c.stats.HandlerPanics++
-	failed := PanicError{Name: nameAnswer, Sender: ctx.Sender, Value: value}
+	failed := errs.PanicError{Name: nameAnswer, Sender: ctx.Sender, Value: value}
 	if of, ok := c.protocol.types.Messages.Lookup(ctx.Type); ok {
 		failed.Name, failed.Message = of.Name, true
 	}
@@ -186,7 +187,7 @@ func (c *endpointCore) unhandled(t wire.MessageType) {
 	}
 	c.toldTypes[t] = true
 	if of, ok := c.protocol.types.Messages.Lookup(t); ok {
-		c.report.Error(&UnhandledError{Name: of.Name})
+		c.report.Error(&errs.UnhandledError{Name: of.Name})
 	}
 }
 
@@ -198,15 +199,12 @@ const nameAnswer = "function of Call"
 func (c *endpointCore) contained(name string, with wire.ClientID) {
 	if value := recover(); value != nil {
 		c.stats.HandlerPanics++
-		c.reportPanic(PanicError{Name: name, Sender: with, Value: value})
+		c.reportPanic(errs.PanicError{Name: name, Sender: with, Value: value})
 	}
 }
 
-// Contain calls a function of the game for the systems. If it panics, OnError is given a *PanicError with that name, and the
-// frame goes on. On a client the connection ends with peer.ReasonHandlerPanic, as for a handler; on a server none ends.
-func (c *endpointCore) Contain(name string, f func()) { c.callGame(name, 0, f) }
-
-// callGame is Contain for a function that is called for the connection to an end. A panic ends that connection.
+// callGame calls a function of the game for the connection to an end. A panic ends that connection, and OnError is given a *PanicError
+// with that name.
 func (c *endpointCore) callGame(name string, with wire.ClientID, f func()) {
 	defer c.contained(name, with)
 	f()
@@ -215,7 +213,7 @@ func (c *endpointCore) callGame(name string, with wire.ClientID, f func()) {
 // reportPanic logs the panic of a function of the game with its stack, calls OnError, and ends the connection that the
 // function was called for. It must run in the deferred function that recovered, where the stack still has the frames of
 // the panic.
-func (c *endpointCore) reportPanic(failed PanicError) {
+func (c *endpointCore) reportPanic(failed errs.PanicError) {
 	failed.Stack, failed.At = debug.Stack(), report.PanickedAt()
 	c.report.Panicked(&failed, string(failed.Stack), "message", failed.Name, "sender", failed.Sender, "panic", failed.Value, "at", failed.At)
 	if with := failed.Sender; c.self.isOpen(with) && with != c.inbound.Local().ID() {
@@ -224,7 +222,7 @@ func (c *endpointCore) reportPanic(failed PanicError) {
 }
 
 // ownerOf returns a name of the function that panicked, with its end: "the server's handler of Chat".
-func (c *endpointCore) ownerOf(failed *PanicError) string {
+func (c *endpointCore) ownerOf(failed *errs.PanicError) string {
 	owner := "the server's "
 	if c.client != nil {
 		owner = "the client's "
@@ -283,9 +281,6 @@ func (c *endpointCore) Report(err error) { c.report.Error(err) }
 // Protocol is the protocol that the server or client was made for.
 func (c *endpointCore) Protocol() *Protocol { return c.protocol }
 
-// Tag tells the entities of this server or client from those of any other one in the same process.
-func (c *endpointCore) Tag() uint32 { return c.tag }
-
 // endName returns "Client" or "Server", for errors.
 func (c *endpointCore) endName() string {
 	if c.client != nil {
@@ -297,7 +292,7 @@ func (c *endpointCore) endName() string {
 // connection is a link with the state that the game's messages need.
 type connection struct {
 	link.Link
-	session  *Session        // The session of this connection; nil on a client.
+	session  *session        // The session of this connection; nil on a client.
 	loopback *endpointCore   // The other end, if it is in this process; else nil. Such a link sends no packets. A recorded player's end has no inbound.
 	held     *held.Queue     // Messages that wait for their entity; nil if the other end is in this process.
 	older    *registry.Older // The protocol of the session, if it is an older build's.
@@ -307,7 +302,7 @@ type connection struct {
 }
 
 // newConnection makes a connection that is not started. The arguments belong to its end; of is nil on a client.
-func newConnection(of *Session, frame *tick.Frame, config *Config, out *outbox.Buffer, stats *Stats, counters *link.Counters) connection {
+func newConnection(of *session, frame *tick.Frame, config *Config, out *outbox.Buffer, stats *Stats, counters *link.Counters) connection {
 	return connection{Link: link.Link{Frame: frame, Out: out, Counters: counters}, session: of, config: config, stats: stats}
 }
 
@@ -322,10 +317,10 @@ func (l *connection) setPacketSize(n int) error {
 	switch {
 	case l.loopback != nil:
 		return nil
-	case n < MinPacketSize || n > l.config.PacketSize:
-		return &PacketSizeError{Size: n, Min: MinPacketSize, Max: l.config.PacketSize}
+	case n < wire.MinPacketSize || n > l.config.PacketSize:
+		return &errs.PacketSizeError{Size: n, Min: wire.MinPacketSize, Max: l.config.PacketSize}
 	case !l.SetPacketSize(n):
-		return ErrMessagesWait
+		return errs.ErrMessagesWait
 	}
 	return nil
 }

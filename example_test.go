@@ -14,6 +14,7 @@ import (
 	"github.com/arche-netcode/netcode/components"
 	"github.com/arche-netcode/netcode/interest"
 	"github.com/arche-netcode/netcode/systems"
+	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/transport"
 	"github.com/arche-netcode/netcode/transport/memory"
 )
@@ -75,7 +76,7 @@ func ExampleServer() {
 		return
 	}
 	group := systems.NewServer(server, socket, systems.WallClock())
-	group.Add(netcode.StageUpdate, systems.Func(func(*ecs.World) { /* the game */ }))
+	group.Add(tick.Update, systems.Func(func(*ecs.World) { /* the game */ }))
 
 	ctx, stop := context.WithCancel(context.Background()) // systems.Interrupt(context.Background()) in a game
 	stop()

@@ -11,8 +11,11 @@ import (
 	"github.com/arche-netcode/netcode"
 	"github.com/arche-netcode/netcode/authority"
 	"github.com/arche-netcode/netcode/components"
+	"github.com/arche-netcode/netcode/errs"
+	"github.com/arche-netcode/netcode/extend"
 	"github.com/arche-netcode/netcode/input"
 	"github.com/arche-netcode/netcode/internal/rig"
+	"github.com/arche-netcode/netcode/internal/steps"
 	"github.com/arche-netcode/netcode/peer"
 	"github.com/arche-netcode/netcode/predict"
 	"github.com/arche-netcode/netcode/tick"
@@ -117,12 +120,12 @@ func TestCallsWithMissingArguments(t *testing.T) {
 	require.ErrorContains(t, netcode.Send(c.Client, netcode.ToServer(), &chat{1}, netcode.Within(time.Second)), "Within is for Call: a message has no deadline")
 
 	err = netcode.Send(c.Client, netcode.ToServer(), &stroll{})
-	require.ErrorIs(t, err, netcode.ErrNotRegistered)
+	require.ErrorIs(t, err, errs.ErrNotRegistered)
 	require.ErrorContains(t, err, "netcode_test.stroll")
 	err = input.Set(c.Client, &stroll{})
 	require.ErrorIs(t, err, input.ErrNotRegistered)
 	require.ErrorContains(t, err, "netcode_test.stroll")
-	require.NoError(t, netcode.Send(c.Client, netcode.ToServer(), &chat{1}, netcode.InStage(tick.Update)))
+	require.NoError(t, netcode.Send(c.Client, netcode.ToServer(), &chat{1}, netcode.AtStage(tick.Update)))
 }
 
 // A function that is nil is refused where it is given, and not in a later frame, where a connection would end for it.
@@ -225,12 +228,12 @@ func TestCase15PanicsAtDisconnect(t *testing.T) {
 	require.True(t, s.Server.Kick(1, "out"))
 	s.Run(time.Second)
 	require.Equal(t, 1, after)
-	var failed *netcode.PanicError
+	var failed *errs.PanicError
 	require.Len(t, errors, 3)
 	require.ErrorAs(t, errors[0], &failed)
 	require.NotEmpty(t, failed.Stack)
 	failed.Stack, failed.At = nil, ""
-	require.Equal(t, netcode.PanicError{Name: "OnDisconnect", Value: "gone"}, *failed)
+	require.Equal(t, errs.PanicError{Name: "OnDisconnect", Value: "gone"}, *failed)
 	require.ErrorAs(t, errors[2], &failed)
 	require.Equal(t, "function of Call", failed.Name)
 	require.Len(t, s.Server.Errors, 2)
@@ -286,14 +289,14 @@ func TestServerTimeIsThatOfTheDatagram(t *testing.T) {
 	r := rig.New(t, protocol(), netcode.Config{})
 	var frame tick.Time
 	waited := tick.Span(0)
-	r.Server.Extend(netcode.ServerHooks{
-		BeginFrame: func() { frame = r.Server.Time() },
-		Opened:     func(*netcode.Session) any { waited = frame.Sub(r.Server.Time()); return nil },
+	extend.OfServer(r.Server).Extend(extend.ServerHooks{
+		BeginFrame: func() { frame = extend.OfServer(r.Server).Time() },
+		Opened:     func(extend.Session) any { waited = frame.Sub(extend.OfServer(r.Server).Time()); return nil },
 	})
 	r.Waited = time.Second / 120
 	r.Joined(protocol(), netcode.Config{})
 	require.InDelta(t, .25, waited.Float(), 1e-6, "of a tick of 30 a second")
-	require.Equal(t, frame, r.Server.Time())
+	require.Equal(t, frame, extend.OfServer(r.Server).Time())
 	require.Equal(t, r.Server.Tick(), frame.Add(tick.OneTick/1000).Tick)
 }
 
@@ -307,24 +310,24 @@ func TestFixedStepsOfAFrame(t *testing.T) {
 	}, netcode.AtStage(tick.FixedUpdate), netcode.Over(netcode.ReliableOrdered))
 	r := rig.New(t, p, netcode.Config{})
 	c := r.Joined(p, netcode.Config{})
-	for f, steps := range []int{1, 0, 3, 0, 0, 2} {
+	for f, times := range []int{1, 0, 3, 0, 0, 2} {
 		frame = f
 		require.NoError(t, netcode.Send(c.Client, netcode.ToServer(), &chat{uint32(f)}))
 		r.ClientFrame(c)
 		r.Now += rig.FrameTime
-		r.Server.BeginFrame(r.Now)
-		r.Receive(r.Server.Conn, r.Server.ReceiveAfter)
+		steps.OfServer(r.Server).BeginFrame(r.Now)
+		r.Receive(r.Server.Conn, steps.OfServer(r.Server).ReceiveAfter)
 		for stage := range tick.Stage(tick.NumStages) {
 			n := 1
 			if stage == tick.FixedUpdate {
-				n = steps
+				n = times
 			}
 			for step = range n {
-				r.Server.Dispatch(stage)
+				steps.OfServer(r.Server).Dispatch(stage)
 			}
 		}
-		r.Server.Send()
-		r.Server.Drain(r.Server.Out)
+		steps.OfServer(r.Server).Send()
+		steps.OfServer(r.Server).Drain(r.Server.Out)
 	}
 	require.Equal(t, []handled{{0, 0, 0}, {2, 0, 1}, {2, 0, 2}, {5, 0, 3}, {5, 0, 4}, {5, 0, 5}}, got)
 }

@@ -8,6 +8,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/arche-netcode/netcode/errs"
+	"github.com/arche-netcode/netcode/extend"
 	"github.com/arche-netcode/netcode/internal/calls"
 	"github.com/arche-netcode/netcode/internal/held"
 	"github.com/arche-netcode/netcode/internal/registry"
@@ -28,7 +30,7 @@ import (
 // that is out of its range, and on a frozen protocol.
 func Handle[T any](p *Protocol, handler func(ctx *Context, m *T), options ...Option) {
 	t := reflect.TypeFor[T]()
-	p.MustBeOpen("Handle", t)
+	p.mustBeOpen("Handle", t)
 	r := register("Handle", t, options)
 	add(p, "Handle", r, registry.Alone, nil, handler)
 }
@@ -100,9 +102,9 @@ func OnCall[Q, R any](end Endpoint, f func(ctx *Context, q *Q, r *R) error) {
 }
 
 // add registers one message type with its handler.
-func add[T any](p *Protocol, call string, r registration, role registry.Role, answer reflect.Type, handler func(ctx *Context, m *T)) {
+func add[T any](p *Protocol, call string, r registry.Options, role registry.Role, answer reflect.Type, handler func(ctx *Context, m *T)) {
 	t := reflect.TypeFor[T]()
-	p.types.MustTake(call, t, &r.Options)
+	p.types.MustTake(call, t, &r)
 	if r.OwnerOnly && handler != nil {
 		handler = ownersOnly(role, handler)
 	}
@@ -110,7 +112,7 @@ func add[T any](p *Protocol, call string, r registration, role registry.Role, an
 	if err != nil {
 		panic(fmt.Sprintf("netcode: %s[%s]: %v", call, t, err))
 	}
-	p.types.AddMessage(call, &r.Options, role, answer, codec)
+	p.types.AddMessage(call, &r, role, answer, codec)
 }
 
 // ownersOnly wraps a handler so that it runs only for messages of the entity's owner. It checks the owner when the
@@ -129,38 +131,20 @@ func ownersOnly[T any](role registry.Role, handler func(ctx *Context, m *T)) fun
 	}
 }
 
-// RawMessage is a message type of an extension whose bodies are bytes that the extension reads itself. The server sends it to
-// single clients, about entities. Protocol.HandleRaw registers it.
-type RawMessage struct {
-	Name    string       // The wire name.
-	Marker  reflect.Type // Stands for it among the Go types of messages: an unexported type of the extension.
-	Channel wire.Channel // A reliable one.
-	Stage   Stage        // Of the client's frame, in which Handle runs.
-
-	// Check judges a body that came, without any effect. A body that is not legal ends the connection as malformed.
-	Check func(body []byte) bool
-	// Handle takes a body that was checked. Its message is about an entity and came on Channel. An error ends the connection as
-	// malformed. Client.Redeliver does not call Handle again.
-	Handle func(ctx *Context, body []byte) error
-	// Dump appends a body for people, legal or not.
-	Dump func(dst, body []byte) []byte
-	// Blank makes a body without effect, in as many bytes: it was sent, may be sent again, and its entity left the client's sight.
-	Blank func(body []byte)
-
-	protocol *Protocol
-	kind     wire.MessageType // Set by the freeze.
+// rawMessage is a registered message type of an extension. It implements extend.Raw.
+type rawMessage struct {
+	extend.RawMessage
+	kind wire.MessageType // Set by the freeze.
 }
 
-// HandleRaw registers a message type of an extension. call is the name of the extension's function, for errors. It panics as
-// Handle does.
-func (p *Protocol) HandleRaw(call string, m RawMessage) *RawMessage {
+// HandleRaw implements extend.Protocol.
+func (p protocolInside) HandleRaw(call string, m extend.RawMessage) extend.Raw {
 	p.MustBeOpen(call, m.Marker)
 	o := registry.Options{
 		Name: m.Name, Stage: m.Stage, Staged: true, Delivery: m.Channel.Delivery(), Channel: m.Channel.Number(), Direction: message.FromServer,
 	}
 	p.types.MustTake(call, m.Marker, &o)
-	raw := &m
-	raw.protocol = p
+	raw := &rawMessage{RawMessage: m}
 	codec := message.NewRaw(m.Name, m.Marker, message.RawCalls{Check: m.Check, Handle: raw.take, Dump: m.Dump})
 	p.types.AddMessage(call, &o, registry.Alone, nil, codec)
 	p.raws = append(p.raws, raw)
@@ -168,7 +152,7 @@ func (p *Protocol) HandleRaw(call string, m RawMessage) *RawMessage {
 }
 
 // take handles a message that arrived at a client.
-func (m *RawMessage) take(ctx *Context, body []byte) {
+func (m *rawMessage) take(ctx *Context, body []byte) {
 	c := coreOf(ctx.End)
 	if c == nil || c.client == nil || c.redelivers {
 		return
@@ -186,9 +170,12 @@ func (m *RawMessage) take(ctx *Context, body []byte) {
 	}
 }
 
-// Send sends a body about an entity to a client. It keeps nothing of body. The errors are those of netcode.Send; after each
-// nothing was sent.
-func (m *RawMessage) Send(to *Session, about NetworkID, body []byte) error {
+// Send implements extend.Raw.
+func (m *rawMessage) Send(client extend.Session, about NetworkID, body []byte) error {
+	to, ok := client.(*session)
+	if !ok {
+		return errs.ErrNotConnected
+	}
 	p := peer.Post{Type: m.kind, Stage: m.Stage, Channel: m.Channel}
 	if !about.IsZero() {
 		p.Flags, p.Entity = wire.FlagEntity, about
@@ -199,10 +186,12 @@ func (m *RawMessage) Send(to *Session, about NetworkID, body []byte) error {
 	return to.server.enqueue(&to.link, m.Name, &p, body)
 }
 
-// Recall takes back the messages that wait on the channel for a client about entities which it does not see any more. Of the
-// others of this type amend takes out what the client must not learn any more: it works in place, and returns the new length,
-// which is not larger. The kernel takes back messages by itself in each frame, without amend.
-func (m *RawMessage) Recall(to *Session, amend func(body []byte) int) {
+// Recall implements extend.Raw.
+func (m *rawMessage) Recall(client extend.Session, amend func(body []byte) int) {
+	to, ok := client.(*session)
+	if !ok {
+		return
+	}
 	r := &to.recaller
 	r.raw, r.amend = m, amend
 	to.link.Outgoing.Recall(m.Channel, r)
@@ -210,16 +199,16 @@ func (m *RawMessage) Recall(to *Session, amend func(body []byte) int) {
 }
 
 // recall withdraws waiting messages to a client about entities that it no longer sees, before any packet of the frame.
-func (s *Server) recall(c *Session) {
+func (s *Server) recall(c *session) {
 	c.recaller.sights = c.view.Sights()
 	s.stats.Recalled += c.link.Outgoing.RecallAll(&c.recaller)
 }
 
 // recaller decides which waiting messages are withdrawn from a client's queue. It implements peer.Recaller.
 type recaller struct {
-	session *Session
+	session *session
 	sights  uint64                // The View's count of visibility changes at the last recall.
-	raw     *RawMessage           // Set while its Recall runs.
+	raw     *rawMessage           // Set while its Recall runs.
 	amend   func(body []byte) int // The function of that Recall.
 }
 
@@ -252,16 +241,16 @@ func (p *Protocol) answers(q, r reflect.Type) error {
 		switch {
 		case of == nil || h.Type != of:
 		case h.Role == registry.Alone:
-			return fmt.Errorf("%w: %s is no question: it was registered with Handle", ErrMisuse, q)
+			return fmt.Errorf("%w: %s is no question: it was registered with Handle", errs.ErrMisuse, q)
 		case h.Role == registry.Answer:
-			return fmt.Errorf("%w: %s is no question: it is the answer to one", ErrMisuse, q)
+			return fmt.Errorf("%w: %s is no question: it is the answer to one", errs.ErrMisuse, q)
 		case h.Answer != r:
-			return fmt.Errorf("%w: %s is answered by %s, not by %s", ErrMisuse, q, h.Answer, r)
+			return fmt.Errorf("%w: %s is answered by %s, not by %s", errs.ErrMisuse, q, h.Answer, r)
 		default:
 			return nil
 		}
 	}
-	return fmt.Errorf("%w: %s: give it to Answer on both sides", ErrNotRegistered, q)
+	return fmt.Errorf("%w: %s: give it to Answer on both sides", errs.ErrNotRegistered, q)
 }
 
 // callTime is the default deadline of a call.
@@ -274,7 +263,7 @@ const callTime = 5 * time.Second
 // a *CallError instead. Answer panics as Handle does.
 func Answer[Q, R any](p *Protocol, f func(ctx *Context, q *Q, r *R) error, options ...Option) {
 	q, r := reflect.TypeFor[Q](), reflect.TypeFor[R]()
-	p.MustBeOpen("Answer", q)
+	p.mustBeOpen("Answer", q)
 	registered := register("Answer", q, options)
 	if !registered.Delivered {
 		registered.Delivery = wire.Reliable
@@ -314,7 +303,7 @@ func answering[Q, R any](f func(ctx *Context, q *Q, r *R) error) func(ctx *Conte
 		*r = zero
 		err := f(ctx, m, r)
 		if err == nil {
-			how := [...]How{Via(ctx.Delivery()), Channel(ctx.Channel.Number())}
+			how := [...]Option{Over(ctx.Delivery()), OnChannel(ctx.Channel.Number())}
 			err = unsent(ctx, post(coreOf(ctx.End), To(ctx.Sender), r, how[:], callOf{number: ctx.Call, role: registry.Answer}))
 		}
 		answers.Put(r)
@@ -327,7 +316,7 @@ func answering[Q, R any](f func(ctx *Context, q *Q, r *R) error) func(ctx *Conte
 // unsent returns the error for the caller of an answer that could not be sent. An unreachable caller gets none: its
 // deadline ends the call.
 func unsent(ctx *Context, err error) error {
-	if err == nil || errors.Is(err, ErrBackPressure) || errors.Is(err, ErrQueueFull) || errors.Is(err, ErrNotConnected) {
+	if err == nil || errors.Is(err, errs.ErrBackPressure) || errors.Is(err, errs.ErrQueueFull) || errors.Is(err, errs.ErrNotConnected) {
 		return nil
 	}
 	if c := coreOf(ctx.End); c != nil {
@@ -397,7 +386,7 @@ func (c *endpointCore) refused(number uint16, from wire.ClientID, text string) {
 		c.stats.LateAnswers++
 		return
 	}
-	c.tellCaller(w, from, &CallError{Text: text})
+	c.tellCaller(w, from, &errs.CallError{Text: text})
 }
 
 // Call asks the end of an id a question, 0 being the server. f is called once with the answer, or with the error that there is
@@ -405,7 +394,7 @@ func (c *endpointCore) refused(number uint16, from wire.ClientID, text string) {
 // *CloseError with which the connection ended. r is nil with an error, and good until f returns. f is called in a frame of
 // this end, never within Call; if it panics, the connection to the end that was asked ends as for a handler. If Call itself
 // returns an error, one of those of Send, or ErrTooManyCalls, f is not called.
-func Call[Q, R any](ctx context.Context, end Endpoint, to ClientID, q *Q, f func(r *R, err error), how ...How) error {
+func Call[Q, R any](ctx context.Context, end Endpoint, to ClientID, q *Q, f func(r *R, err error), how ...Option) error {
 	c := coreOf(end)
 	if c == nil {
 		return errNoEnd
@@ -418,14 +407,14 @@ func Call[Q, R any](ctx context.Context, end Endpoint, to ClientID, q *Q, f func
 	}
 	within := callTime
 	for i := range how {
-		if how[i].what == howWithin {
-			within = how[i].within
+		if how[i].What == registry.OptionWithin {
+			within = how[i].Within
 		}
 	}
 	number, ok := c.calls.Open(calls.Call{Waiter: waiting[R](f), Of: to, Deadline: c.frame.After(within), Ctx: ctx})
 	if !ok {
 		c.stats.CallsFull++
-		return ErrTooManyCalls
+		return errs.ErrTooManyCalls
 	}
 	err := post(c, To(to), q, how, callOf{number: number, role: registry.Question})
 	if err != nil {

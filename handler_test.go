@@ -13,8 +13,10 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/arche-netcode/netcode"
+	"github.com/arche-netcode/netcode/errs"
 	"github.com/arche-netcode/netcode/internal/casebook"
 	"github.com/arche-netcode/netcode/internal/rig"
+	"github.com/arche-netcode/netcode/internal/steps"
 	"github.com/arche-netcode/netcode/peer"
 	"github.com/arche-netcode/netcode/snapshot"
 	"github.com/arche-netcode/netcode/tick"
@@ -39,7 +41,7 @@ func TestCase14ReentrantHandler(t *testing.T) {
 		if m.Number < length {
 			require.NoError(t, netcode.Send(ctx.End, netcode.ToSelf(), &chat{m.Number + 1}))
 		}
-	}, netcode.AtStage(netcode.StageUpdate))
+	}, netcode.AtStage(tick.Update))
 	r := rig.New(t, p, netcode.Config{})
 	require.NoError(t, netcode.Send(r.Server.Server, netcode.ToSelf(), &chat{1}))
 	frames := 0
@@ -163,7 +165,7 @@ func TestCase15HandlerPanics(t *testing.T) {
 	require.NoError(t, netcode.Send(r.Server.Server, netcode.ToSelf(), &chat{13}), "at once or later, to oneself it ends no connection")
 	r.Run(rig.FrameTime)
 	require.Len(t, r.Server.Errors, 2)
-	var failed *netcode.PanicError
+	var failed *errs.PanicError
 	require.ErrorAs(t, r.Server.Errors[1], &failed)
 	require.Equal(t, "chat", failed.Name)
 	require.Equal(t, "thirteen", failed.Value)
@@ -183,7 +185,7 @@ func TestOnErrorGetsThePanicOfAHandler(t *testing.T) {
 	require.NoError(t, netcode.Send(c.Client, netcode.ToServer(), &chat{1}))
 	r.Until(func() bool { return c.State() == netcode.Disconnected })
 	require.Len(t, r.Server.Errors, 1)
-	var failed *netcode.PanicError
+	var failed *errs.PanicError
 	require.ErrorAs(t, r.Server.Errors[0], &failed)
 	require.Equal(t, "chat", failed.Name)
 	require.Equal(t, netcode.ClientID(2), failed.Sender)
@@ -230,23 +232,23 @@ func TestLoopbackOrder(t *testing.T) {
 	r := rig.New(t, p, netcode.Config{})
 	s := r.Server.Server
 	self := func(n uint32, stage tick.Stage) {
-		require.NoError(t, netcode.Send(s, netcode.ToSelf(), &chat{n}, netcode.InStage(stage)))
+		require.NoError(t, netcode.Send(s, netcode.ToSelf(), &chat{n}, netcode.AtStage(stage)))
 		order = append(order, 1000)
 	}
-	s.BeginFrame(r.Now + rig.FrameTime)
-	s.Dispatch(tick.Initialization)
-	s.Dispatch(tick.PreUpdate)
+	steps.OfServer(s).BeginFrame(r.Now + rig.FrameTime)
+	steps.OfServer(s).Dispatch(tick.Initialization)
+	steps.OfServer(s).Dispatch(tick.PreUpdate)
 	self(1, tick.PreUpdate)
 	self(2, tick.PostLateUpdate)
 	self(3, tick.EarlyUpdate)
 	require.NoError(t, netcode.Send(s, netcode.ToSelf(), &chat{4}), "the stage that it is in")
 	require.Equal(t, []uint32{1, 1000, 1000, 1000, 4}, order)
 	order = nil
-	s.Dispatch(tick.PostLateUpdate)
+	steps.OfServer(s).Dispatch(tick.PostLateUpdate)
 	require.Equal(t, []uint32{2}, order)
-	s.BeginFrame(r.Now + 2*rig.FrameTime)
-	s.Dispatch(tick.Initialization)
-	s.Dispatch(tick.EarlyUpdate)
+	steps.OfServer(s).BeginFrame(r.Now + 2*rig.FrameTime)
+	steps.OfServer(s).Dispatch(tick.Initialization)
+	steps.OfServer(s).Dispatch(tick.EarlyUpdate)
 	require.Equal(t, []uint32{2, 3}, order)
 }
 
@@ -298,7 +300,7 @@ func TestHandlersOfOneEndNeedARegisteredMessage(t *testing.T) {
 // A handler of one end obeys OwnerOnly, as that of the protocol does.
 func TestAHandlerOfOneEndIsForOwners(t *testing.T) {
 	p := protocol()
-	netcode.Handle[chat](p, nil, netcode.OwnerOnly(), netcode.AtStage(netcode.StageUpdate))
+	netcode.Handle[chat](p, nil, netcode.OwnerOnly(), netcode.AtStage(tick.Update))
 	r := rig.New(t, p, netcode.Config{})
 	r.Joined(p, netcode.Config{})
 	var numbers []uint32
@@ -308,7 +310,7 @@ func TestAHandlerOfOneEndIsForOwners(t *testing.T) {
 	require.True(t, r.Server.SetOwner(theirs, 1))
 	require.True(t, r.Server.SetOwner(own, 2))
 	for number, id := range []netcode.NetworkID{theirs, own} {
-		th.Post(&peer.Post{Type: wire.FirstUserMessage, Stage: netcode.StageUpdate, Flags: wire.FlagEntity, Entity: id}, []byte{byte(number), 0, 0, 0})
+		th.Post(&peer.Post{Type: wire.FirstUserMessage, Stage: tick.Update, Flags: wire.FlagEntity, Entity: id}, []byte{byte(number), 0, 0, 0})
 		r.Step()
 	}
 	require.Equal(t, []uint32{1}, numbers)
@@ -339,7 +341,7 @@ func TestAMessageWithoutAHandlerIsToldOfOnce(t *testing.T) {
 		require.Zero(t, stats.Messages.Handled+stats.Messages.Immediate)
 		require.EqualValues(t, 1, stats.Errors)
 		require.Len(t, r.Server.Errors, 1)
-		var unhandled *netcode.UnhandledError
+		var unhandled *errs.UnhandledError
 		require.ErrorAs(t, r.Server.Errors[0], &unhandled)
 		require.Equal(t, "chat", unhandled.Name)
 		require.Contains(t, unhandled.Error(), "nil as its handler")

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/arche-netcode/netcode/errs"
 	"github.com/arche-netcode/netcode/internal/admission"
 	"github.com/arche-netcode/netcode/internal/events"
 	"github.com/arche-netcode/netcode/internal/handshake"
@@ -21,14 +22,6 @@ import (
 // Package internal/handshake implements the handshake: a Door at the server, an Attempt and a Resume at the client. This
 // file connects it with the game and with sessions.
 
-// Limits of the data that a client sends before it has a place.
-const (
-	// MaxPayload is the most bytes of the payload of Client.ConnectWith.
-	MaxPayload = peer.MaxPayloadOfJoin
-	// MaxIdentity is the most bytes of the identity that Approval.Accept gives a client.
-	MaxIdentity = 64
-)
-
 // Approval is a client that asks for a place, for the function of Server.OnApprove. Its address is proved. Nothing else that
 // the client sends is: check the payload. Accept or Refuse decides, in the function or in a later frame. Until then the decision is
 // pending: the client takes no place and asks again. A decision is pending for Config.HandshakeTimeout of the server at most.
@@ -36,7 +29,7 @@ const (
 type Approval struct {
 	Address transport.Addr // Where the client is.
 	Payload []byte         // From Client.ConnectWith, at most MaxPayload bytes; hostile. It is a copy.
-	Host    bool           // The player of a host, see HostWith: it has no address, and Payload is that of the own process.
+	Host    bool           // The player of a host, see Host: it has no address, and Payload is that of the own process.
 	// User and Data are proved by the transport, as by a connect token of package transport/secure. Both are empty where it proves nothing.
 	User string
 	Data []byte // Not to be changed.
@@ -54,7 +47,7 @@ func (s *Server) OnApprove(f func(a *Approval)) { s.onApprove = f }
 
 // SetProver makes the server's socket the source of Approval.User and Approval.Data. NewServer of package systems calls it with its
 // socket. A socket that is no transport.Prover proves nothing.
-func (s *Server) SetProver(socket any) { s.prover, _ = socket.(transport.Prover) }
+func (s serverInside) SetProver(socket any) { s.prover, _ = socket.(transport.Prover) }
 
 // Accept gives the client a place, if there is one when its next Join comes: at once or within 100 ms. identity names the player, as
 // by its account, so that it is known when it comes back. It has at most MaxIdentity bytes. A client that is accepted with it is that
@@ -65,9 +58,9 @@ func (a *Approval) Accept(identity string) bool {
 	if !a.Open() {
 		return false
 	}
-	if len(identity) > MaxIdentity {
+	if len(identity) > wire.MaxIdentity {
 		a.decision.Refuse(&peer.Error{Reason: peer.ReasonNotApproved, Detail: "the server gave an identity that is too long"})
-		a.server.Report(fmt.Errorf("netcode: Approval.Accept: the identity has %d bytes: it may have %d, use a hash of it", len(identity), MaxIdentity))
+		a.server.Report(fmt.Errorf("netcode: Approval.Accept: the identity has %d bytes: it may have %d, use a hash of it", len(identity), wire.MaxIdentity))
 		return false
 	}
 	a.decision.Accept(identity, a.server.frame.After(time.Second))
@@ -91,7 +84,7 @@ func (a *Approval) Open() bool { return a.decision.IsOpen(a.server.frame.Now) }
 type doorSessions Server
 
 // forDoor returns a session as the Door sees it: none for a client in this process.
-func (c *Session) forDoor() handshake.Session {
+func (c *session) forDoor() handshake.Session {
 	if c == nil || c.link.loopback != nil {
 		return handshake.Session{}
 	}
@@ -172,7 +165,7 @@ func (s *doorSessions) Ask(d *admission.Decision, payload []byte) {
 	defer func() {
 		if value := recover(); value != nil {
 			s.stats.HandlerPanics++
-			s.reportPanic(PanicError{Name: nameOnApprove, Value: value})
+			s.reportPanic(errs.PanicError{Name: nameOnApprove, Value: value})
 			d.Refuse(&peer.Error{Reason: peer.ReasonHandlerPanic, Detail: "the server's " + nameOnApprove})
 		}
 	}()
@@ -257,7 +250,7 @@ func (s *doorSessions) Left(client wire.ClientID) {
 
 // Refused reports a client that was refused for another version or protocol to OnError.
 func (s *doorSessions) Refused(from transport.Addr, difference string) {
-	s.report.Tell(&ProtocolError{Address: from, Difference: difference})
+	s.report.Tell(&errs.ProtocolError{Address: from, Difference: difference})
 }
 
 // OnLeave adds a function that is called once for each client that has left for good. For a client without an identity, or
@@ -311,7 +304,7 @@ func (s *Server) leaveInterest(client wire.ClientID) {
 // Moved begins the path to a client anew, as when it migrates: round trip, loss, rate and size of packets are measured from the beginning,
 // and OnMigrate is told. It is for a transport that follows its peers by itself and keeps their addresses (transport.Mover), so the
 // address of the session stays. Package systems calls it.
-func (s *Server) Moved(m transport.Move) {
+func (s serverInside) Moved(m transport.Move) {
 	c := s.byAddress[m.Peer]
 	if c == nil || c.state != connected {
 		return
@@ -322,7 +315,7 @@ func (s *Server) Moved(m transport.Move) {
 }
 
 // Moved begins the path to the server anew: Server.Moved for a client's own move.
-func (c *Client) Moved(m transport.Move) {
+func (c clientInside) Moved(m transport.Move) {
 	if c.state == Connected && m.Peer == c.link.Address {
 		c.link.Conn.NewPath()
 		c.stats.Migrated++

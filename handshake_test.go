@@ -13,6 +13,7 @@ import (
 	"github.com/arche-netcode/netcode"
 	"github.com/arche-netcode/netcode/internal/alloctest"
 	"github.com/arche-netcode/netcode/internal/rig"
+	"github.com/arche-netcode/netcode/internal/steps"
 	"github.com/arche-netcode/netcode/peer"
 	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/transport"
@@ -44,7 +45,7 @@ type applicants map[transport.Addr]*applicant
 
 // hear takes what a server has for them out of Drain, and hands the rest on.
 func (as applicants) hear(s *netcode.Server, rest func(transport.Addr, []byte)) {
-	s.Drain(func(to transport.Addr, packet []byte) {
+	steps.OfServer(s).Drain(func(to transport.Addr, packet []byte) {
 		a := as[to]
 		if a == nil {
 			rest(to, packet)
@@ -72,12 +73,12 @@ func proved(t testing.TB, p *netcode.Protocol, config netcode.Config, count int)
 	config.Random = rig.Random(1)
 	s, err := netcode.NewServer(p, config)
 	require.NoError(t, err)
-	s.BeginFrame(5 * time.Second)
+	steps.OfServer(s).BeginFrame(5 * time.Second)
 	as, list := applicants{}, []*applicant(nil)
 	for i := range count {
 		a := &applicant{at: publicAddress(i), nonce: uint64(i) + 1}
 		as[a.at], list = a, append(list, a)
-		s.Receive(a.at, a.hello(p))
+		steps.OfServer(s).Receive(a.at, a.hello(p))
 	}
 	as.hear(s, nobody)
 	for _, a := range list {
@@ -92,24 +93,24 @@ func TestValidHellosCostNextToNothing(t *testing.T) {
 	const hellos = 8192
 	p := protocol()
 	cost := func(count, sent int) (bytes, allocations float64) {
-		s, list := proved(t, p, netcode.Config{SentPackets: sent, Clients: netcode.MaxClients}, count)
-		fresh, err := netcode.NewServer(p, netcode.Config{Random: rig.Random(1), SentPackets: sent, Clients: netcode.MaxClients})
+		s, list := proved(t, p, netcode.Config{SentPackets: sent, Clients: wire.MaxClients}, count)
+		fresh, err := netcode.NewServer(p, netcode.Config{Random: rig.Random(1), SentPackets: sent, Clients: wire.MaxClients})
 		require.NoError(t, err)
-		fresh.BeginFrame(5 * time.Second) // With the same secret, and no buffer that has grown.
+		steps.OfServer(fresh).BeginFrame(5 * time.Second) // With the same secret, and no buffer that has grown.
 		var packets [][]byte
 		for _, a := range list {
 			packets = append(packets, a.hello(p))
 		}
 		made, size := alloctest.Cost(t, func() {
 			for i, packet := range packets {
-				fresh.Receive(list[i].at, packet)
+				steps.OfServer(fresh).Receive(list[i].at, packet)
 			}
 		})
 		require.Zero(t, s.Stats().Connected)
 		require.EqualValues(t, count, fresh.Stats().Hellos)
 		require.Zero(t, fresh.Stats().Challenges, "every cookie is valid")
 		accepts := 0
-		fresh.Drain(func(_ transport.Addr, packet []byte) {
+		steps.OfServer(fresh).Drain(func(_ transport.Addr, packet []byte) {
 			_, err := peer.ParseAccept(packet)
 			require.NoError(t, err)
 			accepts++
@@ -139,11 +140,11 @@ func TestHandshakesWithoutASessionAllocateNothing(t *testing.T) {
 	now := 5 * time.Second
 	frame := func() {
 		now += time.Second
-		s.BeginFrame(now)
+		steps.OfServer(s).BeginFrame(now)
 		for i, packet := range packets {
-			s.Receive(list[i/2].at, packet)
+			steps.OfServer(s).Receive(list[i/2].at, packet)
 		}
-		s.Drain(nobody)
+		steps.OfServer(s).Drain(nobody)
 	}
 	frame()
 	alloctest.Zero(t, 1, frame)
@@ -157,7 +158,7 @@ func TestOnlyAJoinMakesASession(t *testing.T) {
 	as := applicants{a.at: a}
 	var first peer.Accept
 	for i := range 5 {
-		s.Receive(a.at, a.hello(p))
+		steps.OfServer(s).Receive(a.at, a.hello(p))
 		as.hear(s, nobody)
 		if i == 0 {
 			first = a.accept
@@ -167,12 +168,12 @@ func TestOnlyAJoinMakesASession(t *testing.T) {
 	require.Zero(t, s.Stats().Connected)
 	forged := *a
 	forged.accept.Epoch++
-	s.Receive(a.at, forged.join(p))
+	steps.OfServer(s).Receive(a.at, forged.join(p))
 	require.Zero(t, s.Stats().Connected, "its checksum is not that of the epoch")
 	require.EqualValues(t, 1, s.Stats().BadHandshakes)
 	for range 5 {
-		s.Receive(a.at, a.join(p))
-		s.Receive(a.at, a.hello(p))
+		steps.OfServer(s).Receive(a.at, a.join(p))
+		steps.OfServer(s).Receive(a.at, a.hello(p))
 	}
 	require.EqualValues(t, 1, s.Stats().Connected)
 	require.Zero(t, s.Stats().Replaced)
@@ -184,16 +185,16 @@ func TestAJoinOfASessionThatIsOverMakesNone(t *testing.T) {
 	s, list := proved(t, p, netcode.Config{}, 1)
 	a := list[0]
 	as := applicants{a.at: a}
-	s.Receive(a.at, a.hello(p))
+	steps.OfServer(s).Receive(a.at, a.hello(p))
 	as.hear(s, nobody)
 	join := a.join(p)
-	s.Receive(a.at, join)
+	steps.OfServer(s).Receive(a.at, join)
 	require.EqualValues(t, 1, s.Stats().Connected)
 	require.True(t, s.Kick(1, "enough"))
 	for now := 5 * time.Second; now < 25*time.Second; now += time.Second / 4 {
-		s.BeginFrame(now)
-		s.Receive(a.at, join)
-		s.Send()
+		steps.OfServer(s).BeginFrame(now)
+		steps.OfServer(s).Receive(a.at, join)
+		steps.OfServer(s).Send()
 		as.hear(s, nobody)
 	}
 	require.EqualValues(t, 1, s.Stats().Connected)
@@ -208,27 +209,27 @@ func TestAJoinOfAnEarlierAttemptReplacesNothing(t *testing.T) {
 	s, list := proved(t, p, netcode.Config{}, 1)
 	early := list[0]
 	as := applicants{early.at: early}
-	s.Receive(early.at, early.hello(p))
+	steps.OfServer(s).Receive(early.at, early.hello(p))
 	as.hear(s, nobody)
 	late := &applicant{at: early.at, nonce: 77}
 	as[late.at] = late
 	for range 2 {
-		s.Receive(late.at, late.hello(p))
+		steps.OfServer(s).Receive(late.at, late.hello(p))
 		as.hear(s, nobody)
 	}
-	s.Receive(late.at, late.join(p))
+	steps.OfServer(s).Receive(late.at, late.join(p))
 	require.EqualValues(t, 1, s.Stats().Connected)
-	s.Receive(early.at, early.join(p))
+	steps.OfServer(s).Receive(early.at, early.join(p))
 	require.EqualValues(t, 1, s.Stats().Connected)
 	require.Zero(t, s.Stats().Replaced)
 
 	again := &applicant{at: early.at, nonce: 78}
 	as[again.at] = again
 	for range 2 {
-		s.Receive(again.at, again.hello(p))
+		steps.OfServer(s).Receive(again.at, again.hello(p))
 		as.hear(s, nobody)
 	}
-	s.Receive(again.at, again.join(p))
+	steps.OfServer(s).Receive(again.at, again.join(p))
 	require.EqualValues(t, 1, s.Stats().Replaced, "a later attempt does")
 	require.EqualValues(t, 2, s.Stats().Connected)
 }
@@ -310,7 +311,7 @@ func (ca *candidate) frames(n int) {
 
 // tell gives the client a datagram of its server.
 func (ca *candidate) tell(datagram []byte) {
-	ca.client.Receive(ca.socket.LocalAddr(), datagram)
+	steps.OfClient(ca.client).Receive(ca.socket.LocalAddr(), datagram)
 }
 
 // accept is one that any server could send.
@@ -580,11 +581,11 @@ func TestServerTakesOnlyMessagesThatAClientMaySend(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			s, list := proved(t, p, netcode.Config{}, 1)
 			a := list[0]
-			s.Receive(a.at, a.hello(p))
+			steps.OfServer(s).Receive(a.at, a.hello(p))
 			applicants{a.at: a}.hear(s, nobody)
-			s.Receive(a.at, c.give(a))
+			steps.OfServer(s).Receive(a.at, c.give(a))
 			answer, why := peer.KindUnknown, peer.ReasonNone
-			s.Drain(func(_ transport.Addr, packet []byte) {
+			steps.OfServer(s).Drain(func(_ transport.Addr, packet []byte) {
 				answer = peer.KindOf(packet)
 				if r, err := peer.ParseRefuse(packet); err == nil {
 					why = r.Reason

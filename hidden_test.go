@@ -16,10 +16,12 @@ import (
 	"github.com/arche-netcode/netcode"
 	"github.com/arche-netcode/netcode/authority"
 	"github.com/arche-netcode/netcode/collections"
+	"github.com/arche-netcode/netcode/errs"
 	"github.com/arche-netcode/netcode/inspect"
 	"github.com/arche-netcode/netcode/interest"
 	"github.com/arche-netcode/netcode/internal/casebook"
 	"github.com/arche-netcode/netcode/internal/rig"
+	"github.com/arche-netcode/netcode/internal/steps"
 	"github.com/arche-netcode/netcode/message"
 	"github.com/arche-netcode/netcode/peer"
 	"github.com/arche-netcode/netcode/rewind"
@@ -376,7 +378,7 @@ func TestCase46AskingForTheSightOfAClientSendsNothingBack(t *testing.T) {
 		func(r *rig.Rig, other wire.NetworkID) { require.Zero(t, r.Server.VisibleRows(2, other)) },
 		func(r *rig.Rig, other wire.NetworkID) { require.False(t, r.Server.Keeps(2, other)) },
 		func(r *rig.Rig, other wire.NetworkID) {
-			require.ErrorIs(t, netcode.Send(r.Server.Server, netcode.To(2), &chat{}, netcode.About(other)), netcode.ErrNotVisible)
+			require.ErrorIs(t, netcode.Send(r.Server.Server, netcode.To(2), &chat{}, netcode.About(other)), errs.ErrNotVisible)
 		},
 		func(r *rig.Rig, other wire.NetworkID) {
 			require.True(t, rewind.At(r.Server.Server, 2, func(past *rewind.View) { require.False(t, past.Has(other)) }))
@@ -446,7 +448,7 @@ func TestCase46WaitingMessagesEndWithSight(t *testing.T) {
 					if i%100 == 50 {
 						m, about = &chat{other}, stays
 					}
-					if netcode.Send(s, netcode.To(1), m, netcode.About(about), netcode.Via(mode)) == nil {
+					if netcode.Send(s, netcode.To(1), m, netcode.About(about), netcode.Over(mode)) == nil {
 						taken++
 					}
 				}
@@ -492,7 +494,7 @@ func TestMessagesBesideCollectionsAreUnchanged(t *testing.T) {
 		}
 		return packet
 	}
-	require.NoError(t, netcode.Send(s, netcode.To(1), &said, netcode.About(id), netcode.Via(netcode.ReliableOrdered), netcode.Channel(63)))
+	require.NoError(t, netcode.Send(s, netcode.To(1), &said, netcode.About(id), netcode.Over(netcode.ReliableOrdered), netcode.OnChannel(63)))
 	r.Run(300 * time.Millisecond)
 	require.True(t, s.Hide(1, id))
 	r.Run(100 * time.Millisecond)
@@ -528,8 +530,8 @@ func TestMessagesAboutAnOversizeEntityAreGivenUp(t *testing.T) {
 		store.Set(id, 0, lanes)
 	})
 	s := r.Server.Server
-	require.NoError(t, netcode.Send(s, netcode.To(1), &chat{1}, netcode.About(id), netcode.Via(netcode.ReliableOrdered)))
-	require.NoError(t, netcode.Send(s, netcode.To(1), &chat{2}, netcode.Via(netcode.ReliableOrdered)))
+	require.NoError(t, netcode.Send(s, netcode.To(1), &chat{1}, netcode.About(id), netcode.Over(netcode.ReliableOrdered)))
+	require.NoError(t, netcode.Send(s, netcode.To(1), &chat{2}, netcode.Over(netcode.ReliableOrdered)))
 	r.Run(time.Second)
 	require.Empty(t, heard)
 	r.Run(2 * time.Second)
@@ -558,16 +560,16 @@ func TestOutputIsBounded(t *testing.T) {
 	for range 50 {
 		r.Now += rig.FrameTime
 		s := r.Server
-		s.BeginFrame(r.Now)
+		steps.OfServer(s).BeginFrame(r.Now)
 		if s.TickDue() && s.Tick() > s.Store().Tick() {
 			s.Store().Begin(s.Tick())
 			s.Game(s.Store())
 			s.Store().Commit()
 		}
-		s.Send()
+		steps.OfServer(s).Send()
 	}
 	waiting := 0
-	r.Server.Drain(func(_ transport.Addr, p []byte) { waiting += len(p) })
+	steps.OfServer(r.Server).Drain(func(_ transport.Addr, p []byte) { waiting += len(p) })
 	require.LessOrEqual(t, waiting, 16<<20)
 	require.Positive(t, r.Server.Stats().OutputFull)
 }
@@ -647,7 +649,7 @@ func pry(t *testing.T, whom int) (got prying) {
 		give := func() {
 			packet := th.Conn.Finish(&b, 1, th.Now)
 			got.in += len(packet)
-			r.Server.Receive(th.Address, packet)
+			steps.OfServer(r.Server).Receive(th.Address, packet)
 		}
 		give()
 		b = th.Conn.Begin(make([]byte, 1200)) // A packet with writes that are not its to make has no effect at all.

@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/arche-netcode/netcode"
+	"github.com/arche-netcode/netcode/extend"
 	"github.com/arche-netcode/netcode/internal/rig"
 	"github.com/arche-netcode/netcode/snapshot"
 )
@@ -34,14 +35,14 @@ func TestStateThatIsHeldBackWaits(t *testing.T) {
 			r := rig.New(t, p, netcode.Config{})
 			c := r.Joined(p, netcode.Config{})
 			hold, waited := false, 0
-			r.Server.Extend(netcode.ServerHooks{
-				HoldState: func(*netcode.Session, int) (bool, int) {
+			extend.OfServer(r.Server).Extend(extend.ServerHooks{
+				HoldState: func(extend.Session, int) (bool, int) {
 					if !hold {
 						return false, 0
 					}
 					return row.hold, row.reserve
 				},
-				StateSent: func(_ *netcode.Session, _ int, waits bool) {
+				StateSent: func(_ extend.Session, _ int, waits bool) {
 					if waits {
 						waited++
 					}
@@ -69,14 +70,14 @@ func TestStateThatIsHeldBackWaits(t *testing.T) {
 
 type holder struct{}
 
-func (holder) Client(*netcode.Client) netcode.ClientHooks {
-	return netcode.ClientHooks{HoldState: func([]byte, uint64) {}}
+func (holder) Client(extend.Client) extend.ClientHooks {
+	return extend.ClientHooks{HoldState: func([]byte, uint64) {}}
 }
 
 func TestOneExtensionHoldsTheStateOfAClient(t *testing.T) {
 	p := protocol()
 	for _, name := range []string{"one", "other"} {
-		p.Extend(netcode.Extension{Name: name, Client: holder{}})
+		extend.OfProtocol(p).Extend(extend.Extension{Name: name, Client: holder{}})
 	}
 	require.PanicsWithValue(t, "netcode: Extend: two extensions hold the state of one client back: register one of them", func() {
 		_, _ = netcode.NewClient(p, netcode.Config{})

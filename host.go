@@ -4,28 +4,31 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/arche-netcode/netcode/errs"
+	"github.com/arche-netcode/netcode/extend"
 	"github.com/arche-netcode/netcode/internal/admission"
 	"github.com/arche-netcode/netcode/internal/events"
 	"github.com/arche-netcode/netcode/internal/registry"
 	"github.com/arche-netcode/netcode/message"
 	"github.com/arche-netcode/netcode/peer"
 	"github.com/arche-netcode/netcode/transport"
+	"github.com/arche-netcode/netcode/wire"
 )
 
-// CanHost returns the error of Host without any effect, nil if Host would succeed. The error wraps ErrHost.
-func CanHost(s *Server, c *Client) error {
+// canHost returns the error of Host without any effect.
+func canHost(s *Server, c *Client) error {
 	switch {
 	case c.state != Disconnected:
-		return fmt.Errorf("%w: the client is connected or connecting: call Close first", ErrHost)
+		return fmt.Errorf("%w: the client is connected or connecting: call Close first", errs.ErrHost)
 	case c.protocol.types.Canon.Hash != s.protocol.types.Canon.Hash:
 		difference := c.protocol.types.Canon.Explain(s.protocol.types.Canon.FirstDifference(c.protocol.types.Canon.Digest))
-		return fmt.Errorf("%w: the server does not have the same types: %s; give NewServer and NewClient one *Protocol", ErrHost, difference)
+		return fmt.Errorf("%w: the server does not have the same types: %s; give NewServer and NewClient one *Protocol", errs.ErrHost, difference)
 	case c.protocol != s.protocol:
-		return fmt.Errorf("%w: they were built with two protocols that are equal: give NewServer and NewClient the same one, with the handlers of both sides", ErrHost)
+		return fmt.Errorf("%w: they were built with two protocols that are equal: give NewServer and NewClient the same one, with the handlers of both sides", errs.ErrHost)
 	case s.closing:
-		return fmt.Errorf("%w: the server is closing", ErrHost)
+		return fmt.Errorf("%w: the server is closing", errs.ErrHost)
 	case s.taken() >= s.config.Clients:
-		return fmt.Errorf("%w: the server is full: Config.Clients is %d", ErrHost, s.config.Clients)
+		return fmt.Errorf("%w: the server is full: Config.Clients is %d", errs.ErrHost, s.config.Clients)
 	}
 	return nil
 }
@@ -44,18 +47,15 @@ func CanHost(s *Server, c *Client) error {
 // Both ends must be made with the same *Protocol value, which has the handlers of both sides: an equal one is refused. Call it instead of
 // Connect. The client's Close, or Kick, takes the player out of the game; Server.Close too. After Close the server handles the reliable
 // messages that the player had sent, as those of any client. Messages that wait for the player are dropped.
-func Host(s *Server, c *Client) error { return HostWith(s, c, nil) }
+func Host(s *Server, c *Client) error { return hostWith(s, c, nil) }
 
-// HostWith is Host with a payload for the server's OnApprove, as Client.ConnectWith: the player of a host is asked about like any other, and
-// has an identity. If the function refuses, the error wraps ErrHost and has the reason. If it decides in a later frame, State is Connecting
-// until then, and a refusal is told as to a client that connects: OnDisconnect, and Err. A player with an identity that a client of the
-// server has replaces that client; no client replaces the player of a host.
-func HostWith(s *Server, c *Client, payload []byte) error {
-	if err := CanHost(s, c); err != nil {
+// hostWith is Host with a payload for the server's OnApprove.
+func hostWith(s *Server, c *Client, payload []byte) error {
+	if err := canHost(s, c); err != nil {
 		return err
 	}
-	if len(payload) > MaxPayload {
-		return fmt.Errorf("%w: the payload has %d bytes, at most %d", ErrHost, len(payload), MaxPayload)
+	if len(payload) > wire.MaxPayload {
+		return fmt.Errorf("%w: the payload has %d bytes, at most %d", errs.ErrHost, len(payload), wire.MaxPayload)
 	}
 	c.err = nil
 	c.hosting = hosting{s, s.door.AskLocal(payload)}
@@ -64,7 +64,7 @@ func HostWith(s *Server, c *Client, payload []byte) error {
 		return nil
 	}
 	if err := c.hostDecided(); err != nil {
-		return fmt.Errorf("%w: %w", ErrHost, err)
+		return fmt.Errorf("%w: %w", errs.ErrHost, err)
 	}
 	return nil
 }
@@ -101,7 +101,7 @@ func (c *Client) hostDecided() error {
 	if refused != nil {
 		return refused
 	}
-	l := s.openLoopback(&Session{id: joined.Client, joined: joined}, &c.endpointCore, seed)
+	l := s.openLoopback(&session{id: joined.Client, joined: joined}, &c.endpointCore, seed)
 	c.host, c.agreed, c.state, c.id = s, s.config, Connected, l.id
 	c.replica, c.back = nil, heldState{}
 	c.link.start(l.link.Address, peer.NewConn(s.config.conn(0, 0)), 0, c.pool, seed)
@@ -124,7 +124,7 @@ func (c *Client) hostDecided() error {
 }
 
 // openLoopback makes the session of a client without packets.
-func (s *Server) openLoopback(c *Session, other *endpointCore, seed peer.SkipSeed) *Session {
+func (s *Server) openLoopback(c *session, other *endpointCore, seed peer.SkipSeed) *session {
 	s.door.LastID = max(s.door.LastID, c.id)
 	s.begin(c, transport.Addr{}, peer.NewConn(s.config.conn(0, 0)), seed)
 	c.link.loopback = other
@@ -134,7 +134,7 @@ func (s *Server) openLoopback(c *Session, other *endpointCore, seed peer.SkipSee
 }
 
 // sessionAtHost returns the session of a host's player at its own server, nil for another client.
-func (c *Client) sessionAtHost() *Session {
+func (c *Client) sessionAtHost() *session {
 	if c.host == nil {
 		return nil
 	}
@@ -162,32 +162,32 @@ func (c *Client) unhost(reason *peer.Error) {
 // AddRecordedPlayer makes the session of a recorded player, for an extension that plays a recorded game once more: the game knows a client with
 // this id, and OnConnect is called. Nothing is sent to it. The extension gives its messages to Session.Say and ends it by Session.EndRecorded.
 // The error wraps ErrHost.
-func (s *Server) AddRecordedPlayer(id ClientID) (*Session, error) {
+func (s serverInside) AddRecordedPlayer(id ClientID) (extend.Session, error) {
 	switch {
 	case id == 0 || id > math.MaxInt32 || s.byID[id] != nil: // New clients get higher ids.
-		return nil, fmt.Errorf("%w: %d is no id of a client, or there is one already", ErrHost, id)
+		return nil, fmt.Errorf("%w: %d is no id of a client, or there is one already", errs.ErrHost, id)
 	case s.closing || s.taken() >= s.config.Clients:
-		return nil, fmt.Errorf("%w: the server is closing or full: Config.Clients is %d", ErrHost, s.config.Clients)
+		return nil, fmt.Errorf("%w: the server is closing or full: Config.Clients is %d", errs.ErrHost, s.config.Clients)
 	}
 	seed, err := peer.NewSkipSeed(s.config.Random)
 	if err != nil {
 		return nil, err
 	}
-	c := s.openLoopback(&Session{id: id, recorded: true}, new(endpointCore), seed) // An end without an inbound takes nothing.
+	c := s.openLoopback(&session{id: id, recorded: true}, new(endpointCore), seed) // An end without an inbound takes nothing.
 	s.events.Fire()
 	return c, nil
 }
 
 // ClientsFrom has the ids of new clients begin at id. Extensions that play recorded players call it, so that no client takes itself for one of them.
-func (s *Server) ClientsFrom(id ClientID) { s.door.LastID = max(s.door.LastID, id-1) }
+func (s serverInside) ClientsFrom(id ClientID) { s.door.LastID = max(s.door.LastID, id-1) }
 
 // Say gives the server a message of a recorded player, which its handlers get in the message's stage of this frame: Type, Stage, Channel, Entity and
 // Body count. It keeps nothing of m. The errors are ErrPosted, for what no client may send, and those of message.Inbound.PushLocal.
-func (c *Session) Say(m *Posted) error {
+func (c *session) Say(m *extend.Posted) error {
 	s := c.server
 	of, ok := s.protocol.types.Messages.Lookup(m.Type)
 	if !ok || !c.Recorded() || s.protocol.types.Roles[m.Type] != registry.Alone || !of.Direction.Allows(false) || !of.Codec.Check(s.inbound.Scratch(), m.Body) {
-		return fmt.Errorf("%w: %d bytes of type %d", ErrPosted, len(m.Body), m.Type)
+		return fmt.Errorf("%w: %d bytes of type %d", errs.ErrPosted, len(m.Body), m.Type)
 	}
 	s.inbound.Queue(true)
 	defer s.inbound.Queue(false)
@@ -195,7 +195,7 @@ func (c *Session) Say(m *Posted) error {
 }
 
 // EndRecorded ends the session of a recorded player; any other stays. orderly is that of a client that has closed: its messages are handled first.
-func (c *Session) EndRecorded(orderly bool) {
+func (c *session) EndRecorded(orderly bool) {
 	switch {
 	case !c.Recorded():
 	case orderly:

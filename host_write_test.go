@@ -9,6 +9,7 @@ import (
 	"github.com/arche-netcode/netcode"
 	"github.com/arche-netcode/netcode/authority"
 	"github.com/arche-netcode/netcode/internal/rig"
+	"github.com/arche-netcode/netcode/internal/steps"
 	"github.com/arche-netcode/netcode/tick"
 )
 
@@ -33,14 +34,14 @@ func newHosting(t *testing.T) *hosting {
 // frame plays one, in which a tick may fall.
 func (h *hosting) frame() {
 	h.now += rig.FrameTime
-	h.server.BeginFrame(h.now)
-	h.client.BeginFrame(h.now)
+	steps.OfServer(h.server).BeginFrame(h.now)
+	steps.OfClient(h.client).BeginFrame(h.now)
 	for stage := range tick.Stage(tick.NumStages) {
-		h.client.Dispatch(stage)
-		h.server.Dispatch(stage)
+		steps.OfClient(h.client).Dispatch(stage)
+		steps.OfServer(h.server).Dispatch(stage)
 	}
-	h.client.Send()
-	h.server.Send()
+	steps.OfClient(h.client).Send()
+	steps.OfServer(h.server).Send()
 }
 
 // A host's player writes what it may of entities in no world, and is told where it cannot.

@@ -9,6 +9,7 @@ import (
 
 	"github.com/arche-netcode/netcode"
 	"github.com/arche-netcode/netcode/internal/rig"
+	"github.com/arche-netcode/netcode/internal/steps"
 	"github.com/arche-netcode/netcode/message"
 	"github.com/arche-netcode/netcode/peer"
 	"github.com/arche-netcode/netcode/tick"
@@ -62,7 +63,7 @@ func TestBatchIsTakenWholeOrRefused(t *testing.T) {
 	b := th.Conn.Begin(make([]byte, 1200))
 	b.Add(wire.FirstUserMessage, tick.Update, 4)
 	b.Add(wire.FirstUserMessage, tick.Update, 3)
-	r.Server.Receive(th.Address, th.Conn.Finish(&b, 1, r.Now))
+	steps.OfServer(r.Server).Receive(th.Address, th.Conn.Finish(&b, 1, r.Now))
 	r.Step()
 	require.Zero(t, handled, "the message before the malformed one has no effect")
 	require.Len(t, r.Server.Log, 2)
@@ -84,11 +85,11 @@ func TestStrangersAreCountedAndNotAnswered(t *testing.T) {
 		require.NotEqual(t, stranger, to, "nothing goes to a stranger")
 		return b
 	}
-	r.Server.Receive(stranger, packet)
-	r.Server.Receive(stranger, nil)
-	r.Server.Receive(stranger, []byte{0x81})
-	r.Server.Receive(stranger, []byte{0xFF, 1, 2})
-	c.Receive(stranger, packet)
+	steps.OfServer(r.Server).Receive(stranger, packet)
+	steps.OfServer(r.Server).Receive(stranger, nil)
+	steps.OfServer(r.Server).Receive(stranger, []byte{0x81})
+	steps.OfServer(r.Server).Receive(stranger, []byte{0xFF, 1, 2})
+	steps.OfClient(c).Receive(stranger, packet)
 	r.Run(time.Second)
 	require.EqualValues(t, 1, r.Server.Stats().Strangers)
 	require.EqualValues(t, 3, r.Server.Stats().BadHandshakes)
@@ -155,8 +156,8 @@ func FuzzMessages(f *testing.F) {
 				conn *peer.Conn
 				give func(packet []byte)
 			}{
-				{th.Conn, func(packet []byte) { r.Server.Receive(th.Address, packet) }},
-				{im.conn, func(packet []byte) { im.client.Receive(im.socket.LocalAddr(), packet) }},
+				{th.Conn, func(packet []byte) { steps.OfServer(r.Server).Receive(th.Address, packet) }},
+				{im.conn, func(packet []byte) { steps.OfClient(im.client).Receive(im.socket.LocalAddr(), packet) }},
 			} {
 				h := wire.PacketHeader{Sequence: wire.Sequence(end.conn.Next())}
 				end.conn.Skip()
@@ -184,8 +185,8 @@ func FuzzServerReceive(f *testing.F) {
 	f.Fuzz(func(t *testing.T, batch []byte) {
 		r := rig.New(t, p, netcode.Config{})
 		c := r.Joined(p, netcode.Config{})
-		r.Server.Receive(c.Conn.LocalAddr(), batch)
-		c.Receive(r.Server.Conn.LocalAddr(), batch)
+		steps.OfServer(r.Server).Receive(c.Conn.LocalAddr(), batch)
+		steps.OfClient(c).Receive(r.Server.Conn.LocalAddr(), batch)
 		th := rig.NewThief(r, p)
 		if len(batch) > 1100 {
 			batch = batch[:1100]

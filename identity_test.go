@@ -8,8 +8,11 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/arche-netcode/netcode"
+	"github.com/arche-netcode/netcode/errs"
+	"github.com/arche-netcode/netcode/extend"
 	"github.com/arche-netcode/netcode/interest"
 	"github.com/arche-netcode/netcode/internal/rig"
+	"github.com/arche-netcode/netcode/internal/steps"
 	"github.com/arche-netcode/netcode/peer"
 	"github.com/arche-netcode/netcode/transport"
 )
@@ -90,8 +93,8 @@ func hostRig(t *testing.T, config netcode.Config) (r *rig.Rig, host *netcode.Cli
 	return r, host, func(d time.Duration) {
 		for end := r.Now + d; r.Now < end; {
 			r.Step()
-			host.BeginFrame(r.Now)
-			host.Send()
+			steps.OfClient(host).BeginFrame(r.Now)
+			steps.OfClient(host).Send()
 		}
 	}
 }
@@ -105,7 +108,7 @@ func TestTheHostIsAPlayerLikeTheOthers(t *testing.T) {
 		byPayload(a)
 	})
 	payload := []byte("anna")
-	require.NoError(t, netcode.HostWith(r.Server.Server, host, payload))
+	require.NoError(t, steps.OfServer(r.Server.Server).Host(host, payload))
 	require.Len(t, asked, 1)
 	require.True(t, asked[0].Host)
 	require.False(t, asked[0].Address.IsValid())
@@ -120,12 +123,12 @@ func TestTheHostIsAPlayerLikeTheOthers(t *testing.T) {
 	host.Close()
 	frames(time.Second)
 	require.Equal(t, []netcode.ClientID{1}, away(r.Server.Server))
-	require.NoError(t, netcode.HostWith(r.Server.Server, host, payload))
+	require.NoError(t, steps.OfServer(r.Server.Server).Host(host, payload))
 	require.EqualValues(t, 1, host.ID())
 	require.True(t, r.Server.Returned(1))
 	host.Close()
 	frames(time.Second)
-	require.NoError(t, netcode.HostWith(r.Server.Server, host, []byte("bert")), "it replaces another client")
+	require.NoError(t, steps.OfServer(r.Server.Server).Host(host, []byte("bert")), "it replaces another client")
 	require.EqualValues(t, 2, host.ID())
 	frames(time.Second)
 	require.ErrorIs(t, bert.Err(), peer.ReasonTakenOver)
@@ -137,7 +140,7 @@ func TestAHostIsRefusedAsTheGameSays(t *testing.T) {
 	frames(100 * time.Millisecond)
 	r.Server.OnApprove(func(a *netcode.Approval) { a.Refuse("not you") })
 	err := netcode.Host(r.Server.Server, host)
-	require.ErrorIs(t, err, netcode.ErrHost)
+	require.ErrorIs(t, err, errs.ErrHost)
 	require.ErrorIs(t, err, peer.ReasonNotApproved)
 	require.ErrorContains(t, err, "not you")
 	require.Equal(t, netcode.Disconnected, host.State())
@@ -147,7 +150,7 @@ func TestAHostIsRefusedAsTheGameSays(t *testing.T) {
 	var later *netcode.Approval
 	r.Server.OnApprove(func(a *netcode.Approval) { later = a })
 	wait := func() {
-		require.NoError(t, netcode.HostWith(r.Server.Server, host, []byte("anna")))
+		require.NoError(t, steps.OfServer(r.Server.Server).Host(host, []byte("anna")))
 		frames(time.Second)
 		require.Equal(t, netcode.Connecting, host.State(), "%v", host.Err())
 	}
@@ -265,7 +268,7 @@ func TestSecondConnectionTakesOver(t *testing.T) {
 		first := enter(r, p, "anna")
 		var told []bool
 		r.Server.OnDisconnect(func(id netcode.ClientID, _ *netcode.CloseError) {
-			told = append(told, r.Server.Session(id) == nil)
+			told = append(told, extend.OfServer(r.Server).Session(id) == nil)
 		})
 		second := enter(r, p, "anna")
 		r.Run(time.Second)

@@ -201,7 +201,7 @@ func (c *endpointCore) queueArrival(a *peer.Arrival) {
 	if a.Header.Flags&wire.FlagState != 0 {
 		m.State = max(tick.Near(a.State, c.newestOf(c.from)), tick.None)
 	}
-	if c.server != nil && !a.Entity.IsZero() && !c.server.MayConcern(c.from.Remote, a.Entity) {
+	if c.server != nil && !a.Entity.IsZero() && !c.server.mayConcern(c.from.Remote, a.Entity) {
 		c.from.Arrivals.Freed(a.Cost)
 		return
 	}

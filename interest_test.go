@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/arche-netcode/netcode"
+	"github.com/arche-netcode/netcode/errs"
 	"github.com/arche-netcode/netcode/interest"
 	"github.com/arche-netcode/netcode/internal/alloctest"
 	"github.com/arche-netcode/netcode/internal/casebook"
@@ -175,7 +176,7 @@ func TestAClientWithoutAViewpointIsToldOf(t *testing.T) {
 			r.Run(5 * time.Second)
 			require.Len(t, r.Server.Errors, test.told)
 			if test.told > 0 {
-				var told *netcode.ViewpointError
+				var told *errs.ViewpointError
 				require.ErrorAs(t, r.Server.Errors[0], &told)
 				require.EqualValues(t, 1, told.Client)
 				require.Contains(t, told.Error(), "Follow or Look")

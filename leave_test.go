@@ -9,7 +9,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/arche-netcode/netcode"
+	"github.com/arche-netcode/netcode/errs"
 	"github.com/arche-netcode/netcode/internal/rig"
+	"github.com/arche-netcode/netcode/internal/steps"
 	"github.com/arche-netcode/netcode/peer"
 	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/transport"
@@ -31,7 +33,7 @@ func newLeaver(t *testing.T, config netcode.Config, options ...netcode.Option) *
 		if m.Number == 13 {
 			panic("13")
 		}
-		require.ErrorIs(t, netcode.Reply(ctx, m), netcode.ErrNotConnected, "who has closed is not answered")
+		require.ErrorIs(t, netcode.Reply(ctx, m), errs.ErrNotConnected, "who has closed is not answered")
 	}, options...)
 	l.Rig = rig.New(t, p, config)
 	l.c = l.Joined(p, config)
@@ -58,7 +60,7 @@ func TestAcceptedMessagesAreHandledAfterAClose(t *testing.T) {
 		l.Run(500 * time.Millisecond)
 		require.Equal(t, netcode.Disconnected, l.c.State(), "it need not wait for that")
 		require.Equal(t, []string{"client: closed"}, l.told)
-		require.ErrorIs(t, netcode.Send(l.Server.Server, netcode.To(1), &chat{1}), netcode.ErrNotConnected)
+		require.ErrorIs(t, netcode.Send(l.Server.Server, netcode.To(1), &chat{1}), errs.ErrNotConnected)
 		l.Run(400 * time.Millisecond)
 		require.Equal(t, []string{"client: closed", "0", "1", "2", "server: closed"}, l.told)
 		require.Zero(t, l.Server.Stats().OfTheGone)
@@ -80,7 +82,7 @@ func TestAcceptedMessagesAreHandledAfterAClose(t *testing.T) {
 			l.Run(300 * time.Millisecond)
 			require.Equal(t, []string{"server: " + end.reason}, l.told)
 			require.Equal(t, netcode.Closing, l.c.State())
-			require.ErrorIs(t, netcode.Send(l.c.Client, netcode.ToServer(), &chat{9}), netcode.ErrNotConnected)
+			require.ErrorIs(t, netcode.Send(l.c.Client, netcode.ToServer(), &chat{9}), errs.ErrNotConnected)
 			l.Run(time.Second)
 			require.Equal(t, []string{"server: " + end.reason, "0", "1", "2", "client: " + end.reason}, l.told)
 			require.Equal(t, netcode.Disconnected, l.c.State())
@@ -97,15 +99,15 @@ func TestAStageThatComesLaterIsWaitedForAfterAClose(t *testing.T) {
 	for frame := range 120 {
 		l.Now += rig.FrameTime / 4
 		s := l.Server
-		s.BeginFrame(l.Now)
-		l.Receive(s.Conn, s.ReceiveAfter)
+		steps.OfServer(s).BeginFrame(l.Now)
+		l.Receive(s.Conn, steps.OfServer(s).ReceiveAfter)
 		for stage := range tick.Stage(tick.NumStages) {
 			if stage != tick.FixedUpdate || frame%16 == 15 {
-				s.Dispatch(stage)
+				steps.OfServer(s).Dispatch(stage)
 			}
 		}
-		s.Send()
-		s.Drain(s.Out)
+		steps.OfServer(s).Send()
+		steps.OfServer(s).Drain(s.Out)
 		l.ClientFrame(l.c)
 	}
 	require.Equal(t, []string{"client: closed", "1", "server: closed"}, l.told)
@@ -317,7 +319,7 @@ func TestCase12EachMessageWhileTheRestIsHandled(t *testing.T) {
 		acks := r.Server.Stats().Packets.Sent
 		b := th.Conn.Begin(make([]byte, 1200))
 		build(&b)
-		r.Server.Receive(th.Address, th.Conn.Finish(&b, 1, r.Now))
+		steps.OfServer(r.Server).Receive(th.Address, th.Conn.Finish(&b, 1, r.Now))
 		require.Equal(t, kind == wire.MessageClose, r.Server.Stats().Packets.Sent == acks+1, "only a goodbye is answered")
 		r.Run(100 * time.Millisecond)
 		require.Zero(t, handled, "type %d", kind)
@@ -361,7 +363,7 @@ func TestCase12AnUnreadablePacketWhileTheRestIsHandled(t *testing.T) {
 			h := wire.PacketHeader{Sequence: wire.Sequence(th.Conn.Next()), HasAck: true, Ack: wire.Sequence(30000), AckBits: 1}
 			th.Conn.Skip()
 			packet := wire.AppendPacketHeader(nil, h)
-			th.Server.Receive(th.Address, binary.LittleEndian.AppendUint32(packet, th.Check.Sum(packet)))
+			steps.OfServer(th.Server).Receive(th.Address, binary.LittleEndian.AppendUint32(packet, th.Check.Sum(packet)))
 		},
 	} {
 		handled = 0
@@ -393,14 +395,14 @@ func TestCloseDeliversSentMessages(t *testing.T) {
 				require.NoError(t, netcode.Send(c.Client, netcode.ToServer(), &chat{i}))
 			}
 			c.Close()
-			require.ErrorIs(t, netcode.Send(c.Client, netcode.ToServer(), &chat{999}), netcode.ErrNotConnected)
+			require.ErrorIs(t, netcode.Send(c.Client, netcode.ToServer(), &chat{999}), errs.ErrNotConnected)
 		},
 		"the server closes": func(r *rig.Rig, c *rig.ClientEnd) {
 			for _, i := range want {
 				require.NoError(t, netcode.Send(r.Server.Server, netcode.To(1), &chat{i}))
 			}
 			r.Server.Close(peer.ReasonNone)
-			require.ErrorIs(t, netcode.Send(r.Server.Server, netcode.To(1), &chat{999}), netcode.ErrNotConnected)
+			require.ErrorIs(t, netcode.Send(r.Server.Server, netcode.To(1), &chat{999}), errs.ErrNotConnected)
 		},
 		"the server kicks": func(r *rig.Rig, c *rig.ClientEnd) {
 			for _, i := range want {

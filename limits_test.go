@@ -8,8 +8,10 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/arche-netcode/netcode"
+	"github.com/arche-netcode/netcode/errs"
 	"github.com/arche-netcode/netcode/internal/casebook"
 	"github.com/arche-netcode/netcode/internal/rig"
+	"github.com/arche-netcode/netcode/internal/steps"
 	"github.com/arche-netcode/netcode/peer"
 	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/transport"
@@ -33,7 +35,7 @@ func TestCase32OneFlooderAmongSixtyThree(t *testing.T) {
 	for range 100 {
 		for _, c := range r.Clients {
 			for stage := range tick.Stage(tick.NumStages) {
-				require.NoError(t, netcode.Send(c.Client, netcode.ToServer(), &chat{1}, netcode.InStage(stage)))
+				require.NoError(t, netcode.Send(c.Client, netcode.ToServer(), &chat{1}, netcode.AtStage(stage)))
 				sent++
 			}
 		}
@@ -84,12 +86,12 @@ func case32Many(t *testing.T, flooders int, delivery wire.Delivery) {
 	for range honest + flooders {
 		r.Joined(p, netcode.Config{SendBudget: -1, Entities: 1, ReliableBytes: 1 << 20})
 	}
-	how := []netcode.Delivery{netcode.Unreliable, netcode.Reliable}
+	how := []wire.Delivery{netcode.Unreliable, netcode.Reliable}
 	for frame := range 3 {
 		for i, c := range r.Clients {
 			n, kinds := 10, how
 			if i >= honest {
-				if n, kinds = 1024, []netcode.Delivery{delivery}; delivery == wire.Reliable {
+				if n, kinds = 1024, []wire.Delivery{delivery}; delivery == wire.Reliable {
 					n = 3700
 				}
 			}
@@ -98,7 +100,7 @@ func case32Many(t *testing.T, flooders int, delivery wire.Delivery) {
 			}
 			for number := range n {
 				via := kinds[number%len(kinds)]
-				require.NoError(t, netcode.Send(c.Client, netcode.ToServer(), &dot{1}, netcode.Via(via), netcode.Channel(number%4)))
+				require.NoError(t, netcode.Send(c.Client, netcode.ToServer(), &dot{1}, netcode.Over(via), netcode.OnChannel(number%4)))
 			}
 		}
 		for i := range r.Clients {
@@ -200,15 +202,15 @@ func TestCase33ReliableIntoAFullQueue(t *testing.T) {
 	stuck := true
 	step := func() {
 		r.Now += rig.FrameTime
-		send.BeginFrame(r.Now)
-		r.Receive(r.Server.Conn, send.ReceiveAfter)
+		steps.OfServer(send).BeginFrame(r.Now)
+		r.Receive(r.Server.Conn, steps.OfServer(send).ReceiveAfter)
 		for stage := range tick.Stage(tick.NumStages) {
 			if stage != tick.Update || !stuck {
-				send.Dispatch(stage)
+				steps.OfServer(send).Dispatch(stage)
 			}
 		}
-		send.Send()
-		send.Drain(r.Server.Out)
+		steps.OfServer(send).Send()
+		steps.OfServer(send).Drain(r.Server.Out)
 		r.ClientFrame(c)
 	}
 	sent := uint32(0)
@@ -221,7 +223,7 @@ func TestCase33ReliableIntoAFullQueue(t *testing.T) {
 		return err
 	}
 	for range 120 {
-		require.ErrorIs(t, fill(), netcode.ErrBackPressure)
+		require.ErrorIs(t, fill(), errs.ErrBackPressure)
 		step()
 	}
 	require.Empty(t, got)
@@ -273,7 +275,7 @@ func TestASlowClientAmongManyIsClosed(t *testing.T) {
 		for range 5 {
 			err := netcode.Send(r.Server.Server, netcode.ToAll(), &chat{1})
 			if sent++; err != nil {
-				require.ErrorIs(t, err, netcode.ErrBackPressure)
+				require.ErrorIs(t, err, errs.ErrBackPressure)
 				break
 			}
 		}
@@ -310,7 +312,7 @@ func TestCase35ClientFreezesAndBursts(t *testing.T) {
 	frame := func(frozen bool) {
 		spent = append(spent, 0)
 		_ = netcode.Send(r.Server.Server, netcode.ToAll(), &chat{1})
-		_ = netcode.Send(r.Server.Server, netcode.ToAll(), &chat{2}, netcode.Via(netcode.Reliable))
+		_ = netcode.Send(r.Server.Server, netcode.ToAll(), &chat{2}, netcode.Over(netcode.Reliable))
 		r.Now += rig.FrameTime
 		r.ServerFrame()
 		if !frozen {

@@ -12,8 +12,10 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/arche-netcode/netcode"
+	"github.com/arche-netcode/netcode/errs"
 	"github.com/arche-netcode/netcode/inspect"
 	"github.com/arche-netcode/netcode/internal/rig"
+	"github.com/arche-netcode/netcode/internal/steps"
 	"github.com/arche-netcode/netcode/message"
 	"github.com/arche-netcode/netcode/peer"
 	"github.com/arche-netcode/netcode/tick"
@@ -40,8 +42,8 @@ func TestNothingIsSentToAClientThatLeft(t *testing.T) {
 		require.NoError(t, netcode.Send(r.Server.Server, netcode.To(1), &chat{8})) // It is in the queue when the client goes.
 	}
 	require.True(t, r.Server.Kick(1, "out"))
-	require.ErrorIs(t, netcode.Send(r.Server.Server, netcode.To(1), &chat{9}), netcode.ErrNotConnected)
-	require.ErrorIs(t, netcode.Send(r.Server.Server, netcode.To(257), &chat{9}), netcode.ErrNotConnected)
+	require.ErrorIs(t, netcode.Send(r.Server.Server, netcode.To(1), &chat{9}), errs.ErrNotConnected)
+	require.ErrorIs(t, netcode.Send(r.Server.Server, netcode.To(257), &chat{9}), errs.ErrNotConnected)
 	require.NoError(t, netcode.Send(r.Server.Server, netcode.To(2), &chat{4}))
 	r.Until(func() bool { return slices.Contains(numbers, 4) })
 	require.NotContains(t, numbers, uint32(9))
@@ -54,19 +56,19 @@ func TestErrorsOfSending(t *testing.T) {
 	netcode.Handle[position](p, nil, netcode.Named("goto"))
 	r := rig.New(t, p, netcode.Config{OutboxBytes: 256})
 	server := r.Server.Server
-	require.ErrorIs(t, netcode.Send(server, netcode.To(1), &chat{}), netcode.ErrNotConnected)
+	require.ErrorIs(t, netcode.Send(server, netcode.To(1), &chat{}), errs.ErrNotConnected)
 	c := r.Join(p, netcode.Config{})
-	require.ErrorIs(t, netcode.Send(c.Client, netcode.ToServer(), &chat{}), netcode.ErrNotConnected)
+	require.ErrorIs(t, netcode.Send(c.Client, netcode.ToServer(), &chat{}), errs.ErrNotConnected)
 	r.Until(func() bool { return len(r.Server.Log) == 1 })
 
-	require.ErrorIs(t, netcode.Send(server, netcode.To(1), &wave{}), netcode.ErrNotRegistered)
-	require.ErrorIs(t, netcode.Send(server, netcode.ToAll(), &wave{}), netcode.ErrNotRegistered)
-	var tooLarge *netcode.TooLargeError
+	require.ErrorIs(t, netcode.Send(server, netcode.To(1), &wave{}), errs.ErrNotRegistered)
+	require.ErrorIs(t, netcode.Send(server, netcode.ToAll(), &wave{}), errs.ErrNotRegistered)
+	var tooLarge *errs.TooLargeError
 	require.ErrorAs(t, netcode.Send(server, netcode.To(1), &huge{}), &tooLarge)
 	require.Equal(t, "huge", tooLarge.Name)
 	require.Equal(t, 2000, tooLarge.Size)
 	require.Less(t, tooLarge.Max, 1200)
-	var unsendable *netcode.FieldError
+	var unsendable *errs.FieldError
 	require.ErrorAs(t, netcode.Send(server, netcode.To(1), &position{Y: float32(math.NaN())}), &unsendable)
 	require.Equal(t, "Y", unsendable.Field)
 	sent := 0
@@ -74,7 +76,7 @@ func TestErrorsOfSending(t *testing.T) {
 		sent++
 	}
 	require.Equal(t, (1200-9-2-4)/8, sent, "as many as fit a packet, the least that OutboxBytes can be")
-	require.ErrorIs(t, netcode.Send(server, netcode.To(1), &chat{}), netcode.ErrQueueFull)
+	require.ErrorIs(t, netcode.Send(server, netcode.To(1), &chat{}), errs.ErrQueueFull)
 	require.EqualValues(t, 2, r.Server.Stats().OutboxFull)
 	require.EqualValues(t, 1, r.Server.Stats().TooLarge)
 	r.Run(time.Second)
@@ -91,10 +93,10 @@ func TestNothingComesFromClientsThatAreGone(t *testing.T) {
 	c := r.Joined(p, netcode.Config{})
 	r.Server.OnDisconnect(func(netcode.ClientID, *netcode.CloseError) { log = append(log, "gone") })
 	require.NoError(t, netcode.Send(c.Client, netcode.ToServer(), &chat{1}))
-	c.BeginFrame(r.Now + time.Second)
-	c.Send() // the message
+	steps.OfClient(c).BeginFrame(r.Now + time.Second)
+	steps.OfClient(c).Send() // the message
 	c.Close()
-	c.Drain(c.Out)
+	steps.OfClient(c).Drain(c.Out)
 	r.Until(func() bool { return len(log) == 2 })
 	r.Run(time.Second)
 	require.Equal(t, []string{"message", "gone"}, log)
@@ -223,9 +225,9 @@ func TestMessagesThatSerializeThemselves(t *testing.T) {
 	var bound *message.BoundError
 	require.ErrorAs(t, netcode.Send(c.Client, netcode.ToServer(), &line{Text: "x", more: true}), &bound)
 	require.Equal(t, "line", bound.Name)
-	var large *netcode.TooLargeError
-	require.ErrorAs(t, netcode.Send(c.Client, netcode.ToServer(), &line{Text: long}, netcode.Via(netcode.Unreliable)), &large)
-	require.ErrorAs(t, netcode.Send(r.Server.Server, netcode.ToAll(), &line{Text: long}, netcode.Via(netcode.Unreliable)), &large)
+	var large *errs.TooLargeError
+	require.ErrorAs(t, netcode.Send(c.Client, netcode.ToServer(), &line{Text: long}, netcode.Over(netcode.Unreliable)), &large)
+	require.ErrorAs(t, netcode.Send(r.Server.Server, netcode.ToAll(), &line{Text: long}, netcode.Over(netcode.Unreliable)), &large)
 	require.Equal(t, 1200-9-2-4-4, large.Max)
 	require.EqualValues(t, 1, r.Server.Stats().TooLarge)
 	require.NoError(t, netcode.Send(c.Client, netcode.ToServer(), &line{Text: "last"}))
@@ -264,7 +266,7 @@ func TestAMessageToManyIsSerializedOnce(t *testing.T) {
 			require.Equal(t, 1, runs)
 		}
 	}
-	require.ErrorAs(t, netcode.Send(s, netcode.ToAll(), &counted{Text: strings.Repeat("x", 150_000)}), new(*netcode.TooLargeError))
+	require.ErrorAs(t, netcode.Send(s, netcode.ToAll(), &counted{Text: strings.Repeat("x", 150_000)}), new(*errs.TooLargeError))
 	r.Until(func() bool { return got == 2*(3+2+2) })
 }
 
@@ -307,25 +309,25 @@ func TestSerializeMaySend(t *testing.T) {
 		"to one in all": {s, netcode.ToAll(), netcode.To(1), "1"},
 		"to itself":     {s, netcode.ToSelf(), netcode.ToSelf(), "0"},
 	} {
-		for _, via := range []netcode.Delivery{netcode.Unreliable, netcode.ReliableOrdered} {
+		for _, via := range []wire.Delivery{netcode.Unreliable, netcode.ReliableOrdered} {
 			for _, nested := range []bool{false, true} {
 				t.Run(fmt.Sprint(name, via, nested), func(t *testing.T) {
 					got = nil
-					later := netcode.InStage(tick.EarlyUpdate) // and not the one that the end is in
+					later := netcode.AtStage(tick.EarlyUpdate) // and not the one that the end is in
 					send := func(n uint32) {
-						require.NoError(t, netcode.Send(way.end, way.inner, &chat{n}, netcode.Via(via), later))
+						require.NoError(t, netcode.Send(way.end, way.inner, &chat{n}, netcode.Over(via), later))
 					}
 					within := func() { send(2); send(3) }
 					want := []string{"1", "2", "3", "eager 5", "6"}
 					if nested {
 						within = func() {
-							require.NoError(t, netcode.Send(way.end, way.inner, &eager{4, func() { send(2) }}, netcode.Via(via), later))
+							require.NoError(t, netcode.Send(way.end, way.inner, &eager{4, func() { send(2) }}, netcode.Over(via), later))
 							send(3)
 						}
 						want = []string{"1", "2", "eager 4", "3", "eager 5", "6"}
 					}
 					send(1)
-					require.NoError(t, netcode.Send(way.end, way.outer, &eager{5, within}, netcode.Via(via), later))
+					require.NoError(t, netcode.Send(way.end, way.outer, &eager{5, within}, netcode.Over(via), later))
 					send(6)
 					r.Run(200 * time.Millisecond)
 					for i := range want {
@@ -350,7 +352,7 @@ func (k *talk) stall(d time.Duration) {
 // A client's own count of ticks leaves out ticks in a stall. This does not make a message late that waits for a tick, nor one
 // behind it.
 func TestNotBeforeIsOnTimeAfterStalls(t *testing.T) {
-	for _, via := range []netcode.Delivery{netcode.Reliable, netcode.ReliableOrdered, netcode.Unreliable} {
+	for _, via := range []wire.Delivery{netcode.Reliable, netcode.ReliableOrdered, netcode.Unreliable} {
 		k := newTalk(t, netcode.Config{}, 1)
 		c := k.Clients[0]
 		k.Run(time.Second)
@@ -360,8 +362,8 @@ func TestNotBeforeIsOnTimeAfterStalls(t *testing.T) {
 		}
 		require.Less(t, c.Tick(), k.Server.Tick()-50, "what the stalls cost the client's own count")
 		at := k.Server.Tick() + 15
-		require.NoError(t, netcode.Send(k.Server.Server, netcode.To(1), &chat{1}, netcode.NotBefore(at), netcode.Via(via)))
-		require.NoError(t, netcode.Send(k.Server.Server, netcode.To(1), &chat{2}, netcode.Via(via)))
+		require.NoError(t, netcode.Send(k.Server.Server, netcode.To(1), &chat{1}, netcode.NotBefore(at), netcode.Over(via)))
+		require.NoError(t, netcode.Send(k.Server.Server, netcode.To(1), &chat{2}, netcode.Over(via)))
 		behind := 1
 		if via == wire.ReliableOrdered {
 			behind = 0
@@ -384,18 +386,18 @@ func TestNotBeforeAtAHost(t *testing.T) {
 	k.stall(3 * time.Second)
 	c, err := netcode.NewClient(k.Server.Protocol(), netcode.Config{Random: rig.Random(9)})
 	require.NoError(t, err)
-	c.BeginFrame(k.Now)
+	steps.OfClient(c).BeginFrame(k.Now)
 	require.NoError(t, netcode.Host(k.Server.Server, c))
 	k.Clients = append(k.Clients, &rig.ClientEnd{Client: c})
 	at := k.Server.Tick() + 15
 	frame := func() {
 		k.Now += rig.FrameTime
 		k.ServerFrame()
-		c.BeginFrame(k.Now)
+		steps.OfClient(c).BeginFrame(k.Now)
 		for stage := range tick.Stage(tick.NumStages) {
-			c.Dispatch(stage)
+			steps.OfClient(c).Dispatch(stage)
 		}
-		c.Send()
+		steps.OfClient(c).Send()
 	}
 	require.NoError(t, netcode.Send(k.Server.Server, netcode.To(c.ID()), &chat{1}, netcode.NotBefore(at)))
 	for k.Server.Tick() < at-1 {

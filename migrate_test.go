@@ -10,6 +10,7 @@ import (
 
 	"github.com/arche-netcode/netcode"
 	"github.com/arche-netcode/netcode/internal/rig"
+	"github.com/arche-netcode/netcode/internal/steps"
 	"github.com/arche-netcode/netcode/peer"
 	"github.com/arche-netcode/netcode/snapshot"
 	"github.com/arche-netcode/netcode/tick"
@@ -160,9 +161,9 @@ func TestServerAnswersResume(t *testing.T) {
 				check = ^check
 			}
 			datagram := peer.AppendResume(nil, v, check)
-			r.Server.Receive(from, datagram)
-			r.Server.BeginFrame(r.Now)
-			r.Server.Drain(r.Server.Out)
+			steps.OfServer(r.Server).Receive(from, datagram)
+			steps.OfServer(r.Server).BeginFrame(r.Now)
+			steps.OfServer(r.Server).Drain(r.Server.Out)
 			n, _, err := ear.Receive(r.Buf[:])
 			require.NoError(t, err)
 			if c.answer == peer.KindPacket { // It comes with the next tick.
@@ -204,7 +205,7 @@ func TestAnOldResumeMovesNothing(t *testing.T) {
 	require.Len(t, where, 2)
 	for _, from := range []transport.Addr{first, where[0], where[1]} {
 		for _, old := range *resumes { // Their cookies are still good.
-			r.Server.Receive(from, old)
+			steps.OfServer(r.Server).Receive(from, old)
 			r.Step()
 		}
 	}
@@ -267,7 +268,7 @@ func TestAResumeMovesNoSessionToAnotherUser(t *testing.T) {
 			p := protocol()
 			r := rig.New(t, p, netcode.Config{})
 			proofs := prover{}
-			r.Server.SetProver(proofs)
+			steps.OfServer(r.Server).SetProver(proofs)
 			r.Server.OnApprove(func(a *netcode.Approval) { a.Accept(a.User) })
 			prove := func(at transport.Addr, user string) {
 				if user != "" {
@@ -451,7 +452,7 @@ func TestCloseInOnDisconnectStopsRejoin(t *testing.T) {
 func TestAForgedResetEndsNothing(t *testing.T) {
 	r, c, shows := mover(t, netcode.Config{})
 	server := r.Server.Conn.LocalAddr()
-	give := func(v peer.Reset) { c.Receive(server, peer.AppendReset(nil, v)) }
+	give := func(v peer.Reset) { steps.OfClient(c).Receive(server, peer.AppendReset(nil, v)) }
 	give(peer.Reset{Reason: peer.ReasonReset})
 	give(peer.Reset{Path: 1, Reason: peer.ReasonReset})
 	require.Equal(t, netcode.Connected, c.State(), "it did not ask")
@@ -490,7 +491,7 @@ func TestResetsAreLimited(t *testing.T) {
 	ear, err := r.Network.Listen(from)
 	require.NoError(t, err)
 	for n := range uint32(1000) {
-		r.Server.Receive(from, peer.AppendResume(nil, peer.Resume{Client: 1, Nonce: 1, Path: 1, Number: n + 1}, 0))
+		steps.OfServer(r.Server).Receive(from, peer.AppendResume(nil, peer.Resume{Client: 1, Nonce: 1, Path: 1, Number: n + 1}, 0))
 	}
 	r.Step()
 	resets := 0
@@ -501,7 +502,7 @@ func TestResetsAreLimited(t *testing.T) {
 		}
 		if peer.KindOf(r.Buf[:n]) == peer.KindReset {
 			resets++
-			r.Server.Receive(from, r.Buf[:n])
+			steps.OfServer(r.Server).Receive(from, r.Buf[:n])
 		}
 	}
 	require.Equal(t, 10, resets)
@@ -524,7 +525,7 @@ func TestNobodyResumesAHost(t *testing.T) {
 	ear, err := r.Network.Listen(from)
 	require.NoError(t, err)
 	for epoch := range uint32(3) {
-		r.Server.Receive(from, peer.AppendResume(nil, peer.Resume{Client: h.ID(), Path: 1, Number: 1}, wire.NewChecksum(epoch, p.Hash())))
+		steps.OfServer(r.Server).Receive(from, peer.AppendResume(nil, peer.Resume{Client: h.ID(), Path: 1, Number: 1}, wire.NewChecksum(epoch, p.Hash())))
 	}
 	r.Step()
 	n, _, _ := ear.Receive(r.Buf[:])
@@ -652,29 +653,29 @@ func (l *live) serve(p *netcode.Protocol, config netcode.Config) {
 func (l *live) frame() {
 	time.Sleep(time.Millisecond)
 	now, buf := time.Since(l.began), make([]byte, 2048)
-	l.server.BeginFrame(now)
-	l.client.BeginFrame(now)
+	steps.OfServer(l.server).BeginFrame(now)
+	steps.OfClient(l.client).BeginFrame(now)
 	for _, end := range []struct {
 		socket *udp.Conn
 		take   func(transport.Addr, []byte)
-	}{{l.here, l.server.Receive}, {l.there, l.client.Receive}} {
+	}{{l.here, steps.OfServer(l.server).Receive}, {l.there, steps.OfClient(l.client).Receive}} {
 		for n, from, _ := end.socket.Receive(buf); n > 0; n, from, _ = end.socket.Receive(buf) {
 			end.take(from, buf[:n])
 		}
 	}
 	for stage := range tick.Stage(tick.NumStages) {
-		l.server.Dispatch(stage)
-		l.client.Dispatch(stage)
+		steps.OfServer(l.server).Dispatch(stage)
+		steps.OfClient(l.client).Dispatch(stage)
 	}
 	if s := l.server.Store(); l.server.TickDue() && l.server.Tick() > s.Tick() {
 		s.Begin(l.server.Tick())
 		l.move(s)
 		s.Commit()
 	}
-	l.server.Send()
-	l.client.Send()
-	l.server.Drain(func(to transport.Addr, packet []byte) { _ = l.here.Send(to, packet) })
-	l.client.Drain(func(to transport.Addr, packet []byte) { _ = l.there.Send(to, packet) })
+	steps.OfServer(l.server).Send()
+	steps.OfClient(l.client).Send()
+	steps.OfServer(l.server).Drain(func(to transport.Addr, packet []byte) { _ = l.here.Send(to, packet) })
+	steps.OfClient(l.client).Drain(func(to transport.Addr, packet []byte) { _ = l.there.Send(to, packet) })
 }
 
 func (l *live) move(s *snapshot.Store) {

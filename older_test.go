@@ -12,6 +12,8 @@ import (
 
 	"github.com/arche-netcode/netcode"
 	"github.com/arche-netcode/netcode/authority"
+	"github.com/arche-netcode/netcode/errs"
+	"github.com/arche-netcode/netcode/extend"
 	"github.com/arche-netcode/netcode/input"
 	"github.com/arche-netcode/netcode/internal/rig"
 	"github.com/arche-netcode/netcode/peer"
@@ -88,7 +90,7 @@ func TestBuildsMeet(t *testing.T) {
 			r := rig.New(t, there, netcode.Config{})
 			c := r.Joined(here, netcode.Config{})
 			older := (&meeting{}).first()
-			require.Equal(t, older.Hash(), r.Server.Session(1).Protocol())
+			require.Equal(t, older.Hash(), extend.OfServer(r.Server).Session(1).Protocol())
 
 			// State, whose rows have other numbers at the two ends.
 			var id wire.NetworkID
@@ -120,7 +122,7 @@ func TestBuildsMeet(t *testing.T) {
 				require.NoError(t, netcode.Send(end, to, &chat{1}))
 				if newer {
 					require.NoError(t, netcode.Send(end, to, &alarm{9}))
-					require.NoError(t, netcode.Send(end, to, &alarm{8}, netcode.Via(netcode.Unreliable)))
+					require.NoError(t, netcode.Send(end, to, &alarm{8}, netcode.Over(netcode.Unreliable)))
 				}
 				large := &cargo{}
 				large.Bytes[1999] = 5
@@ -142,7 +144,7 @@ func TestBuildsMeet(t *testing.T) {
 			}
 			require.Positive(t, stats.LeftOut)
 			err := netcode.Call(context.Background(), newer, map[bool]netcode.ClientID{true: 1, false: 0}[newerServer], &asking{1}, func(*told, error) { t.Error("it was called") })
-			require.ErrorIs(t, err, netcode.ErrLeftOut)
+			require.ErrorIs(t, err, errs.ErrLeftOut)
 			require.ErrorContains(t, err, "asking")
 			require.Zero(t, r.Server.Stats().UnknownTypes+c.Stats().UnknownTypes+r.Server.Stats().Malformed+c.Stats().Malformed)
 
@@ -166,8 +168,8 @@ func TestAnOlderSessionLeavesNothingBehind(t *testing.T) {
 	at := &meeting{}
 	restart(r, at.supporting(), netcode.Config{Random: rig.Random(9)})
 	require.NoError(t, c.Connect(r.Server.Conn.LocalAddr()))
-	r.Until(func() bool { return c.State() == netcode.Connected && r.Server.Session(1) != nil })
-	require.Equal(t, p.Hash(), r.Server.Session(1).Protocol())
+	r.Until(func() bool { return c.State() == netcode.Connected && extend.OfServer(r.Server).Session(1) != nil })
+	require.Equal(t, p.Hash(), extend.OfServer(r.Server).Session(1).Protocol())
 	require.NoError(t, netcode.Send(c, netcode.ToServer(), &alarm{4}))
 	r.Run(time.Second)
 	require.Equal(t, []uint32{4}, at.alarms)
@@ -207,7 +209,7 @@ func TestSupportCostsEqualBuildsNothing(t *testing.T) {
 }
 
 // rowIn returns the row of a component.
-func rowIn[T any](p *netcode.Protocol) int { return p.RowOf(reflect.TypeFor[T]()) }
+func rowIn[T any](p *netcode.Protocol) int { return p.Schema().RowOf(reflect.TypeFor[T]()) }
 
 // A component has more fields in the newer build. Its server sends them to clients of its build, and the others to clients of the older
 // build, which get nothing while only the new ones change. A newer client reads zero from an older server.
@@ -226,12 +228,12 @@ func TestFieldsThatTheOlderBuildLacksAreLeftOut(t *testing.T) {
 	r.Run(200 * time.Millisecond)
 	require.Equal(t, []uint32{7, 100, named.Index, named.Generation}, newer.Replica().Row(id.Index, there))
 	require.Equal(t, []uint32{7}, older.Replica().Row(id.Index, here))
-	require.Equal(t, older.Replica().Entity(id.Index).Mask.Count(), r.Server.Session(2).View().Rows(id).Intersect(r.Server.Store().Mask(id)).Count())
+	require.Equal(t, older.Replica().Entity(id.Index).Mask.Count(), extend.OfServer(r.Server).Session(2).View().Rows(id).Intersect(r.Server.Store().Mask(id)).Count())
 	for client := range netcode.ClientID(2) {
 		require.Equal(t, snapshot.Mask{}.With(there), r.Server.VisibleRows(client+1, id).Intersect(r.Server.Store().Mask(id)), "game code knows no older form")
 	}
-	require.Equal(t, r.Server.Session(2).SharedRows().Count(), first.Schema().Rows())
-	require.True(t, r.Server.Session(2).SharedRows().Has(there), "an extension numbers the component as the older build does")
+	require.Equal(t, extend.OfServer(r.Server).Session(2).SharedRows().Count(), first.Schema().Rows())
+	require.True(t, extend.OfServer(r.Server).Session(2).SharedRows().Has(there), "an extension numbers the component as the older build does")
 
 	records := older.Replica().Stats().Records
 	for n := range uint32(10) { // The new fields alone.
@@ -241,8 +243,8 @@ func TestFieldsThatTheOlderBuildLacksAreLeftOut(t *testing.T) {
 	require.Equal(t, []uint32{7, 209, 0, 0}, newer.Replica().Row(id.Index, there))
 	require.Equal(t, records, older.Replica().Stats().Records)
 	for _, rows := range []snapshot.Mask{{}, snapshot.AllRows()} { // Hidden, and shown again.
-		r.Server.Session(1).View().SetRows(id, rows)
-		r.Server.Session(2).View().SetRows(id, rows)
+		extend.OfServer(r.Server).Session(1).View().SetRows(id, rows)
+		extend.OfServer(r.Server).Session(2).View().SetRows(id, rows)
 		r.Change(func(store *snapshot.Store) { store.Set(id, there, []uint32{8, 1, 0, 0}) })
 		r.Run(200 * time.Millisecond)
 		if rows.IsZero() {

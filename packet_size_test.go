@@ -11,7 +11,9 @@ import (
 	"github.com/arche-netcode/netcode"
 	"github.com/arche-netcode/netcode/collections"
 	"github.com/arche-netcode/netcode/congestion"
+	"github.com/arche-netcode/netcode/errs"
 	"github.com/arche-netcode/netcode/internal/rig"
+	"github.com/arche-netcode/netcode/internal/steps"
 	"github.com/arche-netcode/netcode/peer"
 	"github.com/arche-netcode/netcode/snapshot"
 	"github.com/arche-netcode/netcode/tick"
@@ -95,7 +97,7 @@ func TestPacketSizeOfOneClient(t *testing.T) {
 	require.LessOrEqual(t, longest[narrow], 300)
 	require.Greater(t, longest[wide.Conn.LocalAddr()], 1000, "the other client's packets stay as large as they were")
 
-	var large2 *netcode.TooLargeError
+	var large2 *errs.TooLargeError
 	require.ErrorAs(t, netcode.Send(r.Server.Server, netcode.To(1), &note{}), &large2)
 	require.Less(t, large2.Max, 300)
 	require.NoError(t, netcode.Send(r.Server.Server, netcode.To(2), &note{}))
@@ -110,11 +112,11 @@ func TestPacketSizeRefuses(t *testing.T) {
 	netcode.Handle[chat](p, nil, netcode.Over(netcode.Reliable))
 	r := rig.New(t, p, netcode.Config{PacketSize: 1000})
 	c := r.Join(p, netcode.Config{})
-	require.ErrorIs(t, c.SetPacketSize(500), netcode.ErrNotConnected)
-	require.ErrorIs(t, r.Server.SetPacketSize(1, 500), netcode.ErrNotConnected)
+	require.ErrorIs(t, c.SetPacketSize(500), errs.ErrNotConnected)
+	require.ErrorIs(t, r.Server.SetPacketSize(1, 500), errs.ErrNotConnected)
 	r.Until(func() bool { return len(r.Server.Log) > 0 && c.State() == netcode.Connected })
 	for _, n := range []int{-1, 0, 255, 1001, math.MaxInt} {
-		want := &netcode.PacketSizeError{Size: n, Min: 256, Max: 1000}
+		want := &errs.PacketSizeError{Size: n, Min: 256, Max: 1000}
 		require.Equal(t, want, r.Server.SetPacketSize(1, n))
 		require.Equal(t, want, c.SetPacketSize(n))
 	}
@@ -122,8 +124,8 @@ func TestPacketSizeRefuses(t *testing.T) {
 	require.NoError(t, c.SetPacketSize(1000))
 	require.NoError(t, netcode.Send(r.Server.Server, netcode.To(1), &chat{1}))
 	require.NoError(t, netcode.Send(c.Client, netcode.ToServer(), &chat{1}))
-	require.ErrorIs(t, r.Server.SetPacketSize(1, 500), netcode.ErrMessagesWait)
-	require.ErrorIs(t, c.SetPacketSize(500), netcode.ErrMessagesWait)
+	require.ErrorIs(t, r.Server.SetPacketSize(1, 500), errs.ErrMessagesWait)
+	require.ErrorIs(t, c.SetPacketSize(500), errs.ErrMessagesWait)
 	r.Run(time.Second)
 	require.NoError(t, r.Server.SetPacketSize(1, 500))
 	require.NoError(t, c.SetPacketSize(500))
@@ -185,7 +187,7 @@ func TestPaddingIsZeros(t *testing.T) {
 			payload := append([]byte{7, 0}, c.payload...)
 			copy(b.Payload(), payload)
 			require.True(t, b.Add(wire.MessageKeepAlive, 0, len(payload)))
-			im.client.Receive(im.socket.LocalAddr(), im.conn.Finish(&b, 1, 0))
+			steps.OfClient(im.client).Receive(im.socket.LocalAddr(), im.conn.Finish(&b, 1, 0))
 			require.Equal(t, c.legal, im.client.State() == netcode.Connected)
 			if !c.legal {
 				require.ErrorIs(t, im.client.Err(), peer.ReasonMalformed)
@@ -202,7 +204,7 @@ func TestSetBudgetBoundsOneClient(t *testing.T) {
 	first, second := r.Joined(p, netcode.Config{}), r.Joined(p, netcode.Config{SendBudget: -1})
 	r.Run(time.Second)
 	require.NoError(t, r.Server.SetBudget(first.ID(), 6000))
-	require.ErrorIs(t, r.Server.SetBudget(77, 6000), netcode.ErrNotConnected)
+	require.ErrorIs(t, r.Server.SetBudget(77, 6000), errs.ErrNotConnected)
 	line := func(id netcode.ClientID) congestion.State {
 		stats, ok := r.Server.ClientStats(id)
 		require.True(t, ok)

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/arche-netcode/netcode/errs"
+	"github.com/arche-netcode/netcode/extend"
 	"github.com/arche-netcode/netcode/internal/held"
 	"github.com/arche-netcode/netcode/internal/registry"
 	"github.com/arche-netcode/netcode/message"
@@ -11,45 +13,16 @@ import (
 	"github.com/arche-netcode/netcode/wire"
 )
 
-// Posted is a message of game code to clients, for extensions: ServerHooks.Posted gets it, and Server.Post sends one. Exactly one of
-// All, Seers and Clients is set; none is for a message of a client (ServerHooks.Handled, Session.Say).
-type Posted struct {
-	All     bool       // To every client but But.
-	But     ClientID   // 0 leaves nobody out.
-	Seers   NetworkID  // To every client that may see this entity.
-	Clients []ClientID // To these.
-
-	message.Message        // Type, Stage, Channel, NotBefore and Entity, as the client gets them.
-	AtOnce          bool   // The option AtOnce.
-	AfterAll        bool   // The option AfterAllState.
-	Body            []byte // As it is encoded, with all entities that it names.
-}
-
-// ReadPosted returns the value of a message that an extension was given, with the entities that it names as they were sent. ok is false if it is
-// of another type than T, or has no body.
-func ReadPosted[T any](end Endpoint, m *Posted) (v T, ok bool) {
-	c := coreOf(end)
-	if c == nil || m.Body == nil {
-		return v, false
-	}
-	of, codec := message.TypeOf[T](&c.protocol.types.Messages)
-	if of == nil || of.ID() != m.Type {
-		return v, false
-	}
-	ok = codec.Decode(c.inbound.Scratch(), m.Body, &v)
-	return v, ok
-}
-
-// tapped reports whether an extension has a Posted hook.
+// tapped reports whether an extension has a extend.Posted hook.
 func (c *endpointCore) tapped() bool { return c.server != nil && len(c.server.hooks.posted) > 0 }
 
-// tellPosted passes a message to the extensions with a Posted hook, except messages of calls.
+// tellPosted passes a message to the extensions with a extend.Posted hook, except messages of calls.
 func (c *endpointCore) tellPosted(to Recipient, p *held.Envelope, body []byte) {
 	if !c.tapped() || p.Flags&wire.FlagCall != 0 {
 		return
 	}
 	m := &c.server.posted
-	*m = Posted{
+	*m = extend.Posted{
 		Clients: m.Clients[:0], Message: localMessage(&p.Post),
 		AtOnce: p.After == held.AfterNothing, AfterAll: p.After == held.AfterAll, Body: body,
 	}
@@ -70,13 +43,13 @@ func (c *endpointCore) tellPosted(to Recipient, p *held.Envelope, body []byte) {
 
 // Post sends a message whose body is encoded, by the rules of Send. names, if it is not nil, returns the entity to put in the place of each
 // that fields of the body name. It keeps nothing of m. The errors are ErrPosted, ErrMisuse for a NotBefore too far ahead, and those of Send for several clients.
-func (s *Server) Post(m *Posted, names func(NetworkID) NetworkID) error {
+func (s serverInside) Post(m *extend.Posted, names func(NetworkID) NetworkID) error {
 	of, ok := s.protocol.types.Messages.Lookup(m.Type)
 	if !ok || s.protocol.types.Roles[m.Type] != registry.Alone || s.protocol.rawOf[m.Type] != nil || !of.Direction.Allows(true) || !m.Stage.Valid() {
-		return fmt.Errorf("%w: type %d in stage %d", ErrPosted, m.Type, m.Stage)
+		return fmt.Errorf("%w: type %d in stage %d", errs.ErrPosted, m.Type, m.Stage)
 	}
 	if !of.Codec.Check(s.inbound.Scratch(), m.Body) {
-		return fmt.Errorf("%w: %d bytes are no %s", ErrPosted, len(m.Body), of.Name)
+		return fmt.Errorf("%w: %d bytes are no %s", errs.ErrPosted, len(m.Body), of.Name)
 	}
 	p := held.Envelope{Post: peer.Post{Type: m.Type, Stage: m.Stage, Channel: m.Channel}}
 	if err := s.wait(&p.Post, m.NotBefore); err != nil {
@@ -104,7 +77,7 @@ func (s *Server) Post(m *Posted, names func(NetworkID) NetworkID) error {
 }
 
 // renamed writes a body into a buffer and replaces its entity references by the results of names.
-func (s *Server) renamed(m *Posted, names func(NetworkID) NetworkID, buffer []byte) []byte {
+func (s *Server) renamed(m *extend.Posted, names func(NetworkID) NetworkID, buffer []byte) []byte {
 	plan, row := s.namesOf(m.Type, m.Body)
 	if plan == nil || names == nil {
 		return buffer[:copy(buffer, m.Body)]
@@ -128,7 +101,7 @@ func (s *Server) keepHandled() {
 		if !r.Handled || r.Peer == 0 || r.HasCall {
 			return true
 		}
-		s.posted = Posted{Clients: s.posted.Clients[:0], Message: r.Message, Body: r.Payload}
+		s.posted = extend.Posted{Clients: s.posted.Clients[:0], Message: r.Message, Body: r.Payload}
 		for _, f := range s.hooks.handled {
 			f(r.Peer, &s.posted)
 		}
@@ -147,7 +120,7 @@ func (c *endpointCore) tellLost(with ClientID, m message.Message, body []byte, s
 	if of, ok := c.protocol.types.Messages.Lookup(m.Type); !ok || m.HasCall || strings.HasPrefix(of.Name, "netcode.") {
 		return
 	}
-	p := Posted{Message: m, Body: body}
+	p := extend.Posted{Message: m, Body: body}
 	if c.client != nil {
 		for _, f := range c.client.hooks.lost {
 			f(&p, sent)

@@ -5,6 +5,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/arche-netcode/netcode/errs"
+	"github.com/arche-netcode/netcode/extend"
 	"github.com/arche-netcode/netcode/message"
 	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/wire"
@@ -32,14 +34,14 @@ func TestPostRefusesWhatIsNoMessageOfTheServer(t *testing.T) {
 				of = one.ID()
 			}
 		}
-		return s.Post(&Posted{All: true, Message: message.Message{Type: of, Stage: stage}, Body: body}, nil)
+		return extend.OfServer(s).Post(&extend.Posted{All: true, Message: message.Message{Type: of, Stage: stage}, Body: body}, nil)
 	}
 	require.NoError(t, post("postedNews", tick.Update, 1))
-	require.ErrorIs(t, post("postedNews", tick.NumStages, 1), ErrPosted)
-	require.ErrorIs(t, post("postedNews", tick.Update, 1, 2), ErrPosted)
+	require.ErrorIs(t, post("postedNews", tick.NumStages, 1), errs.ErrPosted)
+	require.ErrorIs(t, post("postedNews", tick.Update, 1, 2), errs.ErrPosted)
 	for _, name := range []string{"postedWish", "postedQuery", "postedReply", "unknown"} {
-		require.ErrorIs(t, post(name, tick.Update, 1), ErrPosted, name)
+		require.ErrorIs(t, post(name, tick.Update, 1), errs.ErrPosted, name)
 	}
-	far := Posted{All: true, Message: message.Message{Type: p.types.Messages.Types()[0].ID(), NotBefore: 1 << 40}, Body: []byte{1}}
-	require.ErrorContains(t, s.Post(&far, nil), "the tick is too far ahead")
+	far := extend.Posted{All: true, Message: message.Message{Type: p.types.Messages.Types()[0].ID(), NotBefore: 1 << 40}, Body: []byte{1}}
+	require.ErrorContains(t, extend.OfServer(s).Post(&far, nil), "the tick is too far ahead")
 }

@@ -6,16 +6,15 @@ import (
 	"reflect"
 	"sync"
 
-	"github.com/arche-netcode/netcode/components"
 	"github.com/arche-netcode/netcode/delta"
+	"github.com/arche-netcode/netcode/extend"
+	"github.com/arche-netcode/netcode/internal/door"
 	"github.com/arche-netcode/netcode/internal/registry"
 	"github.com/arche-netcode/netcode/message"
 	"github.com/arche-netcode/netcode/peer"
 	"github.com/arche-netcode/netcode/quantize"
-	"github.com/arche-netcode/netcode/replica"
 	"github.com/arche-netcode/netcode/snapshot"
 	"github.com/arche-netcode/netcode/tick"
-	"github.com/arche-netcode/netcode/transport"
 	"github.com/arche-netcode/netcode/wire"
 )
 
@@ -23,16 +22,21 @@ import (
 // and Handle, on server and client alike; the order of those calls does not matter. The first NewServer or NewClient freezes it, and from
 // then on any number of servers and clients, on any goroutines, may share it.
 type Protocol struct {
+	inside
 	types      registry.Registry
-	extensions []Extension
+	extensions []extend.Extension
 	extended   []any // The states of extensions.
-	raws       []*RawMessage
-	rawOf      [1 << 8]*RawMessage // By number, once frozen.
+	raws       []*rawMessage
+	rawOf      [1 << 8]*rawMessage // By number, once frozen.
 	freezing   sync.Once
 }
 
 // NewProtocol makes an empty protocol: no components, no messages.
-func NewProtocol() *Protocol { return &Protocol{types: registry.New()} }
+func NewProtocol() *Protocol {
+	p := &Protocol{types: registry.New()}
+	p.inside = door.New(protocolInside{p})
+	return p
+}
 
 // freeze ends registration.
 func (p *Protocol) freeze() {
@@ -71,7 +75,7 @@ func (p *Protocol) Schema() *snapshot.Schema {
 }
 
 // Messages lists the message types, with their numbers. Asking freezes the protocol.
-func (p *Protocol) Messages() *message.Registry {
+func (p protocolInside) Messages() *message.Registry {
 	p.freeze()
 	return &p.types.Messages
 }
@@ -96,10 +100,10 @@ func (p *Protocol) Plain() { p.types.Plain() }
 // other fields now, in number or kind. Steps and ranges may change: the codes then fit less well, until they are trained anew.
 func (p *Protocol) UseTables(tables *delta.Tables) { p.types.UseTables(tables) }
 
-// WriteSchema writes the canonical description of a protocol as a text to read and to compare line by line: each field is a line. Options
+// WriteSchema writes the canonical description of the protocol as a text to read and to compare line by line: each field is a line. Options
 // of components that only the server asks for are in it too. Package schema compares such texts, and keeps one in a file.
 // WriteSchema freezes the protocol. The error is that of w.
-func WriteSchema(w io.Writer, p *Protocol) error {
+func (p *Protocol) WriteSchema(w io.Writer) error {
 	p.freeze()
 	return p.types.WriteSchema(w)
 }
@@ -115,17 +119,12 @@ func WriteSchema(w io.Writer, p *Protocol) error {
 // Support panics on a frozen protocol, and on more than 8 builds. A description that is the protocol's own changes nothing.
 func (p *Protocol) Support(description []string) { p.types.Support(description) }
 
-// MustBeOpen panics when it is too late to register.
-func (p *Protocol) MustBeOpen(call string, t fmt.Stringer) {
+// mustBeOpen panics when it is too late to register.
+func (p *Protocol) mustBeOpen(call string, t fmt.Stringer) {
 	if p == nil {
 		panic(fmt.Sprintf("netcode: %s[%s]: the protocol is nil: make it with NewProtocol", call, t))
 	}
 	p.types.MustBeOpen(call, t)
-}
-
-// MustBeName panics on a name that cannot be a wire name. call is the function that was given the name, t its type.
-func (p *Protocol) MustBeName(call string, t fmt.Stringer, name string) {
-	registry.MustBeName(call, t, name)
 }
 
 // Replicate registers component T: on every entity that has components.Replicated, T is sent to the clients. Call
@@ -136,28 +135,29 @@ func (p *Protocol) MustBeName(call string, t fmt.Stringer, name string) {
 // Every, and on a frozen protocol.
 func Replicate[T any](p *Protocol, options ...Option) {
 	t := reflect.TypeFor[T]()
-	p.MustBeOpen("Replicate", t)
+	p.mustBeOpen("Replicate", t)
 	r := register("Replicate", t, options)
-	plan := p.types.AddComponent(t, &r.Options)
-	for _, set := range r.set {
+	plan := p.types.AddComponent(t, &r)
+	for _, set := range r.Set {
 		set(p, plan)
 	}
 }
 
-// Option adjusts one registration: Named for all, Every, Once, Marked, Importance and Bands for Replicate, the others for Handle and Answer.
-type Option func(*registration)
+// Option adjusts one registration, or one message. For Replicate there are Named, Every, Once, Marked, Importance, Bands and
+// ExtrapolatedBy; for Handle and Answer Named, NamedAnswer, AtStage, Over, OnChannel, FromClient, FromServer and OwnerOnly. Send,
+// Call and Reply take AtStage, Over, OnChannel, NotBefore, About, AtOnce, AfterAllState and Within, which count for that message.
+// The zero value sets nothing.
+type Option registry.Option
 
-// registration has the options of one Replicate, Handle or Answer.
-type registration struct {
-	registry.Options
-	set []func(p *Protocol, plan *quantize.Plan) // From ForComponent.
-}
+// registering makes an option of registrations alone.
+func registering(f func(r *registry.Options)) Option { return Option{Register: f} }
 
 // register collects the options. Without Named, the wire name is the type's own name.
-func register(call string, t reflect.Type, options []Option) registration {
-	r := registration{Options: registry.Options{Name: t.Name()}}
-	for _, option := range options {
-		option(&r)
+func register[O ~[]E, E Option | extend.Option](call string, t reflect.Type, options O) registry.Options {
+	r := registry.Options{Name: t.Name()}
+	for i := range options {
+		option := registry.Option(options[i])
+		r.Take(call, t, &option)
 	}
 	r.MustFit(call, t)
 	return r
@@ -165,45 +165,43 @@ func register(call string, t reflect.Type, options []Option) registration {
 
 // Named gives a type another wire name than its own, which is the name of the type without its package. Wire names are unique
 // in a protocol, and the two ends compare them: a type may be renamed or moved as long as its wire name stays.
-func Named(name string) Option { return func(r *registration) { r.Name = name } }
+func Named(name string) Option { return registering(func(r *registry.Options) { r.Name = name }) }
 
 // NamedAnswer gives the answer of Answer another wire name than that of its type.
 func NamedAnswer(name string) Option {
-	return func(r *registration) { r.Answer, r.Last = name, "NamedAnswer" }
+	return registering(func(r *registry.Options) { r.Answer, r.Last = name, "NamedAnswer" })
 }
 
-// AtStage sets the stage of the receiver's frame in which a message's handler runs, unless the sender sets another with
-// InStage. Without it that is the stage that the sender is in.
-func AtStage(stage Stage) Option {
-	return func(r *registration) { r.Stage, r.Staged, r.Last = stage, true, "AtStage" }
+// AtStage sets the stage of the receiver's frame in which a message's handler runs: of Handle and Answer for all messages, of Send for
+// one. Without it that is the stage that the sender is in. An ordered channel keeps its order across stages: a message for an
+// earlier stage than the one before it waits for the next frame. On other channels a stage that comes earlier goes first.
+func AtStage(stage tick.Stage) Option { return Option{What: registry.OptionStage, Stage: stage} }
+
+// Over sets the mode of delivery of a message: of Handle and Answer for all messages, of Send for one. It is Unreliable without this
+// option, and Reliable for the questions of Answer.
+func Over(delivery wire.Delivery) Option {
+	return Option{What: registry.OptionDelivery, Delivery: delivery}
 }
 
-// Over sets the mode of delivery of a message, unless the sender sets another with Via. It is Unreliable without this option,
-// and Reliable for the questions of Answer.
-func Over(delivery Delivery) Option {
-	return func(r *registration) { r.Delivery, r.Delivered, r.Last = delivery, true, "Over" }
-}
-
-// OnChannel sets the number of the channel of a message, 0 to 63, unless the sender sets another with
-// Channel. OnChannel is an option of Handle and Answer, Channel of Send and Call. Each mode of delivery has channels of its
-// own; channels do not affect each other's order or loss.
-func OnChannel(number int) Option {
-	return func(r *registration) { r.Channel, r.Last = number, "OnChannel" }
-}
+// OnChannel sets the number of the channel of a message, 0 to 63: of Handle and Answer for all messages, of Send and Call for one. Each
+// mode of delivery has channels of its own; channels do not affect each other's order or loss.
+func OnChannel(number int) Option { return Option{What: registry.OptionChannel, Number: number} }
 
 // FromClient lets only clients send a message. A server that sends one breaks the connection, as malformed.
 func FromClient() Option {
-	return func(r *registration) { r.Direction, r.Last = message.FromClient, "FromClient" }
+	return registering(func(r *registry.Options) { r.Direction, r.Last = message.FromClient, "FromClient" })
 }
 
 // FromServer lets only the server send a message. A client that sends one loses its connection, as malformed.
 func FromServer() Option {
-	return func(r *registration) { r.Direction, r.Last = message.FromServer, "FromServer" }
+	return registering(func(r *registry.Options) { r.Direction, r.Last = message.FromServer, "FromServer" })
 }
 
 // OwnerOnly lets a client send a message only About an entity that belongs to it (Server.SetOwner). One about another's is
 // dropped and counted when its stage comes, since ownership may have changed on the way; one about none ends the connection.
-func OwnerOnly() Option { return func(r *registration) { r.OwnerOnly, r.Last = true, "OwnerOnly" } }
+func OwnerOnly() Option {
+	return registering(func(r *registry.Options) { r.OwnerOnly, r.Last = true, "OwnerOnly" })
+}
 
 // ExtrapolatedBy gives a component an extrapolation function of its own. From the two versions of a row that both ends have, it
 // computes the next one, and only the difference is sent. It can use facts that netcode does not know: gravity, the track
@@ -214,7 +212,7 @@ func ExtrapolatedBy(name string, f quantize.Extrapolation) Option {
 	if f == nil {
 		panic("netcode: ExtrapolatedBy: no function")
 	}
-	return func(r *registration) { r.Extrapolator, r.Extrapolate = name, f }
+	return registering(func(r *registry.Options) { r.Extrapolator, r.Extrapolate = name, f })
 }
 
 // Every sends a component at most once in so many ticks, 1 to 65535. A value that is written meanwhile is sent at the
@@ -228,17 +226,17 @@ func Every(ticks int) Option {
 	if ticks < 1 || ticks > registry.MaxEvery {
 		panic(fmt.Sprintf("netcode: Every(%d): a component is sent every 1 to %d ticks", ticks, registry.MaxEvery))
 	}
-	return func(r *registration) { r.Rows.Every = ticks }
+	return registering(func(r *registry.Options) { r.Rows.Every = ticks })
 }
 
 // Once sends a component when it is added to an entity, with the value that it has in the next capture, and never
 // again while it stays there: for values that an entity has for life. Only the server asks for it. It does not go with Every.
-func Once() Option { return func(r *registration) { r.Rows.Once = true } }
+func Once() Option { return registering(func(r *registry.Options) { r.Rows.Once = true }) }
 
 // Marked sends a component only when game code marks it as written, with systems.Mark, or when its entity is new. It is
 // not compared any more, and costs nothing where nothing was written. A write without a mark is not sent until the next marked
 // one. Removing it and adding it again between two captures is a write, and needs a mark. Only the server asks for it.
-func Marked() Option { return func(r *registration) { r.Rows.Marked = true } }
+func Marked() Option { return registering(func(r *registry.Options) { r.Rows.Marked = true }) }
 
 // Importance sets the weight of a component's changes where the bandwidth does not suffice for all: 1 is normal, 0 to 255 in
 // steps of 1/256, and 0 counts as 1/256. An entity waits with the highest importance of its components that have
@@ -249,7 +247,7 @@ func Importance(weight float32) Option {
 	if fault != wire.NoFault {
 		panic(fmt.Sprintf("netcode: Importance(%v): it is 0 to 255, and 1 is normal", weight))
 	}
-	return func(r *registration) { r.Rows.Importance = importance }
+	return registering(func(r *registry.Options) { r.Rows.Importance = importance })
 }
 
 // Band is a distance band of a component: how a client that is far from an entity gets it.
@@ -277,50 +275,26 @@ func Bands(bands ...Band) Option {
 	if len(bands) == 0 {
 		panic("netcode: Bands: give it a Band for each distance at which precision or rate changes")
 	}
-	return func(r *registration) {
+	return registering(func(r *registry.Options) {
 		for _, b := range bands {
 			r.Bands = append(r.Bands, registry.Band(b))
 		}
-	}
+	})
 }
 
 // The names that game code uses most, so that it mostly needs to import this package only.
 type (
-	// Replicated on an entity makes it exist on every client that may see it. See [components.Replicated].
-	Replicated = components.Replicated
 	// ClientID names a client; 0 is the server. See [wire.ClientID].
 	ClientID = wire.ClientID
 	// NetworkID names an entity on every machine. See [wire.NetworkID].
 	NetworkID = wire.NetworkID
-	// Addr is the address of a peer, as its transport names it. See [transport.Addr].
-	Addr = transport.Addr
-	// Move is a change of the path to a peer, below its address. See [transport.Move].
-	Move = transport.Move
 	// Tick numbers a network step, from 1. See [tick.Tick].
 	Tick = tick.Tick
-	// Stage is a point in the frame. See [tick.Stage].
-	Stage = tick.Stage
 	// Context is the sender, the stage and the tick of a message. See [message.Context].
 	Context = message.Context
 	// CloseError is the end of a connection, or of an attempt: a Reason and a detail for people. errors.Is compares
 	// it with the values of Reason. See [peer.Error].
 	CloseError = peer.Error
-	// Reason is the cause of the end of a connection, as a number in packets; its values are the constants of package peer.
-	// See [peer.Reason].
-	Reason = peer.Reason
-	// Replica is a client's copy of the server's world. See [replica.Replica].
-	Replica = replica.Replica
-)
-
-// The stages of a frame, in order.
-const (
-	StageInitialization = tick.Initialization // Packets are read.
-	StageEarlyUpdate    = tick.EarlyUpdate    // Received state enters the world.
-	StageFixedUpdate    = tick.FixedUpdate    // Fixed steps of the game.
-	StagePreUpdate      = tick.PreUpdate      // Before the game's update.
-	StageUpdate         = tick.Update         // The game's update.
-	StagePreLateUpdate  = tick.PreLateUpdate  // After it: the world is captured.
-	StagePostLateUpdate = tick.PostLateUpdate // Packets leave.
 )
 
 // More names that game code uses.
@@ -328,10 +302,6 @@ type (
 	// Endpoint is a *Server or a *Client, as a handler finds it in Context.End, or a type that embeds one, as those of package nettest.
 	// See [message.Endpoint].
 	Endpoint = message.Endpoint
-	// Delivery is the mode of delivery of a message. See [wire.Delivery].
-	Delivery = wire.Delivery
-	// FieldError reports a field of a message with a value that cannot be sent; the message is not sent. See [message.FieldError].
-	FieldError = message.FieldError
 )
 
 // The modes of delivery.

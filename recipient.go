@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"github.com/arche-netcode/netcode/internal/held"
-	"github.com/arche-netcode/netcode/tick"
+	"github.com/arche-netcode/netcode/internal/registry"
 	"github.com/arche-netcode/netcode/wire"
 )
 
@@ -67,44 +67,6 @@ func (r Recipient) entity() wire.NetworkID {
 	return wire.NetworkID{Index: uint32(r.who), Generation: uint32(r.who >> 32)}
 }
 
-// How sets one property of one message, in place of that of its registration. Its values are made by InStage, Via, Channel,
-// NotBefore, About, AtOnce, AfterAllState and Within; the zero value sets nothing.
-type How struct {
-	what     sendOptionKind
-	stage    tick.Stage
-	delivery wire.Delivery
-	number   int
-	before   tick.Tick
-	after    held.Wait
-	entity   wire.NetworkID
-	within   time.Duration
-}
-
-type sendOptionKind uint8
-
-const (
-	howNothing sendOptionKind = iota
-	howStage
-	howDelivery
-	howNumber
-	howBefore
-	howEntity
-	howAfter
-	howWithin
-)
-
-// InStage has the handler run in that stage of the receiver's frame. An ordered channel keeps its order across stages: a
-// message for an earlier stage than the one before it waits for the next frame. On other channels a stage that comes earlier
-// goes first.
-func InStage(stage Stage) How { return How{what: howStage, stage: stage} }
-
-// Via sends in that mode of delivery.
-func Via(delivery Delivery) How { return How{what: howDelivery, delivery: delivery} }
-
-// Channel sends on the channel of that number, 0 to 63, of the message's mode of delivery. For all messages of a type it is OnChannel, at
-// registration.
-func Channel(number int) How { return How{what: howNumber, number: number} }
-
 // NotBefore has the message wait at the receiver until its tick is at least that one, at most 16384 ticks ahead: at a client the
 // server's tick as Client.ServerTime has it, if that is later than its own, which a stall may leave behind. An unreliable
 // message that waits for too long (Config.DeferredTime), or among too many, is dropped, and so is one on a sequenced channel
@@ -112,7 +74,7 @@ func Channel(number int) How { return How{what: howNumber, number: number} }
 // behind it: they use up the credit of the sender, and then other reliable messages wait too. That is no stall: no connection
 // ends before the newest tick that was asked for has come and Config.ReliableStall has passed after it. Config.ReliableBytes
 // limits the messages that wait here meanwhile.
-func NotBefore(t Tick) How { return How{what: howBefore, before: t} }
+func NotBefore(t Tick) Option { return Option{What: registry.OptionBefore, Before: t} }
 
 // About names the entity that the message is about. The handler finds it as Context.Entity, and does not run before the entity
 // exists there. Nobody is sent a message about an entity that it may not see: a server keeps the message back until the client
@@ -128,11 +90,11 @@ func NotBefore(t Tick) How { return How{what: howBefore, before: t} }
 // An unreliable message is dropped where that takes longer than Config.DeferredTime, or too many wait; a reliable one is handled
 // after that time with the state that there is, and counted as Stats().Messages.StateLate. Components that are sent seldom
 // (Every, Rate) or once (Once) are not waited for beyond what the tick captures of them. AtOnce turns this off.
-func About(entity NetworkID) How { return How{what: howEntity, entity: entity} }
+func About(entity NetworkID) Option { return Option{What: registry.OptionEntity, Entity: entity} }
 
 // AtOnce lets a message About an entity overtake the state of its frame: it leaves with the frame and is handled as soon as the entity
 // exists at the receiver. Messages about no entity always do.
-func AtOnce() How { return How{what: howAfter, after: held.AfterNothing} }
+func AtOnce() Option { return Option{What: registry.OptionAfter, After: uint8(held.AfterNothing)} }
 
 // AfterAllState has the handler run when the receiver has all state that the sender's frame captures and that the receiver may see,
 // or later state. The sender keeps the message back until the receiver has acknowledged that state, which takes a round trip, and
@@ -140,10 +102,10 @@ func AtOnce() How { return How{what: howAfter, after: held.AfterNothing} }
 // client sees, a client's for everything it writes and for the tick of its newest input. An unreliable message is dropped
 // after Config.DeferredTime; a reliable one waits as long as it takes. A component that is sent seldom is waited for as in About, and an
 // entity that is too large for a packet is not.
-func AfterAllState() How { return How{what: howAfter, after: held.AfterAll} }
+func AfterAllState() Option { return Option{What: registry.OptionAfter, After: uint8(held.AfterAll)} }
 
 // Within gives a Call a deadline in the time of the end that asks; the default is 5 s.
-func Within(d time.Duration) How { return How{what: howWithin, within: d} }
+func Within(d time.Duration) Option { return Option{What: registry.OptionWithin, Within: d} }
 
 // String returns the recipient in words, such as "client 3" or "all but client 3".
 func (r Recipient) String() string {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math/bits"
 
+	"github.com/arche-netcode/netcode/extend"
 	"github.com/arche-netcode/netcode/peer"
 	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/wire"
@@ -13,18 +14,18 @@ import (
 // server's, with a nil session.
 type sections struct {
 	out []outSection
-	in  [wire.FirstUserMessage]*ServerSection // By the type of received sections.
-	got [wire.FirstUserMessage][]byte         // By type: the sections of the packet that was validated last.
+	in  [wire.FirstUserMessage]*extend.ServerSection // By the type of received sections.
+	got [wire.FirstUserMessage][]byte                // By type: the sections of the packet that was validated last.
 }
 
 // outSection is a section with the type that it is sent as.
 type outSection struct {
-	*ServerSection
+	*extend.ServerSection
 	kind wire.MessageType
 }
 
 // add adds the section of one extension, which may be nil. in and out are its types, 0 for an unused direction.
-func (s *sections) add(one *ServerSection, in, out wire.MessageType) {
+func (s *sections) add(one *extend.ServerSection, in, out wire.MessageType) {
 	if one == nil {
 		return
 	}
@@ -37,34 +38,34 @@ func (s *sections) add(one *ServerSection, in, out wire.MessageType) {
 }
 
 // forServer returns the section in the form of a server's.
-func (c *ClientSection) forServer() *ServerSection {
+func forServer(c *extend.ClientSection) *extend.ServerSection {
 	if c == nil {
 		return nil
 	}
-	var s ServerSection
+	var s extend.ServerSection
 	if c.Check != nil {
-		s.Check = func(_ *Session, payload []byte) error { return c.Check(payload) }
+		s.Check = func(_ extend.Session, payload []byte) error { return c.Check(payload) }
 	}
 	if c.Take != nil {
-		s.Take = func(_ *Session, packet uint64, payload []byte) { c.Take(packet, payload) }
+		s.Take = func(_ extend.Session, packet uint64, payload []byte) { c.Take(packet, payload) }
 	}
 	if c.Due != nil {
-		s.Due = func(_ *Session, busy bool) bool { return c.Due(busy) }
+		s.Due = func(_ extend.Session, busy bool) bool { return c.Due(busy) }
 	}
 	if c.Write != nil {
-		s.Write = func(_ *Session, room []byte, packet uint64) int { return c.Write(room, packet) }
+		s.Write = func(_ extend.Session, room []byte, packet uint64) int { return c.Write(room, packet) }
 	}
 	if c.Acked != nil {
-		s.Acked = func(_ *Session, packet uint64) { c.Acked(packet) }
+		s.Acked = func(_ extend.Session, packet uint64) { c.Acked(packet) }
 	}
 	if c.Lost != nil {
-		s.Lost = func(_ *Session, packet uint64) { c.Lost(packet) }
+		s.Lost = func(_ extend.Session, packet uint64) { c.Lost(packet) }
 	}
 	return &s
 }
 
 // judge validates a received section. Its type is one of in. from is nil on a client.
-func (s *sections) judge(from *Session, r *peer.Reader, got *packetContents) error {
+func (s *sections) judge(from *session, r *peer.Reader, got *packetContents) error {
 	h := r.Header
 	if r.Channel != 0 || h.Stage != tick.Initialization || got.sections&(1<<h.Type) != 0 {
 		return fmt.Errorf("section of type %d again, on channel %s or in stage %s", h.Type, r.Channel, h.Stage)
@@ -75,7 +76,7 @@ func (s *sections) judge(from *Session, r *peer.Reader, got *packetContents) err
 }
 
 // take applies the sections of a packet. Bit t of types is the section of type t.
-func (s *sections) take(from *Session, packet uint64, types uint16) {
+func (s *sections) take(from *session, packet uint64, types uint16) {
 	for ; types != 0; types &= types - 1 {
 		kind := bits.TrailingZeros16(types)
 		s.in[kind].Take(from, packet, s.got[kind])
@@ -83,7 +84,7 @@ func (s *sections) take(from *Session, packet uint64, types uint16) {
 }
 
 // due reports whether a packet must be sent for a section.
-func (s *sections) due(to *Session, busy bool) bool {
+func (s *sections) due(to *session, busy bool) bool {
 	for i := range s.out {
 		if s.out[i].Due(to, busy) {
 			return true
@@ -93,7 +94,7 @@ func (s *sections) due(to *Session, busy bool) bool {
 }
 
 // write writes the sections into a packet. It reports whether there was any.
-func (s *sections) write(to *Session, b *peer.Builder) (any bool) {
+func (s *sections) write(to *session, b *peer.Builder) (any bool) {
 	for i := range s.out {
 		section := &s.out[i]
 		if n := section.Write(to, b.Payload(), b.Sequence()); n > 0 && b.Add(section.kind, tick.Initialization, n) {
@@ -104,7 +105,7 @@ func (s *sections) write(to *Session, b *peer.Builder) (any bool) {
 }
 
 // writeBehind writes the sections that follow the state into a packet.
-func (s *sections) writeBehind(to *Session, b *peer.Builder, state []byte) {
+func (s *sections) writeBehind(to *session, b *peer.Builder, state []byte) {
 	for i := range s.out {
 		section := &s.out[i]
 		if section.Behind == nil {
@@ -117,7 +118,7 @@ func (s *sections) writeBehind(to *Session, b *peer.Builder, state []byte) {
 }
 
 // acked tells the sections that a packet was acknowledged.
-func (s *sections) acked(to *Session, packet uint64) {
+func (s *sections) acked(to *session, packet uint64) {
 	for i := range s.out {
 		if f := s.out[i].Acked; f != nil {
 			f(to, packet)
@@ -126,7 +127,7 @@ func (s *sections) acked(to *Session, packet uint64) {
 }
 
 // lost tells the sections that a packet is presumed lost.
-func (s *sections) lost(to *Session, packet uint64) {
+func (s *sections) lost(to *session, packet uint64) {
 	for i := range s.out {
 		if f := s.out[i].Lost; f != nil {
 			f(to, packet)
@@ -135,7 +136,7 @@ func (s *sections) lost(to *Session, packet uint64) {
 }
 
 // passSections passes the due sections to an end in this process. to and from are the session at the end that has one.
-func (c *endpointCore) passSections(l *connection, to, from *Session, size int) {
+func (c *endpointCore) passSections(l *connection, to, from *session, size int) {
 	for i := range c.sections.out {
 		section := &c.sections.out[i]
 		if !section.Due(to, false) {

@@ -7,7 +7,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/arche-netcode/netcode"
+	"github.com/arche-netcode/netcode/extend"
 	"github.com/arche-netcode/netcode/internal/rig"
+	"github.com/arche-netcode/netcode/internal/steps"
 	"github.com/arche-netcode/netcode/snapshot"
 	"github.com/arche-netcode/netcode/tick"
 )
@@ -16,11 +18,11 @@ import (
 type numbered struct{ written, taken []uint64 }
 
 func (n *numbered) extend(p *netcode.Protocol) {
-	p.Extend(netcode.Extension{Name: "numbered", ToServer: netcode.FreeSection, Client: n, Server: n})
+	extend.OfProtocol(p).Extend(extend.Extension{Name: "numbered", ToServer: extend.FreeSection, Client: n, Server: n})
 }
 
-func (n *numbered) Client(*netcode.Client) netcode.ClientHooks {
-	return netcode.ClientHooks{Section: &netcode.ClientSection{
+func (n *numbered) Client(extend.Client) extend.ClientHooks {
+	return extend.ClientHooks{Section: &extend.ClientSection{
 		Due: func(bool) bool { return true },
 		Write: func(room []byte, packet uint64) int {
 			if len(room) == 0 {
@@ -32,10 +34,10 @@ func (n *numbered) Client(*netcode.Client) netcode.ClientHooks {
 	}}
 }
 
-func (n *numbered) Server(*netcode.Server) netcode.ServerHooks {
-	return netcode.ServerHooks{Section: &netcode.ServerSection{
-		Check: func(*netcode.Session, []byte) error { return nil },
-		Take:  func(_ *netcode.Session, packet uint64, _ []byte) { n.taken = append(n.taken, packet) },
+func (n *numbered) Server(extend.Server) extend.ServerHooks {
+	return extend.ServerHooks{Section: &extend.ServerSection{
+		Check: func(extend.Session, []byte) error { return nil },
+		Take:  func(_ extend.Session, packet uint64, _ []byte) { n.taken = append(n.taken, packet) },
 	}}
 }
 
@@ -64,14 +66,14 @@ func TestNumbersOfPacketsBeginAnewAtEachHost(t *testing.T) {
 		n.taken = nil
 		for frame := range 5 {
 			now := time.Duration(frame+1) * time.Second
-			server.BeginFrame(now)
-			client.BeginFrame(now)
+			steps.OfServer(server).BeginFrame(now)
+			steps.OfClient(client).BeginFrame(now)
 			for stage := range tick.Stage(tick.NumStages) {
-				client.Dispatch(stage)
-				server.Dispatch(stage)
+				steps.OfClient(client).Dispatch(stage)
+				steps.OfServer(server).Dispatch(stage)
 			}
-			client.Send()
-			server.Send()
+			steps.OfClient(client).Send()
+			steps.OfServer(server).Send()
 		}
 		require.Equal(t, []uint64{1, 2, 3, 4, 5}, n.taken)
 		client.Close()
@@ -81,24 +83,24 @@ func TestNumbersOfPacketsBeginAnewAtEachHost(t *testing.T) {
 // greedy is a feature that fills all room of each packet to a client.
 type greedy struct{}
 
-func (g greedy) Client(*netcode.Client) netcode.ClientHooks {
-	return netcode.ClientHooks{Section: &netcode.ClientSection{
+func (g greedy) Client(extend.Client) extend.ClientHooks {
+	return extend.ClientHooks{Section: &extend.ClientSection{
 		Check: func([]byte) error { return nil },
 		Take:  func(uint64, []byte) {},
 	}}
 }
 
-func (g greedy) Server(*netcode.Server) netcode.ServerHooks {
-	return netcode.ServerHooks{Section: &netcode.ServerSection{
-		Due:   func(*netcode.Session, bool) bool { return true },
-		Write: func(_ *netcode.Session, room []byte, _ uint64) int { return len(room) },
+func (g greedy) Server(extend.Server) extend.ServerHooks {
+	return extend.ServerHooks{Section: &extend.ServerSection{
+		Due:   func(extend.Session, bool) bool { return true },
+		Write: func(_ extend.Session, room []byte, _ uint64) int { return len(room) },
 	}}
 }
 
 // Before, a section that fills the share of each tick left no packet for the state.
 func TestASectionThatFillsPacketsDoesNotStarveTheState(t *testing.T) {
 	p := rig.Protocol()
-	p.Extend(netcode.Extension{Name: "greedy", ToClient: netcode.FreeSection, Client: greedy{}, Server: greedy{}})
+	extend.OfProtocol(p).Extend(extend.Extension{Name: "greedy", ToClient: extend.FreeSection, Client: greedy{}, Server: greedy{}})
 	r := rig.New(t, p, netcode.Config{SendBudget: 4000})
 	c := r.Joined(p, netcode.Config{})
 	id := r.Spawn(0)

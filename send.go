@@ -7,6 +7,7 @@ import (
 	"reflect"
 	"slices"
 
+	"github.com/arche-netcode/netcode/errs"
 	"github.com/arche-netcode/netcode/internal/held"
 	"github.com/arche-netcode/netcode/internal/registry"
 	"github.com/arche-netcode/netcode/message"
@@ -29,7 +30,7 @@ import (
 // *message.SerializeError; after each nothing was sent. Of
 // a message to several the error is that of the first that did not get it; the others still get it. A client whose
 // reliable queue is full loses its connection, since the others cannot wait for it.
-func Send[T any](end Endpoint, to Recipient, m *T, how ...How) error {
+func Send[T any](end Endpoint, to Recipient, m *T, how ...Option) error {
 	c := coreOf(end)
 	if c == nil {
 		return errNoEnd
@@ -38,7 +39,7 @@ func Send[T any](end Endpoint, to Recipient, m *T, how ...How) error {
 }
 
 // Reply sends a message to the sender of the one that is being handled.
-func Reply[T any](ctx *Context, m *T, how ...How) error {
+func Reply[T any](ctx *Context, m *T, how ...Option) error {
 	return Send(ctx.End, To(ctx.Sender), m, how...)
 }
 
@@ -49,13 +50,13 @@ type callOf struct {
 }
 
 // post encodes a message and sends it to this end itself, to one other end, or to several.
-func post[T any](c *endpointCore, to Recipient, m *T, how []How, call callOf) error {
+func post[T any](c *endpointCore, to Recipient, m *T, how []Option, call callOf) error {
 	if c == nil {
 		return errNoEnd
 	}
 	of, codec := message.TypeOf[T](&c.protocol.types.Messages)
 	if of == nil {
-		return fmt.Errorf("%w: %s", ErrNotRegistered, reflect.TypeFor[T]())
+		return fmt.Errorf("%w: %s", errs.ErrNotRegistered, reflect.TypeFor[T]())
 	}
 	if m == nil {
 		return errNoMessage
@@ -77,7 +78,7 @@ func post[T any](c *endpointCore, to Recipient, m *T, how []How, call callOf) er
 		return err
 	case bound > largest:
 		c.stats.TooLarge++
-		return &TooLargeError{Name: of.Name, Size: bound, Max: c.largestTo(l, &p.Post)}
+		return &errs.TooLargeError{Name: of.Name, Size: bound, Max: c.largestTo(l, &p.Post)}
 	}
 	buffer := c.borrow(bound) // A Serialize method, and a handler in this process, may send further messages.
 	defer c.giveBack(buffer)
@@ -92,7 +93,7 @@ func post[T any](c *endpointCore, to Recipient, m *T, how []How, call callOf) er
 func (c *endpointCore) unencoded(err error, of *message.Type) error {
 	if long := new(message.BoundError); errors.As(err, &long) && long.Bound == largest {
 		c.stats.TooLarge++
-		return &TooLargeError{Name: of.Name, Size: largest + 1, Max: largest}
+		return &errs.TooLargeError{Name: of.Name, Size: largest + 1, Max: largest}
 	}
 	return err
 }
@@ -114,7 +115,7 @@ func (c *endpointCore) resolve(to Recipient) (Recipient, *connection, error) {
 	case to.kind == toNobody || to.kind != toOne && c.server == nil:
 		return to, nil, errRecipient
 	case (to.kind == toOwner || to.kind == toSeers) && !c.server.Has(to.entity()):
-		return to, nil, ErrNotVisible
+		return to, nil, errs.ErrNotVisible
 	case to.kind == toOwner:
 		to = To(c.server.store.Owner(to.entity()))
 	}
@@ -128,7 +129,7 @@ func (c *endpointCore) resolve(to Recipient) (Recipient, *connection, error) {
 	return to, l, err
 }
 
-// sendEncoded sends an encoded message to a resolved recipient, and passes it to the extensions with a Posted hook.
+// sendEncoded sends an encoded message to a resolved recipient, and passes it to the extensions with a extend.Posted hook.
 func (c *endpointCore) sendEncoded(to Recipient, l *connection, of *message.Type, p *held.Envelope, body []byte) error {
 	switch to.kind {
 	case toSelf:
@@ -175,11 +176,11 @@ func (c *endpointCore) routeOf(l *connection, p *held.Envelope, body []byte) rou
 func (c *endpointCore) sendToOne(l *connection, of *message.Type, p *held.Envelope, body []byte) error {
 	switch c.routeOf(l, p, body) {
 	case routeHidden:
-		return ErrNotVisible
+		return errs.ErrNotVisible
 	case routeLacks:
 		l.stats.LeftOut++
 		if p.Flags&wire.FlagCall != 0 { // The caller of a question gets an error.
-			return fmt.Errorf("%w: %s", ErrLeftOut, of.Name)
+			return fmt.Errorf("%w: %s", errs.ErrLeftOut, of.Name)
 		}
 		return nil
 	case routeHold:
@@ -200,10 +201,10 @@ func (c *endpointCore) enqueue(l *connection, name string, p *peer.Post, body []
 }
 
 // fillHeader sets the header of a message from its registration and its options.
-func (c *endpointCore) fillHeader(p *held.Envelope, of *message.Type, how []How, call callOf) error {
+func (c *endpointCore) fillHeader(p *held.Envelope, of *message.Type, how []Option, call callOf) error {
 	id := of.ID()
 	if c.protocol.types.Roles[id] != call.role {
-		return fmt.Errorf("%w: %s was registered with Answer: ask it with Call", ErrMisuse, of.Name)
+		return fmt.Errorf("%w: %s was registered with Answer: ask it with Call", errs.ErrMisuse, of.Name)
 	}
 	p.Type, p.Stage, p.Channel = id, of.Stage, of.Channel
 	if !of.StageGiven {
@@ -213,7 +214,7 @@ func (c *endpointCore) fillHeader(p *held.Envelope, of *message.Type, how []How,
 		p.Flags, p.Call = wire.FlagCall, call.number
 	}
 	for i := range how {
-		if how[i].what == howWithin && call.role != registry.Question {
+		if how[i].What == registry.OptionWithin && call.role != registry.Question {
 			return errWithin
 		}
 		if err := c.adjust(p, &how[i]); err != nil {
@@ -227,27 +228,31 @@ func (c *endpointCore) fillHeader(p *held.Envelope, of *message.Type, how []How,
 }
 
 // adjust applies one option of the sender.
-func (c *endpointCore) adjust(p *held.Envelope, h *How) error {
-	switch h.what {
-	case howStage:
-		if p.Stage = h.stage; !h.stage.Valid() {
+func (c *endpointCore) adjust(p *held.Envelope, h *Option) error {
+	switch h.What {
+	case registry.OptionNone:
+		if h.Register != nil {
+			return errOption
+		}
+	case registry.OptionStage:
+		if p.Stage = h.Stage; !h.Stage.Valid() {
 			return errStage
 		}
-	case howDelivery:
-		if p.Channel = wire.NewChannel(h.delivery, p.Channel.Number()); !h.delivery.Valid() {
+	case registry.OptionDelivery:
+		if p.Channel = wire.NewChannel(h.Delivery, p.Channel.Number()); !h.Delivery.Valid() {
 			return errDelivery
 		}
-	case howNumber:
-		if p.Channel = wire.NewChannel(p.Channel.Delivery(), h.number); h.number < 0 || h.number >= wire.MaxChannels {
+	case registry.OptionChannel:
+		if p.Channel = wire.NewChannel(p.Channel.Delivery(), h.Number); h.Number < 0 || h.Number >= wire.MaxChannels {
 			return errDelivery
 		}
-	case howBefore:
-		return c.wait(&p.Post, h.before)
-	case howAfter:
-		p.After = h.after
-	case howEntity:
+	case registry.OptionBefore:
+		return c.wait(&p.Post, h.Before)
+	case registry.OptionAfter:
+		p.After = held.Wait(h.After)
+	case registry.OptionEntity:
 		p.Flags |= wire.FlagEntity
-		if p.Entity = h.entity; h.entity.IsZero() {
+		if p.Entity = h.Entity; h.Entity.IsZero() {
 			return errZeroEntity
 		}
 	}
@@ -257,13 +262,13 @@ func (c *endpointCore) adjust(p *held.Envelope, h *How) error {
 // wrongWay returns the error of a message that this end may not send.
 func (c *endpointCore) wrongWay(of *message.Type) error {
 	if c.server != nil {
-		return fmt.Errorf("%w: %s was registered with FromClient, and this is the server: register it without that option, or send it from a client", ErrMisuse, of.Name)
+		return fmt.Errorf("%w: %s was registered with FromClient, and this is the server: register it without that option, or send it from a client", errs.ErrMisuse, of.Name)
 	}
-	return fmt.Errorf("%w: %s was registered with FromServer, and this is a client: register it without that option, or send it from the server", ErrMisuse, of.Name)
+	return fmt.Errorf("%w: %s was registered with FromServer, and this is a client: register it without that option, or send it from the server", errs.ErrMisuse, of.Name)
 }
 
 // errZeroEntity is ErrNotVisible for the zero id.
-var errZeroEntity = fmt.Errorf("%w: the NetworkID of About is zero: an entity with a components.Replicated has its id at once, by ID of the server's systems", ErrNotVisible)
+var errZeroEntity = fmt.Errorf("%w: the NetworkID of About is zero: an entity with a components.Replicated has its id at once, by ID of the server's systems", errs.ErrNotVisible)
 
 // farthest bounds the ticks ahead that a message may wait for: a quarter of the range of its 16 bits, since the two ends
 // may disagree on the present tick.
@@ -329,7 +334,7 @@ func (s *Server) sendToMany(to Recipient, of *message.Type, p *held.Envelope, bo
 			if c.state != connected || to.kind == toAllBut && c.id == to.client() || to.kind == toSeers && !s.maySee(&c.link, to.entity()) {
 				continue
 			}
-			if err := s.sendToOneOf(c, local, of, p, body); !errors.Is(err, ErrNotVisible) { // ToAll excludes clients that may not see the entity.
+			if err := s.sendToOneOf(c, local, of, p, body); !errors.Is(err, errs.ErrNotVisible) { // ToAll excludes clients that may not see the entity.
 				first = cmp.Or(first, err)
 			}
 		}
@@ -362,12 +367,12 @@ func (s *Server) sendToList(list []wire.ClientID, of *message.Type, p *held.Enve
 
 // sendToOneOf sends an encoded message to one of several clients, if that is in this process like local. A client whose
 // reliable queue is full loses its connection.
-func (s *Server) sendToOneOf(c *Session, local bool, of *message.Type, p *held.Envelope, body []byte) error {
+func (s *Server) sendToOneOf(c *session, local bool, of *message.Type, p *held.Envelope, body []byte) error {
 	if (c.link.loopback != nil) != local {
 		return nil
 	}
 	err := s.sendToOne(&c.link, of, p, body)
-	if errors.Is(err, ErrBackPressure) {
+	if errors.Is(err, errs.ErrBackPressure) {
 		s.stats.QueueOverflows++
 		s.self.closeFor(c.id, &peer.Error{Reason: peer.ReasonQueueOverflow, Detail: "too many reliable messages wait"})
 	}
@@ -379,15 +384,15 @@ func (l *connection) failed(err error, name string, p *peer.Post, size int) erro
 	switch {
 	case errors.Is(err, peer.ErrTooLarge):
 		l.stats.TooLarge++
-		return &TooLargeError{Name: name, Size: size, Max: l.Outgoing.MaxBody(p)}
+		return &errs.TooLargeError{Name: name, Size: size, Max: l.Outgoing.MaxBody(p)}
 	case errors.Is(err, peer.ErrQueueFull):
 		l.stats.OutboxFull++
-		return ErrQueueFull
+		return errs.ErrQueueFull
 	case errors.Is(err, peer.ErrBackPressure):
 		l.stats.BackPressure++
-		return ErrBackPressure
+		return errs.ErrBackPressure
 	case errors.Is(err, peer.ErrEntity):
-		return ErrNotVisible
+		return errs.ErrNotVisible
 	}
 	return err
 }

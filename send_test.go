@@ -10,8 +10,10 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/arche-netcode/netcode"
+	"github.com/arche-netcode/netcode/errs"
 	"github.com/arche-netcode/netcode/internal/alloctest"
 	"github.com/arche-netcode/netcode/internal/rig"
+	"github.com/arche-netcode/netcode/internal/steps"
 	"github.com/arche-netcode/netcode/message"
 	"github.com/arche-netcode/netcode/snapshot"
 	"github.com/arche-netcode/netcode/tick"
@@ -41,7 +43,7 @@ func newTalk(t testing.TB, config netcode.Config, clients int) *talk {
 	p := protocol()
 	netcode.Handle(p, func(ctx *netcode.Context, m *chat) { k.hear(ctx, m.Number) })
 	netcode.Handle(p, func(ctx *netcode.Context, m *order) { k.hear(ctx, m.What) }, netcode.FromClient(), netcode.OwnerOnly(),
-		netcode.Over(netcode.ReliableOrdered), netcode.OnChannel(3), netcode.AtStage(netcode.StagePreUpdate))
+		netcode.Over(netcode.ReliableOrdered), netcode.OnChannel(3), netcode.AtStage(tick.PreUpdate))
 	netcode.Handle(p, func(ctx *netcode.Context, m *news) { k.hear(ctx, m.Number) }, netcode.FromServer())
 	k.Rig = rig.New(t, p, config)
 	for range clients {
@@ -122,9 +124,9 @@ func TestSendAfterTheEndOfAConnection(t *testing.T) {
 	send(nil)
 	require.ElementsMatch(t, []string{"1<0:0", "1<0:1", "1<0:2", "0<1:10", "0<1:11", "0<1:12"}, k.says(6))
 	require.True(t, s.Kick(1, "out"))
-	require.ErrorIs(t, netcode.Send(s, netcode.To(1), &chat{}), netcode.ErrNotConnected)
+	require.ErrorIs(t, netcode.Send(s, netcode.To(1), &chat{}), errs.ErrNotConnected)
 	k.Until(func() bool { return c.State() == netcode.Disconnected })
-	send(netcode.ErrNotConnected)
+	send(errs.ErrNotConnected)
 	require.NoError(t, netcode.Send(s, netcode.To(2), &chat{5}))
 	require.Equal(t, []string{"2<0:5"}, k.says(1))
 	c = k.Clients[1]
@@ -132,7 +134,7 @@ func TestSendAfterTheEndOfAConnection(t *testing.T) {
 	require.NoError(t, netcode.Send(c.Client, netcode.ToServer(), &chat{7}))
 	require.Equal(t, []string{"0<2:6", "0<2:7"}, k.says(2))
 	c.Close()
-	require.ErrorIs(t, netcode.Send(c.Client, netcode.ToServer(), &chat{}), netcode.ErrNotConnected)
+	require.ErrorIs(t, netcode.Send(c.Client, netcode.ToServer(), &chat{}), errs.ErrNotConnected)
 	k.Until(c.Closed)
 	require.NoError(t, c.Connect(k.Server.Conn.LocalAddr()))
 	k.Until(func() bool { return c.State() == netcode.Connected })
@@ -149,8 +151,8 @@ func TestOptionsOfTheSender(t *testing.T) {
 	s, c := k.Server.Server, k.Clients[0]
 	id := k.Spawn(1)
 	k.Sees(c, id, 1)
-	require.NoError(t, netcode.Send(s, netcode.To(1), &chat{1}, netcode.InStage(netcode.StagePreLateUpdate),
-		netcode.Via(netcode.UnreliableSequenced), netcode.Channel(9), netcode.About(id)))
+	require.NoError(t, netcode.Send(s, netcode.To(1), &chat{1}, netcode.AtStage(tick.PreLateUpdate),
+		netcode.Over(netcode.UnreliableSequenced), netcode.OnChannel(9), netcode.About(id)))
 	require.Equal(t, []string{"1<0:1"}, k.says(1))
 	require.Equal(t, tick.PreLateUpdate, k.ctx.Stage)
 	require.Equal(t, wire.NewChannel(wire.UnreliableSequenced, 9), k.ctx.Channel)
@@ -174,7 +176,7 @@ func TestOptionsOfTheSender(t *testing.T) {
 	require.Equal(t, []string{"0<1:4"}, k.says(1))
 	require.Equal(t, tick.PreUpdate, k.ctx.Stage)
 	require.Equal(t, wire.NewChannel(wire.ReliableOrdered, 3), k.ctx.Channel)
-	require.NoError(t, netcode.Send(c.Client, netcode.ToServer(), &order{5}, netcode.About(id), netcode.Via(netcode.Reliable)))
+	require.NoError(t, netcode.Send(c.Client, netcode.ToServer(), &order{5}, netcode.About(id), netcode.Over(netcode.Reliable)))
 	k.says(1)
 	require.Equal(t, wire.NewChannel(wire.Reliable, 3), k.ctx.Channel, "the number is kept")
 }
@@ -187,11 +189,11 @@ func TestTheStageIsTheSendersUnlessSaid(t *testing.T) {
 		require.Equal(t, []string{"0<0:1"}, k.says(1))
 		require.Equal(t, tick.Update, k.ctx.Stage, "outside of a frame")
 		k.Now += rig.FrameTime
-		s.BeginFrame(k.Now)
-		s.Dispatch(stage)
+		steps.OfServer(s).BeginFrame(k.Now)
+		steps.OfServer(s).Dispatch(stage)
 		require.NoError(t, netcode.Send(s, netcode.To(1), &chat{2}))
-		s.Send()
-		s.Drain(k.Server.Out)
+		steps.OfServer(s).Send()
+		steps.OfServer(s).Drain(k.Server.Out)
 		k.says(1)
 		require.Equal(t, stage, k.ctx.Stage)
 	}
@@ -206,30 +208,30 @@ func TestEveryErrorOfSend(t *testing.T) {
 	require.True(t, s.Hide(1, hidden))
 	k.Run(300 * time.Millisecond)
 	nobody := wire.NetworkID{Index: 77, Generation: 3}
-	misuse := func(text string) error { return fmt.Errorf("%w: %s", netcode.ErrMisuse, text) }
+	misuse := func(text string) error { return fmt.Errorf("%w: %s", errs.ErrMisuse, text) }
 	for name, check := range map[string]struct {
 		err  error
 		want error
 	}{
 		"no end":                  {netcode.Send(nil, netcode.ToAll(), &chat{}), misuse("neither a server nor a client")},
 		"nil server":              {netcode.Send((*netcode.Server)(nil), netcode.ToAll(), &chat{}), misuse("neither a server nor a client")},
-		"nobody there":            {netcode.Send(s, netcode.To(9), &chat{}), netcode.ErrNotConnected},
-		"one of many not there":   {netcode.Send(s, netcode.ToMany([]netcode.ClientID{9}), &chat{}), netcode.ErrNotConnected},
-		"unknown type":            {netcode.Send(s, netcode.ToAll(), &wave{}), netcode.ErrNotRegistered},
+		"nobody there":            {netcode.Send(s, netcode.To(9), &chat{}), errs.ErrNotConnected},
+		"one of many not there":   {netcode.Send(s, netcode.ToMany([]netcode.ClientID{9}), &chat{}), errs.ErrNotConnected},
+		"unknown type":            {netcode.Send(s, netcode.ToAll(), &wave{}), errs.ErrNotRegistered},
 		"the server's order":      {netcode.Send(s, netcode.To(1), &order{}, netcode.About(id)), misuse("order was registered with FromClient")},
 		"a client's news":         {netcode.Send(c, netcode.ToServer(), &news{}), misuse("news was registered with FromServer")},
 		"an order about nothing":  {netcode.Send(c, netcode.ToServer(), &order{}), misuse("the message is for owners only")},
-		"stage":                   {netcode.Send(s, netcode.ToAll(), &chat{}, netcode.InStage(7)), misuse("no such stage")},
-		"delivery":                {netcode.Send(s, netcode.ToAll(), &chat{}, netcode.Via(4)), misuse("no such mode of delivery")},
-		"channel":                 {netcode.Send(s, netcode.ToAll(), &chat{}, netcode.Channel(64)), misuse("no such mode of delivery")},
-		"channel below":           {netcode.Send(s, netcode.ToAll(), &chat{}, netcode.Channel(-1)), misuse("no such mode of delivery")},
+		"stage":                   {netcode.Send(s, netcode.ToAll(), &chat{}, netcode.AtStage(7)), misuse("no such stage")},
+		"delivery":                {netcode.Send(s, netcode.ToAll(), &chat{}, netcode.Over(4)), misuse("no such mode of delivery")},
+		"channel":                 {netcode.Send(s, netcode.ToAll(), &chat{}, netcode.OnChannel(64)), misuse("no such mode of delivery")},
+		"channel below":           {netcode.Send(s, netcode.ToAll(), &chat{}, netcode.OnChannel(-1)), misuse("no such mode of delivery")},
 		"too far":                 {netcode.Send(s, netcode.ToAll(), &chat{}, netcode.NotBefore(s.Tick()+20000)), misuse("the tick is too far ahead")},
-		"about what is hidden":    {netcode.Send(s, netcode.To(1), &chat{}, netcode.About(hidden)), netcode.ErrNotVisible},
-		"about nobody":            {netcode.Send(s, netcode.To(1), &chat{}, netcode.About(nobody)), netcode.ErrNotVisible},
-		"about the zero entity":   {netcode.Send(s, netcode.To(1), &chat{}, netcode.About(wire.NetworkID{})), netcode.ErrNotVisible},
-		"client about hidden":     {netcode.Send(c, netcode.ToServer(), &chat{}, netcode.About(hidden)), netcode.ErrNotVisible},
-		"the owner of nobody":     {netcode.Send(s, netcode.ToOwner(nobody), &chat{}), netcode.ErrNotVisible},
-		"the seers of nobody":     {netcode.Send(s, netcode.ToSeers(nobody), &chat{}), netcode.ErrNotVisible},
+		"about what is hidden":    {netcode.Send(s, netcode.To(1), &chat{}, netcode.About(hidden)), errs.ErrNotVisible},
+		"about nobody":            {netcode.Send(s, netcode.To(1), &chat{}, netcode.About(nobody)), errs.ErrNotVisible},
+		"about the zero entity":   {netcode.Send(s, netcode.To(1), &chat{}, netcode.About(wire.NetworkID{})), errs.ErrNotVisible},
+		"client about hidden":     {netcode.Send(c, netcode.ToServer(), &chat{}, netcode.About(hidden)), errs.ErrNotVisible},
+		"the owner of nobody":     {netcode.Send(s, netcode.ToOwner(nobody), &chat{}), errs.ErrNotVisible},
+		"the seers of nobody":     {netcode.Send(s, netcode.ToSeers(nobody), &chat{}), errs.ErrNotVisible},
 		"all about what is there": {netcode.Send(s, netcode.ToAll(), &chat{}, netcode.About(hidden)), nil},
 	} {
 		if check.want == nil {
@@ -267,8 +269,8 @@ func TestClientSendsNothingAboutHiddenEntities(t *testing.T) {
 	k := newTalk(t, netcode.Config{}, 1)
 	id := k.Spawn(1)
 	k.Sees(k.Clients[0], id, 1)
-	for _, mode := range []netcode.Delivery{netcode.Unreliable, netcode.Reliable} {
-		require.NoError(t, netcode.Send(k.Clients[0].Client, netcode.ToServer(), &chat{1}, netcode.About(id), netcode.Via(mode)))
+	for _, mode := range []wire.Delivery{netcode.Unreliable, netcode.Reliable} {
+		require.NoError(t, netcode.Send(k.Clients[0].Client, netcode.ToServer(), &chat{1}, netcode.About(id), netcode.Over(mode)))
 	}
 	require.True(t, k.Server.Hide(1, id))
 	k.Run(200 * time.Millisecond)
@@ -291,8 +293,8 @@ func TestAMessageWaitsForItsEntity(t *testing.T) {
 	}
 	k.Tamper = loseState(k, 5) // The state is lost a few times; the messages are not.
 	k.Until(func() bool { return id != wire.NetworkID{} })
-	for number, mode := range []netcode.Delivery{netcode.Unreliable, netcode.UnreliableSequenced, netcode.Reliable, netcode.ReliableOrdered} {
-		require.NoError(t, netcode.Send(k.Server.Server, netcode.To(1), &chat{uint32(number)}, netcode.About(id), netcode.Via(mode)))
+	for number, mode := range []wire.Delivery{netcode.Unreliable, netcode.UnreliableSequenced, netcode.Reliable, netcode.ReliableOrdered} {
+		require.NoError(t, netcode.Send(k.Server.Server, netcode.To(1), &chat{uint32(number)}, netcode.About(id), netcode.Over(mode)))
 	}
 	k.Until(func() bool {
 		_, seen = k.X(c, id)
@@ -329,7 +331,7 @@ func TestSendInAProcessChecksAndCopies(t *testing.T) {
 		require.NoError(t, netcode.Send(way.end, way.to, &m), name)
 		require.Equal(t, 1, handled, name)
 		require.Equal(t, position{X: 1}, m, name)
-		require.ErrorAs(t, netcode.Send(way.end, way.to, &position{Y: float32(math.NaN())}), new(*netcode.FieldError), name)
+		require.ErrorAs(t, netcode.Send(way.end, way.to, &position{Y: float32(math.NaN())}), new(*errs.FieldError), name)
 		if name != "all" { // which asks for no bound
 			require.ErrorAs(t, netcode.Send(way.end, way.to, &line{Text: "x", more: true}), new(*message.BoundError), name)
 		}
@@ -355,11 +357,11 @@ func TestSendAllocatesNothing(t *testing.T) {
 		"server":  func() error { return netcode.Send(c, netcode.ToServer(), &chat{1}) },
 		"itself":  func() error { return netcode.Send(s, netcode.ToSelf(), &chat{1}) },
 		"reliable": func() error {
-			return netcode.Send(c, netcode.ToServer(), &chat{1}, netcode.Via(netcode.ReliableOrdered))
+			return netcode.Send(c, netcode.ToServer(), &chat{1}, netcode.Over(netcode.ReliableOrdered))
 		},
 		"all that can be said": func() error {
-			return netcode.Send(s, netcode.To(1), &chat{1}, netcode.InStage(tick.Update), netcode.Via(netcode.Reliable),
-				netcode.Channel(2), netcode.About(id), netcode.NotBefore(s.Tick()))
+			return netcode.Send(s, netcode.To(1), &chat{1}, netcode.AtStage(tick.Update), netcode.Over(netcode.Reliable),
+				netcode.OnChannel(2), netcode.About(id), netcode.NotBefore(s.Tick()))
 		},
 	} {
 		k.heard = make([]string, 0, 1<<16)
@@ -391,10 +393,10 @@ func TestAValueThatCannotTravelIsNotSent(t *testing.T) {
 	r := rig.New(t, p, netcode.Config{})
 	c := r.Joined(p, netcode.Config{})
 	bad := &position{X: float32(math.Inf(1))}
-	var field *netcode.FieldError
+	var field *errs.FieldError
 	for _, err := range []error{
 		netcode.Send(r.Server.Server, netcode.To(1), bad), netcode.Send(r.Server.Server, netcode.ToAll(), bad),
-		netcode.Send(c.Client, netcode.ToServer(), bad), netcode.Send(c.Client, netcode.ToServer(), bad, netcode.Via(netcode.Reliable)),
+		netcode.Send(c.Client, netcode.ToServer(), bad), netcode.Send(c.Client, netcode.ToServer(), bad, netcode.Over(netcode.Reliable)),
 	} {
 		require.ErrorAs(t, err, &field)
 		require.Equal(t, "X", field.Field)

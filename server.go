@@ -6,6 +6,9 @@ import (
 	"time"
 
 	"github.com/arche-netcode/netcode/congestion"
+	"github.com/arche-netcode/netcode/errs"
+	"github.com/arche-netcode/netcode/extend"
+	"github.com/arche-netcode/netcode/internal/door"
 	"github.com/arche-netcode/netcode/internal/events"
 	"github.com/arche-netcode/netcode/internal/handshake"
 	"github.com/arche-netcode/netcode/internal/link"
@@ -24,28 +27,17 @@ import (
 // reads no clock: the systems of package systems, or a test, hand it datagrams and the time. A Server belongs to one
 // goroutine; only its Protocol may be shared.
 //
-// # Methods for games
-//
 //   - Its clients: [Server.OnApprove], [Server.OnConnect], [Server.OnDisconnect], [Server.OnLeave], [Server.OnMigrate], [Server.Identity], [Server.Proved], [Server.Returned], [Server.Away], [Server.OnError], [Server.Clients], [Server.ClientStats], [Server.Kick], [Server.SetPacketSize], [Server.SetBudget]
 //   - Visibility: [Server.SetInterest]; without a policy [Server.Show] and [Server.Hide]; [Server.Visible], [Server.VisibleRows], [Server.Keeps], [Server.Why]
 //   - Owners: [Server.SetOwner], [Server.Owner]; components that clients write: package authority
 //   - Entities that are in no world: [Server.Spawn], [Server.Has], [Put], [Remove], [Server.Despawn]
 //   - Ticks: [Server.Tick], [Server.TickDue], [Server.Steps], [Server.Slipped], [Server.Interval], [Server.TickRate]
 //   - The past: [ValueAt], [Server.Store], [Server.ReceivedIn], [Server.SentIn], [Server.Redeliver]
-//   - Itself: [Server.ID], [Server.Protocol], [Server.Config], [Server.Stats], [Server.String], [Server.Report], [Server.ReportUnreplicated], [Server.Close], [Server.Closed], [Server.SetOpen], [Server.Alone], [Server.MayListen]
+//   - Itself: [Server.ID], [Server.Protocol], [Server.Config], [Server.Stats], [Server.String], [Server.Report], [Server.Close], [Server.Closed], [Server.SetOpen], [Server.MayListen]
 //
-// # Methods for the systems
-//
-// A frame is BeginFrame, Receive for each datagram, Dispatch for each stage, the capture of the world into Store when
-// TickDue, Send, Drain. Package systems calls these, and so does code that connects a server to something else than an Arche
-// world. [Server.Send] is a step of the frame: a message is sent by the function [Send].
-//
-//   - [Server.BeginFrame], [Server.Receive], [Server.ReceiveAfter], [Server.Knows], [Server.Dispatch], [Server.Publish], [Server.Send], [Server.Drain], [Server.DrainAll], [Server.Tag], [Server.Contain], [Server.SetProver], [Server.Moved]
-//
-// # Methods for extensions
-//
-//   - [Server.Extend], [Server.Session], [Server.Time], [Server.MayConcern], [Server.PutRow], [Server.RemoveRow], [Server.Post], [Server.AddRecordedPlayer], [Server.Records], [Server.ClientsFrom]
+// Package systems runs its frames. Features ask package extend for the rest ([extend.OfServer]).
 type Server struct {
+	inside
 	protocol *Protocol
 	config   Config
 	frame    tick.Frame
@@ -58,25 +50,25 @@ type Server struct {
 	earlySights []earlySight // In the order of the calls.
 	hooks       serverHooks
 
-	interest  Interest // Nil: everything is visible unless hidden.
+	interest  snapshot.Interest // Nil: everything is visible unless hidden.
 	door      handshake.Door
 	homes     link.Homes
 	onApprove func(*Approval)  // Nil: all clients are accepted.
 	prover    transport.Prover // Nil: the transport proves nothing.
 	out       outbox.Buffer
-	filling   []*Session // The clients that writeTick fills packets of.
+	filling   []*session // The clients that writeTick fills packets of.
 
 	row  []uint32 // Scratch: a message with entity references, as sent by the game.
 	body []byte   // Scratch: the same message as a client gets it.
 
-	posted      Posted                       // Scratch for hooks of extensions.
+	posted      extend.Posted                // Scratch for hooks of extensions.
 	eachHandled func(r *message.Record) bool // Nil: no extension has a Handled hook.
 
-	byAddress map[transport.Addr]*Session
-	byID      map[wire.ClientID]*Session
+	byAddress map[transport.Addr]*session
+	byID      map[wire.ClientID]*session
 	lists     uint64            // The number of messages to lists of clients.
 	leavers   []*message.Source // Sources of leaving sessions, in finishLeaving.
-	sessions  []*Session        // In the order of their begin. sweep removes the ended ones.
+	sessions  []*session        // In the order of their begin. sweep removes the ended ones.
 	counts    [numSessionStates]int
 	closing   bool
 	shut      bool // SetOpen(false).
@@ -106,8 +98,8 @@ func NewServer(p *Protocol, config Config) (*Server, error) {
 		frame:     tick.Frame{Clock: tick.NewClock(config.TickRate, config.CatchUp)},
 		store:     snapshot.NewStore(p.types.Schema, config.snapshot()),
 		homes:     link.Homes{},
-		byAddress: map[transport.Addr]*Session{},
-		byID:      map[wire.ClientID]*Session{},
+		byAddress: map[transport.Addr]*session{},
+		byID:      map[wire.ClientID]*session{},
 		report:    report.New(config.Logger),
 		asksBands: len(p.types.Schema.Banded()) > 0,
 	}
@@ -119,6 +111,7 @@ func NewServer(p *Protocol, config Config) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
+	s.inside = door.New(serverInside{s})
 	s.steps = serverSteps{receive: s.receiveDatagram, send: s.sendFrame, observe: s.observe, leave: s.startLeaving}
 	s.frame.Clock.Set(config.FirstTick - 1)
 	s.endpointCore = endpointCore{server: s, role: peer.RoleServer, protocol: p, tag: tag, frame: &s.frame, report: &s.report, stats: &s.stats}
@@ -136,8 +129,8 @@ func NewServer(p *Protocol, config Config) (*Server, error) {
 type serverSteps struct {
 	receive func(from transport.Addr, packet []byte) // Server.receiveDatagram
 	send    func()                                   // Server.sendFrame
-	observe func(c *Session)
-	leave   func(c *Session, reason *peer.Error) // Server.startLeaving
+	observe func(c *session)
+	leave   func(c *session, reason *peer.Error) // Server.startLeaving
 }
 
 // TickDue reports whether a network tick falls into this frame: then the world is to be captured, and Send sends the changes.
@@ -145,7 +138,7 @@ func (s *Server) TickDue() bool { return s.frame.Due }
 
 // ReportUnreplicated passes an error about a component set to OnError, as Report does, and counts it in Stats.Unreplicated. Capture of
 // package systems calls it.
-func (s *Server) ReportUnreplicated(err error) {
+func (s serverInside) ReportUnreplicated(err error) {
 	s.stats.Unreplicated++
 	s.Report(err)
 }
@@ -171,7 +164,7 @@ func (s *Server) MayListen(socket any) error {
 	if !address.IP.IsValid() || ip.IsLoopback() || ip.IsPrivate() || ip.IsLinkLocalUnicast() {
 		return nil
 	}
-	return &PlainError{Address: address}
+	return &errs.PlainError{Address: address}
 }
 
 // ID is 0: the server is nobody's client.
@@ -182,7 +175,7 @@ func (s *Server) Tick() Tick { return s.frame.Clock.Tick() }
 
 // Time is the server's clock: the tick that has begun, and the part of it that had passed when this frame began. While a datagram is read it is the
 // moment at which that came.
-func (s *Server) Time() tick.Time { return s.frame.Clock.Time(s.frame.Now - s.frame.Waited) }
+func (s serverInside) Time() tick.Time { return s.frame.Clock.Time(s.frame.Now - s.frame.Waited) }
 
 // TickRate is the number of network ticks a second.
 func (s *Server) TickRate() int { return s.config.TickRate }
@@ -257,7 +250,7 @@ func (s *Server) Kick(client ClientID, detail string) bool {
 // for an entity that a client does not have yet are dropped, as by Kick, and so are received messages that the server has not handled
 // yet. A client handles the reliable messages that it has accepted, also those that wait for a stage or a tick, for its
 // Config.LeaveTimeout at most; then it calls its OnDisconnect.
-func (s *Server) Close(reason Reason) {
+func (s *Server) Close(reason peer.Reason) {
 	if reason == peer.ReasonNone {
 		reason = peer.ReasonShuttingDown
 	}
@@ -285,7 +278,7 @@ func (s *Server) Closed() bool {
 func (s *Server) SetPacketSize(client ClientID, n int) error {
 	c := s.client(client)
 	if c == nil {
-		return ErrNotConnected
+		return errs.ErrNotConnected
 	}
 	if err := c.link.setPacketSize(n); err != nil {
 		return err
@@ -301,7 +294,7 @@ func (s *Server) SetPacketSize(client ClientID, n int) error {
 func (s *Server) SetBudget(client ClientID, bytesPerSecond int) error {
 	c := s.client(client)
 	if c == nil {
-		return ErrNotConnected
+		return errs.ErrNotConnected
 	}
 	if bytesPerSecond == 0 {
 		bytesPerSecond = s.config.SendBudget
@@ -465,7 +458,7 @@ func (s *Server) Why(client ClientID, entity NetworkID) (names []string) {
 }
 
 // forget removes a session from the tables by id.
-func (s *Server) forget(c *Session) {
+func (s *Server) forget(c *session) {
 	if s.byID[c.id] == c { // The player may have returned with the same id.
 		delete(s.byID, c.id)
 	}
@@ -478,7 +471,7 @@ func (s *Server) forget(c *Session) {
 // Nil removes the policy, at once: every client sees every entity, with all components, also those that Hide had hidden
 // before the policy or during it, and those that spawn from then on. To keep entities hidden, call Hide right after it: no byte about
 // them is sent. Without a policy, nil changes nothing.
-func (s *Server) SetInterest(policy Interest) {
+func (s *Server) SetInterest(policy snapshot.Interest) {
 	if s.interest != nil {
 		for _, c := range s.sessions {
 			if c.state == connected || c.state == leaving {
@@ -519,7 +512,7 @@ func (s *Server) judgeInterest() {
 const viewpointTicks = 64
 
 // missViewpoint reports, once for each client, that it sees nothing because it has no viewpoint.
-func (s *Server) missViewpoint(c *Session) {
+func (s *Server) missViewpoint(c *session) {
 	rule, ok := s.interest.(interface{ Blind(client ClientID) bool })
 	switch {
 	case !ok || c.withoutViewpoint == viewpointTicks: // It was reported already.
@@ -527,7 +520,7 @@ func (s *Server) missViewpoint(c *Session) {
 		c.withoutViewpoint = 0
 	default:
 		if c.withoutViewpoint++; c.withoutViewpoint == viewpointTicks {
-			s.Report(&ViewpointError{Client: c.id, Ticks: viewpointTicks})
+			s.Report(&errs.ViewpointError{Client: c.id, Ticks: viewpointTicks})
 		}
 	}
 }
@@ -546,13 +539,10 @@ func (s *Server) missBands() {
 func (s *Server) reportGroups() {
 	for _, group := range s.store.LargeGroups() {
 		s.stats.LargeGroups++
-		s.Report(&GroupError{Group: group, Members: len(s.store.Members(group)), Max: peer.MaxPayload(s.config.PacketSize)})
+		s.Report(&errs.GroupError{Group: group, Members: len(s.store.Members(group)), Max: peer.MaxPayload(s.config.PacketSize)})
 	}
 	s.store.ClearLargeGroups()
 }
-
-// Interest is a policy of visibility. See [snapshot.Interest].
-type Interest = snapshot.Interest
 
 // SetOpen opens or closes the server for clients of other processes; a server begins open. With false their connections end with
 // peer.ReasonShuttingDown, once their messages are delivered, for Config.FlushTimeout at most. Players that are away have left, and new
@@ -577,7 +567,7 @@ func (s *Server) SetOpen(open bool) {
 }
 
 // Alone reports whether no client of another process is connected, or is still being told that its connection is over.
-func (s *Server) Alone() bool {
+func (s serverInside) Alone() bool {
 	for _, c := range s.sessions {
 		if c.link.loopback == nil && c.state != gone {
 			return false

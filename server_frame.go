@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/arche-netcode/netcode/errs"
 	"github.com/arche-netcode/netcode/internal/link"
 	"github.com/arche-netcode/netcode/peer"
 	"github.com/arche-netcode/netcode/replica"
@@ -18,7 +19,7 @@ import (
 const resyncEvery = 2 * time.Second
 
 // BeginFrame starts a frame. now is the time since any fixed moment and never runs backwards.
-func (s *Server) BeginFrame(now time.Duration) {
+func (s serverInside) BeginFrame(now time.Duration) {
 	stall := s.frame.Begin(now)
 	s.report.Now = s.frame.Now
 	if stall > 0 {
@@ -35,7 +36,7 @@ func (s *Server) BeginFrame(now time.Duration) {
 
 // Receive takes one datagram. It keeps nothing of packet. A datagram from an address without a connection that is no
 // handshake is counted and dropped, silently.
-func (s *Server) Receive(from transport.Addr, packet []byte) { s.steps.receive(from, packet) }
+func (s serverInside) Receive(from transport.Addr, packet []byte) { s.steps.receive(from, packet) }
 
 // receiveDatagram implements Receive.
 func (s *Server) receiveDatagram(from transport.Addr, packet []byte) {
@@ -53,11 +54,11 @@ func (s *Server) receiveDatagram(from transport.Addr, packet []byte) {
 
 // Knows reports whether a session has this address. A socket whose peers share a queue is told so (transport.Ranker): peers without a
 // session get less of it.
-func (s *Server) Knows(from transport.Addr) bool { return s.byAddress[from] != nil }
+func (s serverInside) Knows(from transport.Addr) bool { return s.byAddress[from] != nil }
 
 // ReceiveAfter is Receive of a datagram that came to the socket some time before this frame, as transport.Timed tells: ClientStats.Ping does
 // not count that wait.
-func (s *Server) ReceiveAfter(from transport.Addr, packet []byte, waited time.Duration) {
+func (s serverInside) ReceiveAfter(from transport.Addr, packet []byte, waited time.Duration) {
 	s.frame.Waited = max(waited, 0)
 	s.Receive(from, packet)
 	s.frame.Waited = 0
@@ -65,7 +66,7 @@ func (s *Server) ReceiveAfter(from transport.Addr, packet []byte, waited time.Du
 
 // receivePacket handles a packet from a client. Either the whole packet takes effect, or none of it does and it is not
 // acknowledged.
-func (s *Server) receivePacket(c *Session, packet []byte) {
+func (s *Server) receivePacket(c *session, packet []byte) {
 	in, err := c.link.Conn.Read(packet, s.frame.Now, (*sessionOutcome)(c))
 	if err != nil {
 		s.unreadable(c, err)
@@ -117,7 +118,7 @@ func (s *Server) receivePacket(c *Session, packet []byte) {
 
 // unreadable ends the connection for an unreadable packet, unless anyone could have sent it: a wrong checksum, or a
 // duplicate. After a client closed in order, only its close message counts.
-func (s *Server) unreadable(c *Session, err error) {
+func (s *Server) unreadable(c *session, err error) {
 	if c.state == leaving {
 		return
 	}
@@ -131,13 +132,13 @@ func (s *Server) unreadable(c *Session, err error) {
 }
 
 // refusePacket ends the connection of a client whose packet has a valid checksum and illegal contents.
-func (s *Server) refusePacket(c *Session, reason *peer.Error) {
+func (s *Server) refusePacket(c *session, reason *peer.Error) {
 	s.stats.refused(reason)
 	s.end(c, reason, closeTold)
 }
 
 // readUpstream reports whether a packet may be acknowledged, since the client's snapshot was decoded whole.
-func (s *Server) readUpstream(c *Session, payload []byte) bool {
+func (s *Server) readUpstream(c *session, payload []byte) bool {
 	err := c.upstream.Read(payload)
 	switch {
 	case err == nil:
@@ -155,7 +156,7 @@ func (s *Server) readUpstream(c *Session, payload []byte) bool {
 }
 
 // strike counts a packet that no honest client sends. After Config.Strikes of them the connection ends.
-func (s *Server) strike(c *Session) {
+func (s *Server) strike(c *session) {
 	s.stats.NotAllowed++
 	if c.strikes++; c.strikes >= s.config.Strikes {
 		c.End(&peer.Error{Reason: peer.ReasonNotAllowed, Detail: fmt.Sprintf("%d writes without authority", c.strikes)})
@@ -163,7 +164,7 @@ func (s *Server) strike(c *Session) {
 }
 
 // resync sends all state again to a client that lost its versions, at most every two seconds: it costs the whole world.
-func (s *Server) resync(c *Session, content packetContents) {
+func (s *Server) resync(c *session, content packetContents) {
 	if !content.resync || c.view == nil || c.view.Served(content.resyncEpoch) {
 		return
 	}
@@ -179,14 +180,14 @@ func (s *Server) resync(c *Session, content packetContents) {
 // Dispatch hands the messages that wait for a stage to their handlers, and makes it the stage that the server is in. A stage
 // may be dispatched any number of times in a frame; what waits for one that is not waits on. A handler that panics ends
 // the connection of the sender, unless the server sent the message to itself. OnError is given a *PanicError, and the log has its stack.
-func (s *Server) Dispatch(stage Stage) {
+func (s serverInside) Dispatch(stage tick.Stage) {
 	s.inbound.Drain(stage)
 }
 
 // Send ends a frame: it ends sessions that are silent or whose queues overflowed, and builds for each client the packets that
 // its budget allows: messages in every frame, state on a network tick. They wait for Drain.
 // It is a step of the frame, which the systems call: a message is sent by the function netcode.Send.
-func (s *Server) Send() { s.steps.send() }
+func (s serverInside) Send() { s.steps.send() }
 
 // sendFrame implements Send. A cheap test skips each step that has nothing to do: after a sleep of the process the code
 // is no longer in the instruction cache, and a skipped call saves the miss.
@@ -198,7 +199,7 @@ func (s *Server) sendFrame() {
 	now := s.frame.Clock.Tick()
 	if s.frame.Due && s.store.Tick() < now && s.worldless.Waits() { // No other code captured this tick.
 		s.store.Begin(now)
-		s.Publish()
+		serverInside{s}.Publish()
 		s.store.Commit()
 	}
 	if len(s.hooks.captured) > 0 && s.frame.Due && s.store.Tick() == now {
@@ -266,7 +267,7 @@ func (s *Server) writeTick() {
 // prepareTick sends a client its messages in a frame between two network ticks. On a network tick it updates the view
 // (View.Observe), plans the order of sending (View.Plan) and returns true. writePackets then fills the client's packets
 // and changes only this session.
-func (s *Server) prepareTick(c *Session) (due bool) {
+func (s *Server) prepareTick(c *session) (due bool) {
 	if c.state != connected {
 		return false
 	}
@@ -313,7 +314,7 @@ func (s *Server) prepareTick(c *Session) (due bool) {
 }
 
 // observe updates a client's view with the newest capture. It calls BeforeObserve of the extensions first.
-func (s *Server) observe(c *Session) {
+func (s *Server) observe(c *session) {
 	for _, f := range s.hooks.observe {
 		f(c, c.view)
 	}
@@ -321,7 +322,7 @@ func (s *Server) observe(c *Session) {
 }
 
 // writePackets sends a client its packets of a network tick, until it lacks nothing or its budget is used up.
-func (s *Server) writePackets(c *Session, cache *snapshot.EncodeCache) {
+func (s *Server) writePackets(c *session, cache *snapshot.EncodeCache) {
 	if size := c.link.Conn.SettledSize(); size != c.link.Fitted {
 		c.link.FitPath(c.view, size)
 	}
@@ -353,7 +354,7 @@ func (s *Server) writePackets(c *Session, cache *snapshot.EncodeCache) {
 // writePacket builds one packet: sections, waiting messages, then rows that the client lacks. If messages left no room for
 // rows, or took more than their share, the next packet has rows alone. It returns false if nothing fitted, or without
 // room for a packet.
-func (s *Server) writePacket(c *Session, cache *snapshot.EncodeCache) bool {
+func (s *Server) writePacket(c *session, cache *snapshot.EncodeCache) bool {
 	b, ok := c.link.Begin()
 	if !ok {
 		return false
@@ -383,10 +384,10 @@ func (s *Server) writePacket(c *Session, cache *snapshot.EncodeCache) bool {
 }
 
 // stateWaits reports whether state waits to be sent and no extension holds it back.
-func (c *Session) stateWaits() bool { return c.view.Pending() && !c.sending.stateHeld }
+func (c *session) stateWaits() bool { return c.view.Pending() && !c.sending.stateHeld }
 
 // mayAddMessages reports whether messages may be sent now: the budget exceeds the part reserved for state.
-func (c *Session) mayAddMessages() bool {
+func (c *session) mayAddMessages() bool {
 	left := c.link.Budget.Left()
 	return c.sending.reserved == 0 || left < 0 || left-link.LeastPacket >= c.sending.reserved || !c.view.Pending()
 }
@@ -397,7 +398,7 @@ const repeatMost = 64
 
 // repeat sends entities again that are unconfirmed after half a round trip, in a tick with nothing new. Without it, the
 // last packets before a rest would wait for the detection of their loss, repeatedly on a bad link.
-func (s *Server) repeat(c *Session) {
+func (s *Server) repeat(c *session) {
 	if c.view.Unacked() > repeatMost {
 		return
 	}
@@ -410,7 +411,7 @@ func (s *Server) repeat(c *Session) {
 //
 // Waiting state does not count as an end. While an extension holds state back, there is no pulse. If state waits for the
 // budget or for acknowledgements, the pulse is padded: state of its tick may be missing.
-func (s *Server) pulse(c *Session) {
+func (s *Server) pulse(c *session) {
 	ended := c.sending.moving && c.sending.toldTickAt != s.frame.Now && !c.view.Pending()
 	c.sending.moving = c.sending.toldTickAt == s.frame.Now
 	if !ended && s.frame.Now-c.sending.toldTickAt < min(s.config.KeepAlive, s.config.Pulse) || c.sending.stateHeld && c.view.Pending() {
@@ -428,7 +429,7 @@ func (s *Server) pulse(c *Session) {
 const pulsePart = 2
 
 // addPulse adds the server's tick to a packet without state, if the client lacks none and was not told a tick lately.
-func (s *Server) addPulse(c *Session, b *peer.Builder) {
+func (s *Server) addPulse(c *session, b *peer.Builder) {
 	if c.view.Pending() || s.frame.Now-c.sending.toldTickAt < s.config.Pulse/pulsePart {
 		return
 	}
@@ -440,7 +441,7 @@ func (s *Server) addPulse(c *Session, b *peer.Builder) {
 }
 
 // reportOversize reports an entity that does not fit into a packet, once until another entity is reported for the client.
-func (s *Server) reportOversize(c *Session) {
+func (s *Server) reportOversize(c *session) {
 	stats := c.view.Stats()
 	s.stats.Oversize += stats.Oversize - c.oversize
 	c.oversize = stats.Oversize
@@ -448,7 +449,7 @@ func (s *Server) reportOversize(c *Session) {
 		return
 	}
 	c.oversizeID = stats.OversizeID
-	s.Report(&OversizeError{Entity: stats.OversizeID, Client: c.id, Max: peer.MaxPayload(c.link.Fitted)})
+	s.Report(&errs.OversizeError{Entity: stats.OversizeID, Client: c.id, Max: peer.MaxPayload(c.link.Fitted)})
 }
 
 // expire ends silent sessions and continues closes. It also ends overdue decisions and the time of players that are away.
@@ -469,10 +470,10 @@ func (s *Server) expire() {
 }
 
 // Drain hands out the datagrams that wait to be sent, in order. A packet is good until the function returns.
-func (s *Server) Drain(send func(to transport.Addr, packet []byte)) { s.out.Drain(send) }
+func (s serverInside) Drain(send func(to transport.Addr, packet []byte)) { s.out.Drain(send) }
 
 // DrainAll is Drain for a socket that takes several datagrams at once. runs[i] goes to to[i]. It is one packet, or several packets one
 // behind the other, with sizes[i] bytes each; the last packet may be shorter. DrainAll calls send once, or not at all if nothing waits.
-func (s *Server) DrainAll(send func(to []transport.Addr, runs [][]byte, sizes []int)) {
+func (s serverInside) DrainAll(send func(to []transport.Addr, runs [][]byte, sizes []int)) {
 	s.out.DrainAll(send)
 }

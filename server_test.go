@@ -8,8 +8,10 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/arche-netcode/netcode"
+	"github.com/arche-netcode/netcode/extend"
 	"github.com/arche-netcode/netcode/internal/alloctest"
 	"github.com/arche-netcode/netcode/internal/rig"
+	"github.com/arche-netcode/netcode/internal/steps"
 	"github.com/arche-netcode/netcode/peer"
 	"github.com/arche-netcode/netcode/snapshot"
 	"github.com/arche-netcode/netcode/transport"
@@ -63,12 +65,12 @@ func TestHelloThatWasHeldBackReplacesNothing(t *testing.T) {
 	require.NoError(t, c.Connect(r.Server.Conn.LocalAddr()))
 	r.Until(func() bool { return c.State() == netcode.Connected && len(r.Server.Log) == 3 })
 	for _, hello := range hellos[:earlier] {
-		r.Server.Receive(c.Conn.LocalAddr(), hello)
+		steps.OfServer(r.Server).Receive(c.Conn.LocalAddr(), hello)
 	}
 	r.Run(time.Second)
 	require.Len(t, r.Server.Log, 3)
 	for _, hello := range hellos[earlier:] {
-		r.Server.Receive(c.Conn.LocalAddr(), hello)
+		steps.OfServer(r.Server).Receive(c.Conn.LocalAddr(), hello)
 	}
 	r.Run(time.Second)
 	require.Len(t, r.Server.Log, 3)
@@ -112,8 +114,8 @@ func TestKick(t *testing.T) {
 
 func TestEndRecordedLeavesAClientThatConnected(t *testing.T) {
 	r, c := connected(t, netcode.Config{})
-	r.Server.Session(c.ID()).EndRecorded(false)
-	r.Server.Session(c.ID()).EndRecorded(true)
+	extend.OfServer(r.Server).Session(c.ID()).EndRecorded(false)
+	extend.OfServer(r.Server).Session(c.ID()).EndRecorded(true)
 	r.Run(time.Second)
 	require.Equal(t, []string{"connect 1"}, r.Server.Log)
 	require.Equal(t, netcode.Connected, c.State())
@@ -252,13 +254,13 @@ func TestConnectingTakesItsTimeFromTheFirstFrame(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, c.Connect(transport.MustParseAddr("127.0.0.1:9")))
 	for _, now := range []time.Duration{time.Hour, time.Hour + 4*time.Second} {
-		c.BeginFrame(now)
-		c.Send()
+		steps.OfClient(c).BeginFrame(now)
+		steps.OfClient(c).Send()
 		require.Equal(t, netcode.Connecting, c.State())
 	}
 	for now := time.Hour + 4*time.Second; now < time.Hour+10*time.Second; now += time.Second / 2 {
-		c.BeginFrame(now)
-		c.Send()
+		steps.OfClient(c).BeginFrame(now)
+		steps.OfClient(c).Send()
 	}
 	require.Equal(t, netcode.Disconnected, c.State())
 	require.ErrorContains(t, c.Err(), "no answer from 127.0.0.1:9 in 5s")

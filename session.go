@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/arche-netcode/netcode/extend"
 	"github.com/arche-netcode/netcode/internal/handshake"
 	"github.com/arche-netcode/netcode/peer"
 	"github.com/arche-netcode/netcode/replica"
@@ -31,7 +32,7 @@ const (
 
 // Session is one connection of one client at the server, for extensions: the client is connected, or has closed and its
 // messages are still handled. Games name it by its ClientID.
-type Session struct {
+type session struct {
 	id           wire.ClientID // Send reads id, the next field and the link's first fields: they share a cache line.
 	state        sessionState
 	link         connection
@@ -70,11 +71,11 @@ type sendState struct {
 }
 
 // sessionOutcome is a session as peer.Outcome.
-type sessionOutcome Session
+type sessionOutcome session
 
 // Acked implements peer.Outcome: the view records the client's new baselines.
 func (o *sessionOutcome) Acked(seq uint64, sentAt tick.Tick) {
-	c := (*Session)(o)
+	c := (*session)(o)
 	if c.view != nil {
 		c.view.Acked(seq)
 		c.server.sections.acked(c, seq)
@@ -85,7 +86,7 @@ func (o *sessionOutcome) Acked(seq uint64, sentAt tick.Tick) {
 
 // Lost implements peer.Outcome: the view marks entities to be sent again.
 func (o *sessionOutcome) Lost(seq uint64) {
-	c := (*Session)(o)
+	c := (*session)(o)
 	if c.view != nil {
 		c.view.Lost(seq)
 		c.server.sections.lost(c, seq)
@@ -94,44 +95,44 @@ func (o *sessionOutcome) Lost(seq uint64) {
 }
 
 // ID returns the client's id.
-func (c *Session) ID() ClientID { return c.id }
+func (c *session) ID() ClientID { return c.id }
 
 // Server is the server of the session.
-func (c *Session) Server() *Server { return c.server }
+func (c *session) Server() extend.Server { return serverInside{c.server} }
 
 // Local reports whether the client runs in this process, as the player of a host: no packets are sent to it.
-func (c *Session) Local() bool { return c.link.loopback != nil }
+func (c *session) Local() bool { return c.link.loopback != nil }
 
 // Connected reports whether the client is connected. It is false while messages of a client that has closed are still handled.
-func (c *Session) Connected() bool { return c.state == connected }
+func (c *session) Connected() bool { return c.state == connected }
 
 // Waiting returns the bytes of messages that wait to be sent to the client.
-func (c *Session) Waiting() int { return c.link.Outgoing.Waiting() }
+func (c *session) Waiting() int { return c.link.Outgoing.Waiting() }
 
 // Unconfirmed returns the number of reliable messages to the client that it has not acknowledged.
-func (c *Session) Unconfirmed() int { return c.link.Outgoing.Unconfirmed() }
+func (c *session) Unconfirmed() int { return c.link.Outgoing.Unconfirmed() }
 
 // Protocol returns the hash of the protocol that the session speaks: that of the client's build, see Protocol.Support.
-func (c *Session) Protocol() uint64 { return c.server.protocol.types.HashWith(c.link.older) }
+func (c *session) Protocol() uint64 { return c.server.protocol.types.HashWith(c.link.older) }
 
 // LocalType returns the number that this end's build has for a message type in packets of the session.
-func (c *Session) LocalType(t wire.MessageType) wire.MessageType { return c.link.older.Local(t) }
+func (c *session) LocalType(t wire.MessageType) wire.MessageType { return c.link.older.Local(t) }
 
 // Plain reports whether the client is one of the plain profile, see Protocol.Plain.
-func (c *Session) Plain() bool { return c.link.older.Plain() }
+func (c *session) Plain() bool { return c.link.older.Plain() }
 
 // SharedRows returns the components that the client's build has too. An extension that sends rows to the client numbers them by their
 // place among these.
-func (c *Session) SharedRows() snapshot.Mask { return c.server.protocol.types.RowsWith(c.link.older) }
+func (c *session) SharedRows() snapshot.Mask { return c.server.protocol.types.RowsWith(c.link.older) }
 
 // PacketSize returns the size of the largest packet to the client, in bytes.
-func (c *Session) PacketSize() int { return c.link.PacketSize }
+func (c *session) PacketSize() int { return c.link.PacketSize }
 
 // SaveBudget lets so much of the rate be saved up, if that is more than two ticks: for an extension that holds state back.
-func (c *Session) SaveBudget(d time.Duration) { c.link.Saves = d }
+func (c *session) SaveBudget(d time.Duration) { c.link.Saves = d }
 
 // View returns the client's visible entities and acknowledged state, as of the newest capture. It is nil once the session is over.
-func (c *Session) View() *snapshot.View {
+func (c *session) View() *snapshot.View {
 	if c.view != nil {
 		c.server.steps.observe(c)
 	}
@@ -141,7 +142,7 @@ func (c *Session) View() *snapshot.View {
 // Presented returns the moment that the client showed its player when it made its input for a tick. The client reports it: by
 // the Presented hook of an extension, such as package input, or else by the newest tick that it acknowledged. It may be any
 // time. It returns false if that is not known.
-func (c *Session) Presented(at Tick) (tick.Time, bool) {
+func (c *session) Presented(at Tick) (tick.Time, bool) {
 	if c.link.loopback != nil && !c.Recorded() { // A host shows the world itself.
 		return c.server.store.Tick().Begin(), true
 	}
@@ -154,7 +155,7 @@ func (c *Session) Presented(at Tick) (tick.Time, bool) {
 }
 
 // EndedByGame reports, in ServerHooks.Closed, whether the game ended the session: by Kick, Close or a handler that panicked.
-func (c *Session) EndedByGame() bool {
+func (c *session) EndedByGame() bool {
 	switch c.reason.Reason {
 	case peer.ReasonKicked, peer.ReasonHandlerPanic, peer.ReasonShuttingDown:
 		return true
@@ -163,10 +164,15 @@ func (c *Session) EndedByGame() bool {
 }
 
 // Session returns the session of a client that is connected, or has closed and whose messages are still handled; else nil.
-func (s *Server) Session(client ClientID) *Session { return s.present(client) }
+func (s serverInside) Session(client ClientID) extend.Session {
+	if c := s.present(client); c != nil {
+		return c
+	}
+	return nil
+}
 
 // present returns the session of a client that the game knows: connected or leaving.
-func (s *Server) present(id ClientID) *Session {
+func (s *Server) present(id ClientID) *session {
 	if c := s.byID[id]; c != nil && (c.state == connected || c.state == leaving) {
 		return c
 	}
@@ -174,7 +180,7 @@ func (s *Server) present(id ClientID) *Session {
 }
 
 // client returns a connected client's session, or nil.
-func (s *Server) client(id wire.ClientID) *Session {
+func (s *Server) client(id wire.ClientID) *session {
 	if c := s.byID[id]; c != nil && c.state == connected {
 		return c
 	}
@@ -182,7 +188,7 @@ func (s *Server) client(id wire.ClientID) *Session {
 }
 
 // Recorded reports whether the session was made by Server.AddRecordedPlayer.
-func (c *Session) Recorded() bool { return c.recorded }
+func (c *session) Recorded() bool { return c.recorded }
 
 // taken returns the number of places in use. A leaving client has its place until the game is told.
 func (s *Server) taken() int { return s.counts[connected] + s.counts[leaving] }
@@ -198,7 +204,7 @@ func isOrderly(reason *peer.Error) bool {
 }
 
 // String names the client, its address and whether it is connected.
-func (c *Session) String() string {
+func (c *session) String() string {
 	switch {
 	case c == nil:
 		return "no session"

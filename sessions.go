@@ -15,14 +15,14 @@ import (
 const maxLingering = 256
 
 // End ends the connection at once and tells the client the reason. OnDisconnect is called later in the same frame.
-func (c *Session) End(reason *CloseError) { c.server.end(c, reason, closeTold) }
+func (c *session) End(reason *CloseError) { c.server.end(c, reason, closeTold) }
 
 // open makes the session of a client that has joined, and sends Welcome.
 func (s *Server) open(joined handshake.Session, seed peer.SkipSeed) {
 	o := s.protocol.types.OlderOf(joined.Protocol)
 	in, out := handshake.Checksums(joined.Epoch, joined.Protocol)
 	joined.Phase = handshake.Ended // forDoor knows better while it has not ended.
-	c := &Session{id: joined.Client, joined: joined, welcomed: true}
+	c := &session{id: joined.Client, joined: joined, welcomed: true}
 	s.begin(c, joined.Address, peer.NewConn(o.Conn(s.config.conn(out, in))), seed)
 	c.link.older, c.link.held = o, new(held.Queue)
 	s.byAddress[joined.Address] = c
@@ -35,7 +35,7 @@ func (s *Server) open(joined handshake.Session, seed peer.SkipSeed) {
 }
 
 // begin adds a new session and its connection.
-func (s *Server) begin(c *Session, address transport.Addr, conn *peer.Conn, seed peer.SkipSeed) {
+func (s *Server) begin(c *session, address transport.Addr, conn *peer.Conn, seed peer.SkipSeed) {
 	c.state, c.server, c.recaller.session = connected, s, c
 	c.link = newConnection(c, &s.frame, &s.config, &s.out, &s.stats, &s.counters)
 	c.link.start(address, conn, c.id, s.pool, seed)
@@ -45,14 +45,14 @@ func (s *Server) begin(c *Session, address transport.Addr, conn *peer.Conn, seed
 }
 
 // move changes a session's state and the counts.
-func (s *Server) move(c *Session, to sessionState) {
+func (s *Server) move(c *session, to sessionState) {
 	s.counts[c.state]--
 	s.counts[to]++
 	c.state = to
 }
 
 // connect makes the client of a session known to the game.
-func (s *Server) connect(c *Session) {
+func (s *Server) connect(c *session) {
 	config := c.link.older.State(s.config.snapshot())
 	config.Client = c.id
 	c.view = snapshot.NewView(s.store, config)
@@ -74,7 +74,7 @@ const (
 )
 
 // end removes a client from the game.
-func (s *Server) end(c *Session, reason *peer.Error, how closeMode) {
+func (s *Server) end(c *session, reason *peer.Error, how closeMode) {
 	if c.state >= lingering {
 		return
 	}
@@ -118,7 +118,7 @@ func (s *Server) end(c *Session, reason *peer.Error, how closeMode) {
 }
 
 // remove deletes a session, except from the list, where sweep deletes it.
-func (s *Server) remove(c *Session) {
+func (s *Server) remove(c *session) {
 	if c.state == gone {
 		return
 	}
@@ -145,7 +145,7 @@ func (s *Server) sweep() {
 }
 
 // startLeaving begins to handle the client's accepted reliable messages. Then the client leaves the game.
-func (s *Server) startLeaving(c *Session, reason *peer.Error) {
+func (s *Server) startLeaving(c *session, reason *peer.Error) {
 	if !isOrderly(reason) || !s.inbound.MayHold(c.link.Source) {
 		s.end(c, reason, closeQuiet)
 		return

@@ -3,6 +3,8 @@ package netcode
 import (
 	"reflect"
 
+	"github.com/arche-netcode/netcode/errs"
+	"github.com/arche-netcode/netcode/extend"
 	"github.com/arche-netcode/netcode/internal/worldless"
 	"github.com/arche-netcode/netcode/quantize"
 	"github.com/arche-netcode/netcode/tick"
@@ -12,11 +14,6 @@ import (
 // Entities outside of any Arche world: Spawn makes one, Put gives it components, Despawn removes it. The store has them
 // together with the entities of systems.Tick, and clients see no difference. Changes between two captures belong to
 // the next capture.
-
-// Unstorable is the error of a value with a field that cannot be sent. v points to the value.
-func Unstorable(plan *quantize.Plan, v reflect.Value, fault quantize.Fault) error {
-	return &UnstorableError{Name: plan.Name(), Field: fault.Field(), Reason: fault.Reason, Detail: plan.Outside(v.Elem(), fault)}
-}
 
 // Spawn names a new entity that is in no world. It exists, without components, from the next capture on. The zero id means that no
 // more entities can be alive. All calls know it at once, as they know one of ID of the server's systems.
@@ -45,9 +42,9 @@ func Put[T any](s *Server, id NetworkID, v *T) error {
 	}
 	control, reason := worldless.ControlOf(v)
 	switch {
-	case !control.None() && reason != wire.NoFault && err != ErrNotSpawned:
-		return &UnstorableError{Name: "Priority", Field: "Weight", Reason: reason}
-	case err == ErrNoComponent && !control.None():
+	case !control.None() && reason != wire.NoFault && err != errs.ErrNotSpawned:
+		return &errs.UnstorableError{Name: "Priority", Field: "Weight", Reason: reason}
+	case err == errs.ErrNoComponent && !control.None():
 		s.worldless.Control(id, control)
 		return nil
 	case err != nil:
@@ -60,7 +57,7 @@ func Put[T any](s *Server, id NetworkID, v *T) error {
 	at := reflect.ValueOf(v).UnsafePointer()
 	fault := s.worldless.PutBy(id, row, plan.Lanes(), control, func(lanes []uint32) quantize.Fault { return plan.Quantise(at, lanes) })
 	if fault.Reason != wire.NoFault {
-		return Unstorable(plan, reflect.ValueOf(v), fault)
+		return extend.Unstorable(plan, reflect.ValueOf(v), fault)
 	}
 	return nil
 }
@@ -68,7 +65,7 @@ func Put[T any](s *Server, id NetworkID, v *T) error {
 // Remove takes a component from an entity of Spawn, if it has it. The errors are ErrNotSpawned and ErrNoComponent.
 func Remove[T any](s *Server, id NetworkID) error {
 	row, err := spawnedRow[T](s, id)
-	if err == ErrNotSpawned {
+	if err == errs.ErrNotSpawned {
 		return err
 	}
 	control, _ := worldless.ControlOf(new(T))
@@ -84,7 +81,7 @@ func Remove[T any](s *Server, id NetworkID) error {
 
 // Publish brings the changes of Spawn, Put, Remove and Despawn into the store. systems.Tick calls it. Code that fills the store
 // alone calls it between Begin and Commit, elsewhere it does nothing. Where nobody captures at all, Send does.
-func (s *Server) Publish() {
+func (s serverInside) Publish() {
 	if s.worldless != nil {
 		s.worldless.Publish()
 	}
@@ -92,7 +89,7 @@ func (s *Server) Publish() {
 
 // PutRow gives an entity of Spawn a component by its lanes, for extensions, and reports whether the entity is one of Spawn. The next capture has
 // it, whatever the rates of components: Every, Once and components.Rate are those of Put.
-func (s *Server) PutRow(id NetworkID, row int, lanes []uint32) bool {
+func (s serverInside) PutRow(id NetworkID, row int, lanes []uint32) bool {
 	spawned := s.worldless.Has(id)
 	if spawned {
 		s.worldless.Set(id, row, lanes)
@@ -101,7 +98,7 @@ func (s *Server) PutRow(id NetworkID, row int, lanes []uint32) bool {
 }
 
 // RemoveRow takes a component from an entity of Spawn, as PutRow gives it.
-func (s *Server) RemoveRow(id NetworkID, row int) bool {
+func (s serverInside) RemoveRow(id NetworkID, row int) bool {
 	spawned := s.worldless.Has(id)
 	if spawned {
 		s.worldless.Remove(id, row)
@@ -112,12 +109,12 @@ func (s *Server) RemoveRow(id NetworkID, row int) bool {
 // spawnedRow returns the row of a component, if the entity is one of Spawn.
 func spawnedRow[T any](s *Server, id NetworkID) (int, error) {
 	if !s.worldless.Has(id) {
-		return 0, ErrNotSpawned
+		return 0, errs.ErrNotSpawned
 	}
 	if row := s.protocol.types.Schema.RowOf(reflect.TypeFor[T]()); row >= 0 {
 		return row, nil
 	}
-	return 0, ErrNoComponent
+	return 0, errs.ErrNoComponent
 }
 
 // ValueAt is component T of an entity as of a captured tick, which reaches Config.Window ticks back, fewer where
@@ -129,7 +126,7 @@ func ValueAt[T any](s *Server, id NetworkID, t tick.Tick) (v T, ok bool, err err
 	schema := s.protocol.types.Schema
 	row := schema.RowOf(reflect.TypeFor[T]())
 	if row < 0 {
-		return v, false, ErrNoComponent
+		return v, false, errs.ErrNoComponent
 	}
 	mask, err := s.store.MaskAt(id, t)
 	if err != nil || !mask.Has(row) {

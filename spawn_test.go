@@ -10,9 +10,11 @@ import (
 
 	"github.com/arche-netcode/netcode"
 	"github.com/arche-netcode/netcode/components"
+	"github.com/arche-netcode/netcode/errs"
 	"github.com/arche-netcode/netcode/interest"
 	"github.com/arche-netcode/netcode/internal/alloctest"
 	"github.com/arche-netcode/netcode/internal/rig"
+	"github.com/arche-netcode/netcode/internal/steps"
 	"github.com/arche-netcode/netcode/snapshot"
 )
 
@@ -21,13 +23,13 @@ func alone(t testing.TB) (s *netcode.Server, tick func()) {
 	s, err := netcode.NewServer(protocol(), netcode.Config{Random: rig.Random(3)})
 	require.NoError(t, err)
 	now := time.Second
-	s.BeginFrame(now)
+	steps.OfServer(s).BeginFrame(now)
 	return s, func() {
 		for due := false; !due; due = s.TickDue() {
 			now += rig.FrameTime
-			s.BeginFrame(now)
+			steps.OfServer(s).BeginFrame(now)
 		}
-		s.Send()
+		steps.OfServer(s).Send()
 	}
 }
 
@@ -35,7 +37,7 @@ func alone(t testing.TB) (s *netcode.Server, tick func()) {
 func TestSpawnPutDespawn(t *testing.T) {
 	r := rig.New(t, protocol(), netcode.Config{})
 	c := r.Joined(protocol(), netcode.Config{})
-	r.Server.Game = func(*snapshot.Store) { r.Server.Publish() }
+	r.Server.Game = func(*snapshot.Store) { steps.OfServer(r.Server).Publish() }
 	captured := foreign(r.T, r.Server.Store())
 	id := r.Server.Spawn()
 	require.NotEqual(t, captured, id)
@@ -50,7 +52,7 @@ func TestSpawnPutDespawn(t *testing.T) {
 	require.True(t, r.Server.Despawn(id))
 	require.False(t, r.Server.Despawn(id), "once")
 	r.Until(func() bool { return !c.Replica().Entity(id.Index).Alive })
-	require.ErrorIs(t, netcode.Put(r.Server.Server, id, &position{}), netcode.ErrNotSpawned)
+	require.ErrorIs(t, netcode.Put(r.Server.Server, id, &position{}), errs.ErrNotSpawned)
 	require.Empty(t, r.Server.Errors)
 }
 
@@ -74,20 +76,20 @@ func TestPutRefuses(t *testing.T) {
 	require.NoError(t, err)
 	other := foreign(t, s.Store())
 	id := s.Spawn()
-	require.ErrorIs(t, netcode.Put(s, other, &position{}), netcode.ErrNotSpawned)
-	require.ErrorIs(t, netcode.Remove[position](s, other), netcode.ErrNotSpawned)
+	require.ErrorIs(t, netcode.Put(s, other, &position{}), errs.ErrNotSpawned)
+	require.ErrorIs(t, netcode.Remove[position](s, other), errs.ErrNotSpawned)
 	require.False(t, s.Despawn(other))
-	require.ErrorIs(t, netcode.Put(s, netcode.NetworkID{}, &position{}), netcode.ErrNotSpawned)
-	require.ErrorIs(t, netcode.Put(s, netcode.NetworkID{Index: math.MaxUint32, Generation: 1}, &position{}), netcode.ErrNotSpawned)
-	require.ErrorIs(t, netcode.Put(s, id, &chat{}), netcode.ErrNoComponent)
+	require.ErrorIs(t, netcode.Put(s, netcode.NetworkID{}, &position{}), errs.ErrNotSpawned)
+	require.ErrorIs(t, netcode.Put(s, netcode.NetworkID{Index: math.MaxUint32, Generation: 1}, &position{}), errs.ErrNotSpawned)
+	require.ErrorIs(t, netcode.Put(s, id, &chat{}), errs.ErrNoComponent)
 	require.ErrorContains(t, netcode.Put[position](s, id, nil), "no component: Put of nil")
-	require.ErrorIs(t, netcode.Put[chat](s, id, nil), netcode.ErrNoComponent)
+	require.ErrorIs(t, netcode.Put[chat](s, id, nil), errs.ErrNoComponent)
 	require.ErrorContains(t, netcode.Put(s, id, &follows{}), "the component holds handles of a world")
 	err = netcode.Put(s, id, &position{Y: float32(math.NaN())})
 	require.Equal(t, "netcode: field Y of position is not finite", err.Error())
 	require.NoError(t, netcode.Put(s, id, &homing{At: other}))
 	s.Store().Begin(7)
-	s.Publish()
+	steps.OfServer(s).Publish()
 	s.Store().Commit()
 	require.Equal(t, []uint32{other.Index, other.Generation}, s.Store().Row(id, 2))
 	require.Equal(t, 1, s.Store().Mask(id).Count(), "what was refused is not there")
@@ -117,7 +119,7 @@ func TestPutAgainstAMap(t *testing.T) {
 					require.NoError(rt, err)
 					model[id][0] = uint32(n)
 				} else {
-					require.ErrorIs(rt, err, netcode.ErrNotSpawned)
+					require.ErrorIs(rt, err, errs.ErrNotSpawned)
 				}
 			}
 			tick()
@@ -166,13 +168,13 @@ func pacing(t *testing.T, more ...func(*netcode.Protocol)) (s *netcode.Server, t
 	s, err := netcode.NewServer(p, netcode.Config{Random: rig.Random(3)})
 	require.NoError(t, err)
 	now := time.Second
-	s.BeginFrame(now)
+	steps.OfServer(s).BeginFrame(now)
 	return s, func() {
 		for due := false; !due; due = s.TickDue() {
 			now += rig.FrameTime
-			s.BeginFrame(now)
+			steps.OfServer(s).BeginFrame(now)
 		}
-		s.Send()
+		steps.OfServer(s).Send()
 	}
 }
 
@@ -270,11 +272,11 @@ func TestPutControls(t *testing.T) {
 			require.Equal(t, []uint32{id.Index}, s.Store().Members(9))
 			require.EqualValues(t, 2*snapshot.NormalWeight, s.Store().Priority(id))
 
-			var unstorable *netcode.UnstorableError
+			var unstorable *errs.UnstorableError
 			require.ErrorAs(t, netcode.Put(s, id, &components.Priority{Weight: 256}), &unstorable)
 			require.ErrorAs(t, netcode.Put(s, id, &components.Priority{Weight: float32(math.NaN())}), &unstorable)
 			require.ErrorContains(t, netcode.Put[components.Owner](s, id, nil), "no component: Put of nil")
-			require.ErrorIs(t, netcode.Put(s, netcode.NetworkID{}, &components.Owner{}), netcode.ErrNotSpawned)
+			require.ErrorIs(t, netcode.Put(s, netcode.NetworkID{}, &components.Owner{}), errs.ErrNotSpawned)
 			require.NoError(t, netcode.Remove[components.Owner](s, id))
 			require.NoError(t, netcode.Remove[components.Group](s, id))
 			require.NoError(t, netcode.Remove[components.Priority](s, id))
@@ -309,15 +311,15 @@ func TestPutKeepsPaceWhereTicksAreLeftOut(t *testing.T) {
 	s, err := netcode.NewServer(p, netcode.Config{Random: rig.Random(3), TickRate: 60})
 	require.NoError(t, err)
 	now := time.Second
-	s.BeginFrame(now)
+	steps.OfServer(s).BeginFrame(now)
 	ids := []netcode.NetworkID{s.Spawn(), s.Spawn(), s.Spawn()}
 	for n := range uint32(30) {
 		for _, id := range ids {
 			require.NoError(t, netcode.Put(s, id, &paced{n}))
 		}
 		now += 50 * time.Millisecond // three ticks
-		s.BeginFrame(now)
-		s.Send()
+		steps.OfServer(s).BeginFrame(now)
+		steps.OfServer(s).Send()
 		for _, id := range ids {
 			require.EqualValues(t, n, value[paced](s, id), "frame %d", n)
 		}

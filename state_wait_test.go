@@ -12,6 +12,7 @@ import (
 	"github.com/arche-netcode/netcode"
 	"github.com/arche-netcode/netcode/authority"
 	"github.com/arche-netcode/netcode/consistent"
+	"github.com/arche-netcode/netcode/extend"
 	"github.com/arche-netcode/netcode/inspect"
 	"github.com/arche-netcode/netcode/interest"
 	"github.com/arche-netcode/netcode/internal/alloctest"
@@ -28,13 +29,13 @@ type waitGame struct {
 	*talk
 	ids     []wire.NetworkID
 	place   float32 // Of all entities, with the newest capture.
-	handled map[netcode.Delivery]int
+	handled map[wire.Delivery]int
 	early   int
 	rng     *rand.Rand
 }
 
 func newWaitGame(t *testing.T, config netcode.Config, entities int) *waitGame {
-	g := &waitGame{talk: &talk{}, handled: map[netcode.Delivery]int{}, rng: rand.New(rand.NewPCG(1, 1))}
+	g := &waitGame{talk: &talk{}, handled: map[wire.Delivery]int{}, rng: rand.New(rand.NewPCG(1, 1))}
 	p := protocol()
 	netcode.Handle(p, func(ctx *netcode.Context, m *chat) {
 		g.handled[ctx.Delivery()]++
@@ -62,7 +63,7 @@ func newWaitGame(t *testing.T, config netcode.Config, entities int) *waitGame {
 }
 
 // say sends a message about an entity that comes after the state of the next capture. It is called between frames.
-func (g *waitGame) say(id wire.NetworkID, how ...netcode.How) {
+func (g *waitGame) say(id wire.NetworkID, how ...netcode.Option) {
 	how = append(how, netcode.About(id))
 	require.NoError(g.T, netcode.Send(g.Server.Server, netcode.ToAll(), &chat{uint32(g.place) + 1}, how...))
 }
@@ -78,12 +79,12 @@ func TestMessagesWaitForStateUnderLoss(t *testing.T) {
 		g := newWaitGame(t, netcode.Config{SendBudget: budget}, entities)
 		g.Tamper = lossy(seed, 5*int(seed))
 		rng := rand.New(rand.NewPCG(seed, 3))
-		sent := map[netcode.Delivery]int{}
+		sent := map[wire.Delivery]int{}
 		for range 300 {
 			g.Step()
 			mode := everyMode[rng.IntN(len(everyMode))]
 			sent[mode]++
-			g.say(g.ids[rng.IntN(len(g.ids))], netcode.Via(mode))
+			g.say(g.ids[rng.IntN(len(g.ids))], netcode.Over(mode))
 		}
 		g.Run(4 * time.Second)
 		require.Zero(t, g.early, "seed %d", seed)
@@ -137,8 +138,8 @@ func TestKickDeliversMessagesThatWaitForACapture(t *testing.T) {
 		id := k.Spawn(1)
 		k.Sees(k.Clients[0], id, 1)
 		k.Run(time.Second)
-		require.NoError(t, netcode.Send(k.Server.Server, netcode.To(1), &chat{7}, netcode.About(id), netcode.Via(mode)))
-		require.NoError(t, netcode.Send(k.Server.Server, netcode.To(1), &chat{8}, netcode.AfterAllState(), netcode.Via(mode)))
+		require.NoError(t, netcode.Send(k.Server.Server, netcode.To(1), &chat{7}, netcode.About(id), netcode.Over(mode)))
+		require.NoError(t, netcode.Send(k.Server.Server, netcode.To(1), &chat{8}, netcode.AfterAllState(), netcode.Over(mode)))
 		require.True(t, k.Server.Kick(1, "out"))
 		k.Run(time.Second)
 		require.Equal(t, []string{"1<0:7", "1<0:8"}, k.heard, "%v", mode)
@@ -203,8 +204,8 @@ func TestMessagesThatWaitForStateAllocateNothing(t *testing.T) {
 	s := k.Server.Server
 	id := k.Spawn(1)
 	k.Sees(k.Clients[0], id, 1)
-	about := []netcode.How{netcode.About(id)}
-	all := []netcode.How{netcode.AfterAllState(), netcode.Via(netcode.ReliableOrdered)}
+	about := []netcode.Option{netcode.About(id)}
+	all := []netcode.Option{netcode.AfterAllState(), netcode.Over(netcode.ReliableOrdered)}
 	x := float32(1)
 	k.Server.Game = func(store *snapshot.Store) { x++; k.Set(store, id, x) }
 	frame := func() {
@@ -286,7 +287,7 @@ func TestSavedTicksAreNotComplete(t *testing.T) {
 	wrong, seen := 0, map[tick.Tick]bool{}
 	for range 600 {
 		r.Step()
-		n := c.Newest()
+		n := extend.OfClient(c).Newest()
 		for at := n.Tick() - 10; at <= n.Tick()+10; at++ {
 			if at > 0 && !seen[at] && n.Complete(at, at) {
 				if seen[at] = true; n.Entity(ids[0].Index).Tick < at && n.Entity(ids[149].Index).Tick < at {

@@ -7,9 +7,11 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/arche-netcode/netcode"
+	"github.com/arche-netcode/netcode/extend"
 	"github.com/arche-netcode/netcode/input"
 	"github.com/arche-netcode/netcode/internal/casebook"
 	"github.com/arche-netcode/netcode/internal/rig"
+	"github.com/arche-netcode/netcode/internal/steps"
 	"github.com/arche-netcode/netcode/peer"
 	"github.com/arche-netcode/netcode/snapshot"
 	"github.com/arche-netcode/netcode/tick"
@@ -78,7 +80,7 @@ func (im *imposter) frame() {
 func (im *imposter) send(build func(b *peer.Builder)) {
 	b := im.conn.Begin(make([]byte, 1200))
 	build(&b)
-	im.client.Receive(im.socket.LocalAddr(), im.conn.Finish(&b, 1, im.Now))
+	steps.OfClient(im.client).Receive(im.socket.LocalAddr(), im.conn.Finish(&b, 1, im.Now))
 }
 
 // legalBody is a payload of a type that only its state or its direction can make illegal.
@@ -161,7 +163,7 @@ func TestCase12EachMessageInEachStateOfTheServer(t *testing.T) {
 		b := forged.Begin(make([]byte, 1200))
 		build(&b)
 		require.Equal(t, peer.VerdictDrop, verdictOf(peer.StateConnecting, peer.RoleServer, kind))
-		r.Server.Receive(stranger, forged.Finish(&b, 1, r.Now))
+		steps.OfServer(r.Server).Receive(stranger, forged.Finish(&b, 1, r.Now))
 		require.EqualValues(t, 1, r.Server.Stats().Strangers)
 
 		// Connected.
@@ -170,7 +172,7 @@ func TestCase12EachMessageInEachStateOfTheServer(t *testing.T) {
 			b := th.Conn.Begin(make([]byte, 1200))
 			build(&b)
 			casebook.Injected(t, 1, "messages of a type in a state")
-			r.Server.Receive(th.Address, th.Conn.Finish(&b, 1, r.Now))
+			steps.OfServer(r.Server).Receive(th.Address, th.Conn.Finish(&b, 1, r.Now))
 			r.Run(2 * rig.FrameTime)
 		}
 		send()
@@ -239,7 +241,7 @@ func TestCase12EachMessageInEachStateOfAClient(t *testing.T) {
 		forged := peer.NewConn(peer.ConnConfig{Check: wire.NewChecksum(1, p.Hash())})
 		b := forged.Begin(make([]byte, 1200))
 		build(&b)
-		early.Receive(nobody.LocalAddr(), forged.Finish(&b, 1, waiting.Now))
+		steps.OfClient(early).Receive(nobody.LocalAddr(), forged.Finish(&b, 1, waiting.Now))
 		require.EqualValues(t, 1, early.Stats().Strangers)
 		require.Equal(t, netcode.Connecting, early.State())
 
@@ -307,7 +309,7 @@ func TestCase12SecondHelloOnAnOpenConnection(t *testing.T) {
 	c := r.Joined(p, netcode.Config{})
 	first := len(accepts)
 	for range 5 {
-		r.Server.Receive(c.Conn.LocalAddr(), hellos[len(hellos)-1])
+		steps.OfServer(r.Server).Receive(c.Conn.LocalAddr(), hellos[len(hellos)-1])
 		r.Step()
 	}
 	require.Len(t, accepts, first+5)
@@ -327,7 +329,7 @@ func TestCase12SecondHelloOnAnOpenConnection(t *testing.T) {
 // A server asks for all state of a client whose protocol lets clients send state, and which sends none.
 func TestAResyncOfNoStateIsIgnored(t *testing.T) {
 	p := protocol()
-	p.Extend(netcode.Extension{Name: "state", Upstream: true})
+	extend.OfProtocol(p).Extend(extend.Extension{Name: "state", Upstream: true})
 	im := newImposter(t, p, netcode.Config{})
 	im.send(buildMessage(t, p, wire.MessageResync))
 	require.Equal(t, netcode.Connected, im.client.State())

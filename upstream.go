@@ -29,11 +29,11 @@ type stateSender interface {
 type upstreamSender struct{ *Client }
 
 // SendState lets the client send state. Call it in ClientSide.Client of an extension with Upstream.
-func (c *Client) SendState() {
+func (c clientInside) SendState() {
 	if !c.protocol.types.Upstream {
 		panic("netcode: Client.SendState: set Upstream of an extension, so that servers take the state")
 	}
-	c.sender = upstreamSender{c}
+	c.sender = upstreamSender{c.Client}
 }
 
 // openUpstream begins the upstream state of a connection.
@@ -60,11 +60,11 @@ func (c upstreamSender) resyncUpstream(epoch uint16) {
 
 // Upstream is the store of the state that this client sends, for extensions: they capture into it in CaptureOwn, or earlier in
 // a frame in which TickDue. It is nil where no extension calls SendState, and for the player of a host.
-func (c *Client) Upstream() *snapshot.Store { return c.up.store }
+func (c clientInside) Upstream() *snapshot.Store { return c.up.store }
 
 // Upstream is the state that the client sent, for extensions: they set its Guard in Opened, and take in what has changed. It is
 // nil where no extension sets Extension.Upstream, and for the player of a host.
-func (c *Session) Upstream() *replica.Replica { return c.upstream }
+func (c *session) Upstream() *replica.Replica { return c.upstream }
 
 // owns returns the id under which the client's own state has an entity whose messages follow that state; zero is none.
 func (c *Client) owns(id wire.NetworkID) wire.NetworkID {

@@ -8,7 +8,7 @@ import (
 )
 
 // sees reports whether an entity is alive and a client may see it.
-func (s *Server) sees(c *Session, entity wire.NetworkID) bool {
+func (s *Server) sees(c *session, entity wire.NetworkID) bool {
 	if !s.store.Alive(entity) {
 		return false
 	}
@@ -45,7 +45,12 @@ func (s *Server) namesEarly(kind wire.MessageType, body []byte) bool {
 
 // MayConcern reports whether a message of a client may name an entity: it is alive and the client may see it. A message about
 // any other entity never waits for it. Stats.NotVisible counts refusals.
-func (s *Server) MayConcern(client ClientID, entity NetworkID) bool {
+func (s serverInside) MayConcern(client ClientID, entity NetworkID) bool {
+	return s.mayConcern(client, entity)
+}
+
+// mayConcern implements MayConcern.
+func (s *Server) mayConcern(client ClientID, entity NetworkID) bool {
 	c := s.client(client)
 	may := c != nil && s.sees(c, entity)
 	if !may {

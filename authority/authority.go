@@ -6,8 +6,11 @@ import (
 	"reflect"
 
 	"github.com/arche-netcode/netcode"
+	"github.com/arche-netcode/netcode/errs"
+	"github.com/arche-netcode/netcode/extend"
 	"github.com/arche-netcode/netcode/quantize"
 	"github.com/arche-netcode/netcode/snapshot"
+	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/wire"
 )
 
@@ -41,7 +44,11 @@ func WrittenBy(w Writer) netcode.Option {
 	if w > NamedWrites {
 		panic(fmt.Sprintf("netcode: WrittenBy(%d): no such writer", w))
 	}
-	return netcode.ForComponent("WrittenBy", func(p *netcode.Protocol, plan *quantize.Plan) { note(p, plan, w) })
+	return netcode.Option(extend.ForComponent("WrittenBy", func(p extend.Registered, plan *quantize.Plan) {
+		if of, ok := p.(*netcode.Protocol); ok {
+			note(of, plan, w)
+		}
+	}))
 }
 
 // writers is the set of rows of a protocol that clients write.
@@ -60,10 +67,10 @@ func note(p *netcode.Protocol, plan *quantize.Plan, by Writer) {
 	if len(plan.Refs()) > 0 || plan.Lanes() == 0 {
 		panic(fmt.Sprintf("netcode: Replicate[%s]: a component that clients write has fields, and none of them names an entity", plan.Type()))
 	}
-	w, ok := netcode.ExtensionOf[*writers](p)
+	w, ok := extend.ExtensionOf[*writers](p)
 	if !ok {
 		w = &writers{byPlan: map[*quantize.Plan]Writer{}}
-		p.Extend(netcode.Extension{
+		extend.OfProtocol(p).Extend(extend.Extension{
 			Name: "authority", State: w, Upstream: true,
 			Freeze: w.freeze, Server: ends{w}, Client: ends{w},
 		})
@@ -87,7 +94,7 @@ func (w *writers) of(owns, named bool) (rows snapshot.Mask) {
 }
 
 // freeze collects the rows and adds the writers to the canonical description of the protocol.
-func (w *writers) freeze(f *netcode.Freezing) {
+func (w *writers) freeze(f *extend.Freezing) {
 	for _, c := range f.Schema.Banded() {
 		if plan := f.Schema.Plan(c.Row); w.byPlan[plan] != ServerWrites {
 			panic(fmt.Sprintf("netcode: Replicate[%s]: WrittenBy does not go with Bands: a client would write coarse values over fine ones", plan.Type()))
@@ -167,14 +174,14 @@ type wish struct {
 
 // addMessages registers the messages of authority. Their names cannot collide with names of Go types.
 func addMessages(p *netcode.Protocol) {
-	channel, over, stage := netcode.OnChannel(wire.MaxChannels-1), netcode.Over(netcode.ReliableOrdered), netcode.AtStage(netcode.StageInitialization)
+	channel, over, stage := netcode.OnChannel(wire.MaxChannels-1), netcode.Over(netcode.ReliableOrdered), netcode.AtStage(tick.Initialization)
 	netcode.Handle(p, func(ctx *netcode.Context, m *right) {
-		if c, ok := netcode.ExtensionOf[*client](ctx.End); ok {
+		if c, ok := extend.ExtensionOf[*client](ctx.End); ok {
 			c.setRight(m)
 		}
 	}, netcode.Named("netcode.right"), channel, over, stage, netcode.FromServer())
 	netcode.Handle(p, func(ctx *netcode.Context, m *wish) {
-		if s, ok := netcode.ExtensionOf[*server](ctx.End); ok {
+		if s, ok := extend.ExtensionOf[*server](ctx.End); ok {
 			s.wished(ctx.Sender, m)
 		}
 	}, netcode.Named("netcode.wish"), channel, over, stage, netcode.FromClient())
@@ -182,7 +189,7 @@ func addMessages(p *netcode.Protocol) {
 
 // WriterOf returns the writer of a component in a protocol, for other features.
 func WriterOf(p *netcode.Protocol, plan *quantize.Plan) Writer {
-	if w, ok := netcode.ExtensionOf[*writers](p); ok {
+	if w, ok := extend.ExtensionOf[*writers](p); ok {
 		return w.byPlan[plan]
 	}
 	return ServerWrites
@@ -191,12 +198,12 @@ func WriterOf(p *netcode.Protocol, plan *quantize.Plan) Writer {
 // ClientsWrite reports whether clients write any component of a protocol. It freezes the protocol.
 func ClientsWrite(p *netcode.Protocol) bool {
 	p.Schema()
-	_, ok := netcode.ExtensionOf[*writers](p)
+	_, ok := extend.ExtensionOf[*writers](p)
 	return ok
 }
 
 // MayWrite reports whether this client or server may write component T of an entity now. It does not tell whether the entity has
-// a T. If T is not replicated it returns false and reports netcode.ErrNoComponent to OnError once.
+// a T. If T is not replicated it returns false and reports errs.ErrNoComponent to OnError once.
 func MayWrite[T any](end netcode.Endpoint, entity netcode.NetworkID) bool {
 	s, c := netcode.ServerOf(end), netcode.ClientOf(end)
 	var p *netcode.Protocol
@@ -208,9 +215,9 @@ func MayWrite[T any](end netcode.Endpoint, entity netcode.NetworkID) bool {
 	default:
 		return false
 	}
-	row := p.RowOf(reflect.TypeFor[T]())
+	row := p.Schema().RowOf(reflect.TypeFor[T]())
 	if row < 0 {
-		netcode.Misused(end, "authority.MayWrite", reflect.TypeFor[T](), netcode.ErrNoComponent)
+		extend.Misused(end, "authority.MayWrite", reflect.TypeFor[T](), errs.ErrNoComponent)
 		return false
 	}
 	if s != nil {
@@ -244,10 +251,10 @@ type Stats struct {
 
 // StatsOf returns the counters of a server or a client.
 func StatsOf(end netcode.Endpoint) Stats {
-	if s, ok := netcode.ExtensionOf[*server](end); ok {
+	if s, ok := extend.ExtensionOf[*server](end); ok {
 		return s.stats
 	}
-	if c, ok := netcode.ExtensionOf[*client](end); ok {
+	if c, ok := extend.ExtensionOf[*client](end); ok {
 		return Stats{Rights: uint64(c.countRights())}
 	}
 	return Stats{}

@@ -9,11 +9,15 @@ import (
 
 	"github.com/arche-netcode/netcode"
 	"github.com/arche-netcode/netcode/authority"
+	"github.com/arche-netcode/netcode/errs"
+	"github.com/arche-netcode/netcode/extend"
 	"github.com/arche-netcode/netcode/internal/casebook"
 	"github.com/arche-netcode/netcode/internal/rig"
+	"github.com/arche-netcode/netcode/internal/steps"
 	"github.com/arche-netcode/netcode/message"
 	"github.com/arche-netcode/netcode/peer"
 	"github.com/arche-netcode/netcode/snapshot"
+	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/wire"
 )
 
@@ -134,8 +138,8 @@ func TestCase45IdentityInPayload(t *testing.T) {
 	type claim struct{ Sender, Owner uint32 }
 	var senders []netcode.ClientID
 	own := 0
-	netcode.Handle(p, func(ctx *message.Context, _ *claim) { senders = append(senders, ctx.Sender) }, netcode.AtStage(netcode.StageUpdate))
-	netcode.Handle(p, func(*message.Context, *chat) { own++ }, netcode.OwnerOnly(), netcode.AtStage(netcode.StageUpdate))
+	netcode.Handle(p, func(ctx *message.Context, _ *claim) { senders = append(senders, ctx.Sender) }, netcode.AtStage(tick.Update))
+	netcode.Handle(p, func(*message.Context, *chat) { own++ }, netcode.OwnerOnly(), netcode.AtStage(tick.Update))
 	r := rig.New(t, p, netcode.Config{})
 	r.Joined(p, netcode.Config{})
 	th := rig.NewThief(r, p)
@@ -143,10 +147,10 @@ func TestCase45IdentityInPayload(t *testing.T) {
 	require.True(t, r.Server.SetOwner(theirs, 1))
 	accepting(r)
 	const firstChat, secondClaim, thirdRight = wire.FirstUserMessage, wire.FirstUserMessage + 1, wire.FirstUserMessage + 2 // By name.
-	th.Send(secondClaim, netcode.StageUpdate, []byte{1, 0, 0, 0, 1, 0, 0, 0})
+	th.Send(secondClaim, tick.Update, []byte{1, 0, 0, 0, 1, 0, 0, 0})
 	r.Step()
 	require.Equal(t, []netcode.ClientID{2}, senders)
-	th.Post(&peer.Post{Type: firstChat, Stage: netcode.StageUpdate, Flags: wire.FlagEntity, Entity: theirs}, []byte{1, 0, 0, 0})
+	th.Post(&peer.Post{Type: firstChat, Stage: tick.Update, Flags: wire.FlagEntity, Entity: theirs}, []byte{1, 0, 0, 0})
 	r.Step()
 	require.Zero(t, own)
 	require.EqualValues(t, 1, r.Server.Stats().NotOwner)
@@ -228,7 +232,7 @@ func newWriters(t *testing.T) (r *rig.Rig, c, other *rig.ClientEnd, id wire.Netw
 	c, other = r.Joined(p, netcode.Config{}), r.Joined(p, netcode.Config{})
 	id = r.Server.Spawn()
 	require.NoError(t, netcode.Put(r.Server.Server, id, &rig.Position{X: 1}))
-	r.Server.Game = func(*snapshot.Store) { authority.Writes(r.Server.Server, nil); r.Server.Publish() }
+	r.Server.Game = func(*snapshot.Store) { authority.Writes(r.Server.Server, nil); steps.OfServer(r.Server).Publish() }
 	r.Sees(c, id, 1)
 	r.Sees(other, id, 1)
 	return r, c, other, id
@@ -244,7 +248,7 @@ func own(r *rig.Rig, id wire.NetworkID, c *rig.ClientEnd) {
 func TestWriteWithoutAWorld(t *testing.T) {
 	r, c, other, id := newWriters(t)
 	require.ErrorIs(t, authority.Write(c.Client, id, &rig.Position{X: 2}), authority.ErrNotAllowed)
-	require.ErrorIs(t, authority.Write(c.Client, id, &chat{}), netcode.ErrNoComponent)
+	require.ErrorIs(t, authority.Write(c.Client, id, &chat{}), errs.ErrNoComponent)
 	own(r, id, c)
 	require.False(t, authority.MayWrite[rig.Health](c.Client, id))
 	require.NoError(t, authority.Write(c.Client, id, &rig.Position{X: 2}))
@@ -261,13 +265,13 @@ func TestServerThatLostAClientsStateAsksAgain(t *testing.T) {
 	own(r, id, c)
 	for i := range 200 {
 		if i%50 == 25 {
-			r.Server.Session(c.ID()).Upstream().Lose()
+			extend.OfServer(r.Server).Session(c.ID()).Upstream().Lose()
 		}
 		require.NoError(t, authority.Write(c.Client, id, &rig.Position{X: float32(i)}))
 		r.Step()
 	}
 	r.Sees(other, id, 199)
-	epoch, waits := r.Server.Session(c.ID()).Upstream().WantResync()
+	epoch, waits := extend.OfServer(r.Server).Session(c.ID()).Upstream().WantResync()
 	require.EqualValues(t, 4, epoch, "asked each time")
 	require.False(t, waits, "and served")
 	require.Equal(t, netcode.Connected, c.State())
@@ -301,14 +305,15 @@ func TestReleaseAuthorityOfAHiddenEntity(t *testing.T) {
 
 type sender struct{}
 
-func (sender) Client(c *netcode.Client) netcode.ClientHooks {
-	c.SendState()
-	return netcode.ClientHooks{}
+func (sender) Client(with extend.Client) extend.ClientHooks {
+	c := netcode.ClientOf(with)
+	extend.OfClient(c).SendState()
+	return extend.ClientHooks{}
 }
 
 func TestStateIsSentWithUpstreamOnly(t *testing.T) {
 	p := rig.Protocol()
-	p.Extend(netcode.Extension{Name: "sender", Client: sender{}})
+	extend.OfProtocol(p).Extend(extend.Extension{Name: "sender", Client: sender{}})
 	require.PanicsWithValue(t, "netcode: Client.SendState: set Upstream of an extension, so that servers take the state", func() {
 		_, _ = netcode.NewClient(p, netcode.Config{})
 	})
@@ -323,7 +328,7 @@ func TestReleaseAndCorrectionsWithoutAWorld(t *testing.T) {
 	c, other := r.Joined(p, netcode.Config{}), r.Joined(p, netcode.Config{})
 	id := r.Server.Spawn()
 	require.NoError(t, netcode.Put(r.Server.Server, id, &rig.Position{X: 1}))
-	r.Server.Game = func(*snapshot.Store) { authority.Writes(r.Server.Server, nil); r.Server.Publish() }
+	r.Server.Game = func(*snapshot.Store) { authority.Writes(r.Server.Server, nil); steps.OfServer(r.Server).Publish() }
 	for round := range 24 {
 		x := float32(100 * (round + 1))
 		authority.Grant(r.Server.Server, id, c.ID())

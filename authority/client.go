@@ -5,6 +5,8 @@ import (
 	"reflect"
 
 	"github.com/arche-netcode/netcode"
+	"github.com/arche-netcode/netcode/errs"
+	"github.com/arche-netcode/netcode/extend"
 	"github.com/arche-netcode/netcode/peer"
 	"github.com/arche-netcode/netcode/snapshot"
 	"github.com/arche-netcode/netcode/tick"
@@ -55,16 +57,17 @@ type setRow struct {
 	from int
 }
 
-// Client implements netcode.ClientSide.
-func (e ends) Client(of *netcode.Client) netcode.ClientHooks {
+// Client implements extend.ClientSide.
+func (e ends) Client(with extend.Client) extend.ClientHooks {
+	of := netcode.ClientOf(with)
 	w := &client{Client: of, writers: e.writers}
-	of.SendState()
-	return netcode.ClientHooks{
+	extend.OfClient(of).SendState()
+	return extend.ClientHooks{
 		State:  w,
 		Opened: w.restart,
 		Read:   w.listArrived,
-		Dispatch: func(stage netcode.Stage) {
-			if stage == netcode.StageInitialization && len(w.arrived) > 0 {
+		Dispatch: func(stage tick.Stage) {
+			if stage == tick.Initialization && len(w.arrived) > 0 {
 				w.beginArrived()
 			}
 		},
@@ -95,7 +98,7 @@ func (h *writeRight) upstreamID(id wire.NetworkID) wire.NetworkID {
 // setRight takes the right to an entity, known to the client or not. Rows that it loses it loses at once. The others begin when the
 // client has the state that the right begins with. Too many rights end the connection.
 func (w *client) setRight(m *right) {
-	rows := maskOf(m.Rows, w.writers.numbered(w.SharedRows()))
+	rows := maskOf(m.Rows, w.writers.numbered(extend.OfClient(w).SharedRows()))
 	if w.Hosted() != nil { // A host writes in the server's own world.
 		w.tell(m.Entity, m.Rows != 0, m.Tick)
 		return
@@ -105,7 +108,7 @@ func (w *client) setRight(m *right) {
 	}
 	h, has := w.rights[m.Entity]
 	if most := w.Config().MaxEntities; !has && !rows.IsZero() && len(w.rights) >= most {
-		w.End(&netcode.CloseError{
+		extend.OfClient(w).End(&netcode.CloseError{
 			Reason: peer.ReasonTooManyEntities,
 			Detail: fmt.Sprintf("the server has more entities that this client writes than Config.MaxEntities of the client, %d", most),
 		})
@@ -137,7 +140,7 @@ func (w *client) setRight(m *right) {
 
 // await lets a right wait for the state that it begins with.
 func (w *client) await(m *right, h *writeRight, rows snapshot.Mask) {
-	anew := maskOf(m.Renewed, w.writers.numbered(w.SharedRows()))
+	anew := maskOf(m.Renewed, w.writers.numbered(extend.OfClient(w).SharedRows()))
 	if h.waits {
 		w.waits--
 		anew = anew.Union(h.next.anew)
@@ -256,13 +259,13 @@ func (w *client) listArrived() {
 
 // Rights returns the rows of an entity that the client may write now, as the server has told it.
 func Rights(c *netcode.Client, entity netcode.NetworkID) snapshot.Mask {
-	if w, ok := netcode.ExtensionOf[*client](c); ok {
+	if w, ok := extend.ExtensionOf[*client](c); ok {
 		return w.Rights(entity)
 	}
 	return snapshot.Mask{}
 }
 
-// ClientState is a client's state of this feature; netcode.ExtensionOf finds it. It is an interface so that the linker can omit
+// ClientState is a client's state of this feature; extend.ExtensionOf finds it. It is an interface so that the linker can omit
 // the feature from programs that do not use it, although they use package systems.
 type ClientState interface {
 	// Rights implements the function Rights.
@@ -284,8 +287,8 @@ func (w *client) Rights(entity netcode.NetworkID) snapshot.Mask {
 	if host == nil {
 		return w.rights[entity].rows
 	}
-	s, _ := netcode.ExtensionOf[*server](host)
-	if at, ok := netcode.ExtensionOf[*session](host.Session(w.ID())); ok && at.Connected() {
+	s, _ := extend.ExtensionOf[*server](host)
+	if at, ok := extend.ExtensionOf[*session](extend.OfServer(host).Session(w.ID())); ok && at.Connected() {
 		return s.rights(at, entity)
 	}
 	return snapshot.Mask{}
@@ -297,7 +300,7 @@ func OnChange(c *netcode.Client, f func(entity netcode.NetworkID, may bool, from
 	if f == nil {
 		panic("netcode: authority.OnChange: the function is nil")
 	}
-	if w, ok := netcode.ExtensionOf[*client](c); ok {
+	if w, ok := extend.ExtensionOf[*client](c); ok {
 		w.OnChange(f)
 	}
 }
@@ -313,7 +316,7 @@ func (w *client) OnReset(f func(entity netcode.NetworkID, rows snapshot.Mask)) {
 }
 
 // Ask asks the server to name this client for an entity. The client may then write the components with NamedWrites. OnChange
-// reports when it may; a server that refuses does not answer. The errors are those of netcode.Send, and netcode.ErrNotRegistered
+// reports when it may; a server that refuses does not answer. The errors are those of netcode.Send, and errs.ErrNotRegistered
 // if no component has a writer.
 func Ask(c *netcode.Client, entity netcode.NetworkID) error {
 	return netcode.Send(c, netcode.ToServer(), &wish{Entity: entity})
@@ -322,7 +325,7 @@ func Ask(c *netcode.Client, entity netcode.NetworkID) error {
 // Release gives up the right that Ask got. It follows the client's writes: what the client wrote before reaches the server first,
 // with the same tick as a write of this frame. What it writes after the call may be refused.
 func Release(c *netcode.Client, entity netcode.NetworkID) error {
-	w, ok := netcode.ExtensionOf[*client](c)
+	w, ok := extend.ExtensionOf[*client](c)
 	if !ok {
 		return netcode.Send(c, netcode.ToServer(), &wish{Entity: entity, GiveUp: true})
 	}
@@ -339,28 +342,28 @@ func Release(c *netcode.Client, entity netcode.NetworkID) error {
 }
 
 // Write sets a component of an entity, for clients without a world. With a world, game code assigns to the component and
-// systems.Gather notices. The value is copied and sent with the next tick. The errors are netcode.ErrNoComponent,
-// *netcode.UnstorableError, and ErrNotAllowed if this client may not write the component.
+// systems.Gather notices. The value is copied and sent with the next tick. The errors are errs.ErrNoComponent,
+// *errs.UnstorableError, and ErrNotAllowed if this client may not write the component.
 //
 // On a host the player writes to the server's entity. If Server.Spawn made the entity, Write acts as netcode.Put, with
 // ErrNotAllowed if the entity lacks the component. If the entity is in the server's world, Write only returns ErrSharedWorld.
 func Write[T any](c *netcode.Client, entity netcode.NetworkID, v *T) error {
-	row := c.Protocol().RowOf(reflect.TypeFor[T]())
+	row := c.Protocol().Schema().RowOf(reflect.TypeFor[T]())
 	switch {
 	case row < 0:
-		return netcode.ErrNoComponent
+		return errs.ErrNoComponent
 	case !Rights(c, entity).Has(row):
 		return ErrNotAllowed
 	case c.Hosted() != nil:
 		if !c.Hosted().Store().Mask(entity).Has(row) {
 			return ErrNotAllowed
 		}
-		if err := netcode.Put(c.Hosted(), entity, v); err != netcode.ErrNotSpawned {
+		if err := netcode.Put(c.Hosted(), entity, v); err != errs.ErrNotSpawned {
 			return err
 		}
 		return ErrSharedWorld
 	}
-	w, _ := netcode.ExtensionOf[*client](c)
+	w, _ := extend.ExtensionOf[*client](c)
 	plan := c.Protocol().Schema().Plan(row)
 	from := len(w.lanes)
 	for range plan.Lanes() {
@@ -368,7 +371,7 @@ func Write[T any](c *netcode.Client, entity netcode.NetworkID, v *T) error {
 	}
 	if fault := plan.Quantise(reflect.ValueOf(v).UnsafePointer(), w.lanes[from:]); fault.Reason != wire.NoFault {
 		w.lanes = w.lanes[:from]
-		return netcode.Unstorable(plan, reflect.ValueOf(v), fault)
+		return extend.Unstorable(plan, reflect.ValueOf(v), fault)
 	}
 	w.set = append(w.set, setRow{entity, row, from})
 	return nil
@@ -376,7 +379,7 @@ func Write[T any](c *netcode.Client, entity netcode.NetworkID, v *T) error {
 
 // Gather implements ClientState. read is nil if the client has no world.
 func (w *client) Gather(read func(entity netcode.NetworkID, row int, lanes []uint32) bool) {
-	own := w.Upstream()
+	own := extend.OfClient(w).Upstream()
 	if own == nil || w.State() != netcode.Connected || !w.TickDue() || own.Tick() >= w.Tick() || len(w.list)+len(w.set)+own.Len() == 0 {
 		return
 	}

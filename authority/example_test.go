@@ -13,6 +13,7 @@ import (
 	"github.com/arche-netcode/netcode/authority"
 	"github.com/arche-netcode/netcode/components"
 	"github.com/arche-netcode/netcode/systems"
+	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/transport"
 	"github.com/arche-netcode/netcode/transport/memory"
 )
@@ -40,7 +41,7 @@ func ExampleCorrect() {
 	})
 	frames := 0
 	places := generic.NewFilter1[Place]()
-	client.Add(netcode.StageUpdate, systems.Func(func(w *ecs.World) {
+	client.Add(tick.Update, systems.Func(func(w *ecs.World) {
 		for query := places.Query(w); query.Next(); {
 			if id, ok := client.ID(query.Entity()); ok && authority.MayWrite[Place](atClient, id) {
 				query.Get().X++
@@ -50,7 +51,7 @@ func ExampleCorrect() {
 	}))
 	_ = atClient.Connect(here.LocalAddr())
 	teleported := false
-	server.Add(netcode.StageUpdate, systems.Func(func(*ecs.World) {
+	server.Add(tick.Update, systems.Func(func(*ecs.World) {
 		if frames >= 30 && !teleported {
 			teleported = true
 			_, _, place := bodies.Get(body)

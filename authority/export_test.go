@@ -1,6 +1,9 @@
 package authority
 
-import "github.com/arche-netcode/netcode"
+import (
+	"github.com/arche-netcode/netcode"
+	"github.com/arche-netcode/netcode/extend"
+)
 
 // SendRight tells a client that it may write an entity, which need not exist.
 func SendRight(s *netcode.Server, client netcode.ClientID, entity netcode.NetworkID, rows uint64) error {
@@ -9,13 +12,13 @@ func SendRight(s *netcode.Server, client netcode.ClientID, entity netcode.Networ
 
 // RightsLookedAt is the number of entities that a client looks at in each tick since it may write them.
 func RightsLookedAt(c *netcode.Client) int {
-	w, _ := netcode.ExtensionOf[*client](c)
+	w, _ := extend.ExtensionOf[*client](c)
 	return len(w.list)
 }
 
 // RightsKept is the number of entities for which a server keeps the right of a client.
 func RightsKept(s *netcode.Server, client netcode.ClientID) int {
-	a, _ := netcode.ExtensionOf[*server](s)
+	a, _ := extend.ExtensionOf[*server](s)
 	return len(a.sessionOf(client).list)
 }
 

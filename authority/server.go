@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/arche-netcode/netcode"
+	"github.com/arche-netcode/netcode/extend"
 	"github.com/arche-netcode/netcode/quantize"
 	"github.com/arche-netcode/netcode/replica"
 	"github.com/arche-netcode/netcode/snapshot"
@@ -28,7 +29,7 @@ type server struct {
 
 // session is the entities that one client may write.
 type session struct {
-	*netcode.Session
+	extend.Session
 	heldRights
 	wrote []wire.NetworkID // Entities that it changed since the last capture.
 	own   []wire.NetworkID // Scratch of beforeObserve.
@@ -38,13 +39,14 @@ type session struct {
 	asksAt tick.Tick // this tick.
 }
 
-// Server implements netcode.ServerSide.
-func (e ends) Server(of *netcode.Server) netcode.ServerHooks {
+// Server implements extend.ServerSide.
+func (e ends) Server(with extend.Server) extend.ServerHooks {
+	of := netcode.ServerOf(with)
 	s := &server{Server: of, writers: e.writers}
-	return netcode.ServerHooks{
+	return extend.ServerHooks{
 		State:  s,
-		Opened: func(c *netcode.Session) any { return s.open(c) },
-		Closed: func(c *netcode.Session) {
+		Opened: func(c extend.Session) any { return s.open(c) },
+		Closed: func(c extend.Session) {
 			s.sessions = slices.DeleteFunc(s.sessions, func(a *session) bool { return a.Session == c })
 		},
 		Captured:      s.noteWrites,
@@ -54,7 +56,7 @@ func (e ends) Server(of *netcode.Server) netcode.ServerHooks {
 }
 
 // open makes the state of a session.
-func (s *server) open(c *netcode.Session) *session {
+func (s *server) open(c extend.Session) *session {
 	a := &session{Session: c, heldRights: heldRights{newest: map[uint32]int32{}}}
 	if up := c.Upstream(); up != nil {
 		up.Guard(a.mayHaveWritten)
@@ -70,7 +72,7 @@ func (s *server) open(c *netcode.Session) *session {
 
 // sessionOf returns the state of a connected client, or nil.
 func (s *server) sessionOf(client netcode.ClientID) *session {
-	if c, ok := netcode.ExtensionOf[*session](s.Session(client)); ok && c.Connected() {
+	if c, ok := extend.ExtensionOf[*session](extend.OfServer(s).Session(client)); ok && c.Connected() {
 		return c
 	}
 	return nil
@@ -93,7 +95,7 @@ func Granted(s *netcode.Server, entity netcode.NetworkID) netcode.ClientID {
 // values as of the next network tick, and writes on from there. The server refuses what it wrote before, even if that arrives later.
 // ok is false if there is no such entity.
 func Correct(s *netcode.Server, entity netcode.NetworkID) (ok bool) {
-	a, is := netcode.ExtensionOf[*server](s)
+	a, is := extend.ExtensionOf[*server](s)
 	if is && s.Store().Alive(entity) {
 		for _, client := range [...]netcode.ClientID{s.Store().Owner(entity), s.Store().Named(entity)} {
 			if c := a.sessionOf(client); c != nil {
@@ -110,7 +112,7 @@ func Correct(s *netcode.Server, entity netcode.NetworkID) (ok bool) {
 // named as by Grant. Without a function all requests are refused. The function may call Granted. It is called for at most 256 requests
 // of a client and tick; the others are refused.
 func OnAsk(s *netcode.Server, f func(client netcode.ClientID, entity netcode.NetworkID) bool) {
-	if a, ok := netcode.ExtensionOf[*server](s); ok {
+	if a, ok := extend.ExtensionOf[*server](s); ok {
 		a.ask = f
 	}
 }
@@ -127,7 +129,7 @@ func (s *server) wished(client netcode.ClientID, m *wish) {
 		s.giveUp(c, m)
 	case !c.mayAsk(s.Tick()):
 		s.stats.AsksDropped++
-	case s.MayConcern(client, m.Entity) && s.ask != nil && s.ask(client, m.Entity):
+	case extend.OfServer(s).MayConcern(client, m.Entity) && s.ask != nil && s.ask(client, m.Entity):
 		Grant(s.Server, m.Entity, client)
 		s.catchUp()
 		if h := c.find(m.Entity); h != nil {
@@ -150,7 +152,7 @@ func (c *session) mayAsk(now tick.Tick) bool {
 func (s *server) giveUp(c *session, m *wish) {
 	if s.Store().Named(m.Entity) != c.ID() {
 		if m.Number == 0 {
-			s.MayConcern(c.ID(), m.Entity) // It counts.
+			extend.OfServer(s).MayConcern(c.ID(), m.Entity) // It counts.
 		}
 		return
 	}
@@ -210,7 +212,7 @@ func Writes(s *netcode.Server, f func(client netcode.ClientID, entity netcode.Ne
 // false if the entity lacks it. A component that the game wrote since the last capture keeps the game's value, and the client is
 // corrected. systems.Accept calls it.
 func WritesTo(s *netcode.Server, read func(entity netcode.NetworkID, row int, lanes []uint32) bool, f func(client netcode.ClientID, entity netcode.NetworkID, row int, lanes []uint32)) {
-	all, ok := netcode.ExtensionOf[*server](s)
+	all, ok := extend.ExtensionOf[*server](s)
 	if !ok {
 		return
 	}
@@ -246,7 +248,7 @@ func (s *server) takeIn(c *session, h *heldRight, e *replica.Entity, read func(n
 		row := rows.Lowest()
 		lanes := c.Upstream().Row(e.ID.Index, row)
 		accepted := &h.accepted[s.writers.place[row]]
-		if *accepted = append((*accepted)[:0], lanes...); !s.PutRow(h.id, row, lanes) {
+		if *accepted = append((*accepted)[:0], lanes...); !extend.OfServer(s).PutRow(h.id, row, lanes) {
 			*accepted = append((*accepted)[:0], s.stored(row, lanes)...)
 			f(c.ID(), h.id, row, lanes)
 		}
@@ -316,8 +318,8 @@ func (s *server) stored(row int, lanes []uint32) []uint32 {
 
 // beforeObserve keeps a client's own writes from being sent back to it: the client's view observes the new capture without those
 // entities.
-func (s *server) beforeObserve(of *netcode.Session, view *snapshot.View) {
-	c, ok := netcode.ExtensionOf[*session](of)
+func (s *server) beforeObserve(of extend.Session, view *snapshot.View) {
+	c, ok := extend.ExtensionOf[*session](of)
 	if !ok || len(c.wrote) == 0 || !s.TickDue() || s.Store().Tick() != s.Tick() {
 		return
 	}

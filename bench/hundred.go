@@ -13,6 +13,7 @@ import (
 	ecs "github.com/arche-netcode/netcode/internal/world"
 	generic "github.com/arche-netcode/netcode/internal/world/typed"
 	"github.com/arche-netcode/netcode/systems"
+	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/transport"
 	"github.com/arche-netcode/netcode/transport/memory"
 	"github.com/arche-netcode/netcode/wire"
@@ -92,7 +93,7 @@ func newHundred(n lossPoint) (*hundred, error) {
 	}
 	h.socket = &countedSocket{socket: conn, headers: true}
 	h.group = systems.NewServer(h.server, h.socket, clock)
-	h.group.Add(netcode.StageUpdate, systems.Func(h.play))
+	h.group.Add(tick.Update, systems.Func(h.play))
 	h.loop = systems.NewRunner(h.world, h.group, hundredHz)
 	make4 := generic.NewMap5[components.Replicated, components.Owner, hundredPlace, hundredLook, hundredSpeeds](h.world)
 	h.server.OnConnect(func(id netcode.ClientID) {

@@ -20,8 +20,10 @@ import (
 	bots "github.com/arche-netcode/netcode/load"
 	"github.com/arche-netcode/netcode/snapshot"
 	"github.com/arche-netcode/netcode/systems"
+	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/transport"
 	"github.com/arche-netcode/netcode/transport/udp"
+	"github.com/arche-netcode/netcode/wire"
 )
 
 const (
@@ -46,8 +48,8 @@ func findPlayers(o options) error {
 		return err
 	}
 	guess := model.clients(o.bound)
-	if !(guess >= 1 && guess <= netcode.MaxClients) {
-		return usage.Errorf("-bound %v: a tick takes %.0f µs and %.2f µs more for each client, which is no bound of 1 to %d clients", o.bound, model.fixed()/1e3, model.each()/1e3, netcode.MaxClients)
+	if !(guess >= 1 && guess <= wire.MaxClients) {
+		return usage.Errorf("-bound %v: a tick takes %.0f µs and %.2f µs more for each client, which is no bound of 1 to %d clients", o.bound, model.fixed()/1e3, model.each()/1e3, wire.MaxClients)
 	}
 	found, err := letBotsFind(c, o.bound, guess)
 	if err != nil {
@@ -156,7 +158,7 @@ func letBotsFind(c combination, bound time.Duration, predicted float64) (report 
 		return nil, err
 	}
 	return bots.Run(context.Background(), bodyBots(), bots.Options{
-		Servers: []netcode.Addr{to}, Bots: min(int(2*predicted)+1, netcode.MaxClients), Ramp: max(predicted/playersRamp, 1), Rate: tickHz,
+		Servers: []transport.Addr{to}, Bots: min(int(2*predicted)+1, wire.MaxClients), Ramp: max(predicted/playersRamp, 1), Rate: tickHz,
 		Ticks: bots.InspectorTicks(page), Bound: bound, ByWork: true,
 		Each: func(s *bots.Sample) {
 			fmt.Fprintf(os.Stderr, "capacity: %d bots, %.3f ms\n", s.Connected, float64(s.Ticks.Processor)/1e6)
@@ -166,7 +168,7 @@ func letBotsFind(c combination, bound time.Duration, predicted float64) (report 
 
 // bodyBots is the scene as bots play it: they receive, apply and acknowledge, as the clients of the scenario tick do.
 func bodyBots() bots.Game {
-	return bots.Game{Protocol: bodyProtocol(false), Config: tickConfig(netcode.MaxClients, realNetwork{})}
+	return bots.Game{Protocol: bodyProtocol(false), Config: tickConfig(wire.MaxClients, realNetwork{})}
 }
 
 // runServe serves the scene in real time until its input ends or it is interrupted. It prints its address and that of its inspector.
@@ -182,7 +184,7 @@ func runServe(args []string, in io.Reader, out io.Writer) error {
 	if *entities < 1 || *entities > snapshot.MaxEntities || !(*moving > 0 && *moving <= 1) {
 		return usage.Errorf("-e %d -frac %v: serve wants 1 to %d entities, and a moving part above 0 to 1", *entities, *moving, snapshot.MaxEntities)
 	}
-	config := tickConfig(netcode.MaxClients, realNetwork{})
+	config := tickConfig(wire.MaxClients, realNetwork{})
 	config.HandshakesPerAddress, config.HandshakesPerNetwork = -1, -1
 	server, err := netcode.NewServer(bodyProtocol(false), config)
 	if err != nil {
@@ -195,7 +197,7 @@ func runServe(args []string, in io.Reader, out io.Writer) error {
 	body := newBodyWorld(*entities, false)
 	subjects, orbits := body.subjects(*moving), newScene(*entities, *moving).orbits
 	group := systems.NewServer(server, conn, systems.WallClock())
-	group.Add(netcode.StageUpdate, systems.Func(func(*ecs.World) {
+	group.Add(tick.Update, systems.Func(func(*ecs.World) {
 		for k, e := range subjects {
 			p, q, v := orbits[k].nextPose()
 			body.write(e, p, q, v)

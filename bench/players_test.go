@@ -10,7 +10,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/arche-netcode/netcode"
 	bots "github.com/arche-netcode/netcode/load"
 	"github.com/arche-netcode/netcode/transport"
 )
@@ -47,7 +46,7 @@ func TestTheSceneIsServedToBots(t *testing.T) {
 	defer enough()
 	down := uint64(0)
 	report, err := bots.Run(ctx, bodyBots(), bots.Options{
-		Servers: []netcode.Addr{transport.MustParseAddr(address)}, Bots: 1, Ramp: 100, For: time.Minute, Ticks: bots.InspectorTicks(page),
+		Servers: []transport.Addr{transport.MustParseAddr(address)}, Bots: 1, Ramp: 100, For: time.Minute, Ticks: bots.InspectorTicks(page),
 		Each: func(s *bots.Sample) {
 			if down = s.Down; down > 30*rowBytes/2 {
 				enough()

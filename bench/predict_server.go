@@ -12,6 +12,7 @@ import (
 	generic "github.com/arche-netcode/netcode/internal/world/typed"
 	"github.com/arche-netcode/netcode/predict"
 	"github.com/arche-netcode/netcode/systems"
+	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/transport"
 	"github.com/arche-netcode/netcode/transport/memory"
 )
@@ -128,7 +129,7 @@ func (s *playedServer) start(socket transport.Conn, predicted bool) {
 			in, _ := input.At[predictInput](s.server, owner, s.server.Tick())
 			return in
 		}
-		group.Add(netcode.StageUpdate, systems.Func(func(w *ecs.World) {
+		group.Add(tick.Update, systems.Func(func(w *ecs.World) {
 			if s.server.TickDue() {
 				game.steer(w)
 			}

@@ -5,7 +5,6 @@ import (
 	"math/rand/v2"
 	"slices"
 
-	"github.com/arche-netcode/netcode"
 	netecs "github.com/arche-netcode/netcode/ecs"
 	"github.com/arche-netcode/netcode/interest"
 	"github.com/arche-netcode/netcode/snapshot"
@@ -106,7 +105,7 @@ func (w *walker) nextPose() (position, rotation, velocity) {
 }
 
 // sights has each client follow a walker of its own and see what is around it, about s.sight of all.
-func (g *realGame) sights(s realScene) netcode.Interest {
+func (g *realGame) sights(s realScene) snapshot.Interest {
 	clients, enter := s.clients, walkSide*math.Sqrt(float64(s.sight)/(math.Pi*float64(len(g.walkers))))
 	if s.counted {
 		enter = g.radius(clients, s.sight)

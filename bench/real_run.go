@@ -6,7 +6,6 @@ import (
 	"runtime"
 	"slices"
 
-	"github.com/arche-netcode/netcode"
 	"github.com/arche-netcode/netcode/peer"
 	"github.com/arche-netcode/netcode/snapshot"
 	"github.com/arche-netcode/netcode/wire"
@@ -51,7 +50,7 @@ type realRun struct {
 	realScene
 	network  realNetwork
 	game     *realGame
-	interest netcode.Interest // nil: each client sees everything
+	interest snapshot.Interest // nil: each client sees everything
 	clients  []*realClient
 	now      int // ticks
 	payloads [][]byte

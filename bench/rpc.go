@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/arche-netcode/netcode"
+	"github.com/arche-netcode/netcode/internal/steps"
 	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/transport"
 )
@@ -172,9 +173,9 @@ func (r *rpcRun) connectAll() error {
 	for range framesToConnect {
 		r.begin()
 		for _, stage := range rpcStages() {
-			r.server.Dispatch(stage)
+			steps.OfServer(r.server).Dispatch(stage)
 		}
-		r.server.Send()
+		steps.OfServer(r.server).Send()
 		r.deliver()
 		connected := 0
 		for _, c := range r.clients {
@@ -193,9 +194,9 @@ func (r *rpcRun) connectAll() error {
 // begin starts a frame of the server and gives it what the clients sent in the last one.
 func (r *rpcRun) begin() {
 	r.now += time.Second / tickHz
-	r.server.BeginFrame(r.now)
+	steps.OfServer(r.server).BeginFrame(r.now)
 	for _, l := range r.toServer.letters {
-		r.server.Receive(l.at, r.toServer.bytes[l.start:l.end:l.end])
+		steps.OfServer(r.server).Receive(l.at, r.toServer.bytes[l.start:l.end:l.end])
 	}
 }
 
@@ -214,7 +215,7 @@ func (r *rpcRun) serverFrame(orders []rpcOrder, to []netcode.ClientID) (in, out 
 	from := 0
 	for part, stage := range rpcStages() {
 		began = time.Now()
-		r.server.Dispatch(stage)
+		steps.OfServer(r.server).Dispatch(stage)
 		middle := time.Now()
 		end := len(orders) * (part + 1) / len(rpcStages())
 		for i := from; i < end; i++ {
@@ -227,7 +228,7 @@ func (r *rpcRun) serverFrame(orders []rpcOrder, to []netcode.ClientID) (in, out 
 		out += time.Since(middle)
 	}
 	began = time.Now()
-	r.server.Send()
+	steps.OfServer(r.server).Send()
 	return in, out + time.Since(began)
 }
 
@@ -235,32 +236,32 @@ func (r *rpcRun) serverFrame(orders []rpcOrder, to []netcode.ClientID) (in, out 
 func (r *rpcRun) deliver() {
 	r.toServer.clear()
 	r.toClient.clear()
-	r.server.Drain(r.put)
+	steps.OfServer(r.server).Drain(r.put)
 	for _, c := range r.clients {
-		c.client.BeginFrame(r.now)
+		steps.OfClient(c.client).BeginFrame(r.now)
 	}
 	for _, l := range r.toClient.letters {
 		c := r.clients[int(l.at.IP.Port())-20000]
-		c.client.Receive(rpcAddress(-1), r.toClient.bytes[l.start:l.end:l.end])
+		steps.OfClient(c.client).Receive(rpcAddress(-1), r.toClient.bytes[l.start:l.end:l.end])
 	}
 }
 
 // clientFrame is the rest of a frame of one client, in which it sends so many messages, each for another stage than the one before.
 func (r *rpcRun) clientFrame(c *rpcClient, messages int) {
 	for _, stage := range rpcStages() {
-		c.client.Dispatch(stage)
+		steps.OfClient(c.client).Dispatch(stage)
 	}
 	stages := rpcStages()
 	for i := range messages {
 		stage, m := stages[i%len(stages)], r.order(c.client.ID())
-		if err := netcode.Send(c.client, netcode.ToServer(), &m, netcode.InStage(stage)); err != nil {
+		if err := netcode.Send(c.client, netcode.ToServer(), &m, netcode.AtStage(stage)); err != nil {
 			r.fault = err
 		}
 		r.sent.countOrder(stage, &m)
 		r.queues.came(stage, &m)
 	}
-	c.client.Send()
-	c.client.Drain(c.post)
+	steps.OfClient(c.client).Send()
+	steps.OfClient(c.client).Drain(c.post)
 }
 
 // share returns the number of messages of one client.

@@ -8,6 +8,7 @@ import (
 	"github.com/arche-netcode/netcode"
 	"github.com/arche-netcode/netcode/components"
 	"github.com/arche-netcode/netcode/consistent"
+	"github.com/arche-netcode/netcode/extend"
 	ecs "github.com/arche-netcode/netcode/internal/world"
 	generic "github.com/arche-netcode/netcode/internal/world/typed"
 	"github.com/arche-netcode/netcode/systems"
@@ -103,7 +104,7 @@ func (r *wholeRun) playAt(p lossPoint, e *wholeEnds) error {
 			l.Step()
 		}
 	}
-	e.server.Extend(netcode.ServerHooks{Sent: func(_ *netcode.Session, packet []byte) { r.bytes += int64(len(packet)) }})
+	extend.OfServer(e.server).Extend(extend.ServerHooks{Sent: func(_ extend.Session, packet []byte) { r.bytes += int64(len(packet)) }})
 	for range 3 * wholeHz {
 		step()
 	}

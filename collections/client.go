@@ -1,14 +1,19 @@
 package collections
 
-import "github.com/arche-netcode/netcode"
+import (
+	"github.com/arche-netcode/netcode"
+	"github.com/arche-netcode/netcode/extend"
+	"github.com/arche-netcode/netcode/tick"
+)
 
-// Client implements netcode.ClientSide.
-func (of ends) Client(c *netcode.Client) netcode.ClientHooks {
+// Client implements extend.ClientSide.
+func (of ends) Client(with extend.Client) extend.ClientHooks {
+	c := netcode.ClientOf(with)
 	e := newEnd(of.types)
 	e.client, e.mirror = c, newMirror(of.defs)
 	e.watchers = make([][]func(*change), len(of.defs))
 	e.mirror.Tell = e.tell
-	return netcode.ClientHooks{State: e, Opened: e.restart, Read: e.follow, Dispatch: e.tellGone}
+	return extend.ClientHooks{State: e, Opened: e.restart, Read: e.follow, Dispatch: e.tellGone}
 }
 
 // restart removes the collections of an earlier connection.
@@ -20,7 +25,7 @@ func (e *end) restart() {
 // tell calls the game's functions for a change.
 func (e *end) tell(d *definition, what *change) {
 	for _, f := range e.watchers[d.Number()] {
-		e.client.Contain("OnChange of a collection", func() { f(what) })
+		extend.OfClient(e.client).Contain("OnChange of a collection", func() { f(what) })
 	}
 }
 
@@ -37,7 +42,7 @@ func watch(def *definition, c *netcode.Client, call string, given bool, f func(e
 
 // takeOperations applies a message to the collection of its entity.
 func takeOperations(ctx *netcode.Context, body []byte) error {
-	e, ok := netcode.ExtensionOf[*end](ctx.End)
+	e, ok := extend.ExtensionOf[*end](ctx.End)
 	if !ok {
 		return nil
 	}
@@ -69,7 +74,7 @@ func (e *end) hostReceiver() *receiver {
 	if server == nil {
 		return nil
 	}
-	r, ok := netcode.ExtensionOf[*receiver](server.Session(e.client.ID()))
+	r, ok := extend.ExtensionOf[*receiver](extend.OfServer(server).Session(e.client.ID()))
 	if !ok || r.view == nil {
 		return nil
 	}
@@ -77,7 +82,7 @@ func (e *end) hostReceiver() *receiver {
 }
 
 // tellGone reports removed collections in the stage in which changes are reported; their entities are already gone.
-func (e *end) tellGone(stage netcode.Stage) {
+func (e *end) tellGone(stage tick.Stage) {
 	if stage != messageStage {
 		return
 	}

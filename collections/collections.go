@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	"github.com/arche-netcode/netcode"
+	"github.com/arche-netcode/netcode/errs"
+	"github.com/arche-netcode/netcode/extend"
 	"github.com/arche-netcode/netcode/quantize"
 	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/wire"
@@ -48,16 +50,16 @@ func orNone(n int) int {
 // types is the collections of a protocol. Once frozen they are numbered in the order of their wire names.
 type types struct {
 	defs []*definition
-	raw  *netcode.RawMessage
+	raw  extend.Raw
 }
 
 // register registers one type of collection.
 func register(p *netcode.Protocol, call string, of kind, name string, element, key reflect.Type, options []Option) *definition {
 	call = "collections." + call
 	shown := shownElement(of, element)
-	p.MustBeOpen(call, shown)
-	p.MustBeName(call, shown, name)
-	all, extended := netcode.ExtensionOf[*types](p)
+	extend.OfProtocol(p).MustBeOpen(call, shown)
+	extend.OfProtocol(p).MustBeName(call, shown, name)
+	all, extended := extend.ExtensionOf[*types](p)
 	if !extended {
 		all = &types{}
 	}
@@ -97,14 +99,14 @@ func shownElement(of kind, element reflect.Type) elementName {
 
 // extend registers the extension and its message.
 func (all *types) extend(p *netcode.Protocol, call string) {
-	all.raw = p.HandleRaw(call, netcode.RawMessage{
+	all.raw = extend.OfProtocol(p).HandleRaw(call, extend.RawMessage{
 		Name: messageName, Marker: reflect.TypeFor[marker](), Channel: messageChannel(), Stage: messageStage,
 		Check:  func(body []byte) bool { return check(all.defs, body) },
 		Handle: takeOperations,
 		Dump:   func(dst, body []byte) []byte { return appendDump(all.defs, dst, body) },
 		Blank:  blank,
 	})
-	p.Extend(netcode.Extension{
+	extend.OfProtocol(p).Extend(extend.Extension{
 		Name: "collections", State: all, Kind: "collection",
 		Freeze: all.freeze, Server: ends{all}, Client: ends{all},
 	})
@@ -114,7 +116,7 @@ func (all *types) extend(p *netcode.Protocol, call string) {
 type ends struct{ *types }
 
 // freeze numbers the collections and describes them.
-func (all *types) freeze(f *netcode.Freezing) {
+func (all *types) freeze(f *extend.Freezing) {
 	slices.SortFunc(all.defs, func(a, b *definition) int { return strings.Compare(a.Name(), b.Name()) })
 	for i, def := range all.defs {
 		def.Settle(i, f.Unpacked)
@@ -152,7 +154,7 @@ type handle struct {
 
 // handleOf returns a handle. Its end is nil if that end of the game has not registered the collection.
 func handleOf(def *definition, at netcode.Endpoint, entity netcode.NetworkID) handle {
-	e, ok := netcode.ExtensionOf[*end](at)
+	e, ok := extend.ExtensionOf[*end](at)
 	if !ok || def.Number() >= len(e.all.defs) || e.all.defs[def.Number()] != def {
 		e = nil
 	}
@@ -180,7 +182,7 @@ func (h handle) Arrived() bool { return h.rows() != nil }
 // Len returns the number of elements.
 func (h handle) Len() int { return h.rows().Len() }
 
-// Clear removes all elements. The errors are ErrReadOnly, netcode.ErrNotVisible and netcode.ErrNotRegistered.
+// Clear removes all elements. The errors are ErrReadOnly, errs.ErrNotVisible and errs.ErrNotRegistered.
 func (h handle) Clear() error {
 	c, err := h.writable()
 	if err == nil {
@@ -193,11 +195,11 @@ func (h handle) Clear() error {
 func (h handle) writable() (*content, error) {
 	switch {
 	case h.end == nil:
-		return nil, netcode.ErrNotRegistered
+		return nil, errs.ErrNotRegistered
 	case h.end.server == nil:
 		return nil, ErrReadOnly
 	case !h.end.server.Has(h.entity):
-		return nil, netcode.ErrNotVisible
+		return nil, errs.ErrNotVisible
 	}
 	c, fresh := h.end.origin.Make(h.def.Number(), h.entity)
 	if fresh {
@@ -236,7 +238,7 @@ func encodeElement(e *end, def *definition, plan *quantize.Plan, at reflect.Valu
 	lanes := e.lanes[:plan.Lanes()]
 	clear(lanes)
 	if fault := plan.Quantise(at.UnsafePointer(), lanes); fault.Reason != wire.NoFault {
-		return nil, &netcode.FieldError{Name: def.Name(), Field: fault.Field(), Reason: fault.Reason, Detail: plan.Outside(at.Elem(), fault)}
+		return nil, &errs.FieldError{Name: def.Name(), Field: fault.Field(), Reason: fault.Reason, Detail: plan.Outside(at.Elem(), fault)}
 	}
 	return lanes, nil
 }

@@ -13,9 +13,11 @@ import (
 
 	"github.com/arche-netcode/netcode"
 	"github.com/arche-netcode/netcode/collections"
+	"github.com/arche-netcode/netcode/errs"
 	"github.com/arche-netcode/netcode/inspect"
 	"github.com/arche-netcode/netcode/internal/alloctest"
 	"github.com/arche-netcode/netcode/internal/rig"
+	"github.com/arche-netcode/netcode/internal/steps"
 	"github.com/arche-netcode/netcode/peer"
 	"github.com/arche-netcode/netcode/snapshot"
 	"github.com/arche-netcode/netcode/transport"
@@ -114,7 +116,7 @@ func TestCollections(t *testing.T) {
 		g.Until(func() bool { return len(heard) == 5 })
 		require.Equal(t, collections.ChangeGone, heard[4].What)
 		require.False(t, g.set.Of(c.Client, id).Arrived())
-		require.ErrorIs(t, set.Add(1), netcode.ErrNotVisible)
+		require.ErrorIs(t, set.Add(1), errs.ErrNotVisible)
 	}
 }
 
@@ -154,7 +156,7 @@ func TestCollectionErrors(t *testing.T) {
 	list, table := g.list.Of(g.Server.Server, id), g.table.Of(g.Server.Server, id)
 	other := newGoods(t, netcode.Config{}, false)
 	var full *collections.FullError
-	var field *netcode.FieldError
+	var field *errs.FieldError
 	for name, is := range map[string]struct{ got, want error }{
 		"a client appends":       {g.list.Of(c.Client, id).Append(rig.Marked{}), collections.ErrReadOnly},
 		"a client inserts":       {g.list.Of(c.Client, id).Insert(0, rig.Marked{}), collections.ErrReadOnly},
@@ -165,13 +167,13 @@ func TestCollectionErrors(t *testing.T) {
 		"a client takes out":     {g.set.Of(c.Client, id).Remove(1), collections.ErrReadOnly},
 		"a client writes a key":  {g.table.Of(c.Client, id).Set(1, 1), collections.ErrReadOnly},
 		"a client removes a key": {g.table.Of(c.Client, id).Remove(1), collections.ErrReadOnly},
-		"no such entity":         {g.list.Of(g.Server.Server, wire.NetworkID{Index: 999, Generation: 1}).Append(rig.Marked{}), netcode.ErrNotVisible},
+		"no such entity":         {g.list.Of(g.Server.Server, wire.NetworkID{Index: 999, Generation: 1}).Append(rig.Marked{}), errs.ErrNotVisible},
 		"set where nothing is":   {list.Set(0, rig.Marked{}), collections.ErrNoElement},
 		"insert beyond the end":  {list.Insert(1, rig.Marked{}), collections.ErrNoElement},
 		"insert before all":      {list.Insert(-1, rig.Marked{}), collections.ErrNoElement},
 		"remove where none is":   {list.Remove(0), collections.ErrNoElement},
-		"another protocol's":     {other.list.Of(g.Server.Server, id).Append(rig.Marked{}), netcode.ErrNotRegistered},
-		"no end":                 {g.list.Of(nil, id).Clear(), netcode.ErrNotRegistered},
+		"another protocol's":     {other.list.Of(g.Server.Server, id).Append(rig.Marked{}), errs.ErrNotRegistered},
+		"no end":                 {g.list.Of(nil, id).Clear(), errs.ErrNotRegistered},
 	} {
 		require.ErrorIs(t, is.got, is.want, name)
 	}
@@ -366,10 +368,10 @@ func TestCollectionsOfSpawnedEntities(t *testing.T) {
 	require.NoError(t, g.set.Of(g.Server.Server, id).Add(3))
 	require.NoError(t, g.set.Of(g.Server.Server, stillborn).Add(4))
 	g.Server.Despawn(stillborn)
-	g.Server.Game = func(*snapshot.Store) { g.Server.Publish() }
+	g.Server.Game = func(*snapshot.Store) { steps.OfServer(g.Server).Publish() }
 	g.Until(func() bool { return g.set.Of(c.Client, id).Has(3) })
 	require.False(t, g.set.Of(g.Server.Server, stillborn).Arrived())
-	require.ErrorIs(t, g.set.Of(g.Server.Server, stillborn).Add(5), netcode.ErrNotVisible)
+	require.ErrorIs(t, g.set.Of(g.Server.Server, stillborn).Add(5), errs.ErrNotVisible)
 }
 
 // Illegal operations from the server end the client's connection; harmless ones do not.

@@ -1,6 +1,6 @@
 // Package collections gives entities lists, sets and maps: for data that is too large to be a component, or changes in too
 // small parts. They are sent beside snapshots: each change as an operation on one element, in order and reliably. A client that
-// comes to see the entity receives them whole. The package is an extension (netcode.Extension) of a protocol that has any.
+// comes to see the entity receives them whole. The package is an extension (extend.Extension) of a protocol that has any.
 //
 //	inventory := collections.NewList[Slot](protocol, "inventory", collections.MaxElements(64)) // on both sides
 //

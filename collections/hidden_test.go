@@ -32,7 +32,7 @@ func queuedOperations(t *testing.T, lost, small bool) {
 	list, other := collections.NewList[rig.Marked](p, "list"), collections.NewSet[uint16](p, "set")
 	config := netcode.Config{SendBudget: 4 << 10}
 	if small {
-		config.PacketSize = netcode.MinPacketSize
+		config.PacketSize = wire.MinPacketSize
 	}
 	r := rig.New(t, p, config)
 	c := r.Joined(p, netcode.Config{})

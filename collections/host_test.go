@@ -10,6 +10,7 @@ import (
 	"github.com/arche-netcode/netcode"
 	"github.com/arche-netcode/netcode/collections"
 	"github.com/arche-netcode/netcode/internal/rig"
+	"github.com/arche-netcode/netcode/internal/steps"
 	"github.com/arche-netcode/netcode/tick"
 )
 
@@ -57,14 +58,14 @@ func (h *hosting) host() { require.NoError(h.t, netcode.Host(h.server, h.client)
 func (h *hosting) frame() []string {
 	h.now += rig.FrameTime
 	h.told = h.told[:0]
-	h.server.BeginFrame(h.now)
-	h.client.BeginFrame(h.now)
+	steps.OfServer(h.server).BeginFrame(h.now)
+	steps.OfClient(h.client).BeginFrame(h.now)
 	for stage := range tick.Stage(tick.NumStages) {
-		h.client.Dispatch(stage)
-		h.server.Dispatch(stage)
+		steps.OfClient(h.client).Dispatch(stage)
+		steps.OfServer(h.server).Dispatch(stage)
 	}
-	h.client.Send()
-	h.server.Send()
+	steps.OfClient(h.client).Send()
+	steps.OfServer(h.server).Send()
 	return h.told
 }
 

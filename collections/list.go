@@ -75,8 +75,8 @@ func (l ListOf[T]) All() iter.Seq2[int, T] {
 	}
 }
 
-// Append adds an element at the end. The errors are ErrReadOnly, netcode.ErrNotVisible if there is no such entity,
-// netcode.ErrNotRegistered, *FullError and *netcode.FieldError; after each nothing was done.
+// Append adds an element at the end. The errors are ErrReadOnly, errs.ErrNotVisible if there is no such entity,
+// errs.ErrNotRegistered, *FullError and *errs.FieldError; after each nothing was done.
 func (l ListOf[T]) Append(v T) error { return l.Insert(l.Len(), v) }
 
 // Insert inserts an element at an index, before the present one. The errors are those of Append, and ErrNoElement for an index
@@ -108,7 +108,7 @@ func (l ListOf[T]) write(v T) (*content, []uint32, error) {
 	return content, row, err
 }
 
-// Remove removes the element at an index. The errors are ErrReadOnly, netcode.ErrNotVisible, netcode.ErrNotRegistered and
+// Remove removes the element at an index. The errors are ErrReadOnly, errs.ErrNotVisible, errs.ErrNotRegistered and
 // ErrNoElement.
 func (l ListOf[T]) Remove(index int) error {
 	content, err := l.writable()

@@ -109,8 +109,8 @@ func (m MapOf[K, V]) Set(k K, v V) error {
 	return m.failed(content.Insert(at, row))
 }
 
-// Remove removes a key, if it is in the map. The errors are ErrReadOnly, netcode.ErrNotVisible, netcode.ErrNotRegistered and
-// *netcode.FieldError.
+// Remove removes a key, if it is in the map. The errors are ErrReadOnly, errs.ErrNotVisible, errs.ErrNotRegistered and
+// *errs.FieldError.
 func (m MapOf[K, V]) Remove(k K) error {
 	content, err := m.writable()
 	if err != nil {

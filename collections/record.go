@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/arche-netcode/netcode"
+	"github.com/arche-netcode/netcode/extend"
 	"github.com/arche-netcode/netcode/snapshot"
 	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/wire"
@@ -36,8 +37,8 @@ func newRecording(e *end) *recording {
 }
 
 // record returns the part of recordings. Its name is the kind of the entries that two builds must have alike.
-func (t *recording) record() *netcode.ServerRecord {
-	return &netcode.ServerRecord{Name: "collection", Write: t.write, Read: t.read, Apply: t.apply, Stop: func() { t.on, t.bodies = false, nil }}
+func (t *recording) record() *extend.ServerRecord {
+	return &extend.ServerRecord{Name: "collection", Write: t.write, Read: t.read, Apply: t.apply, Stop: func() { t.on, t.bodies = false, nil }}
 }
 
 // follow takes in the changes of a frame, before the journals are emptied.
@@ -51,7 +52,7 @@ func (t *recording) follow() {
 	t.reader.Fill(t)
 }
 
-// write implements netcode.ServerRecord.
+// write implements extend.ServerRecord.
 func (t *recording) write(dst []byte, whole bool) []byte {
 	if t.on = true; whole {
 		t.bodies, t.reader = t.bodies[:0], newReader()
@@ -69,7 +70,7 @@ func (t *recording) write(dst []byte, whole bool) []byte {
 	return dst
 }
 
-// read implements netcode.ServerRecord.
+// read implements extend.ServerRecord.
 func (t *recording) read(bodies []byte, whole bool) bool {
 	if whole {
 		t.mirror.Reset()
@@ -97,7 +98,7 @@ func (t *recording) read(bodies []byte, whole bool) bool {
 	return true
 }
 
-// apply implements netcode.ServerRecord.
+// apply implements extend.ServerRecord.
 func (t *recording) apply(as func(recorded netcode.NetworkID) netcode.NetworkID) {
 	for at, id := range t.shown { // the entity may be gone, or another one
 		if as(at.id) != id {

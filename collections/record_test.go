@@ -6,17 +6,19 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/arche-netcode/netcode"
+	"github.com/arche-netcode/netcode/extend"
+	"github.com/arche-netcode/netcode/internal/steps"
 )
 
 // Illegal recorded collections are refused, or stay within their limits.
 func FuzzRecorded(f *testing.F) {
-	made := func(t *testing.T) (*netcode.Server, *netcode.ServerRecord) {
+	made := func(t *testing.T) (*netcode.Server, *extend.ServerRecord) {
 		p := netcode.NewProtocol()
 		NewList[uint16](p, "list", MaxElements(8))
 		NewMap[uint16, int32](p, "table", MaxElements(8))
 		s, err := netcode.NewServer(p, netcode.Config{})
 		require.NoError(t, err)
-		return s, s.Records()[0]
+		return s, extend.OfServer(s).Records()[0]
 	}
 	f.Add([]byte{3, 1, 7, 0, byte(opReset), byte(opInsert), 0, 0, 5, 0}, []byte{3, 1, 2, 0, byte(opWhole)})
 	f.Add([]byte{3, 1, 3, 0, byte(opReset), byte(opWhole)}, []byte{3, 2, 3, 1, byte(opReset), byte(opWhole)})
@@ -27,9 +29,9 @@ func FuzzRecorded(f *testing.F) {
 		}
 		id := s.Spawn()
 		feature.Apply(func(netcode.NetworkID) netcode.NetworkID { return id })
-		s.BeginFrame(0)
-		s.Send()
-		e, _ := netcode.ExtensionOf[*end](s)
+		steps.OfServer(s).BeginFrame(0)
+		steps.OfServer(s).Send()
+		e, _ := extend.ExtensionOf[*end](s)
 		for _, c := range e.origin.contents {
 			require.LessOrEqual(t, c.rows.Len(), 8)
 		}
@@ -44,13 +46,13 @@ func TestAStoppedRecordingKeepsNoChanges(t *testing.T) {
 	require.NoError(t, err)
 	id := s.Spawn()
 	kept := func() int {
-		s.BeginFrame(0)
+		steps.OfServer(s).BeginFrame(0)
 		require.NoError(t, list.Of(s, id).Append(7))
-		s.Send()
-		e, _ := netcode.ExtensionOf[*end](s)
+		steps.OfServer(s).Send()
+		e, _ := extend.ExtensionOf[*end](s)
 		return len(e.recording.bodies)
 	}
-	feature := s.Records()[0]
+	feature := extend.OfServer(s).Records()[0]
 	feature.Write(nil, true)
 	require.NotZero(t, kept())
 	feature.Stop()
@@ -65,7 +67,7 @@ func TestAnEntityBeforeTakesNothingAlong(t *testing.T) {
 	NewMap[uint16, int32](p, "table")
 	s, err := netcode.NewServer(p, netcode.Config{})
 	require.NoError(t, err)
-	feature := s.Records()[0]
+	feature := extend.OfServer(s).Records()[0]
 	first, second := s.Spawn(), s.Spawn()
 	require.True(t, feature.Read([]byte{3, 1, 3, 0, byte(opReset), byte(opWhole)}, true))
 	feature.Apply(func(netcode.NetworkID) netcode.NetworkID { return first })
@@ -76,7 +78,7 @@ func TestAnEntityBeforeTakesNothingAlong(t *testing.T) {
 		}
 		return second
 	})
-	e, _ := netcode.ExtensionOf[*end](s)
+	e, _ := extend.ExtensionOf[*end](s)
 	require.NotNil(t, e.recording.mirror.Find(1, netcode.NetworkID{Index: 3, Generation: 2}))
 	require.NotNil(t, e.origin.Find(1, second))
 }

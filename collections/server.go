@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/arche-netcode/netcode"
+	"github.com/arche-netcode/netcode/extend"
 	"github.com/arche-netcode/netcode/peer"
 	"github.com/arche-netcode/netcode/snapshot"
 	"github.com/arche-netcode/netcode/tick"
@@ -19,20 +20,21 @@ const (
 	besideBody = 24
 )
 
-// Server implements netcode.ServerSide.
-func (of ends) Server(s *netcode.Server) netcode.ServerHooks {
+// Server implements extend.ServerSide.
+func (of ends) Server(with extend.Server) extend.ServerHooks {
+	s := netcode.ServerOf(with)
 	e := newEnd(of.types)
 	e.server, e.origin = s, newOrigin(of.defs)
 	e.recording = newRecording(e)
-	return netcode.ServerHooks{
+	return extend.ServerHooks{
 		State: e,
-		Opened: func(c *netcode.Session) any {
+		Opened: func(c extend.Session) any {
 			r := &receiver{end: e, session: c, reader: newReader()}
 			r.amend = func(body []byte) int { return r.reader.Amend(e.all.defs, body, r) }
 			e.clients = append(e.clients, r)
 			return r
 		},
-		Closed: func(c *netcode.Session) {
+		Closed: func(c extend.Session) {
 			e.clients = slices.DeleteFunc(e.clients, func(r *receiver) bool { return r.session == c })
 		},
 		BeforeSend: e.send,
@@ -61,7 +63,7 @@ func (e *end) send() {
 // receiver is the state of a client: its collections and their progress. It implements link.
 type receiver struct {
 	end     *end
-	session *netcode.Session
+	session extend.Session
 	view    *snapshot.View // Nil before the first serve.
 	reader  *reader
 	amend   func(body []byte) int

@@ -88,8 +88,8 @@ func (s SetOf[T]) Add(v T) error {
 	return s.failed(content.Insert(at, row))
 }
 
-// Remove removes an element, if it is in the set. The errors are ErrReadOnly, netcode.ErrNotVisible, netcode.ErrNotRegistered and
-// *netcode.FieldError.
+// Remove removes an element, if it is in the set. The errors are ErrReadOnly, errs.ErrNotVisible, errs.ErrNotRegistered and
+// *errs.FieldError.
 func (s SetOf[T]) Remove(v T) error {
 	content, err := s.writable()
 	if err != nil {

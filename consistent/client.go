@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/arche-netcode/netcode"
+	"github.com/arche-netcode/netcode/extend"
 	"github.com/arche-netcode/netcode/peer"
 	"github.com/arche-netcode/netcode/replica"
 	"github.com/arche-netcode/netcode/tick"
@@ -69,16 +70,17 @@ type payload struct {
 	from, to int // Range in client.bytes.
 }
 
-// Client implements netcode.ClientSide.
-func (f *feature) Client(end *netcode.Client) netcode.ClientHooks {
+// Client implements extend.ClientSide.
+func (f *feature) Client(with extend.Client) extend.ClientHooks {
+	end := netcode.ClientOf(with)
 	c := &client{end: end, config: f.config, claims: make([]waiting, 0, claimsKept)}
-	return netcode.ClientHooks{
+	return extend.ClientHooks{
 		State:      c,
 		Opened:     c.open,
 		HoldState:  c.take,
 		Closed:     func() { c.opened = false },
 		BeginFrame: c.beginFrame,
-		Section: &netcode.ClientSection{
+		Section: &extend.ClientSection{
 			Check: check,
 			Take:  c.takeSection,
 		},
@@ -91,7 +93,7 @@ func (c *client) open() {
 	clear(c.got[:])
 	c.claims, c.held, c.bytes = c.claims[:0], c.held[:0], c.bytes[:0]
 	c.stats.Shown, c.stats.Behind, c.stats.MeanBehind, c.stats.MaxBehind, c.stats.Held = tick.None, 0, 0, 0, 0
-	c.end.Suspend(false)
+	extend.OfClient(c.end).Suspend(false)
 	if c.opened = c.end.Replica() != nil; c.opened {
 		c.start = c.end.Replica().Tick()
 	}
@@ -100,9 +102,9 @@ func (c *client) open() {
 // take handles the state of a packet: it holds it back, or shows it if its tick was shown already.
 func (c *client) take(state []byte, packet uint64) {
 	c.got[packet%packetsKept], c.newest = packet+1, max(c.newest, packet+1)
-	t := replica.PayloadTick(state, c.end.Newest().Tick())
+	t := replica.PayloadTick(state, extend.OfClient(c.end).Newest().Tick())
 	if c.off || t <= c.stats.Shown {
-		c.end.ShowState(state)
+		extend.OfClient(c.end).ShowState(state)
 		c.judge()
 		return
 	}
@@ -124,7 +126,7 @@ func (c *client) takeSection(_ uint64, payload []byte) {
 	if len(s.state) > 0 && !c.repaired(s.state, packet) {
 		return
 	}
-	w := waiting{tick: tick.Near(s.tick, c.end.Newest().Tick()), packet: packet, needed: s.needed}
+	w := waiting{tick: tick.Near(s.tick, extend.OfClient(c.end).Newest().Tick()), packet: packet, needed: s.needed}
 	if !s.claimed || w.tick <= c.stats.Shown || w.packet > c.newest+packetsKept {
 		return
 	}
@@ -143,13 +145,13 @@ func (c *client) repaired(state []byte, packet uint64) bool {
 	if packet+packetsKept <= c.newest || packet > c.newest {
 		return false
 	}
-	switch err := c.end.Newest().Read(state); {
+	switch err := extend.OfClient(c.end).Newest().Read(state); {
 	case err == nil:
 		c.stats.Repaired++
 		c.take(state, packet)
 		return true
 	case errors.Is(err, replica.ErrMalformed):
-		c.end.End(&netcode.CloseError{Reason: peer.ReasonMalformed, Detail: err.Error()})
+		extend.OfClient(c.end).End(&netcode.CloseError{Reason: peer.ReasonMalformed, Detail: err.Error()})
 	}
 	return false // It came too late.
 }
@@ -190,7 +192,7 @@ func (c *client) show(t netcode.Tick) {
 		if p.tick > t {
 			continue
 		}
-		if c.end.ShowState(c.bytes[p.from:p.to]); p.tick > before && p.tick != t {
+		if extend.OfClient(c.end).ShowState(c.bytes[p.from:p.to]); p.tick > before && p.tick != t {
 			before = p.tick
 			c.stats.Skipped++
 		}
@@ -198,9 +200,9 @@ func (c *client) show(t netcode.Tick) {
 	c.stats.Shown, c.stats.Complete = t, c.stats.Complete+1
 	c.claims = slices.DeleteFunc(c.claims, func(w waiting) bool { return w.tick <= t })
 	c.keepAfter(t)
-	c.end.ShownUpTo(t, true)
+	extend.OfClient(c.end).ShownUpTo(t, true)
 	c.floor = tick.None
-	c.end.Suspend(false)
+	extend.OfClient(c.end).Suspend(false)
 }
 
 // keepAfter drops the held payloads up to tick t.
@@ -227,17 +229,17 @@ func (c *client) overflow() {
 	}
 	for _, p := range c.held {
 		if p.tick <= c.floor {
-			c.end.ShowState(c.bytes[p.from:p.to])
+			extend.OfClient(c.end).ShowState(c.bytes[p.from:p.to])
 		}
 	}
 	c.keepAfter(c.floor)
-	c.end.Suspend(true)
+	extend.OfClient(c.end).Suspend(true)
 }
 
 // giveAway releases all held state to the Replica.
 func (c *client) giveAway() {
 	for _, p := range c.held {
-		c.end.ShowState(c.bytes[p.from:p.to])
+		extend.OfClient(c.end).ShowState(c.bytes[p.from:p.to])
 	}
 	c.held, c.bytes = c.held[:0], c.bytes[:0]
 }
@@ -252,7 +254,7 @@ func (c *client) enable(on bool) {
 	if c.giveAway(); on {
 		c.floor = c.end.Replica().Tick()
 	}
-	c.end.Suspend(on && c.floor > c.stats.Shown)
+	extend.OfClient(c.end).Suspend(on && c.floor > c.stats.Shown)
 }
 
 // beginFrame updates the statistics.
@@ -261,10 +263,10 @@ func (c *client) beginFrame() {
 		return
 	}
 	if len(c.held) == 0 && c.floor == tick.None { // All received state is shown.
-		c.end.ShownUpTo(c.end.Newest().NewestKnown(), false)
+		extend.OfClient(c.end).ShownUpTo(extend.OfClient(c.end).Newest().NewestKnown(), false)
 	}
 	c.stats.Behind = 0
-	if newest := c.end.Newest().Tick(); len(c.held) > 0 || c.floor != tick.None {
+	if newest := extend.OfClient(c.end).Newest().Tick(); len(c.held) > 0 || c.floor != tick.None {
 		c.stats.Behind = newest - max(c.stats.Shown, c.start)
 	}
 	c.frames, c.behind = c.frames+1, c.behind+uint64(c.stats.Behind)

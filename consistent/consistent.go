@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/arche-netcode/netcode"
+	"github.com/arche-netcode/netcode/extend"
 )
 
 // Config has the settings of a client. Zero fields mean the defaults.
@@ -28,20 +29,20 @@ func Register(p *netcode.Protocol, config ...Config) {
 	if f.config.MaxHeld < 1<<16 {
 		panic(fmt.Sprintf("netcode: consistent.Register: MaxHeld is %d: it is at least %d", f.config.MaxHeld, 1<<16))
 	}
-	p.Extend(netcode.Extension{Name: "consistent", State: f, ToClient: netcode.FreeSection, Server: f, Client: f})
+	extend.OfProtocol(p).Extend(extend.Extension{Name: "consistent", State: f, ToClient: extend.FreeSection, Server: f, Client: f})
 }
 
 // Enable sets whether a client shows whole ticks only, which is the default. Switched on during a connection, it takes effect
 // with the next complete tick. Without Register it does nothing.
 func Enable(c *netcode.Client, on bool) {
-	if f, ok := netcode.ExtensionOf[*client](c); ok {
+	if f, ok := extend.ExtensionOf[*client](c); ok {
 		f.enable(on)
 	}
 }
 
 // Of returns the statistics of a client. ok is false without Register.
 func Of(c *netcode.Client) (stats Stats, ok bool) {
-	f, ok := netcode.ExtensionOf[*client](c)
+	f, ok := extend.ExtensionOf[*client](c)
 	if !ok {
 		return stats, false
 	}
@@ -52,7 +53,7 @@ func Of(c *netcode.Client) (stats Stats, ok bool) {
 
 // ServerOf returns a server's statistics about a client. ok is false if there is no such client, or without Register.
 func ServerOf(s *netcode.Server, id netcode.ClientID) (stats ServerStats, ok bool) {
-	f, ok := netcode.ExtensionOf[*sender](s.Session(id))
+	f, ok := extend.ExtensionOf[*sender](extend.OfServer(s).Session(id))
 	if !ok {
 		return stats, false
 	}

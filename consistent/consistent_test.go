@@ -13,7 +13,9 @@ import (
 	"github.com/arche-netcode/netcode"
 	"github.com/arche-netcode/netcode/components"
 	"github.com/arche-netcode/netcode/consistent"
+	"github.com/arche-netcode/netcode/extend"
 	"github.com/arche-netcode/netcode/interest"
+	"github.com/arche-netcode/netcode/internal/steps"
 	ecs "github.com/arche-netcode/netcode/internal/world"
 	generic "github.com/arche-netcode/netcode/internal/world/typed"
 	"github.com/arche-netcode/netcode/nettest"
@@ -84,7 +86,7 @@ func (g *play) start(seed uint64, link transport.Link, clients, budget int, whol
 				g.rooms.Enter(id, interest.Room(2+id%2))
 			})
 			s.OnSpawn(func(_ ecs.Entity, id netcode.NetworkID) { g.rooms.Add(id, interest.Room(1+g.random.IntN(3))) })
-			s.Server.Extend(netcode.ServerHooks{AfterSend: func() { g.note(s, w) }})
+			extend.OfServer(s.Server).Extend(extend.ServerHooks{AfterSend: func() { g.note(s, w) }})
 		},
 	})
 	return g.net
@@ -383,7 +385,7 @@ func TestEnable(t *testing.T) {
 	consistent.Enable(c.Client, false)
 	require.Positive(t, frames())
 	consistent.Enable(c.Client, true)
-	require.True(t, n.RunUntil(5*time.Second, func() bool { s, _ := consistent.Of(c.Client); return s.On && !c.Suspended() }))
+	require.True(t, n.RunUntil(5*time.Second, func() bool { s, _ := consistent.Of(c.Client); return s.On && !steps.OfClient(c).Suspended() }))
 	for range 100 {
 		n.Step()
 		g.check(c)
@@ -444,7 +446,7 @@ func TestOverflow(t *testing.T) {
 	c := n.Clients[0]
 	for range 400 {
 		n.Step()
-		if c.Suspended() {
+		if steps.OfClient(c).Suspended() {
 			require.False(t, torn(seen(c)))
 			continue
 		}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/arche-netcode/netcode"
+	"github.com/arche-netcode/netcode/extend"
 	"github.com/arche-netcode/netcode/peer"
 	"github.com/arche-netcode/netcode/tick"
 )
@@ -68,26 +69,27 @@ type sentClaim struct {
 	packet uint64
 }
 
-// Server implements netcode.ServerSide.
-func (*feature) Server(s *netcode.Server) netcode.ServerHooks {
-	of := func(c *netcode.Session) *sender {
-		f, _ := netcode.ExtensionOf[*sender](c)
+// Server implements extend.ServerSide.
+func (*feature) Server(with extend.Server) extend.ServerHooks {
+	s := netcode.ServerOf(with)
+	of := func(c extend.Session) *sender {
+		f, _ := extend.ExtensionOf[*sender](c)
 		return f
 	}
-	return netcode.ServerHooks{
-		Opened:    func(c *netcode.Session) any { c.SaveBudget(saveFor); return &sender{} },
-		HoldState: func(c *netcode.Session, left int) (bool, int) { return of(c).hold(c.View().Pending(), s.Tick(), left) },
-		StateSent: func(c *netcode.Session, left int, waits bool) {
+	return extend.ServerHooks{
+		Opened:    func(c extend.Session) any { c.SaveBudget(saveFor); return &sender{} },
+		HoldState: func(c extend.Session, left int) (bool, int) { return of(c).hold(c.View().Pending(), s.Tick(), left) },
+		StateSent: func(c extend.Session, left int, waits bool) {
 			of(c).stateSent(left, waits, s.Tick()+netcode.Tick((saveFor+s.Interval()-1)/s.Interval()))
 		},
-		Section: &netcode.ServerSection{
-			Due:   func(c *netcode.Session, _ bool) bool { f := of(c); return f.mayClaim(c) || f.mayRepair(c) },
-			Write: func(c *netcode.Session, _ []byte, _ uint64) int { of(c).fit(c); return 0 },
-			Behind: func(c *netcode.Session, room []byte, packet uint64, state []byte) int {
+		Section: &extend.ServerSection{
+			Due:   func(c extend.Session, _ bool) bool { f := of(c); return f.mayClaim(c) || f.mayRepair(c) },
+			Write: func(c extend.Session, _ []byte, _ uint64) int { of(c).fit(c); return 0 },
+			Behind: func(c extend.Session, room []byte, packet uint64, state []byte) int {
 				return of(c).write(c, s.Store().Tick(), room, packet, state)
 			},
-			Acked: func(c *netcode.Session, packet uint64) { of(c).acked(packet) },
-			Lost: func(c *netcode.Session, packet uint64) {
+			Acked: func(c extend.Session, packet uint64) { of(c).acked(packet) },
+			Lost: func(c extend.Session, packet uint64) {
 				of(c).lost(packet, s.Store().Tick()-netcode.Tick(s.Config().Window/2))
 			},
 		},
@@ -121,7 +123,7 @@ func (f *sender) stateSent(left int, waits bool, sendAt netcode.Tick) {
 }
 
 // fit limits the payload of the view, so that a packet's state fits into a section of another packet.
-func (f *sender) fit(c *netcode.Session) {
+func (f *sender) fit(c extend.Session) {
 	if n := c.PacketSize(); n != f.size {
 		f.size = n
 		c.View().SetPayload(peer.MaxPayload(n) - sectionHead)
@@ -129,16 +131,16 @@ func (f *sender) fit(c *netcode.Session) {
 }
 
 // mayClaim reports whether all state of the tick was sent and the client does not know so yet.
-func (f *sender) mayClaim(c *netcode.Session) bool {
+func (f *sender) mayClaim(c extend.Session) bool {
 	v := c.View()
 	return v != nil && !c.Local() && v.Wrote() > f.claimed && !v.Pending()
 }
 
 // mayRepair reports whether the state of a lost packet waits to be sent.
-func (f *sender) mayRepair(c *netcode.Session) bool { return f.waiting > 0 && !c.Local() }
+func (f *sender) mayRepair(c extend.Session) bool { return f.waiting > 0 && !c.Local() }
 
 // write writes the section of a packet: a claim if the tick is complete with this packet, and otherwise a repair if one is due.
-func (f *sender) write(c *netcode.Session, now netcode.Tick, room []byte, packet uint64, state []byte) int {
+func (f *sender) write(c extend.Session, now netcode.Tick, room []byte, packet uint64, state []byte) int {
 	n := 0
 	own := section{packet: uint16(packet), state: state}
 	if f.mayClaim(c) && f.claim(c, &own, now, packet) {
@@ -165,7 +167,7 @@ func (f *sender) write(c *netcode.Session, now netcode.Tick, room []byte, packet
 }
 
 // claim fills in the needed packets. It returns false if one is too far back: it will be acknowledged or lost soon.
-func (f *sender) claim(c *netcode.Session, own *section, now netcode.Tick, packet uint64) bool {
+func (f *sender) claim(c extend.Session, own *section, now netcode.Tick, packet uint64) bool {
 	own.tick, own.claimed = now.Low(), true
 	at := len(f.packets) - 1
 	for seq := range c.View().InFlight {
@@ -225,7 +227,7 @@ func (f *sender) drop(at int, why *uint64) {
 }
 
 // repair writes the state of the oldest lost packet that fits. It drops a packet with content that was hidden since.
-func (f *sender) repair(c *netcode.Session, room []byte, packet uint64) int {
+func (f *sender) repair(c extend.Session, room []byte, packet uint64) int {
 	for i := 0; i < len(f.packets); i++ {
 		k := &f.packets[i]
 		switch {

@@ -31,7 +31,7 @@ type Destinations interface {
 // Schemas is a Lifecycle that compares the protocols of servers before it replaces one build by another.
 type Schemas interface {
 	Lifecycle
-	// Schema tells the fleet the protocol of this server, as netcode.WriteSchema writes it. It is called before the first Ready.
+	// Schema tells the fleet the protocol of this server, as Protocol.WriteSchema writes it. It is called before the first Ready.
 	Schema(ctx context.Context, lock []byte) error
 }
 

@@ -13,6 +13,7 @@ import (
 	"github.com/arche-netcode/netcode/components"
 	netecs "github.com/arche-netcode/netcode/ecs"
 	"github.com/arche-netcode/netcode/fleet"
+	"github.com/arche-netcode/netcode/internal/steps"
 	generic "github.com/arche-netcode/netcode/internal/world/typed"
 	"github.com/arche-netcode/netcode/nettest"
 	"github.com/arche-netcode/netcode/peer"
@@ -62,7 +63,7 @@ func (noneButTold) Destination(context.Context, string, fleet.Match) ([]byte, er
 func newHall(t *testing.T, config fleet.Config, server netcode.Config) *hall {
 	h := &hall{t: t, proofs: &proofs{next: map[string][]byte{}, of: map[transport.Addr]string{}}}
 	h.Net = nettest.New(t, nettest.Config{Protocol: protocol(), Server: server, Setup: func(s *systems.ServerSystems, w *netecs.World) {
-		s.Server.SetProver(h.proofs)
+		steps.OfServer(s.Server).SetProver(h.proofs)
 		h.Member = fleet.Attach(systems.NewRunner(w, s, 60), s.Server, noneButTold{fleet.None()}, config)
 		build := generic.NewMap2[components.Replicated, place](w)
 		build.New()

@@ -200,7 +200,7 @@ func (m *Member) call(ctx context.Context) {
 	c := &caller{Member: m, health: time.Now()}
 	if _, ok := m.lifecycle.(Schemas); ok {
 		var b bytes.Buffer
-		if err := netcode.WriteSchema(&b, m.server.Protocol()); err == nil { // A buffer never fails.
+		if err := m.server.Protocol().WriteSchema(&b); err == nil { // A buffer never fails.
 			c.schema = b.Bytes()
 		}
 	}

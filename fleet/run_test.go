@@ -25,6 +25,7 @@ import (
 	generic "github.com/arche-netcode/netcode/internal/world/typed"
 	"github.com/arche-netcode/netcode/record"
 	"github.com/arche-netcode/netcode/systems"
+	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/transport"
 	"github.com/arche-netcode/netcode/transport/memory"
 )
@@ -119,7 +120,7 @@ func serve(t *testing.T, life fleet.Lifecycle, config fleet.Config) *served {
 	world := ecs.New()
 	group := systems.NewServer(server, socket, systems.WallClock())
 	s := &served{}
-	group.Add(netcode.StageUpdate, systems.Func(func(w *netecs.World) {
+	group.Add(tick.Update, systems.Func(func(w *netecs.World) {
 		if s.frames.Add(1) == 1 {
 			build := generic.NewMap2[components.Replicated, place](w)
 			build.New()

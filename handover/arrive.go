@@ -8,6 +8,7 @@ import (
 
 	"github.com/arche-netcode/netcode"
 	netecs "github.com/arche-netcode/netcode/ecs"
+	"github.com/arche-netcode/netcode/extend"
 	"github.com/arche-netcode/netcode/systems"
 	"github.com/arche-netcode/netcode/tick"
 )
@@ -208,7 +209,7 @@ func (s *Server) arrive(client netcode.ClientID, a *arriving, c carried, since n
 		since = min(max(since, last-mostMissed+1), last+1)
 		out := Arrival{ID: a.id, Client: client, User: a.user, Entities: entities, Data: c.data, Since: since, last: last}
 		for _, f := range s.onArrive {
-			s.server.Contain("OnArrive", func() { f(&out) })
+			extend.OfServer(s.server).Contain("OnArrive", func() { f(&out) })
 		}
 		s.confirm(client, a)
 	})
@@ -276,7 +277,7 @@ func (l *ids) arrived(id ID) {
 }
 
 // sendTo sends a message of this package.
-func sendTo[T any](s *Server, client netcode.ClientID, m *T, how ...netcode.How) {
+func sendTo[T any](s *Server, client netcode.ClientID, m *T, how ...netcode.Option) {
 	if err := netcode.Send(s.server, netcode.To(client), m, how...); err != nil {
 		s.server.Report(fmt.Errorf("netcode: handover: %w", err))
 	}

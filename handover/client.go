@@ -7,6 +7,7 @@ import (
 
 	"github.com/arche-netcode/netcode"
 	netecs "github.com/arche-netcode/netcode/ecs"
+	"github.com/arche-netcode/netcode/extend"
 	"github.com/arche-netcode/netcode/systems"
 	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/transport"
@@ -116,7 +117,7 @@ func (c *Client) Moving() bool { return c.next != nil }
 // Shown reports whether a client's session is the one that the player sees. Sounds, pictures and menus are for that one alone. It is true for a
 // client that no Client of this package runs.
 func Shown(client *netcode.Client) bool {
-	s, ok := netcode.ExtensionOf[*session](client)
+	s, ok := extend.ExtensionOf[*session](client)
 	return !ok || s.mover == nil || s.mover.shown == s
 }
 
@@ -131,7 +132,7 @@ func (c *Client) Present() tick.Time {
 
 // begin connects a session.
 func (c *Client) begin(of *Session, payload []byte) (*session, error) {
-	s, ok := netcode.ExtensionOf[*session](of.Systems.Client)
+	s, ok := extend.ExtensionOf[*session](of.Systems.Client)
 	switch {
 	case !ok:
 		return nil, ErrUnregistered
@@ -306,7 +307,7 @@ func (s *session) run() {
 	for _, one := range s.list {
 		one.Update(s.World)
 	}
-	s.losses.tell(s.client.Contain)
+	s.losses.tell(extend.OfClient(s.client).Contain)
 }
 
 // runEnding runs a frame of a session that is not shown, and closes it in its time.
@@ -325,7 +326,7 @@ func (c *Client) runEnding(s *session) {
 
 // finalize ends the systems of a session.
 func (s *session) finalize() {
-	s.losses.tell(s.client.Contain)
+	s.losses.tell(extend.OfClient(s.client).Contain)
 	for _, one := range s.list {
 		one.Finalize(s.World)
 	}

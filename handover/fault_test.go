@@ -6,7 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/arche-netcode/netcode"
+	"github.com/arche-netcode/netcode/errs"
 	"github.com/arche-netcode/netcode/handover"
 	"github.com/arche-netcode/netcode/transport"
 )
@@ -104,7 +104,7 @@ func TestAPlayerStaysIfNobodyIsThere(t *testing.T) {
 	r.wait(time.Second)
 	require.Equal(t, 2, r.model.moved[handover.Stayed], "an error of Open ends a move")
 	require.ErrorIs(t, r.nodes[1].mover.Move(client, handover.Destination{}), handover.ErrDestination)
-	require.ErrorIs(t, r.nodes[1].mover.Move(99, handover.Destination{Server: "127.0.0.1:1000"}), netcode.ErrNotConnected)
+	require.ErrorIs(t, r.nodes[1].mover.Move(99, handover.Destination{Server: "127.0.0.1:1000"}), errs.ErrNotConnected)
 }
 
 // TestAFullServerRefuses moves a player to a server that has no place.

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/arche-netcode/netcode"
+	"github.com/arche-netcode/netcode/extend"
 )
 
 // Destination is a server to which a player moves.
@@ -89,7 +90,7 @@ type Departure struct {
 type Undelivered struct {
 	Client  netcode.ClientID // At a server: the other end.
 	Sent    bool             // It was sent here, and not acknowledged. Else it came, and was not handled.
-	Message netcode.Posted   // netcode.ReadPosted returns its value.
+	Message extend.Posted    // extend.ReadPosted returns its value.
 }
 
 // losses keeps undelivered messages until the game may be told.
@@ -99,11 +100,11 @@ type losses struct {
 }
 
 // add keeps a message.
-func (l *losses) add(with netcode.ClientID, m *netcode.Posted, sent bool) {
+func (l *losses) add(with netcode.ClientID, m *extend.Posted, sent bool) {
 	if len(l.told) == 0 {
 		return
 	}
-	u := Undelivered{Client: with, Sent: sent, Message: netcode.Posted{Message: m.Message}}
+	u := Undelivered{Client: with, Sent: sent, Message: extend.Posted{Message: m.Message}}
 	if m.Body != nil {
 		u.Message.Body = append([]byte{}, m.Body...)
 	}

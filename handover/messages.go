@@ -4,7 +4,9 @@ import (
 	"errors"
 
 	"github.com/arche-netcode/netcode"
+	"github.com/arche-netcode/netcode/extend"
 	"github.com/arche-netcode/netcode/peer"
+	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/wire"
 )
 
@@ -33,7 +35,7 @@ func (m *offer) Serialize(s *wire.Serializer) {
 	s.Uint64(&m.ID)
 	s.String(&m.Server, maxServer)
 	s.Bytes(&m.Token, maxToken)
-	s.Bytes(&m.Pass, netcode.MaxPayload)
+	s.Bytes(&m.Pass, wire.MaxPayload)
 }
 
 // here tells a client at the new server that it has the world.
@@ -144,7 +146,7 @@ func (m *cancel) Serialize(s *wire.Serializer) {
 
 // Register adds moves to a protocol. Call it on both sides. It panics on a second call and on a frozen protocol.
 func Register(p *netcode.Protocol) {
-	p.Extend(netcode.Extension{Name: "handover", Server: ends{}, Client: ends{}})
+	extend.OfProtocol(p).Extend(extend.Extension{Name: "handover", Server: ends{}, Client: ends{}})
 	toClient(p, "offer", func(s *session, m *offer) { s.mover.offered(s, m) })
 	toClient(p, "here", func(s *session, m *here) { s.mover.complete(s, m.Nonce) })
 	toClient(p, "carry", func(s *session, m *carry) { s.mover.carry(s, m) })
@@ -160,7 +162,7 @@ func Register(p *netcode.Protocol) {
 // toClient registers a message for clients. A client that no Client runs ignores it.
 func toClient[T any](p *netcode.Protocol, name string, take func(s *session, m *T)) {
 	netcode.Handle(p, func(ctx *netcode.Context, m *T) {
-		if s, ok := netcode.ExtensionOf[*session](ctx.End); ok && s.mover != nil {
+		if s, ok := extend.ExtensionOf[*session](ctx.End); ok && s.mover != nil {
 			take(s, m)
 		}
 	}, options(name, netcode.FromServer())...)
@@ -169,13 +171,13 @@ func toClient[T any](p *netcode.Protocol, name string, take func(s *session, m *
 // toServer registers a message for servers. An error ends the connection: no correct client causes one.
 func toServer[T any](p *netcode.Protocol, name string, take func(s *Server, from netcode.ClientID, m *T) error) {
 	netcode.Handle(p, func(ctx *netcode.Context, m *T) {
-		s, ok := netcode.ExtensionOf[*Server](ctx.End)
+		s, ok := extend.ExtensionOf[*Server](ctx.End)
 		if !ok || s.group == nil {
 			return
 		}
 		if err := take(s, ctx.Sender, m); err != nil {
 			s.stats.Refused++
-			if c := s.server.Session(ctx.Sender); c != nil {
+			if c := extend.OfServer(s.server).Session(ctx.Sender); c != nil {
 				c.End(&netcode.CloseError{Reason: peer.ReasonMalformed, Detail: err.Error()})
 			}
 		}
@@ -186,25 +188,27 @@ func toServer[T any](p *netcode.Protocol, name string, take func(s *Server, from
 func options(name string, from netcode.Option) []netcode.Option {
 	return []netcode.Option{
 		netcode.Named("netcode.handover." + name), netcode.Over(netcode.ReliableOrdered), netcode.OnChannel(channel),
-		netcode.AtStage(netcode.StageEarlyUpdate), from,
+		netcode.AtStage(tick.EarlyUpdate), from,
 	}
 }
 
 // ends makes the states of both ends.
 type ends struct{}
 
-// Client implements netcode.ClientSide.
-func (ends) Client(c *netcode.Client) netcode.ClientHooks {
+// Client implements extend.ClientSide.
+func (ends) Client(with extend.Client) extend.ClientHooks {
+	c := netcode.ClientOf(with)
 	s := &session{client: c}
-	return netcode.ClientHooks{State: s, Undelivered: func(m *netcode.Posted, sent bool) {
+	return extend.ClientHooks{State: s, Undelivered: func(m *extend.Posted, sent bool) {
 		if s.mover != nil {
 			s.losses.add(0, m, sent)
 		}
 	}}
 }
 
-// Server implements netcode.ServerSide.
-func (ends) Server(s *netcode.Server) netcode.ServerHooks {
+// Server implements extend.ServerSide.
+func (ends) Server(with extend.Server) extend.ServerHooks {
+	s := netcode.ServerOf(with)
 	m := newServer(s)
-	return netcode.ServerHooks{State: m, Captured: m.captured, BeginFrame: m.beginFrame, Undelivered: m.losses.add}
+	return extend.ServerHooks{State: m, Captured: m.captured, BeginFrame: m.beginFrame, Undelivered: m.losses.add}
 }

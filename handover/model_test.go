@@ -8,7 +8,9 @@ import (
 
 	"github.com/arche-netcode/netcode"
 	"github.com/arche-netcode/netcode/components"
+	"github.com/arche-netcode/netcode/extend"
 	"github.com/arche-netcode/netcode/handover"
+	"github.com/arche-netcode/netcode/internal/steps"
 	generic "github.com/arche-netcode/netcode/internal/world/typed"
 	"github.com/arche-netcode/netcode/tick"
 )
@@ -123,7 +125,7 @@ func (m *model) handled(number uint32) {
 
 // undelivered notes that a game was told of a message.
 func (m *model) undelivered(end netcode.Endpoint, u *handover.Undelivered) {
-	c, ok := netcode.ReadPosted[chat](end, &u.Message)
+	c, ok := extend.ReadPosted[chat](end, &u.Message)
 	require.True(m.rig.t, ok)
 	m.messages[c.Number].told = true
 }
@@ -217,7 +219,7 @@ func (m *model) checkPicture(p *player, s *seen) {
 		}
 	default:
 		require.False(m.rig.t, at.Before(s.present), "player %d sees the past", p.number)
-		if !shown.Systems.Client.ConnectedTo(m.rig.at(shown.Server).server) { // Its server has died: there is no news.
+		if !steps.OfClient(shown.Systems.Client).ConnectedTo(m.rig.at(shown.Server).server) { // Its server has died: there is no news.
 			s.shown = nil
 			return
 		}

@@ -18,6 +18,7 @@ import (
 	ecs "github.com/arche-netcode/netcode/internal/world"
 	generic "github.com/arche-netcode/netcode/internal/world/typed"
 	"github.com/arche-netcode/netcode/systems"
+	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/transport/secure"
 	"github.com/arche-netcode/netcode/transport/udp"
 )
@@ -218,7 +219,7 @@ func (r *processes) open(to handover.Destination) (*handover.Session, error) {
 		return nil, err
 	}
 	s := &handover.Session{Systems: systems.NewClient(client, conn, now), World: ecs.New(), Server: address, Close: func() { _ = conn.Close() }}
-	s.Systems.Add(netcode.StagePreUpdate, systems.Func(func(*ecs.World) { _ = input.Set(client, &stick{Move: 1}) }))
+	s.Systems.Add(tick.PreUpdate, systems.Func(func(*ecs.World) { _ = input.Set(client, &stick{Move: 1}) }))
 	return s, nil
 }
 

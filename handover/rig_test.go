@@ -20,6 +20,7 @@ import (
 	generic "github.com/arche-netcode/netcode/internal/world/typed"
 	"github.com/arche-netcode/netcode/predict"
 	"github.com/arche-netcode/netcode/systems"
+	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/transport"
 	"github.com/arche-netcode/netcode/transport/memory"
 )
@@ -263,7 +264,7 @@ func (n *node) start() {
 	netcode.On(server, func(ctx *netcode.Context, m *chat) { r.model.handled(m.Number) })
 	suns := generic.NewMap2[components.Replicated, sun](n.world)
 	one := suns.NewWith(&components.Replicated{}, &sun{})
-	n.group.Add(netcode.StageUpdate, systems.Func(func(*ecs.World) {
+	n.group.Add(tick.Update, systems.Func(func(*ecs.World) {
 		_, s := suns.Get(one)
 		s.Tick = uint32(server.Tick())
 	}))
@@ -329,7 +330,7 @@ func (p *player) open(to handover.Destination, done func(*handover.Session, erro
 	}
 	client.OnError(func(err error) { r.model.told(fmt.Sprintf("player %d", p.number), err) })
 	netcode.On(client, func(ctx *netcode.Context, m *chat) { r.model.handled(m.Number) })
-	s.Systems.Add(netcode.StagePreUpdate, systems.Func(func(*ecs.World) {
+	s.Systems.Add(tick.PreUpdate, systems.Func(func(*ecs.World) {
 		require.NoError(r.t, input.Set(client, &stick{Frame: p.frame, Move: 1}))
 	}))
 	predict.Simulate(s.Systems, predict.Config{}, newSteer(s.World))

@@ -12,9 +12,12 @@ import (
 	"github.com/arche-netcode/netcode"
 	"github.com/arche-netcode/netcode/components"
 	netecs "github.com/arche-netcode/netcode/ecs"
+	"github.com/arche-netcode/netcode/errs"
+	"github.com/arche-netcode/netcode/extend"
 	"github.com/arche-netcode/netcode/record"
 	"github.com/arche-netcode/netcode/snapshot"
 	"github.com/arche-netcode/netcode/systems"
+	"github.com/arche-netcode/netcode/tick"
 )
 
 // drainTime bounds the time in which the last messages to a client that has moved are delivered.
@@ -88,7 +91,7 @@ func newServer(s *netcode.Server) *Server {
 // Attach lets players move from and to a server. Call it once, before the first frame. It sets Server.OnApprove: give the game's own
 // function to OnApprove of the result. It panics without Register, on a second call and on a Key of zeros.
 func Attach(group *systems.ServerSystems, config Config) *Server {
-	s, ok := netcode.ExtensionOf[*Server](group.Server)
+	s, ok := extend.ExtensionOf[*Server](group.Server)
 	switch {
 	case !ok:
 		panic(ErrUnregistered.Error())
@@ -114,17 +117,17 @@ func Attach(group *systems.ServerSystems, config Config) *Server {
 	s.server.OnApprove(s.approval)
 	s.server.OnConnect(s.connected)
 	s.server.OnDisconnect(s.disconnected)
-	group.Add(netcode.StageEarlyUpdate, systems.Func(s.update))
+	group.Add(tick.EarlyUpdate, systems.Func(s.update))
 	return s
 }
 
 // Move begins to move a client to another server. OnEnd tells how it ended. Until then the client plays on. The errors are
-// ErrMoving, ErrHost, ErrDestination, netcode.ErrNotConnected and that of Config.Random.
+// ErrMoving, ErrHost, ErrDestination, errs.ErrNotConnected and that of Config.Random.
 func (s *Server) Move(client netcode.ClientID, to Destination) error {
-	c := s.server.Session(client)
+	c := extend.OfServer(s.server).Session(client)
 	switch {
 	case c == nil || !c.Connected():
-		return netcode.ErrNotConnected
+		return errs.ErrNotConnected
 	case c.Local():
 		return ErrHost
 	case s.leaving[client] != nil || s.moved[client] || s.Arriving(client):
@@ -204,7 +207,7 @@ func (s *Server) beginFrame() {
 		delete(s.moved, client)
 	}
 	s.ended = s.ended[:0]
-	s.losses.tell(s.server.Contain)
+	s.losses.tell(extend.OfServer(s.server).Contain)
 	if !s.server.TickDue() || len(s.leaving) == 0 {
 		return
 	}
@@ -287,7 +290,7 @@ func (s *Server) depart(d *departing) error {
 
 // without returns the components that mean something to the old server alone.
 func (s *Server) without() (rows snapshot.Mask) {
-	if row := s.server.Protocol().RowOf(reflect.TypeFor[components.SpawnOf]()); row >= 0 {
+	if row := s.server.Protocol().Schema().RowOf(reflect.TypeFor[components.SpawnOf]()); row >= 0 {
 		rows = rows.With(row)
 	}
 	return rows
@@ -373,7 +376,7 @@ func (s *Server) release(d *departing) {
 			if s.leaving[d.client] == d {
 				delete(s.leaving, d.client)
 			}
-			if s.server.Session(d.client) == nil { // It may be back already, from the new server.
+			if extend.OfServer(s.server).Session(d.client) == nil { // It may be back already, from the new server.
 				s.server.Kick(d.client, "moved") // It is not kept for a return.
 			}
 		}
@@ -382,7 +385,7 @@ func (s *Server) release(d *departing) {
 
 // drain tells a client that has moved when it has got all messages. It closes then.
 func (s *Server) drain(d *departing) {
-	c := s.server.Session(d.client)
+	c := extend.OfServer(s.server).Session(d.client)
 	if c == nil || (c.Waiting() > 0 || c.Unconfirmed() > 0) && s.server.Tick() < d.until {
 		return
 	}
@@ -416,7 +419,7 @@ func (s *Server) end(d *departing, outcome Outcome, err error) {
 // tellEnd calls the functions of OnEnd.
 func (s *Server) tellEnd(d *departing, outcome Outcome, err error) {
 	for _, f := range s.onEnd {
-		s.server.Contain("OnEnd", func() { f(d.client, outcome, err) })
+		extend.OfServer(s.server).Contain("OnEnd", func() { f(d.client, outcome, err) })
 	}
 }
 

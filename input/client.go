@@ -6,6 +6,7 @@ import (
 	"reflect"
 
 	"github.com/arche-netcode/netcode"
+	"github.com/arche-netcode/netcode/extend"
 	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/wire"
 )
@@ -14,7 +15,7 @@ import (
 // it before Send, once a frame: of several calls in one frame, the last counts. Fields tagged `net:"event"` are presses:
 // see Register.
 //
-// The value is copied. The errors are ErrNotRegistered and *netcode.UnstorableError, for a field that is not finite, out
+// The value is copied. The errors are ErrNotRegistered and *errs.UnstorableError, for a field that is not finite, out
 // of range or not a rotation. On an error the input does not change.
 func Set[T any](c *netcode.Client, v *T) error {
 	t, n := bufferOf(c), -1
@@ -27,7 +28,7 @@ func Set[T any](c *netcode.Client, v *T) error {
 	plan, lanes := t.in.plans[n], t.in.of(t.scratch, n)
 	fault := plan.Quantise(reflect.ValueOf(v).UnsafePointer(), lanes)
 	if fault.Reason != wire.NoFault {
-		return netcode.Unstorable(plan, reflect.ValueOf(v), fault)
+		return extend.Unstorable(plan, reflect.ValueOf(v), fault)
 	}
 	t.put(n, lanes, c.State() == netcode.Connected)
 	if server := c.Hosted(); server != nil {
@@ -38,7 +39,7 @@ func Set[T any](c *netcode.Client, v *T) error {
 
 // bufferOf returns the inputs of a client, nil if its protocol has no inputs.
 func bufferOf(c *netcode.Client) *inputBuffer {
-	t, _ := netcode.ExtensionOf[*inputBuffer](c)
+	t, _ := extend.ExtensionOf[*inputBuffer](c)
 	return t
 }
 
@@ -84,8 +85,8 @@ func (t *inputBuffer) setUp(packets int) {
 }
 
 // hooks returns the functions that the client's frames call.
-func (t *inputBuffer) hooks(c *netcode.Client) netcode.ClientHooks {
-	return netcode.ClientHooks{
+func (t *inputBuffer) hooks(c *netcode.Client) extend.ClientHooks {
+	return extend.ClientHooks{
 		State:  t,
 		Opened: t.restart,
 		BeforeSend: func() {
@@ -94,7 +95,7 @@ func (t *inputBuffer) hooks(c *netcode.Client) netcode.ClientHooks {
 			}
 		},
 		ActsAt: func() netcode.Tick { return t.actsAt(c.Time().Tick) },
-		Section: &netcode.ClientSection{
+		Section: &extend.ClientSection{
 			Check: checkFeedback,
 			Take:  func(_ uint64, payload []byte) { takeFeedback(t, c, payload) },
 			Due:   func(busy bool) bool { return t.waiting() > 0 && (t.unsent || busy) },

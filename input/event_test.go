@@ -8,6 +8,7 @@ import (
 
 	"github.com/arche-netcode/netcode"
 	"github.com/arche-netcode/netcode/internal/alloctest"
+	"github.com/arche-netcode/netcode/internal/steps"
 	"github.com/arche-netcode/netcode/quantize"
 	"github.com/arche-netcode/netcode/tick"
 )
@@ -196,8 +197,8 @@ func TestATickKeepsTheInputThatTheGameGot(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, netcode.Host(s, host))
 	for frame := range 40 {
-		s.BeginFrame(time.Duration(frame) * time.Second / 30)
-		host.BeginFrame(time.Duration(frame) * time.Second / 30)
+		steps.OfServer(s).BeginFrame(time.Duration(frame) * time.Second / 30)
+		steps.OfClient(host).BeginFrame(time.Duration(frame) * time.Second / 30)
 		before, ok := Of[jab](s, host.ID())
 		require.Equal(t, frame > 0, ok)
 		require.NoError(t, Set(host, &jab{int8(frame + 1), uint8(frame % 2)}))
@@ -206,7 +207,7 @@ func TestATickKeepsTheInputThatTheGameGot(t *testing.T) {
 		if frame > 0 {
 			require.Equal(t, jab{int8(frame), uint8((frame - 1) % 2)}, before)
 		}
-		host.Send()
-		s.Send()
+		steps.OfClient(host).Send()
+		steps.OfServer(s).Send()
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"github.com/arche-netcode/netcode"
+	"github.com/arche-netcode/netcode/extend"
 	"github.com/arche-netcode/netcode/tick"
 )
 
@@ -55,9 +56,9 @@ func takeFeedback(t *inputBuffer, c *netcode.Client, payload []byte) {
 	f := parseFeedback(payload)
 	if more := f.slipped - t.slipped; f.slips && more > 0 && more < 1<<15 {
 		t.slipped = f.slipped
-		c.TellSlip(f.since, more)
+		extend.OfClient(c).TellSlip(f.since, more)
 	}
-	c.AdjustTime(f.input, f.early)
+	extend.OfClient(c).AdjustTime(f.input, f.early)
 }
 
 func parseFeedback(payload []byte) feedback {

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/arche-netcode/netcode"
+	"github.com/arche-netcode/netcode/extend"
 	"github.com/arche-netcode/netcode/quantize"
 	"github.com/arche-netcode/netcode/wire"
 )
@@ -37,7 +38,7 @@ const (
 	// maxTypes bounds the input types of a protocol.
 	maxTypes = 8
 	// maxBits bounds one input. The newest input then fits a packet of the smallest size beside other content.
-	maxBits = 8 * (netcode.MinPacketSize / 2)
+	maxBits = 8 * (wire.MinPacketSize / 2)
 )
 
 // Window is the number of ticks whose inputs a client stores, its own and those of others, so that package predict can replay them. More
@@ -76,7 +77,11 @@ type types struct {
 // bits, a wire name or type that is an input already, more than 8 inputs, a frozen protocol.
 func Register[T any](p *netcode.Protocol, options ...netcode.Option) {
 	t := reflect.TypeFor[T]()
-	plan := p.Plan("input.Register", t, options...)
+	var named []extend.Option
+	for _, option := range options {
+		named = append(named, extend.Option(option))
+	}
+	plan := extend.OfProtocol(p).Plan("input.Register", t, named...)
 	all := typesOf(p)
 	if len(all.plans) == maxTypes {
 		panic(fmt.Sprintf("netcode: input.Register[%s]: a protocol has at most %d inputs", t, maxTypes))
@@ -89,17 +94,17 @@ func Register[T any](p *netcode.Protocol, options ...netcode.Option) {
 
 // typesOf returns the inputs of a protocol. The first call adds the extension.
 func typesOf(p *netcode.Protocol) *types {
-	all, ok := netcode.ExtensionOf[*types](p)
+	all, ok := extend.ExtensionOf[*types](p)
 	if !ok {
 		all = &types{}
-		p.Extend(all.extension())
+		extend.OfProtocol(p).Extend(all.extension())
 	}
 	return all
 }
 
 // extension returns the extension of a protocol with inputs.
-func (in *types) extension() netcode.Extension {
-	return netcode.Extension{
+func (in *types) extension() extend.Extension {
+	return extend.Extension{
 		Name: "input", State: in,
 		Kind: "input", BeforeMessages: true,
 		ToServer: wire.MessageInput, ToClient: wire.MessageFeedback,
@@ -107,18 +112,22 @@ func (in *types) extension() netcode.Extension {
 	}
 }
 
-// Server implements netcode.ServerSide.
-func (in *types) Server(s *netcode.Server) netcode.ServerHooks {
-	a := newQueues(in, s)
+// Server implements extend.ServerSide.
+func (in *types) Server(with extend.Server) extend.ServerHooks {
+	s := netcode.ServerOf(with)
+	a := newQueues(in, serverClock{s, with})
 	a.recorder = newRecorder(a, s)
 	return a.hooks()
 }
 
-// Client implements netcode.ClientSide.
-func (in *types) Client(c *netcode.Client) netcode.ClientHooks { return newInputBuffer(in, c).hooks(c) }
+// Client implements extend.ClientSide.
+func (in *types) Client(with extend.Client) extend.ClientHooks {
+	c := netcode.ClientOf(with)
+	return newInputBuffer(in, c).hooks(c)
+}
 
 // freeze sorts the inputs by wire name.
-func (in *types) freeze(f *netcode.Freezing) {
+func (in *types) freeze(f *extend.Freezing) {
 	slices.SortFunc(in.plans, func(a, b *quantize.Plan) int { return strings.Compare(a.Name(), b.Name()) })
 	in.freezeRelays()
 	for n, plan := range in.plans {

@@ -9,6 +9,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/arche-netcode/netcode"
+	"github.com/arche-netcode/netcode/extend"
 	"github.com/arche-netcode/netcode/internal/alloctest"
 	"github.com/arche-netcode/netcode/internal/casebook"
 	"github.com/arche-netcode/netcode/tick"
@@ -63,7 +64,7 @@ func (m *moment) Time() tick.Time {
 // newPair makes a pair of a protocol with inputs.
 func newPair(p *netcode.Protocol) *pair {
 	p.Hash()
-	in, _ := netcode.ExtensionOf[*types](p)
+	in, _ := extend.ExtensionOf[*types](p)
 	pair := &pair{in: in, buffer: &inputBuffer{in: in}}
 	pair.buffer.setUp(1024)
 	pair.server = newQueues(in, &pair.moment)

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/arche-netcode/netcode"
+	"github.com/arche-netcode/netcode/extend"
 	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/wire"
 )
@@ -31,7 +32,7 @@ const mostBack = behindMost * (tick.OneTick / behindUnit)
 type recorder struct {
 	server *netcode.Server
 	all    *queues
-	open   []*netcode.Session
+	open   []extend.Session
 	on     bool                           // Write was called, so that a closing client may be recorded.
 	gone   []byte                         // The encoded players that left in this frame.
 	told   map[netcode.ClientID]*recorded // As last written.
@@ -59,21 +60,21 @@ func newRecorder(a *queues, s *netcode.Server) *recorder {
 }
 
 // record returns the input part of recordings.
-func (r *recorder) record() *netcode.ServerRecord {
-	return &netcode.ServerRecord{Name: "input", Write: r.appendTick, Read: r.read, Stop: func() { r.on, r.gone = false, r.gone[:0] }}
+func (r *recorder) record() *extend.ServerRecord {
+	return &extend.ServerRecord{Name: "input", Write: r.appendTick, Read: r.read, Stop: func() { r.on, r.gone = false, r.gone[:0] }}
 }
 
 // closed records the inputs of a client that closes in a frame with a simulated tick.
-func (r *recorder) closed(c *netcode.Session) {
+func (r *recorder) closed(c extend.Session) {
 	delete(r.told, c.ID()) // Forget the last row, so that the player is written whole: a chunk may begin with this tick.
 	if r.on && r.server.TickDue() {
 		r.gone = r.appendPlayer(r.gone, c)
 		delete(r.told, c.ID())
 	}
-	r.open = slices.DeleteFunc(r.open, func(one *netcode.Session) bool { return one == c })
+	r.open = slices.DeleteFunc(r.open, func(one extend.Session) bool { return one == c })
 }
 
-// appendTick implements netcode.ServerRecord.Write.
+// appendTick implements extend.ServerRecord.Write.
 func (r *recorder) appendTick(dst []byte, whole bool) []byte {
 	if whole {
 		for _, p := range r.told {
@@ -91,7 +92,7 @@ func (r *recorder) appendTick(dst []byte, whole bool) []byte {
 }
 
 // appendPlayer appends the inputs of a player in the ticks of the frame.
-func (r *recorder) appendPlayer(dst []byte, c *netcode.Session) []byte {
+func (r *recorder) appendPlayer(dst []byte, c extend.Session) []byte {
 	q, told := ofSession(c), r.told[c.ID()]
 	dst = wire.AppendVarint(dst, uint64(c.ID()))
 	now := r.server.Tick()
@@ -150,7 +151,7 @@ func (r *recorder) appendPlayer(dst []byte, c *netcode.Session) []byte {
 	return dst
 }
 
-// read implements netcode.ServerRecord.Read.
+// read implements extend.ServerRecord.Read.
 func (r *recorder) read(body []byte, whole bool) bool {
 	if whole {
 		clear(r.played)
@@ -169,7 +170,7 @@ func (r *recorder) read(body []byte, whole bool) bool {
 		body = body[n:]
 		p := r.played[client]
 		if p == nil {
-			if len(r.played) == netcode.MaxClients {
+			if len(r.played) == wire.MaxClients {
 				return false
 			}
 			p = &recorded{rows: make([]uint32, r.all.in.lanes), at: -1}
@@ -223,7 +224,7 @@ func (r *recorder) readTick(body []byte, client netcode.ClientID, p *recorded, a
 		body = body[len(body)-b.Remaining()/8:]
 	}
 	p.at = r.at
-	if c := r.server.Session(client); c != nil && c.Recorded() {
+	if c := extend.OfServer(r.server).Session(client); c != nil && c.Recorded() {
 		p.replay(ofSession(c), at, flags&recordedHere != 0, shown)
 	}
 	return body, true

@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/arche-netcode/netcode"
+	"github.com/arche-netcode/netcode/extend"
 	"github.com/arche-netcode/netcode/input"
 	"github.com/arche-netcode/netcode/internal/rig"
 )
@@ -23,12 +24,12 @@ func TestARecordingOfASilentClientIsLegal(t *testing.T) {
 	r.Run(time.Second)
 	player, err := netcode.NewServer(p, netcode.Config{TickRate: 128})
 	require.NoError(t, err)
-	whole, feature := true, r.Server.Records()[0]
+	whole, feature := true, extend.OfServer(r.Server).Records()[0]
 	r.Clients = nil // It sends no more inputs.
 	for end := r.Now + 12*time.Second; r.Now < end; {
 		r.Step()
 		if r.Server.TickDue() {
-			require.True(t, player.Records()[0].Read(feature.Write(nil, whole), whole), "tick %d, %v before the end", r.Server.Tick(), end-r.Now)
+			require.True(t, extend.OfServer(player).Records()[0].Read(feature.Write(nil, whole), whole), "tick %d, %v before the end", r.Server.Tick(), end-r.Now)
 			whole = false
 		}
 	}

@@ -7,6 +7,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/arche-netcode/netcode"
+	"github.com/arche-netcode/netcode/extend"
+	"github.com/arche-netcode/netcode/internal/steps"
 	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/wire"
 )
@@ -21,17 +23,17 @@ func FuzzRecorded(f *testing.F) {
 		Register[look](p)
 		s, err := netcode.NewServer(p, netcode.Config{FirstTick: 100})
 		require.NoError(t, err)
-		s.BeginFrame(0)
-		_, err = s.AddRecordedPlayer(7)
+		steps.OfServer(s).BeginFrame(0)
+		_, err = extend.OfServer(s).AddRecordedPlayer(7)
 		require.NoError(t, err)
-		feature := s.Records()[0]
+		feature := extend.OfServer(s).Records()[0]
 		if feature.Read(first, true) {
 			feature.Read(second, false)
 		}
-		require.LessOrEqual(t, len(queuesOf(s).recorder.played), netcode.MaxClients)
+		require.LessOrEqual(t, len(queuesOf(s).recorder.played), wire.MaxClients)
 		_, _ = Of[look](s, 7)
 		_, _ = Recorded[look](s, 7)
-		s.Send()
+		steps.OfServer(s).Send()
 	})
 }
 
@@ -48,9 +50,9 @@ func TestTooManyRecordedPlayersAreRefused(t *testing.T) {
 		}
 		return body
 	}
-	feature := s.Records()[0]
-	require.True(t, feature.Read(tick(netcode.MaxClients), true))
-	require.False(t, feature.Read(tick(netcode.MaxClients+1), true))
+	feature := extend.OfServer(s).Records()[0]
+	require.True(t, feature.Read(tick(wire.MaxClients), true))
+	require.False(t, feature.Read(tick(wire.MaxClients+1), true))
 }
 
 // A presented moment must be one that a client can send.
@@ -62,7 +64,7 @@ func TestAMomentThatNoClientTellsOfIsRefused(t *testing.T) {
 		s, err := netcode.NewServer(p, netcode.Config{FirstTick: 5000})
 		require.NoError(t, err)
 		body := append(wire.AppendVarint([]byte{1, 7, recordedShown}, uint64(back<<1^back>>63)), 0)
-		require.Equal(t, want, s.Records()[0].Read(body, true), back)
+		require.Equal(t, want, extend.OfServer(s).Records()[0].Read(body, true), back)
 	}
 }
 
@@ -73,14 +75,14 @@ func TestAStoppedRecordingKeepsNoPlayers(t *testing.T) {
 	s, err := netcode.NewServer(p, netcode.Config{})
 	require.NoError(t, err)
 	gone := func() int {
-		s.BeginFrame(0)
-		c, err := s.AddRecordedPlayer(7)
+		steps.OfServer(s).BeginFrame(0)
+		c, err := extend.OfServer(s).AddRecordedPlayer(7)
 		require.NoError(t, err)
 		c.EndRecorded(false)
-		s.Send()
+		steps.OfServer(s).Send()
 		return len(queuesOf(s).recorder.gone)
 	}
-	feature := s.Records()[0]
+	feature := extend.OfServer(s).Records()[0]
 	feature.Write(nil, true)
 	require.NotZero(t, gone())
 	feature.Stop()

@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/arche-netcode/netcode"
+	"github.com/arche-netcode/netcode/extend"
 	"github.com/arche-netcode/netcode/quantize"
 	"github.com/arche-netcode/netcode/wire"
 )
@@ -70,13 +71,13 @@ type decay struct {
 // freeze panics if T is not an input.
 func Relay[T any](p *netcode.Protocol) {
 	t := reflect.TypeFor[T]()
-	p.MustBeOpen("input.Relay", t)
+	extend.OfProtocol(p).MustBeOpen("input.Relay", t)
 	in := typesOf(p)
 	if slices.Contains(in.relays.of, t) {
 		panic(fmt.Sprintf("netcode: input.Relay[%s]: the input is relayed already", t))
 	}
 	if len(in.relays.of) == 0 {
-		p.Extend(netcode.Extension{Name: "relayed inputs", ToClient: netcode.FreeSection, Server: relayEnds{in}, Client: relayEnds{in}})
+		extend.OfProtocol(p).Extend(extend.Extension{Name: "relayed inputs", ToClient: extend.FreeSection, Server: relayEnds{in}, Client: relayEnds{in}})
 	}
 	in.relays.of = append(in.relays.of, t)
 }
@@ -92,7 +93,7 @@ type relayEnds struct{ in *types }
 // panics if T has a function already and on a frozen protocol. The freeze panics if T is not relayed.
 func Decay[T any](p *netcode.Protocol, f func(last T, age int) T) {
 	t := reflect.TypeFor[T]()
-	p.MustBeOpen("input.Decay", t)
+	extend.OfProtocol(p).MustBeOpen("input.Decay", t)
 	in := typesOf(p)
 	if f == nil || slices.ContainsFunc(in.relays.decays, func(d decay) bool { return d.of == t }) {
 		panic(fmt.Sprintf("netcode: input.Decay[%s]: the function is nil, or the input has one", t))

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/arche-netcode/netcode"
+	"github.com/arche-netcode/netcode/extend"
 	"github.com/arche-netcode/netcode/tick"
 )
 
@@ -19,7 +20,7 @@ type RelayStats struct {
 
 // RelayStatsOf returns a copy of the counters of a client.
 func RelayStatsOf(c *netcode.Client) RelayStats {
-	if r, ok := netcode.ExtensionOf[*relayedPlayers](c); ok {
+	if r, ok := extend.ExtensionOf[*relayedPlayers](c); ok {
 		return r.stats
 	}
 	return RelayStats{}
@@ -57,14 +58,15 @@ func newRelayedPlayers(in *types) *relayedPlayers {
 	return r
 }
 
-// Client implements netcode.ClientSide.
-func (e relayEnds) Client(c *netcode.Client) netcode.ClientHooks {
+// Client implements extend.ClientSide.
+func (e relayEnds) Client(with extend.Client) extend.ClientHooks {
+	c := netcode.ClientOf(with)
 	in := e.in
 	r := newRelayedPlayers(in)
-	return netcode.ClientHooks{
+	return extend.ClientHooks{
 		State:  r,
 		Opened: r.restart,
-		Section: &netcode.ClientSection{
+		Section: &extend.ClientSection{
 			Check: func(payload []byte) error { return readRelayed(in, payload, r.run, func(uint16, relayedRun) {}) },
 			Take:  func(_ uint64, payload []byte) { r.take(payload, c.Time().Tick) },
 		},
@@ -184,7 +186,7 @@ func (r *relayedPlayers) of(p *relayedPlayer, n int, at tick.Tick) []uint32 {
 // arrive yet, the newest earlier input stands in for at most 63 ticks, without its events: see Decay. ok is false without
 // an input, and if T is not relayed. It allocates nothing.
 func Relayed[T any](c *netcode.Client, player netcode.ClientID, at netcode.Tick) (v T, ok bool) {
-	r, has := netcode.ExtensionOf[*relayedPlayers](c)
+	r, has := extend.ExtensionOf[*relayedPlayers](c)
 	if !has || r.players[player] == nil {
 		return v, false
 	}
@@ -203,7 +205,7 @@ func Relayed[T any](c *netcode.Client, player netcode.ClientID, at netcode.Tick)
 // Guessed returns the oldest tick in which an input of another player differed from the guess of Relayed, since the last
 // call. ok is false without such a tick.
 func Guessed(c *netcode.Client) (oldest netcode.Tick, ok bool) {
-	r, has := netcode.ExtensionOf[*relayedPlayers](c)
+	r, has := extend.ExtensionOf[*relayedPlayers](c)
 	if !has || r.since == tick.None {
 		return tick.None, false
 	}

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/arche-netcode/netcode"
+	"github.com/arche-netcode/netcode/extend"
 	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/wire"
 )
@@ -53,22 +54,23 @@ func newClientRelay(in *types) *clientRelay {
 	return &clientRelay{in: in, rows: make([]uint32, in.lanes*relayRing)}
 }
 
-func relayOf(c *netcode.Session) *clientRelay {
-	r, _ := netcode.ExtensionOf[*clientRelay](c)
+func relayOf(c extend.Session) *clientRelay {
+	r, _ := extend.ExtensionOf[*clientRelay](c)
 	return r
 }
 
-// Server implements netcode.ServerSide.
-func (e relayEnds) Server(s *netcode.Server) netcode.ServerHooks {
+// Server implements extend.ServerSide.
+func (e relayEnds) Server(with extend.Server) extend.ServerHooks {
+	s := netcode.ServerOf(with)
 	in := e.in
 	a := &relayServer{in: in, server: s}
-	return netcode.ServerHooks{
-		Opened:     func(*netcode.Session) any { return newClientRelay(in) },
+	return extend.ServerHooks{
+		Opened:     func(extend.Session) any { return newClientRelay(in) },
 		BeforeSend: a.beforeSend,
-		Section: &netcode.ServerSection{
-			Due:   func(*netcode.Session, bool) bool { return false }, // An action changes the world, so that a packet is sent anyway.
+		Section: &extend.ServerSection{
+			Due:   func(extend.Session, bool) bool { return false }, // An action changes the world, so that a packet is sent anyway.
 			Write: a.write,
-			Acked: func(c *netcode.Session, packet uint64) { relayOf(c).ackedPacket(packet) },
+			Acked: func(c extend.Session, packet uint64) { relayOf(c).ackedPacket(packet) },
 		},
 	}
 }
@@ -80,7 +82,7 @@ func (a *relayServer) beforeSend() {
 	}
 	stats := &queuesOf(a.server).stats
 	for client := range a.server.Clients {
-		c := a.server.Session(client)
+		c := extend.OfServer(a.server).Session(client)
 		if r, q := relayOf(c), ofSession(c); r != nil && q != nil {
 			r.note(q, a.server.Tick(), a.server.Steps())
 			stats.Relayed += r.relayed
@@ -100,7 +102,7 @@ func (a *relayServer) listOwned() {
 		if owner == 0 {
 			continue
 		}
-		if c := a.server.Session(owner); c != nil {
+		if c := extend.OfServer(a.server).Session(owner); c != nil {
 			if r := relayOf(c); r != nil && r.newest != tick.None {
 				a.owned = append(a.owned, ownedEntity{owner, id, r})
 			}
@@ -153,7 +155,7 @@ func (r *clientRelay) rowOf(at tick.Tick) []uint32 {
 
 // write writes the section into the first packet of a network tick. It uses at most half of the room, so that state fits
 // too. Players that do not fit are first in the next section.
-func (a *relayServer) write(c *netcode.Session, room []byte, packet uint64) int {
+func (a *relayServer) write(c extend.Session, room []byte, packet uint64) int {
 	to := relayOf(c)
 	if room = room[:len(room)/2]; to.told || c.Local() || len(room) < relayHead+1 {
 		return 0

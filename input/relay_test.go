@@ -9,6 +9,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/arche-netcode/netcode"
+	"github.com/arche-netcode/netcode/extend"
 	"github.com/arche-netcode/netcode/internal/alloctest"
 	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/wire"
@@ -30,7 +31,7 @@ func relayedTypes(more ...func(p *netcode.Protocol)) *types {
 		f(p)
 	}
 	p.Hash()
-	in, _ := netcode.ExtensionOf[*types](p)
+	in, _ := extend.ExtensionOf[*types](p)
 	return in
 }
 

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/arche-netcode/netcode"
+	"github.com/arche-netcode/netcode/extend"
 	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/wire"
 )
@@ -74,7 +75,7 @@ func get[T any](s *netcode.Server, client netcode.ClientID, first, at tick.Tick,
 		n = all.in.number(reflect.TypeFor[T]())
 	}
 	if n < 0 {
-		netcode.Misused(s, call, reflect.TypeFor[T](), ErrNotRegistered)
+		extend.Misused(s, call, reflect.TypeFor[T](), ErrNotRegistered)
 		return v, false
 	}
 	q := queueOf(s, client)
@@ -109,48 +110,59 @@ type queues struct {
 	recorder *recorder // Nil in tests without a server.
 }
 
+// serverClock is a server as the clock of its inputs.
+type serverClock struct {
+	*netcode.Server
+	extended extend.Server
+}
+
+// Time implements clock.
+func (c serverClock) Time() tick.Time { return c.extended.Time() }
+
 // newQueues makes the state of a server with inputs.
 func newQueues(in *types, c clock) *queues {
 	return &queues{in: in, clock: c, staged: staged{rows: make([]uint32, in.lanes*reach)}}
 }
 
 // hooks returns the functions that the server's frames call.
-func (a *queues) hooks() netcode.ServerHooks {
-	return netcode.ServerHooks{
+func (a *queues) hooks() extend.ServerHooks {
+	return extend.ServerHooks{
 		State: a,
-		Opened: func(c *netcode.Session) any {
+		Opened: func(c extend.Session) any {
 			a.recorder.open = append(a.recorder.open, c)
 			return a.open()
 		},
 		Closed: a.recorder.closed,
 		Record: a.recorder.record(),
-		Presented: func(c *netcode.Session, at netcode.Tick) (tick.Time, bool) {
+		Presented: func(c extend.Session, at netcode.Tick) (tick.Time, bool) {
 			return ofSession(c).presented(at)
 		},
-		Section: &netcode.ServerSection{
-			Check: func(c *netcode.Session, payload []byte) error { return a.staged.read(a.in, payload, c.Plain()) },
-			Take:  func(c *netcode.Session, packet uint64, _ []byte) { ofSession(c).take(&a.staged, packet) },
-			Due:   func(c *netcode.Session, _ bool) bool { return ofSession(c).feedback.due },
-			Write: func(c *netcode.Session, room []byte, packet uint64) int {
+		Section: &extend.ServerSection{
+			Check: func(c extend.Session, payload []byte) error { return a.staged.read(a.in, payload, c.Plain()) },
+			Take:  func(c extend.Session, packet uint64, _ []byte) { ofSession(c).take(&a.staged, packet) },
+			Due:   func(c extend.Session, _ bool) bool { return ofSession(c).feedback.due },
+			Write: func(c extend.Session, room []byte, packet uint64) int {
 				return ofSession(c).writeFeedback(room, packet)
 			},
-			Acked: func(c *netcode.Session, packet uint64) { ofSession(c).slips.acked(packet) },
+			Acked: func(c extend.Session, packet uint64) { ofSession(c).slips.acked(packet) },
 		},
 	}
 }
 
 // queuesOf returns the inputs of a server, nil if its protocol has none.
 func queuesOf(s *netcode.Server) *queues {
-	a, _ := netcode.ExtensionOf[*queues](s)
+	a, _ := extend.ExtensionOf[*queues](s)
 	return a
 }
 
 // queueOf returns a client's inputs, nil for an unknown client or a protocol without inputs.
-func queueOf(s *netcode.Server, client netcode.ClientID) *queue { return ofSession(s.Session(client)) }
+func queueOf(s *netcode.Server, client netcode.ClientID) *queue {
+	return ofSession(extend.OfServer(s).Session(client))
+}
 
 // ofSession returns the inputs of a session.
-func ofSession(c *netcode.Session) *queue {
-	q, _ := netcode.ExtensionOf[*queue](c)
+func ofSession(c extend.Session) *queue {
+	q, _ := extend.ExtensionOf[*queue](c)
 	return q
 }
 

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/arche-netcode/netcode"
+	"github.com/arche-netcode/netcode/extend"
 	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/wire"
 )
@@ -42,7 +43,7 @@ func TellUsed(p *netcode.Protocol) {
 		return
 	}
 	in.tells = true
-	p.Extend(netcode.Extension{Name: "used inputs", ToClient: netcode.FreeSection, Server: usedEnds{in}, Client: usedEnds{in}})
+	extend.OfProtocol(p).Extend(extend.Extension{Name: "used inputs", ToClient: extend.FreeSection, Server: usedEnds{in}, Client: usedEnds{in}})
 }
 
 // usedEnds makes the hooks of both ends.
@@ -78,25 +79,26 @@ func (u *usedInputs) row(at tick.Tick) []uint32 {
 	return u.rows[from : from+u.in.lanes]
 }
 
-// Server implements netcode.ServerSide.
-func (e usedEnds) Server(s *netcode.Server) netcode.ServerHooks {
-	of := func(c *netcode.Session) *usedInputs {
-		u, _ := netcode.ExtensionOf[*usedInputs](c)
+// Server implements extend.ServerSide.
+func (e usedEnds) Server(with extend.Server) extend.ServerHooks {
+	s := netcode.ServerOf(with)
+	of := func(c extend.Session) *usedInputs {
+		u, _ := extend.ExtensionOf[*usedInputs](c)
 		return u
 	}
 	// telling has a bit for each client with unreported inputs, by its id modulo 64. The state of other clients is rarely
 	// in a cache, and is not read for each packet.
 	telling := uint64(0)
-	tells := func(c *netcode.Session) bool { return telling>>(c.ID()%64)&1 != 0 }
-	return netcode.ServerHooks{
-		Opened: func(*netcode.Session) any { return newUsedInputs(e.in, reach) },
+	tells := func(c extend.Session) bool { return telling>>(c.ID()%64)&1 != 0 }
+	return extend.ServerHooks{
+		Opened: func(extend.Session) any { return newUsedInputs(e.in, reach) },
 		BeforeSend: func() {
 			if !s.TickDue() {
 				return
 			}
 			telling = 0
 			for client := range s.Clients {
-				c := s.Session(client)
+				c := extend.OfServer(s).Session(client)
 				if q, u := ofSession(c), of(c); q != nil && u != nil && !c.Local() {
 					if u.note(q, s.Tick(), s.Steps()); u.news != 0 {
 						telling |= 1 << (client % 64)
@@ -104,15 +106,15 @@ func (e usedEnds) Server(s *netcode.Server) netcode.ServerHooks {
 				}
 			}
 		},
-		Section: &netcode.ServerSection{
-			Due: func(c *netcode.Session, _ bool) bool { return tells(c) && of(c).news != 0 && !of(c).told },
-			Write: func(c *netcode.Session, room []byte, packet uint64) int {
+		Section: &extend.ServerSection{
+			Due: func(c extend.Session, _ bool) bool { return tells(c) && of(c).news != 0 && !of(c).told },
+			Write: func(c extend.Session, room []byte, packet uint64) int {
 				if !tells(c) {
 					return 0
 				}
 				return of(c).writeBeside(room, packet, c.View().Pending())
 			},
-			Acked: func(c *netcode.Session, packet uint64) {
+			Acked: func(c extend.Session, packet uint64) {
 				if tells(c) {
 					of(c).acked(packet)
 				}
@@ -258,18 +260,19 @@ type playerInputs struct {
 	since tick.Tick // The oldest tick reported since the last call of Corrected; None: no tick.
 }
 
-// Client implements netcode.ClientSide.
-func (e usedEnds) Client(c *netcode.Client) netcode.ClientHooks {
+// Client implements extend.ClientSide.
+func (e usedEnds) Client(with extend.Client) extend.ClientHooks {
+	c := netcode.ClientOf(with)
 	in := e.in
 	p := &playerInputs{usedInputs: *newUsedInputs(in, Window)}
 	scratch := make([]uint32, in.lanes)
-	return netcode.ClientHooks{
+	return extend.ClientHooks{
 		State: p,
 		Opened: func() {
 			p.since = tick.None
 			clear(p.ticks)
 		},
-		Section: &netcode.ClientSection{
+		Section: &extend.ClientSection{
 			Check: func(payload []byte) error {
 				return readUsed(in, payload, scratch, func(uint16, uint8, []uint32) {})
 			},
@@ -338,7 +341,7 @@ func Own[T any](c *netcode.Client, at netcode.Tick) (v T, ok bool) {
 		n = t.in.number(reflect.TypeFor[T]())
 	}
 	if n < 0 {
-		netcode.Misused(c, "input.Own", reflect.TypeFor[T](), ErrNotRegistered)
+		extend.Misused(c, "input.Own", reflect.TypeFor[T](), ErrNotRegistered)
 		return v, false
 	}
 	lanes := t.simulatedRow(c, n, at)
@@ -354,7 +357,7 @@ func (t *inputBuffer) simulatedRow(c *netcode.Client, n int, at tick.Tick) []uin
 	if t.set != 0 && c.State() == netcode.Connected {
 		t.record(c.Time().Tick, c.Present())
 	}
-	if p, ok := netcode.ExtensionOf[*playerInputs](c); ok && at > tick.None && p.ticks[at%Window] == at {
+	if p, ok := extend.ExtensionOf[*playerInputs](c); ok && at > tick.None && p.ticks[at%Window] == at {
 		if p.types[at%Window]>>n&1 == 0 {
 			return nil
 		}
@@ -369,7 +372,7 @@ func (t *inputBuffer) simulatedRow(c *netcode.Client, n int, at tick.Tick) []uin
 // Corrected returns the oldest tick whose input the server corrected since the last call. ok is false without such a
 // tick.
 func Corrected(c *netcode.Client) (oldest netcode.Tick, ok bool) {
-	p, has := netcode.ExtensionOf[*playerInputs](c)
+	p, has := extend.ExtensionOf[*playerInputs](c)
 	if !has || p.since == tick.None {
 		return tick.None, false
 	}

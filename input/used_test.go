@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/arche-netcode/netcode"
+	"github.com/arche-netcode/netcode/extend"
 	"github.com/arche-netcode/netcode/tick"
 )
 
@@ -16,7 +17,7 @@ func usedTypes() *types {
 	Register[look](p)
 	TellUsed(p)
 	p.Hash()
-	in, _ := netcode.ExtensionOf[*types](p)
+	in, _ := extend.ExtensionOf[*types](p)
 	return in
 }
 

@@ -2,6 +2,7 @@ package inspect
 
 import (
 	"github.com/arche-netcode/netcode"
+	"github.com/arche-netcode/netcode/extend"
 	"github.com/arche-netcode/netcode/peer"
 	"github.com/arche-netcode/netcode/snapshot/format"
 	"github.com/arche-netcode/netcode/wire"
@@ -34,7 +35,7 @@ type TypeBytes struct {
 // New returns an empty Attribution. It freezes the protocol.
 func New(p *netcode.Protocol) *Attribution {
 	a := &Attribution{State: format.NewBits(p.Schema())}
-	for _, m := range p.Messages().Types() {
+	for _, m := range extend.OfProtocol(p).Messages().Types() {
 		a.Types = append(a.Types, TypeBytes{Name: m.Name})
 	}
 	return a
@@ -60,17 +61,17 @@ func (a *Attribution) Total() uint64 {
 func (a *Attribution) Add(c *netcode.Client, datagram []byte) {
 	local := func(t wire.MessageType) wire.MessageType { return t }
 	a.add(datagram, local, func(_ wire.Sequence, payload []byte) bool {
-		if c.Newest() == nil {
+		if extend.OfClient(c).Newest() == nil {
 			return false
 		}
-		c.Newest().AddBits(a.State, payload)
+		extend.OfClient(c).Newest().AddBits(a.State, payload)
 		return true
 	})
 }
 
 // AddSent adds a datagram that a server passes to its socket, without its state, which the server's writers count: TakeState adds
 // that. The session is nil for a datagram to an address without one.
-func (a *Attribution) AddSent(c *netcode.Session, datagram []byte) {
+func (a *Attribution) AddSent(c extend.Session, datagram []byte) {
 	local := func(t wire.MessageType) wire.MessageType { return t }
 	if c != nil {
 		local = c.LocalType

@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/arche-netcode/netcode"
+	"github.com/arche-netcode/netcode/extend"
 	"github.com/arche-netcode/netcode/inspect"
 	"github.com/arche-netcode/netcode/internal/rig"
 	"github.com/arche-netcode/netcode/snapshot"
@@ -42,7 +43,7 @@ func TestAnAccountKnowsTheTypesOfAnOlderBuild(t *testing.T) {
 	inspect.CountState(r.Server.Server, true)
 	r.Tamper = func(from, _ transport.Addr, packet []byte) []byte {
 		if from == r.Server.Conn.LocalAddr() {
-			a.AddSent(r.Server.Session(1), packet)
+			a.AddSent(extend.OfServer(r.Server).Session(1), packet)
 		}
 		return packet
 	}

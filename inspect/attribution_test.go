@@ -8,6 +8,7 @@ import (
 
 	"github.com/arche-netcode/netcode"
 	"github.com/arche-netcode/netcode/components"
+	"github.com/arche-netcode/netcode/extend"
 	"github.com/arche-netcode/netcode/inspect"
 	ecs "github.com/arche-netcode/netcode/internal/world"
 	generic "github.com/arche-netcode/netcode/internal/world/typed"
@@ -62,7 +63,7 @@ func TestTheServersAccountIsTheClients(t *testing.T) {
 		for _, client := range n.Clients {
 			if stats, ok := n.Server.ClientStats(client.Client.ID()); ok && to == stats.Address {
 				sent += uint64(len(datagram))
-				byServer.AddSent(n.Server.Server.Session(client.Client.ID()), datagram)
+				byServer.AddSent(extend.OfServer(n.Server.Server).Session(client.Client.ID()), datagram)
 				byClient.Add(client.Client, datagram)
 			}
 		}

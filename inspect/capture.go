@@ -130,7 +130,7 @@ func (c *capture) split(datagram []byte) int {
 	if len(datagram) <= mostPlain || c.keys != nil && c.opens(datagram) {
 		return max(len(datagram), 1)
 	}
-	for n := min(len(datagram)-1, netcode.MaxPacketSize); n >= wire.MinPacketHeader; n-- {
+	for n := min(len(datagram)-1, wire.MaxPacketSize); n >= wire.MinPacketHeader; n-- {
 		if c.keys != nil && c.opens(datagram[:n]) || c.keys == nil && follow(datagram, n) {
 			return n
 		}

@@ -18,6 +18,7 @@ import (
 	ecs "github.com/arche-netcode/netcode/internal/world"
 	generic "github.com/arche-netcode/netcode/internal/world/typed"
 	"github.com/arche-netcode/netcode/systems"
+	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/transport"
 	"github.com/arche-netcode/netcode/transport/memory"
 	"github.com/arche-netcode/netcode/transport/secure"
@@ -71,7 +72,7 @@ func secureGame(t *testing.T, p *netcode.Protocol) (sealed, plain []crossing, lo
 	build := generic.NewMap3[components.Replicated, place, health](worlds[0])
 	build.NewBatch(1500)
 	frame := 0
-	there.Add(netcode.StageUpdate, systems.Func(func(w *ecs.World) {
+	there.Add(tick.Update, systems.Func(func(w *ecs.World) {
 		n := 0
 		frame++
 		for query := generic.NewFilter1[place]().Query(w); query.Next(); {

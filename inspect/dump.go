@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/arche-netcode/netcode"
+	"github.com/arche-netcode/netcode/extend"
 	"github.com/arche-netcode/netcode/message"
 	"github.com/arche-netcode/netcode/peer"
 	"github.com/arche-netcode/netcode/replica"
@@ -23,15 +24,15 @@ func AppendDump(dst []byte, p *netcode.Protocol, datagram []byte) []byte {
 // AppendClientDump is AppendDump with the replica of a client, against which records are coded. Call it while the packet is new,
 // before or after Receive.
 func AppendClientDump(dst []byte, c *netcode.Client, datagram []byte) []byte {
-	if c.Newest() == nil {
+	if extend.OfClient(c).Newest() == nil {
 		return AppendDump(dst, c.Protocol(), datagram)
 	}
-	return dump(dst, c.Protocol(), datagram, c.Newest().AppendDump)
+	return dump(dst, c.Protocol(), datagram, extend.OfClient(c).Newest().AppendDump)
 }
 
 // AppendMessages appends the messages of a frame, one line each, with names and fields.
 func AppendMessages(dst []byte, p *netcode.Protocol, frame *message.Frame) []byte {
-	return frame.AppendDump(dst, p.Messages())
+	return frame.AppendDump(dst, extend.OfProtocol(p).Messages())
 }
 
 // resyncSize is the size of the payload of a resync message, in bytes.
@@ -44,7 +45,7 @@ func dump(dst []byte, p *netcode.Protocol, datagram []byte, state func(dst, payl
 	}
 	d := wire.Dump{
 		Name: func(t wire.MessageType) string {
-			if m, ok := p.Messages().Lookup(t); ok {
+			if m, ok := extend.OfProtocol(p).Messages().Lookup(t); ok {
 				return m.Name
 			}
 			return ""
@@ -64,7 +65,7 @@ func dump(dst []byte, p *netcode.Protocol, datagram []byte, state func(dst, payl
 				text, err := peer.ParseRefusal(payload)
 				return fmt.Appendf(dst, "   %s\n", text), err == nil
 			}
-			if m, ok := p.Messages().Lookup(h.Type); ok {
+			if m, ok := extend.OfProtocol(p).Messages().Lookup(h.Type); ok {
 				if plan := m.Codec.Plan(); plan != nil {
 					return plan.AppendPayload(dst, payload), true
 				}

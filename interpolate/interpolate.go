@@ -8,6 +8,8 @@ import (
 
 	"github.com/arche-netcode/netcode"
 	"github.com/arche-netcode/netcode/components"
+	"github.com/arche-netcode/netcode/errs"
+	"github.com/arche-netcode/netcode/extend"
 	"github.com/arche-netcode/netcode/quantize"
 	"github.com/arche-netcode/netcode/replica"
 	"github.com/arche-netcode/netcode/snapshot"
@@ -92,15 +94,15 @@ func Ahead(d time.Duration) Option {
 // panics, with the names of the type and the field, if T or V is not replicated or cannot be interpolated.
 func Register[T any](p *netcode.Protocol, options ...Option) {
 	t := reflect.TypeFor[T]()
-	p.MustBeOpen("interpolate.Register", t)
+	extend.OfProtocol(p).MustBeOpen("interpolate.Register", t)
 	i := registered{of: t, twin: reflect.TypeFor[components.Smooth[T]](), ahead: defaultAhead}
 	for _, option := range options {
 		option(&i)
 	}
-	all, ok := netcode.ExtensionOf[*interpolations](p)
+	all, ok := extend.ExtensionOf[*interpolations](p)
 	if !ok {
 		all = &interpolations{}
-		p.Extend(netcode.Extension{Name: "interpolate", State: all, Freeze: all.freeze})
+		extend.OfProtocol(p).Extend(extend.Extension{Name: "interpolate", State: all, Freeze: all.freeze})
 	}
 	switch {
 	case i.chosen > 1:
@@ -119,7 +121,7 @@ func Register[T any](p *netcode.Protocol, options ...Option) {
 const maxRegistered = 64
 
 // freeze resolves the rows of the interpolated components.
-func (a *interpolations) freeze(f *netcode.Freezing) {
+func (a *interpolations) freeze(f *extend.Freezing) {
 	for _, i := range a.registered {
 		in := i.in(f.Schema)
 		a.list = append(a.list, in)
@@ -179,7 +181,7 @@ func rowOf(schema *snapshot.Schema, t reflect.Type) int {
 // List returns the interpolations of a protocol, sorted by row. It freezes the protocol. The slice is the protocol's own.
 func List(p *netcode.Protocol) []replica.Interpolation {
 	p.Schema()
-	if all, ok := netcode.ExtensionOf[*interpolations](p); ok {
+	if all, ok := extend.ExtensionOf[*interpolations](p); ok {
 		return all.list
 	}
 	return nil
@@ -212,7 +214,7 @@ func At[T any](c *netcode.Client, entity netcode.NetworkID, at tick.Time) (value
 	}
 	row := shownRowOf(c, reflect.TypeFor[T]())
 	if row == nil {
-		netcode.Misused(c, "interpolate.Of", reflect.TypeFor[T](), netcode.ErrNoComponent)
+		extend.Misused(c, "interpolate.Of", reflect.TypeFor[T](), errs.ErrNoComponent)
 		return value, false
 	}
 	if row.blend == nil {
@@ -232,10 +234,10 @@ func At[T any](c *netcode.Client, entity netcode.NetworkID, at tick.Time) (value
 
 // shownRowOf returns the state of At for a type. It is nil for a type that is not replicated.
 func shownRowOf(c *netcode.Client, t reflect.Type) *shownRow {
-	all, ok := netcode.ExtensionOf[*shown](c)
+	all, ok := extend.ExtensionOf[*shown](c)
 	if !ok {
 		all = &shown{}
-		c.Extend(netcode.ClientHooks{State: all})
+		extend.OfClient(c).Extend(extend.ClientHooks{State: all})
 	}
 	for _, row := range all.rows {
 		if row.of == t {
@@ -249,7 +251,7 @@ func shownRowOf(c *netcode.Client, t reflect.Type) *shownRow {
 	}
 	row := &shownRow{of: t, held: reflect.New(t).Interface()}
 	row.Row, row.Speed, row.Teleport = n, -1, -1
-	if in, ok := netcode.SettingOf[replica.Interpolation](c.Protocol(), n); ok && !in.Relation {
+	if in, ok := extend.SettingOf[replica.Interpolation](c.Protocol(), n); ok && !in.Relation {
 		row.Interpolation = in
 		row.blend = row.Blend()
 	} else if b, err := quantize.NewBlend(schema.Plan(n), quantize.BlendStep); err == nil && schema.Plan(n).Lanes() > 0 {

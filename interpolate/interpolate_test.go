@@ -85,9 +85,9 @@ func TestAtIsBetweenReceivedValues(t *testing.T) {
 	interpolate.Register[position](p)
 	x := map[tick.Tick]float32{}
 	n := nettest.New(t, nettest.Config{Protocol: p, Clients: 1, Seed: 1, Setup: func(s *systems.ServerSystems, w *ecs.World) {
-		body := generic.NewMap2[netcode.Replicated, position](w)
+		body := generic.NewMap2[components.Replicated, position](w)
 		e := body.New()
-		s.Add(netcode.StageUpdate, systems.Func(func(*ecs.World) {
+		s.Add(tick.Update, systems.Func(func(*ecs.World) {
 			_, at := body.Get(e)
 			at.X = float32(s.Server.Tick())
 			x[s.Server.Tick()] = at.X

@@ -15,15 +15,15 @@ import (
 
 // Options configures a run. Servers and Bots are required; other zero fields mean the defaults.
 type Options struct {
-	Servers []netcode.Addr // Bots are distributed evenly. A server accepts at most netcode.MaxClients.
-	Bots    int            // Number of bots in this process.
-	First   int            // Number of the first bot, different in each process.
-	Ramp    float64        // Bots that join per second; default 50.
-	For     time.Duration  // Time from the join of the last bot to the end; default 10 s.
-	Link    transport.Link // The bad link, for each direction.
-	Bad     float64        // Share of the bots with the bad link, 0 to 1.
-	Seed    uint64         // Seed of the bots' random numbers and links.
-	Rate    int            // Frames per second of a bot; default 60.
+	Servers []transport.Addr // Bots are distributed evenly. A server accepts at most wire.MaxClients.
+	Bots    int              // Number of bots in this process.
+	First   int              // Number of the first bot, different in each process.
+	Ramp    float64          // Bots that join per second; default 50.
+	For     time.Duration    // Time from the join of the last bot to the end; default 10 s.
+	Link    transport.Link   // The bad link, for each direction.
+	Bad     float64          // Share of the bots with the bad link, 0 to 1.
+	Seed    uint64           // Seed of the bots' random numbers and links.
+	Rate    int              // Frames per second of a bot; default 60.
 
 	// Ticks returns the duration of the server's recent ticks; nil: unknown.
 	Ticks func() (TickTimes, error)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/arche-netcode/netcode"
 	netecs "github.com/arche-netcode/netcode/ecs"
+	"github.com/arche-netcode/netcode/extend"
 	"github.com/arche-netcode/netcode/internal/world"
 	"github.com/arche-netcode/netcode/systems"
 	"github.com/arche-netcode/netcode/tick"
@@ -25,7 +26,7 @@ type Game struct {
 	// Payload returns the payload for Server.OnApprove; nil: none.
 	Payload func(number int) []byte
 	// Secure wraps a bot's socket, for example in transport/secure; nil: unencrypted. See Server.MayListen.
-	Secure func(number int, socket systems.Socket, server netcode.Addr) (systems.Socket, error)
+	Secure func(number int, socket systems.Socket, server transport.Addr) (systems.Socket, error)
 	// Join is called once before a bot's first frame. It can add systems to Loop and functions to Client. nil: nothing.
 	Join func(b *Bot)
 	// Play is called in each frame in which a network tick begins, in stage Update, while the bot is connected. It reads the
@@ -66,7 +67,7 @@ type traffic struct{ up, down uint64 }
 
 // BotOf returns the bot of a client, in the handler of a message: BotOf(ctx.End). It is nil for any other end.
 func BotOf(end any) *Bot {
-	b, _ := netcode.ExtensionOf[*Bot](end)
+	b, _ := extend.ExtensionOf[*Bot](end)
 	return b
 }
 
@@ -103,13 +104,13 @@ func newBot(game *Game, o *Options, number int, now func() time.Duration) (b *Bo
 	}
 	b.Loop = systems.NewClient(client, end, now)
 	b.Loop.Interpolate = nil
-	client.Extend(netcode.ClientHooks{State: b, Applied: func(tick.Time) { b.noteState() }})
+	extend.OfClient(client).Extend(extend.ClientHooks{State: b, Applied: func(tick.Time) { b.noteState() }})
 	client.OnDisconnect(func(_ netcode.ClientID, reason *netcode.CloseError) { b.ended = reason })
 	if game.Join != nil {
 		game.Join(b)
 	}
 	if game.Play != nil {
-		b.Loop.Add(netcode.StageUpdate, systems.Func(func(*netecs.World) { b.play(game.Play) }))
+		b.Loop.Add(tick.Update, systems.Func(func(*netecs.World) { b.play(game.Play) }))
 	}
 	b.steps = b.Loop.Systems()
 	for _, s := range b.steps {

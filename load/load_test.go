@@ -28,6 +28,7 @@ import (
 	generic "github.com/arche-netcode/netcode/internal/world/typed"
 	"github.com/arche-netcode/netcode/load"
 	"github.com/arche-netcode/netcode/systems"
+	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/transport"
 	"github.com/arche-netcode/netcode/transport/udp"
 )
@@ -66,7 +67,7 @@ func protocolOf(onHail func(*netcode.Context, *hail)) *netcode.Protocol {
 }
 
 // serve runs a server in which each client has a body that its input moves.
-func serve(t *testing.T, clients int) (address netcode.Addr, moved *atomic.Int64) {
+func serve(t *testing.T, clients int) (address transport.Addr, moved *atomic.Int64) {
 	t.Helper()
 	if runtime.GOOS == "js" || runtime.GOOS == "wasip1" {
 		t.Skip("no sockets here")
@@ -88,7 +89,7 @@ func serve(t *testing.T, clients int) (address netcode.Addr, moved *atomic.Int64
 		delete(bodies, id)
 	})
 	moved = &atomic.Int64{}
-	loop.Add(netcode.StageUpdate, systems.Func(func(*ecs.World) {
+	loop.Add(tick.Update, systems.Func(func(*ecs.World) {
 		if !server.TickDue() {
 			return
 		}
@@ -150,7 +151,7 @@ func TestTwoHundredBotsPlay(t *testing.T) {
 	game := bots()
 	game.Join = func(b *load.Bot) {
 		seen := generic.NewFilter1[place]()
-		b.Loop.Add(netcode.StagePostLateUpdate, systems.Func(func(w *ecs.World) {
+		b.Loop.Add(tick.PostLateUpdate, systems.Func(func(w *ecs.World) {
 			query := seen.Query(w)
 			all := query.Count() == 200
 			query.Close()
@@ -160,7 +161,7 @@ func TestTwoHundredBotsPlay(t *testing.T) {
 			}
 		}))
 	}
-	report := playUntil(t, game, load.Options{Servers: []netcode.Addr{address}, Bots: 200, Ramp: 400, Rate: 30, Seed: 1}, func(s *load.Sample) bool {
+	report := playUntil(t, game, load.Options{Servers: []transport.Addr{address}, Bots: 200, Ramp: 400, Rate: 30, Seed: 1}, func(s *load.Sample) bool {
 		return s.Connected == 200 && greeted.Load() == 200 && s.State.N > 0 && s.RTT.N > 0
 	})
 	require.Zero(t, report.Failed, report.First)
@@ -180,7 +181,7 @@ func TestTheFirstFailureEndsTheSearch(t *testing.T) {
 	ctx, stop := context.WithTimeout(context.Background(), patience)
 	defer stop()
 	report, err := load.Run(ctx, game, load.Options{
-		Servers: []netcode.Addr{address}, Bots: 100, Ramp: 4, Bound: time.Hour, For: patience,
+		Servers: []transport.Addr{address}, Bots: 100, Ramp: 4, Bound: time.Hour, For: patience,
 		Ticks: func() (load.TickTimes, error) { return load.TickTimes{P50: 1, P99: 2}, nil },
 	})
 	require.NoError(t, err)
@@ -197,13 +198,13 @@ func TestABadLinkIsThereInBothDirections(t *testing.T) {
 	game := bots()
 	var lost [4]atomic.Int64 // Of those that were not late alone.
 	game.Join = func(b *load.Bot) {
-		b.Loop.Add(netcode.StagePostLateUpdate, systems.Func(func(*ecs.World) {
+		b.Loop.Add(tick.PostLateUpdate, systems.Func(func(*ecs.World) {
 			p := b.Client.Stats().Packets
 			lost[b.Number].Store(int64(p.Lost) - int64(p.LateAcks))
 		}))
 	}
 	link := transport.Link{Delay: 60 * time.Millisecond, Loss: 0.3}
-	report := playUntil(t, game, load.Options{Servers: []netcode.Addr{address}, Bots: 4, Ramp: 100, Link: link, Bad: 0.5, Seed: 3}, func(s *load.Sample) bool {
+	report := playUntil(t, game, load.Options{Servers: []transport.Addr{address}, Bots: 4, Ramp: 100, Link: link, Bad: 0.5, Seed: 3}, func(s *load.Sample) bool {
 		const many = 5
 		bad, good := min(lost[1].Load(), lost[3].Load()), max(lost[0].Load(), lost[2].Load(), 0) // A busy machine loses some of any bot.
 		return bad > many+3*good && s.RTT.N == 4
@@ -217,7 +218,7 @@ func TestAFaultOfTheTicksIsTold(t *testing.T) {
 	t.Parallel()
 	address, _ := serve(t, 8)
 	report, err := load.Run(context.Background(), bots(), load.Options{
-		Servers: []netcode.Addr{address}, Bots: 1, Bound: time.Second, For: 1100 * time.Millisecond,
+		Servers: []transport.Addr{address}, Bots: 1, Bound: time.Second, For: 1100 * time.Millisecond,
 		Ticks: func() (load.TickTimes, error) { return load.TickTimes{}, errors.New("no inspector there") },
 	})
 	require.NoError(t, err)
@@ -225,7 +226,7 @@ func TestAFaultOfTheTicksIsTold(t *testing.T) {
 }
 
 func TestOptionsAreChecked(t *testing.T) {
-	here := []netcode.Addr{{}}
+	here := []transport.Addr{{}}
 	for want, o := range map[string]load.Options{
 		"Servers":   {Bots: 1},
 		"Bots":      {Servers: here},

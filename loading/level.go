@@ -5,6 +5,8 @@ import (
 	"time"
 
 	"github.com/arche-netcode/netcode"
+	"github.com/arche-netcode/netcode/extend"
+	"github.com/arche-netcode/netcode/tick"
 )
 
 // levelBegins tells a client to load a level. Round counts the calls of Begin: a level may be played again.
@@ -44,7 +46,7 @@ func Begin(s *netcode.Server, level uint32, patience time.Duration, all func(lat
 func Waiting(s *netcode.Server) (clients []netcode.ClientID) {
 	l := levelsOf(s)
 	for id := range s.Clients {
-		if j, ok := netcode.ExtensionOf[*joined](s.Session(id)); ok && j.loaded != l.round {
+		if j, ok := extend.ExtensionOf[*joined](extend.OfServer(s).Session(id)); ok && j.loaded != l.round {
 			clients = append(clients, id)
 		}
 	}
@@ -60,7 +62,7 @@ func OnLoaded(s *netcode.Server, f func(client netcode.ClientID)) {
 }
 
 func levelsOf(s *netcode.Server) *levels {
-	l, ok := netcode.ExtensionOf[*levels](s)
+	l, ok := extend.ExtensionOf[*levels](s)
 	if !ok {
 		panic("loading: the protocol has no loading: call Register before it is used")
 	}
@@ -88,7 +90,7 @@ func (l *levels) beforeSend() {
 	}
 	l.untold = false
 	for id := range s.Clients {
-		j, ok := netcode.ExtensionOf[*joined](s.Session(id))
+		j, ok := extend.ExtensionOf[*joined](extend.OfServer(s).Session(id))
 		if !ok || j.told == l.round {
 			continue
 		}
@@ -103,7 +105,7 @@ func (l *levels) beforeSend() {
 
 // take takes a client's message that it has loaded a round.
 func (l *levels) take(from netcode.ClientID, round uint32) {
-	j, ok := netcode.ExtensionOf[*joined](l.server.Session(from))
+	j, ok := extend.ExtensionOf[*joined](extend.OfServer(l.server).Session(from))
 	if !ok || round != l.round || j.told != round || j.loaded == round {
 		return
 	}
@@ -116,20 +118,20 @@ func (l *levels) take(from netcode.ClientID, round uint32) {
 // registerLevels adds the messages of levels.
 func registerLevels(p *netcode.Protocol) {
 	netcode.Handle(p, func(ctx *netcode.Context, m *levelBegins) {
-		if l, ok := netcode.ExtensionOf[*Loading](ctx.End); ok {
+		if l, ok := extend.ExtensionOf[*Loading](ctx.End); ok {
 			l.begin(m.Round, m.Level)
 		}
-	}, netcode.Named("netcode.loading.level"), netcode.Over(netcode.Reliable), netcode.FromServer(), netcode.AtStage(netcode.StageEarlyUpdate))
+	}, netcode.Named("netcode.loading.level"), netcode.Over(netcode.Reliable), netcode.FromServer(), netcode.AtStage(tick.EarlyUpdate))
 	netcode.Handle(p, func(ctx *netcode.Context, m *levelState) {
-		if l, ok := netcode.ExtensionOf[*Loading](ctx.End); ok {
+		if l, ok := extend.ExtensionOf[*Loading](ctx.End); ok {
 			l.stateOf = max(l.stateOf, m.Round)
 		}
-	}, netcode.Named("netcode.loading.state"), netcode.Over(netcode.Reliable), netcode.FromServer(), netcode.AtStage(netcode.StageEarlyUpdate))
+	}, netcode.Named("netcode.loading.state"), netcode.Over(netcode.Reliable), netcode.FromServer(), netcode.AtStage(tick.EarlyUpdate))
 	netcode.Handle(p, func(ctx *netcode.Context, m *levelLoaded) {
-		if l, ok := netcode.ExtensionOf[*levels](ctx.End); ok {
+		if l, ok := extend.ExtensionOf[*levels](ctx.End); ok {
 			l.take(ctx.Sender, m.Round)
 		}
-	}, netcode.Named("netcode.loading.loaded"), netcode.Over(netcode.Reliable), netcode.FromClient(), netcode.AtStage(netcode.StageEarlyUpdate))
+	}, netcode.Named("netcode.loading.loaded"), netcode.Over(netcode.Reliable), netcode.FromClient(), netcode.AtStage(tick.EarlyUpdate))
 }
 
 // level is the newest level of a client's connection.

@@ -9,11 +9,13 @@ import (
 	"github.com/arche-netcode/netcode"
 	"github.com/arche-netcode/netcode/components"
 	"github.com/arche-netcode/netcode/internal/rig"
+	"github.com/arche-netcode/netcode/internal/steps"
 	ecs "github.com/arche-netcode/netcode/internal/world"
 	generic "github.com/arche-netcode/netcode/internal/world/typed"
 	"github.com/arche-netcode/netcode/loading"
 	"github.com/arche-netcode/netcode/nettest"
 	"github.com/arche-netcode/netcode/systems"
+	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/transport"
 )
 
@@ -237,7 +239,7 @@ func TestLevelOfAHost(t *testing.T) {
 
 	host, err := netcode.NewClient(p, netcode.Config{})
 	require.NoError(t, err)
-	host.BeginFrame(r.Now)
+	steps.OfClient(host).BeginFrame(r.Now)
 	require.NoError(t, netcode.Host(r.Server.Server, host))
 	r.Joined(p, netcode.Config{})
 	var done func()
@@ -246,11 +248,11 @@ func TestLevelOfAHost(t *testing.T) {
 	frames := func(n int) {
 		for range n {
 			r.Step()
-			host.BeginFrame(r.Now)
-			for stage := range netcode.Stage(7) {
-				host.Dispatch(stage)
+			steps.OfClient(host).BeginFrame(r.Now)
+			for stage := range tick.Stage(7) {
+				steps.OfClient(host).Dispatch(stage)
 			}
-			host.Send()
+			steps.OfClient(host).Send()
 		}
 	}
 	frames(30)

@@ -2,6 +2,8 @@ package loading
 
 import (
 	"github.com/arche-netcode/netcode"
+	"github.com/arche-netcode/netcode/extend"
+	"github.com/arche-netcode/netcode/tick"
 )
 
 // every is the number of network ticks between two progress messages.
@@ -31,23 +33,23 @@ type joined struct {
 
 // Register adds the feature to a protocol. Call it on both sides. It panics on a second call and on a frozen protocol.
 func Register(p *netcode.Protocol) {
-	p.Extend(netcode.Extension{Name: "loading", Server: ends{}, Client: ends{}})
+	extend.OfProtocol(p).Extend(extend.Extension{Name: "loading", Server: ends{}, Client: ends{}})
 	registerLevels(p)
 	netcode.Handle(p, func(ctx *netcode.Context, m *progress) {
-		if l, ok := netcode.ExtensionOf[*Loading](ctx.End); ok && !l.here {
+		if l, ok := extend.ExtensionOf[*Loading](ctx.End); ok && !l.here {
 			l.known, l.all = max(l.known, int(m.Known)), int(max(m.All, m.Known))
 		}
-	}, netcode.Named("netcode.loading.progress"), netcode.Over(netcode.UnreliableSequenced), netcode.OnChannel(61), netcode.FromServer(), netcode.AtStage(netcode.StageInitialization))
+	}, netcode.Named("netcode.loading.progress"), netcode.Over(netcode.UnreliableSequenced), netcode.OnChannel(61), netcode.FromServer(), netcode.AtStage(tick.Initialization))
 	netcode.Handle(p, func(ctx *netcode.Context, m *here) {
-		if l, ok := netcode.ExtensionOf[*Loading](ctx.End); ok && !l.here {
+		if l, ok := extend.ExtensionOf[*Loading](ctx.End); ok && !l.here {
 			l.finish(int(m.All))
 		}
-	}, netcode.Named("netcode.loading.here"), netcode.Over(netcode.Reliable), netcode.FromServer(), netcode.AtStage(netcode.StageEarlyUpdate))
+	}, netcode.Named("netcode.loading.here"), netcode.Over(netcode.Reliable), netcode.FromServer(), netcode.AtStage(tick.EarlyUpdate))
 }
 
 // Of returns the progress of a client, nil without Register.
 func Of(c *netcode.Client) *Loading {
-	l, _ := netcode.ExtensionOf[*Loading](c)
+	l, _ := extend.ExtensionOf[*Loading](c)
 	return l
 }
 
@@ -83,25 +85,27 @@ func (l *Loading) finish(all int) {
 // ends makes the hooks of both ends.
 type ends struct{}
 
-// Client implements netcode.ClientSide.
-func (ends) Client(c *netcode.Client) netcode.ClientHooks {
+// Client implements extend.ClientSide.
+func (ends) Client(with extend.Client) extend.ClientHooks {
+	c := netcode.ClientOf(with)
 	l := &Loading{}
-	return netcode.ClientHooks{
+	return extend.ClientHooks{
 		State:      l,
 		Opened:     func() { l.known, l.all, l.here = 0, 0, false; l.connect() },
 		BeforeSend: func() { l.tell(c) },
 	}
 }
 
-// Server implements netcode.ServerSide.
-func (ends) Server(s *netcode.Server) netcode.ServerHooks {
+// Server implements extend.ServerSide.
+func (ends) Server(with extend.Server) extend.ServerHooks {
+	s := netcode.ServerOf(with)
 	loading, l := 0, &levels{server: s} // Sessions that are not done.
-	return netcode.ServerHooks{
+	return extend.ServerHooks{
 		State:      l,
-		Opened:     func(*netcode.Session) any { loading++; l.untold = true; return &joined{since: s.Tick() + 1} },
+		Opened:     func(extend.Session) any { loading++; l.untold = true; return &joined{since: s.Tick() + 1} },
 		BeginFrame: func() { l.beginFrame() },
-		Closed: func(c *netcode.Session) {
-			if j, ok := netcode.ExtensionOf[*joined](c); ok && !j.done {
+		Closed: func(c extend.Session) {
+			if j, ok := extend.ExtensionOf[*joined](c); ok && !j.done {
 				loading--
 			}
 		},
@@ -111,8 +115,8 @@ func (ends) Server(s *netcode.Server) netcode.ServerHooks {
 				return
 			}
 			for id := range s.Clients {
-				c := s.Session(id)
-				if j, ok := netcode.ExtensionOf[*joined](c); ok && !j.done && (s.Tick()-j.since)%every == 0 {
+				c := extend.OfServer(s).Session(id)
+				if j, ok := extend.ExtensionOf[*joined](c); ok && !j.done && (s.Tick()-j.since)%every == 0 {
 					if j.tell(s, c); j.done {
 						loading--
 					}
@@ -123,7 +127,7 @@ func (ends) Server(s *netcode.Server) netcode.ServerHooks {
 }
 
 // tell sends a client its progress.
-func (j *joined) tell(s *netcode.Server, c *netcode.Session) {
+func (j *joined) tell(s *netcode.Server, c extend.Session) {
 	view, all := c.View(), 0
 	for id := range s.Store().All {
 		if view.Visible(id) {

@@ -11,6 +11,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/arche-netcode/netcode"
+	"github.com/arche-netcode/netcode/extend"
 	"github.com/arche-netcode/netcode/inspect"
 	"github.com/arche-netcode/netcode/inspect/live"
 	"github.com/arche-netcode/netcode/snapshot"
@@ -197,7 +198,7 @@ func (c *Collector) copy() {
 	c.newest.Store(now)
 	c.copiedAt = now.tick
 	for id := range c.before {
-		if c.server.Session(id) == nil {
+		if extend.OfServer(c.server).Session(id) == nil {
 			delete(c.before, id)
 		}
 	}

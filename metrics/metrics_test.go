@@ -21,6 +21,7 @@ import (
 	"github.com/arche-netcode/netcode/inspect/live"
 	"github.com/arche-netcode/netcode/metrics"
 	"github.com/arche-netcode/netcode/systems"
+	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/transport"
 	"github.com/arche-netcode/netcode/transport/memory"
 )
@@ -190,7 +191,7 @@ func TestBytesAndRowsByComponent(t *testing.T) {
 	r.join("")
 	places := generic.NewMap2[components.Replicated, place](&r.world)
 	var all []ecs.Entity
-	r.group.Add(netcode.StageUpdate, systems.Func(func(*ecs.World) {
+	r.group.Add(tick.Update, systems.Func(func(*ecs.World) {
 		for n, e := range all {
 			if _, at := places.Get(e); r.server.TickDue() {
 				at.X += float32(n + 1)

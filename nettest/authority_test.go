@@ -15,6 +15,7 @@ import (
 	generic "github.com/arche-netcode/netcode/internal/world/typed"
 	"github.com/arche-netcode/netcode/nettest"
 	"github.com/arche-netcode/netcode/systems"
+	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/transport"
 	"github.com/arche-netcode/netcode/transport/memory"
 )
@@ -240,7 +241,7 @@ func newStand(t *testing.T, p *netcode.Protocol, clients int, game func(w *ecs.W
 			socket, err := network.Listen(address)
 			require.NoError(t, err)
 			s.server = systems.NewServer(end, socket, clock)
-			s.server.Add(netcode.StageUpdate, &play{game: game})
+			s.server.Add(tick.Update, &play{game: game})
 			s.loops = append(s.loops, systems.NewRunner(s.worlds[i], s.server, 30))
 			continue
 		}

@@ -400,7 +400,7 @@ func sentBesideHiddenBands(t *testing.T, busy bool) (packets []string) {
 	netcode.Replicate[bandFloat](p)
 	netcode.Replicate[bandPlace](p, netcode.Bands(netcode.Band{Beyond: 40, Scale: 4}, netcode.Band{Beyond: 100, Scale: 16, Every: 3}))
 	r := rig.New(t, p, netcode.Config{SendBudget: -1})
-	float, place := p.RowOf(reflect.TypeFor[bandFloat]()), p.RowOf(reflect.TypeFor[bandPlace]())
+	float, place := p.Schema().RowOf(reflect.TypeFor[bandFloat]()), p.Schema().RowOf(reflect.TypeFor[bandPlace]())
 	bands := interest.NewBands(interest.NewRows(interest.All(), func(*snapshot.Store, netcode.ClientID, wire.NetworkID) snapshot.Mask {
 		return snapshot.Mask{}.With(float)
 	}), interest.BandsConfig{Schema: p.Schema(), Position: func(_ *snapshot.Store, id wire.NetworkID) (x, y, z float32, ok bool) {
@@ -447,7 +447,7 @@ type bandSaid struct{ N uint32 }
 // TestMessagesDoNotWaitForAnotherBand: a message about an entity waits for the state that its client gets, and not for what only others
 // get.
 func TestMessagesDoNotWaitForAnotherBand(t *testing.T) {
-	for name, how := range map[string][]netcode.How{"about": nil, "after all state": {netcode.AfterAllState()}} {
+	for name, how := range map[string][]netcode.Option{"about": nil, "after all state": {netcode.AfterAllState()}} {
 		t.Run(name, func(t *testing.T) {
 			p, heard := netcode.NewProtocol(), 0
 			netcode.Replicate[bandPlace](p, netcode.Bands(netcode.Band{Beyond: 10, Scale: 1024, Every: 60}))
@@ -459,7 +459,7 @@ func TestMessagesDoNotWaitForAnotherBand(t *testing.T) {
 			r.Server.SetInterest(interest.New(bands, interest.Despawn))
 			r.Server.OnConnect(func(client netcode.ClientID) { bands.Look(client, 0, 0, 0) })
 			var id wire.NetworkID
-			row, moves := p.RowOf(reflect.TypeFor[bandPlace]()), uint32(0)
+			row, moves := p.Schema().RowOf(reflect.TypeFor[bandPlace]()), uint32(0)
 			r.Server.Game = func(store *snapshot.Store) {
 				if id.IsZero() {
 					id = store.Spawn()
@@ -471,8 +471,8 @@ func TestMessagesDoNotWaitForAnotherBand(t *testing.T) {
 			r.Run(2 * time.Second)
 			said, had := 0, slices.Clone(c.Replica().Row(id.Index, row))
 			for range 60 {
-				for _, mode := range []netcode.Delivery{netcode.Unreliable, netcode.UnreliableSequenced, netcode.Reliable, netcode.ReliableOrdered} {
-					require.NoError(t, netcode.Send(r.Server.Server, netcode.To(c.ID()), &bandSaid{uint32(said)}, append([]netcode.How{netcode.About(id), netcode.Via(mode)}, how...)...))
+				for _, mode := range []wire.Delivery{netcode.Unreliable, netcode.UnreliableSequenced, netcode.Reliable, netcode.ReliableOrdered} {
+					require.NoError(t, netcode.Send(r.Server.Server, netcode.To(c.ID()), &bandSaid{uint32(said)}, append([]netcode.Option{netcode.About(id), netcode.Over(mode)}, how...)...))
 					said++
 				}
 				r.Run(50 * time.Millisecond)

@@ -12,6 +12,7 @@ import (
 	"github.com/arche-netcode/netcode/authority"
 	"github.com/arche-netcode/netcode/collections"
 	"github.com/arche-netcode/netcode/components"
+	"github.com/arche-netcode/netcode/errs"
 	"github.com/arche-netcode/netcode/interest"
 	ecs "github.com/arche-netcode/netcode/internal/world"
 	generic "github.com/arche-netcode/netcode/internal/world/typed"
@@ -175,7 +176,7 @@ func TestIDAtBirthOfOneThatDies(t *testing.T) {
 	require.Len(t, ids, 20)
 	for _, id := range ids {
 		require.False(t, b.n.Server.Has(id))
-		require.ErrorIs(t, b.list.Of(b.n.Server.Server, id).Append(1), netcode.ErrNotVisible)
+		require.ErrorIs(t, b.list.Of(b.n.Server.Server, id).Append(1), errs.ErrNotVisible)
 	}
 	for i := range 3 {
 		require.Empty(t, b.said[i])
@@ -246,8 +247,8 @@ func TestIDAtBirthWithoutAWorld(t *testing.T) {
 		}
 		require.True(t, s.Despawn(goes))
 		require.False(t, s.Has(goes))
-		require.ErrorIs(t, netcode.Send(s, netcode.To(1), &birthNews{9}, netcode.About(goes)), netcode.ErrNotVisible)
-		require.ErrorIs(t, netcode.Send(s, netcode.ToSeers(goes), &birthNews{9}), netcode.ErrNotVisible)
+		require.ErrorIs(t, netcode.Send(s, netcode.To(1), &birthNews{9}, netcode.About(goes)), errs.ErrNotVisible)
+		require.ErrorIs(t, netcode.Send(s, netcode.ToSeers(goes), &birthNews{9}), errs.ErrNotVisible)
 	})
 	at = b.n.Frame() + 3
 	b.n.Run(time.Second)

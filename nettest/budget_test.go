@@ -387,11 +387,11 @@ func TestMessagesAndStateShareAShortBudget(t *testing.T) {
 	}{
 		{"unreliable ones", func(s *netcode.Server, to netcode.Recipient) error { return netcode.Send(s, to, &quip{}) }},
 		{"reliable ones", func(s *netcode.Server, to netcode.Recipient) error {
-			return netcode.Send(s, to, &quip{}, netcode.Via(netcode.ReliableOrdered))
+			return netcode.Send(s, to, &quip{}, netcode.Over(netcode.ReliableOrdered))
 		}},
 		{"a third of a packet each", func(s *netcode.Server, to netcode.Recipient) error { return netcode.Send(s, to, &lump{}) }},
 		{"larger than a packet", func(s *netcode.Server, to netcode.Recipient) error {
-			return netcode.Send(s, to, &saga{}, netcode.Via(netcode.ReliableOrdered))
+			return netcode.Send(s, to, &saga{}, netcode.Over(netcode.ReliableOrdered))
 		}},
 	} {
 		for _, budget := range sized([]int{3000}, []int{3000, 6000, 12000}) {

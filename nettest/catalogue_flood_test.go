@@ -12,6 +12,7 @@ import (
 	"github.com/arche-netcode/netcode"
 	"github.com/arche-netcode/netcode/internal/alloctest"
 	"github.com/arche-netcode/netcode/internal/casebook"
+	"github.com/arche-netcode/netcode/internal/steps"
 	"github.com/arche-netcode/netcode/nettest"
 	"github.com/arche-netcode/netcode/nettest/adversary"
 	"github.com/arche-netcode/netcode/peer"
@@ -116,7 +117,7 @@ func TestCase36TinyDatagrams(t *testing.T) {
 	n := party(t, 6, 36, netcode.Config{})
 	s := newSteady(t, n, n.Clients...)
 	victim, _ := n.Server.ClientStats(n.Clients[0].ID())
-	stranger := adversary.NewStranger(protocol(), 36, n.Server.Receive)
+	stranger := adversary.NewStranger(protocol(), 36, steps.OfServer(n.Server).Receive)
 	elsewhere := transport.MustParseAddr("198.51.100.7:9")
 	before := n.Server.Stats()
 	s.run(sized(3*time.Second, 30*time.Second), func() {
@@ -141,7 +142,7 @@ func TestCase37SpoofedFlood(t *testing.T) {
 		}
 	})
 	s := newSteady(t, n, n.Clients...)
-	stranger := adversary.NewStranger(protocol(), 37, n.Server.Receive)
+	stranger := adversary.NewStranger(protocol(), 37, steps.OfServer(n.Server).Receive)
 	flood := func() {
 		stranger.Hellos(300)
 		stranger.ForgedCookies(300)
@@ -228,20 +229,20 @@ func TestCase40Replay(t *testing.T) {
 		for i, d := range recorded {
 			if d.to == n.Address() {
 				other, _ := n.Server.ClientStats(n.Clients[i%2].ID())
-				n.Server.Receive(d.from, d.bytes)
-				n.Server.Receive(other.Address, d.bytes)
-				n.Server.Receive(elsewhere, d.bytes)
+				steps.OfServer(n.Server).Receive(d.from, d.bytes)
+				steps.OfServer(n.Server).Receive(other.Address, d.bytes)
+				steps.OfServer(n.Server).Receive(elsewhere, d.bytes)
 				for _, c := range n.Clients {
-					c.Receive(n.Address(), d.bytes) // reflected
+					steps.OfClient(c).Receive(n.Address(), d.bytes) // reflected
 				}
 				replayed += 3 + len(n.Clients)
 				continue
 			}
 			for _, c := range n.Clients {
-				c.Receive(n.Address(), d.bytes)
+				steps.OfClient(c).Receive(n.Address(), d.bytes)
 				replayed++
 			}
-			n.Server.Receive(d.to, d.bytes) // reflected
+			steps.OfServer(n.Server).Receive(d.to, d.bytes) // reflected
 			replayed++
 		}
 		return replayed
@@ -296,8 +297,8 @@ func TestCase43OffPath(t *testing.T) {
 	s := newSteady(t, n, n.Clients...)
 	victim := n.Clients[0]
 	stats, _ := n.Server.ClientStats(victim.ID())
-	toServer := adversary.NewStranger(protocol(), 43, n.Server.Receive)
-	toClient := adversary.NewStranger(protocol(), 44, victim.Receive)
+	toServer := adversary.NewStranger(protocol(), 43, steps.OfServer(n.Server).Receive)
+	toClient := adversary.NewStranger(protocol(), 44, steps.OfClient(victim).Receive)
 	forged := 0
 	var random uint64
 	s.run(sized(3*time.Second, time.Minute), func() {
@@ -309,7 +310,7 @@ func TestCase43OffPath(t *testing.T) {
 			peer.AppendAccept(nil, peer.Accept{Nonce: random, Epoch: uint32(random), Rate: 30, Window: 64, PacketSize: 1200}),
 			peer.AppendChallenge(nil, peer.Challenge{Nonce: random, Cookie: peer.Cookie{1}}),
 		} {
-			victim.Receive(n.Address(), datagram)
+			steps.OfClient(victim).Receive(n.Address(), datagram)
 			forged++
 		}
 	})
@@ -337,7 +338,7 @@ func TestCase51LogFlood(t *testing.T) {
 	var log lines
 	n := party(t, 3, 51, netcode.Config{Logger: slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug})), Clients: 64})
 	s := newSteady(t, n, n.Clients...)
-	stranger := adversary.NewStranger(protocol(), 51, n.Server.Receive)
+	stranger := adversary.NewStranger(protocol(), 51, steps.OfServer(n.Server).Receive)
 	var liars []*adversary.Client
 	for i := range 20 {
 		c := adversary.NewClient(adversary.Config{Protocol: protocol(), Conn: n.Listen(), Remote: n.Address(), Now: n.Now, Seed: uint64(i)})

@@ -12,6 +12,7 @@ import (
 	"github.com/arche-netcode/netcode/authority"
 	"github.com/arche-netcode/netcode/components"
 	netecs "github.com/arche-netcode/netcode/ecs"
+	"github.com/arche-netcode/netcode/errs"
 	"github.com/arche-netcode/netcode/internal/casebook"
 	ecs "github.com/arche-netcode/netcode/internal/world"
 	generic "github.com/arche-netcode/netcode/internal/world/typed"
@@ -420,12 +421,12 @@ func TestCase28EntityLargerThanAPacket(t *testing.T) {
 	var large ecs.Entity
 	g := &walkers{count: 20, rest: 300}
 	var n *nettest.Net
-	var reported []*netcode.OversizeError
+	var reported []*errs.OversizeError
 	n = nettest.New(t, nettest.Config{
 		Protocol: p, Clients: 2, Seed: 28, Link: bad(.1), Server: netcode.Config{PacketSize: 256},
 		Setup: func(s *systems.ServerSystems, _ *ecs.World) {
 			s.Server.OnError(func(err error) {
-				var oversize *netcode.OversizeError
+				var oversize *errs.OversizeError
 				if errors.As(err, &oversize) {
 					reported = append(reported, oversize)
 				}

@@ -13,8 +13,10 @@ import (
 	"github.com/arche-netcode/netcode"
 	"github.com/arche-netcode/netcode/components"
 	netecs "github.com/arche-netcode/netcode/ecs"
+	"github.com/arche-netcode/netcode/errs"
 	"github.com/arche-netcode/netcode/internal/alloctest"
 	"github.com/arche-netcode/netcode/internal/casebook"
+	"github.com/arche-netcode/netcode/internal/steps"
 	ecs "github.com/arche-netcode/netcode/internal/world"
 	generic "github.com/arche-netcode/netcode/internal/world/typed"
 	"github.com/arche-netcode/netcode/nettest"
@@ -286,7 +288,7 @@ func TestCase41SameAddressReconnects(t *testing.T) {
 		require.NotEqual(t, id, c.ID())
 		bad := n.Server.Stats().Packets.BadChecksum
 		for _, datagram := range of {
-			n.Server.Receive(stats.Address, datagram)
+			steps.OfServer(n.Server).Receive(stats.Address, datagram)
 			count++
 		}
 		require.Equal(t, netcode.Connected, c.State())
@@ -310,7 +312,7 @@ func TestCase50RemoteKeyedTables(t *testing.T) {
 	liar := adversary.NewClient(adversary.Config{Protocol: p, Conn: n.Listen(), Remote: n.Address(), Now: n.Now, Seed: 51})
 	n.Each(liar.Step)
 	require.True(t, n.RunUntil(2*time.Second, func() bool { return liar.Connected() && server.Joined() && c.State() == netcode.Connected }))
-	stranger := adversary.NewStranger(p, 52, n.Server.Receive)
+	stranger := adversary.NewStranger(p, 52, steps.OfServer(n.Server).Receive)
 	random, calls := uint32(1), 0
 	draw := func() uint32 { random = random*1664525 + 1013904223; return random >> 8 }
 	flood := func(frames int) {
@@ -487,7 +489,7 @@ func TestCase59RaceSoak(t *testing.T) {
 			n.Kill(c)
 			return true
 		}
-		_ = netcode.Send(n.Server.Server, netcode.ToAll(), &visitWord{}, netcode.Via(netcode.Reliable))
+		_ = netcode.Send(n.Server.Server, netcode.ToAll(), &visitWord{}, netcode.Over(netcode.Reliable))
 		c.Close()
 		for id := range given {
 			if !n.Server.Store().Alive(id) {
@@ -528,7 +530,7 @@ type flow struct {
 }
 
 // take checks one message against what the mode promises.
-func (f *flow) take(mode netcode.Delivery, number uint32) error {
+func (f *flow) take(mode wire.Delivery, number uint32) error {
 	f.came++
 	switch mode {
 	case netcode.ReliableOrdered:
@@ -564,7 +566,7 @@ type floods struct {
 }
 
 // mode and channel of a flow.
-func wayOf(way int) (netcode.Delivery, int) { return netcode.Delivery(way / 2), way % 2 * 63 }
+func wayOf(way int) (wire.Delivery, int) { return wire.Delivery(way / 2), way % 2 * 63 }
 
 // speak sends one message of each flow in both directions. A message that finds the queue full is sent later.
 func (f *floods) speak(t *testing.T) {
@@ -578,10 +580,10 @@ func (f *floods) speak(t *testing.T) {
 			if from == 1 {
 				end, to = f.net.Server.Server, netcode.To(f.net.Clients[0].ID())
 			}
-			err := netcode.Send(end, to, &m, netcode.Via(mode), netcode.Channel(channel))
+			err := netcode.Send(end, to, &m, netcode.Over(mode), netcode.OnChannel(channel))
 			if err == nil {
 				flow.sent++
-			} else if !errors.Is(err, netcode.ErrBackPressure) && !errors.Is(err, netcode.ErrQueueFull) {
+			} else if !errors.Is(err, errs.ErrBackPressure) && !errors.Is(err, errs.ErrQueueFull) {
 				require.NoError(t, err)
 			}
 		}
@@ -631,7 +633,7 @@ func overWraps(t *testing.T, seed, start, wraps uint64) {
 			from = 1
 		}
 		mode, channel := wayOf(int(m.Way))
-		require.Equal(t, netcode.Via(mode), netcode.Via(ctx.Channel.Delivery()))
+		require.Equal(t, netcode.Over(mode), netcode.Over(ctx.Channel.Delivery()))
 		require.Equal(t, channel, ctx.Channel.Number())
 		require.True(t, m.Check == check(m.Number) && m.Filler[19] == ^m.Check, "what arrives is what was sent")
 		require.NoError(t, f.flows[from][m.Way].take(mode, m.Number), "%v %d from %d", mode, channel, ctx.Sender)

@@ -12,6 +12,7 @@ import (
 	"github.com/arche-netcode/netcode"
 	"github.com/arche-netcode/netcode/components"
 	"github.com/arche-netcode/netcode/congestion"
+	"github.com/arche-netcode/netcode/errs"
 	"github.com/arche-netcode/netcode/interest"
 	"github.com/arche-netcode/netcode/internal/alloctest"
 	"github.com/arche-netcode/netcode/internal/casebook"
@@ -323,7 +324,7 @@ func TestCase30MessageBeforeSpawn(t *testing.T) {
 			if i < taken {
 				require.NoError(t, err)
 			} else {
-				require.ErrorIs(t, err, netcode.ErrQueueFull, "by bytes")
+				require.ErrorIs(t, err, errs.ErrQueueFull, "by bytes")
 			}
 		}
 		n.Run(200 * time.Millisecond)

@@ -19,6 +19,7 @@ import (
 	"github.com/arche-netcode/netcode/nettest"
 	"github.com/arche-netcode/netcode/snapshot"
 	"github.com/arche-netcode/netcode/systems"
+	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/transport"
 )
 
@@ -182,13 +183,13 @@ func (g *visitGame) setUp(s *systems.ServerSystems, _ *ecs.World) {
 }
 
 func (g *visitGame) setUpClient(i int, c *systems.ClientSystems, w *ecs.World) {
-	c.Add(netcode.StageUpdate, call(func() {
+	c.Add(tick.Update, call(func() {
 		if c.Client.State() != netcode.Connected {
 			return
 		}
 		require.NoError(g.t, input.Set(c.Client, &stamp{uint64(c.Client.Time().Tick)}))
 		if g.net.Frame()%7 == 0 {
-			_ = netcode.Send(c.Client, netcode.ToServer(), &visitWord{}, netcode.Via(netcode.ReliableOrdered))
+			_ = netcode.Send(c.Client, netcode.ToServer(), &visitWord{}, netcode.Over(netcode.ReliableOrdered))
 			_ = netcode.Call(g.t.Context(), c.Client, 0, &visitQuery{1}, func(*visitReply, error) {})
 		}
 		at := generic.NewMap1[steered](w)
@@ -223,7 +224,7 @@ func (g *visitGame) play(w *ecs.World, frame int) {
 	}
 	g.came, g.left = g.came[:0], g.left[:0]
 	if frame%5 == 0 {
-		_ = netcode.Send(g.net.Server.Server, netcode.ToAll(), &visitWord{}, netcode.Via(netcode.Reliable))
+		_ = netcode.Send(g.net.Server.Server, netcode.ToAll(), &visitWord{}, netcode.Over(netcode.Reliable))
 	}
 	for client, e := range g.avatars {
 		if id, ok := g.net.Server.Systems.ID(e); ok && frame%11 == 0 {

@@ -80,7 +80,7 @@ func deliverAll(t *testing.T, link transport.Link, seed uint64) {
 	for i := range uint32(count) {
 		for mode := netcode.Unreliable; mode <= netcode.ReliableOrdered; mode++ {
 			for channel := range 2 {
-				how := []netcode.How{netcode.Via(mode), netcode.Channel(channel * 9)}
+				how := []netcode.Option{netcode.Over(mode), netcode.OnChannel(channel * 9)}
 				require.NoError(t, netcode.Send(n.Server.Server, netcode.ToAll(), &note{i, check(i)}, how...))
 				require.NoError(t, netcode.Send(n.Clients[0].Client, netcode.ToServer(), &note{i, check(i)}, how...))
 			}
@@ -88,7 +88,7 @@ func deliverAll(t *testing.T, link transport.Link, seed uint64) {
 		if i%40 == 3 {
 			m := sheet{Number: i}
 			m.Words[299] = check(i)
-			require.NoError(t, netcode.Send(n.Clients[1].Client, netcode.ToServer(), &m, netcode.Via(netcode.ReliableOrdered)))
+			require.NoError(t, netcode.Send(n.Clients[1].Client, netcode.ToServer(), &m, netcode.Over(netcode.ReliableOrdered)))
 		}
 		n.Step()
 	}
@@ -99,7 +99,7 @@ func deliverAll(t *testing.T, link transport.Link, seed uint64) {
 	}
 	for _, way := range []string{"0 to 1", "0 to 2", "1 to 0"} {
 		for _, channel := range []int{0, 9} {
-			on := func(mode netcode.Delivery) []uint32 { return got[fmt.Sprintf("%s on %v %d", way, mode, channel)] }
+			on := func(mode wire.Delivery) []uint32 { return got[fmt.Sprintf("%s on %v %d", way, mode, channel)] }
 			require.Equal(t, all, on(netcode.ReliableOrdered), way)
 			reliable := slices.Clone(on(netcode.Reliable))
 			slices.Sort(reliable)
@@ -199,7 +199,7 @@ func TestMessageOfClientWaitsForItsWritesUnderLoss(t *testing.T) {
 			if i%2 == 0 {
 				mode = netcode.Reliable
 			}
-			require.NoError(t, netcode.Send(c.Client, netcode.ToServer(), &wounded{wounds.Get(e).N}, netcode.About(id), netcode.Via(mode)))
+			require.NoError(t, netcode.Send(c.Client, netcode.ToServer(), &wounded{wounds.Get(e).N}, netcode.About(id), netcode.Over(mode)))
 			n.Step()
 		}
 		n.Run(3 * time.Second)

@@ -16,6 +16,7 @@ import (
 	"github.com/arche-netcode/netcode/nettest"
 	"github.com/arche-netcode/netcode/predict"
 	"github.com/arche-netcode/netcode/systems"
+	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/transport"
 )
 
@@ -120,7 +121,7 @@ func TestEffectsThatTheServerRefusesAreCancelled(t *testing.T) {
 						stays[i][shot{c.Client.ID(), e.Tick, e.Kind}]--
 						late = max(late, int(sims[i].Tick()-e.Tick))
 					})
-					c.Add(netcode.StagePreUpdate, systems.Func(func(*ecs.World) {
+					c.Add(tick.PreUpdate, systems.Func(func(*ecs.World) {
 						if c.Client.State() == netcode.Connected {
 							_ = input.Set(c.Client, &pull{pulling && random.IntN(3) > 0})
 						}
@@ -195,7 +196,7 @@ func TestNoEffectIsTooMany(t *testing.T) {
 					sim := predict.Simulate(c, predict.Config{}, barrage{scene.effects})
 					sim.OnEffect(func(e predict.Effect) { played++; stays[shot{0, e.Tick, e.Kind}]++ })
 					sim.OnCancel(func(e predict.Effect) { stays[shot{0, e.Tick, e.Kind}]-- })
-					c.Add(netcode.StagePreUpdate, systems.Func(func(*ecs.World) {
+					c.Add(tick.PreUpdate, systems.Func(func(*ecs.World) {
 						if c.Client.State() == netcode.Connected {
 							frame++
 							_ = input.Set(c.Client, &pull{frame > 120 && frame <= 120+ticks && frame%scene.every == 0})

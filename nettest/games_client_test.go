@@ -12,7 +12,9 @@ import (
 	ecs "github.com/arche-netcode/netcode/internal/world"
 	"github.com/arche-netcode/netcode/nettest"
 	"github.com/arche-netcode/netcode/systems"
+	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/transport"
+	"github.com/arche-netcode/netcode/wire"
 )
 
 // gamePlayer is the game at a client, and what it has seen.
@@ -52,7 +54,7 @@ func newGamePlayer(g *match, i int, c *systems.ClientSystems, w *ecs.World) *gam
 	c.OnSpawn(p.spawned)
 	c.OnDespawn(p.despawned)
 	p.hearThings()
-	c.Add(netcode.StageUpdate, p)
+	c.Add(tick.Update, p)
 	return p
 }
 
@@ -596,7 +598,7 @@ type gameWord struct {
 }
 
 // gameModes are all modes of delivery.
-var gameModes = [...]netcode.Delivery{netcode.Unreliable, netcode.UnreliableSequenced, netcode.Reliable, netcode.ReliableOrdered}
+var gameModes = [...]wire.Delivery{netcode.Unreliable, netcode.UnreliableSequenced, netcode.Reliable, netcode.ReliableOrdered}
 
 // gameTalk has the messages in one direction of a connection and one mode: the client's id is another in each connection.
 type gameTalk struct {
@@ -623,9 +625,9 @@ func newGameTalks() gameTalks {
 }
 
 // say counts what was sent, and is the next word of a talk.
-func (t *gameTalks) say(talk gameTalk, send func(m *gameWord, how ...netcode.How) error) {
+func (t *gameTalks) say(talk gameTalk, send func(m *gameWord, how ...netcode.Option) error) {
 	m := &gameWord{Mode: talk.mode, Number: t.said[talk] + 1}
-	if send(m, netcode.Via(gameModes[talk.mode]), netcode.Channel(int(talk.mode))) == nil {
+	if send(m, netcode.Over(gameModes[talk.mode]), netcode.OnChannel(int(talk.mode))) == nil {
 		t.said[talk]++
 	}
 }
@@ -640,10 +642,10 @@ func (g *match) speak(*gameEntity) {
 	if g.r.IntN(3) == 0 {
 		g.talks.all[mode]++
 		m := &gameWord{Mode: mode, ToAll: true, Number: g.talks.all[mode]}
-		_ = netcode.Send(s, netcode.ToAll(), m, netcode.Via(gameModes[mode]), netcode.Channel(int(mode)))
+		_ = netcode.Send(s, netcode.ToAll(), m, netcode.Over(gameModes[mode]), netcode.OnChannel(int(mode)))
 		return
 	}
-	g.talks.say(gameTalk{c, false, gameTopic{mode, false}}, func(m *gameWord, how ...netcode.How) error {
+	g.talks.say(gameTalk{c, false, gameTopic{mode, false}}, func(m *gameWord, how ...netcode.Option) error {
 		return netcode.Send(s, netcode.To(c), m, how...)
 	})
 }
@@ -651,7 +653,7 @@ func (g *match) speak(*gameEntity) {
 // speak has a client say something to the server.
 func (p *gamePlayer) speak() {
 	talk := gameTalk{p.ID(), true, gameTopic{uint8(p.r.IntN(len(gameModes))), false}}
-	p.g.talks.say(talk, func(m *gameWord, how ...netcode.How) error {
+	p.g.talks.say(talk, func(m *gameWord, how ...netcode.Option) error {
 		return netcode.Send(p.c.Client, netcode.ToServer(), m, how...)
 	})
 }

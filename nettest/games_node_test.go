@@ -95,7 +95,7 @@ func newGameGuest(g *match) *gameGuest {
 	lock := filepath.Join(g.t.TempDir(), "game.lock")
 	file, err := os.Create(lock)
 	require.NoError(g.t, err)
-	require.NoError(g.t, netcode.WriteSchema(file, g.protocol.Protocol))
+	require.NoError(g.t, g.protocol.Protocol.WriteSchema(file))
 	require.NoError(g.t, file.Close())
 	cmd := exec.Command("node", "../clients/js/tools/guest.mjs", lock, strconv.FormatUint(g.seed, 10))
 	in, err := cmd.StdinPipe()
@@ -169,7 +169,7 @@ func (p *gameGuest) speak() {
 		return
 	}
 	mode := uint8(p.r.IntN(len(gameModes)))
-	p.g.talks.say(gameTalk{p.last.ID, true, gameTopic{mode, false}}, func(m *gameWord, _ ...netcode.How) error {
+	p.g.talks.say(gameTalk{p.last.ID, true, gameTopic{mode, false}}, func(m *gameWord, _ ...netcode.Option) error {
 		p.frame.Send = append(p.frame.Send, []any{"gameWord", m, map[string]any{"mode": mode, "channel": mode}})
 		return nil
 	})

@@ -13,9 +13,11 @@ import (
 	"github.com/arche-netcode/netcode"
 	"github.com/arche-netcode/netcode/authority"
 	"github.com/arche-netcode/netcode/components"
+	"github.com/arche-netcode/netcode/errs"
 	ecs "github.com/arche-netcode/netcode/internal/world"
 	"github.com/arche-netcode/netcode/nettest"
 	"github.com/arche-netcode/netcode/systems"
+	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/transport"
 )
 
@@ -136,7 +138,7 @@ func (g *match) setUp(s *systems.ServerSystems, w *ecs.World) {
 	g.world = newGameWorld(w)
 	g.sight.setUp(s)
 	s.Server.OnError(func(err error) {
-		if _, ok := err.(*netcode.GroupError); ok {
+		if _, ok := err.(*errs.GroupError); ok {
 			g.oversize = true
 		}
 	})
@@ -149,12 +151,12 @@ func (g *match) setUp(s *systems.ServerSystems, w *ecs.World) {
 		}
 	})
 	authority.OnAsk(s.Server, func(netcode.ClientID, netcode.NetworkID) bool { return g.rights.IntN(4) > 0 })
-	s.Add(netcode.StageUpdate, systems.Func(func(*ecs.World) {
+	s.Add(tick.Update, systems.Func(func(*ecs.World) {
 		if g.playing && s.Server.TickDue() {
 			g.tick()
 		}
 	}))
-	s.Add(netcode.StagePostLateUpdate, systems.Func(func(*ecs.World) { g.remember() }))
+	s.Add(tick.PostLateUpdate, systems.Func(func(*ecs.World) { g.remember() }))
 }
 
 // account adds up where the bytes of a datagram to a client went.

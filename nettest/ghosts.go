@@ -4,7 +4,9 @@ import (
 	"fmt"
 
 	"github.com/arche-netcode/netcode"
+	"github.com/arche-netcode/netcode/components"
 	netecs "github.com/arche-netcode/netcode/ecs"
+	"github.com/arche-netcode/netcode/internal/steps"
 	"github.com/arche-netcode/netcode/internal/world"
 )
 
@@ -32,9 +34,9 @@ func (g *ghostCheck) ever(id netcode.NetworkID) bool {
 
 // haunt adds an entity to a client's world that the server never had.
 func haunt(c *Client) {
-	id := world.ComponentID[netcode.Replicated](c.World)
+	id := world.ComponentID[components.Replicated](c.World)
 	e := world.Spawn(c.World, nil, id)
-	*(*netcode.Replicated)(world.Get(c.World, e, id)) = netcode.Replicated{ID: netcode.NetworkID{Index: 1 << 19, Generation: 1}, World: c.Tag()}
+	*(*components.Replicated)(world.Get(c.World, e, id)) = components.Replicated{ID: netcode.NetworkID{Index: 1 << 19, Generation: 1}, World: steps.OfClient(c).Tag()}
 }
 
 // check checks every entity with a network id in a client's world.
@@ -43,9 +45,9 @@ func (g *ghostCheck) check(n *Net, i int, c *Client) error {
 		haunt(c)
 	}
 	g.checks++
-	replicated := world.ComponentID[netcode.Replicated](c.World)
+	replicated := world.ComponentID[components.Replicated](c.World)
 	for query := world.Select(c.World, world.All(replicated)); query.Next(); {
-		id := (*netcode.Replicated)(query.Get(replicated)).ID
+		id := (*components.Replicated)(query.Get(replicated)).ID
 		if id.IsZero() {
 			continue
 		}

@@ -13,6 +13,7 @@ import (
 	ecs "github.com/arche-netcode/netcode/internal/world"
 	"github.com/arche-netcode/netcode/nettest"
 	"github.com/arche-netcode/netcode/systems"
+	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/transport"
 )
 
@@ -48,7 +49,7 @@ func (c hitchCase) ages(t *testing.T, run time.Duration) (ages []time.Duration) 
 	var n *nettest.Net
 	age := time.Duration(-1)
 	config.Setup = func(s *systems.ServerSystems, _ *ecs.World) {
-		s.Add(netcode.StageUpdate, call(func() {
+		s.Add(tick.Update, call(func() {
 			for id := range s.Server.Clients {
 				in, ok := input.Of[made](s.Server, id)
 				switch {
@@ -63,14 +64,14 @@ func (c hitchCase) ages(t *testing.T, run time.Duration) (ages []time.Duration) 
 	}
 	config.Host = c.host
 	config.SetupHost = func(h *systems.HostSystems, _ *ecs.World) {
-		h.Add(netcode.StagePreUpdate, call(func() {
+		h.Add(tick.PreUpdate, call(func() {
 			if h.Client.State() == netcode.Connected {
 				require.NoError(t, input.Set(h.Client, &made{uint64(n.Now())}))
 			}
 		}))
 	}
 	config.SetupClient = func(_ int, s *systems.ClientSystems, _ *ecs.World) {
-		s.Add(netcode.StageUpdate, call(func() {
+		s.Add(tick.Update, call(func() {
 			require.NoError(t, input.Set(s.Client, &made{uint64(n.Now())}))
 		}))
 	}
@@ -191,7 +192,7 @@ func TestInputsAreYoungAfterASmallHitch(t *testing.T) {
 		var n *nettest.Net
 		sum, count := time.Duration(0), time.Duration(0)
 		config.Setup = func(s *systems.ServerSystems, _ *ecs.World) {
-			s.Add(netcode.StageUpdate, call(func() {
+			s.Add(tick.Update, call(func() {
 				for id := range s.Server.Clients {
 					if in, ok := input.Of[made](s.Server, id); ok && s.Server.TickDue() {
 						sum, count = sum+n.Now()-time.Duration(in.At), count+1
@@ -200,7 +201,7 @@ func TestInputsAreYoungAfterASmallHitch(t *testing.T) {
 			}))
 		}
 		config.SetupClient = func(_ int, s *systems.ClientSystems, _ *ecs.World) {
-			s.Add(netcode.StagePreUpdate, call(func() {
+			s.Add(tick.PreUpdate, call(func() {
 				if s.Client.State() == netcode.Connected {
 					require.NoError(t, input.Set(s.Client, &made{uint64(n.Now())}))
 				}

@@ -13,6 +13,7 @@ import (
 	generic "github.com/arche-netcode/netcode/internal/world/typed"
 	"github.com/arche-netcode/netcode/nettest"
 	"github.com/arche-netcode/netcode/systems"
+	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/transport"
 )
 
@@ -34,7 +35,7 @@ func hostConfig(inputs map[string]int) nettest.Config {
 		bodies := generic.NewMap2[components.Replicated, position](w)
 		body := bodies.NewWith(&components.Replicated{}, &position{})
 		places := generic.NewMap1[position](w)
-		s.Add(netcode.StageUpdate, call(func() {
+		s.Add(tick.Update, call(func() {
 			places.Get(body).X = float32(min(s.Server.Tick(), 60))
 			for id := range s.Server.Clients {
 				if _, ok := input.Of[made](s.Server, id); ok {
@@ -44,8 +45,8 @@ func hostConfig(inputs map[string]int) nettest.Config {
 		}))
 	}
 	set := func(c *netcode.Client) systems.System { return call(func() { _ = input.Set(c, &made{1}) }) }
-	config.SetupHost = func(h *systems.HostSystems, _ *ecs.World) { h.Add(netcode.StagePreUpdate, set(h.Client)) }
-	config.SetupClient = func(_ int, c *systems.ClientSystems, _ *ecs.World) { c.Add(netcode.StagePreUpdate, set(c.Client)) }
+	config.SetupHost = func(h *systems.HostSystems, _ *ecs.World) { h.Add(tick.PreUpdate, set(h.Client)) }
+	config.SetupClient = func(_ int, c *systems.ClientSystems, _ *ecs.World) { c.Add(tick.PreUpdate, set(c.Client)) }
 	return config
 }
 
@@ -103,12 +104,12 @@ func TestEachEndHasItsFrameRate(t *testing.T) {
 	host := config.SetupHost
 	config.SetupHost = func(h *systems.HostSystems, w *ecs.World) {
 		host(h, w)
-		h.Add(netcode.StageUpdate, count("server"))
+		h.Add(tick.Update, count("server"))
 	}
 	client := config.SetupClient
 	config.SetupClient = func(i int, c *systems.ClientSystems, w *ecs.World) {
 		client(i, c, w)
-		c.Add(netcode.StageUpdate, count([]string{"a", "b", "c"}[i]))
+		c.Add(tick.Update, count([]string{"a", "b", "c"}[i]))
 	}
 	n = nettest.New(t, config)
 	n.Run(time.Second)

@@ -6,11 +6,11 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/arche-netcode/netcode"
 	"github.com/arche-netcode/netcode/input"
 	ecs "github.com/arche-netcode/netcode/internal/world"
 	"github.com/arche-netcode/netcode/nettest"
 	"github.com/arche-netcode/netcode/systems"
+	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/transport"
 )
 
@@ -32,7 +32,7 @@ func stampNet(t *testing.T, config nettest.Config, count *inputCount) *nettest.N
 	config.Protocol = protocol()
 	input.Register[stamp](config.Protocol)
 	config.Setup = func(s *systems.ServerSystems, _ *ecs.World) {
-		s.Add(netcode.StageUpdate, call(func() {
+		s.Add(tick.Update, call(func() {
 			if !s.Server.TickDue() {
 				return
 			}
@@ -54,7 +54,7 @@ func stampNet(t *testing.T, config nettest.Config, count *inputCount) *nettest.N
 		}))
 	}
 	config.SetupClient = func(_ int, c *systems.ClientSystems, _ *ecs.World) {
-		c.Add(netcode.StageUpdate, call(func() {
+		c.Add(tick.Update, call(func() {
 			require.NoError(t, input.Set(c.Client, &stamp{uint64(c.Client.Time().Tick)}))
 		}))
 	}

@@ -18,7 +18,7 @@ import (
 )
 
 // watched runs a busy game under an interest; each second of it calls change.
-func watched(t *testing.T, p *netcode.Protocol, seed uint64, loss float64, policy netcode.Interest,
+func watched(t *testing.T, p *netcode.Protocol, seed uint64, loss float64, policy snapshot.Interest,
 	spawned func(n *nettest.Net, id netcode.NetworkID), change func(n *nettest.Net, second int)) *nettest.Net {
 	g := &churn{rest: 480, state: seed}
 	var n *nettest.Net

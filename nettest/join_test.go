@@ -11,6 +11,7 @@ import (
 	"github.com/arche-netcode/netcode/nettest"
 	"github.com/arche-netcode/netcode/peer"
 	"github.com/arche-netcode/netcode/transport"
+	"github.com/arche-netcode/netcode/wire"
 )
 
 // rtt200 is a link with a round trip of 200 ms.
@@ -20,7 +21,7 @@ func rtt200(loss float64) transport.Link {
 
 // joiners is a net of so many clients that connect at once. Its clients keep little memory each.
 func joiners(t *testing.T, clients int, link transport.Link) *nettest.Net {
-	small := netcode.Config{Clients: netcode.MaxClients, SentPackets: 128, Entities: 16, HistoryBytes: 1 << 20}
+	small := netcode.Config{Clients: wire.MaxClients, SentPackets: 128, Entities: 16, HistoryBytes: 1 << 20}
 	return nettest.New(t, nettest.Config{
 		Protocol: protocol(), Clients: clients, Seed: 18, Rate: 30, Link: link, Server: small,
 		Client: netcode.Config{SentPackets: 128, Entities: 16, HistoryBytes: 1 << 20},

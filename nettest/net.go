@@ -12,6 +12,7 @@ import (
 	netecs "github.com/arche-netcode/netcode/ecs"
 	"github.com/arche-netcode/netcode/internal/world"
 	"github.com/arche-netcode/netcode/systems"
+	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/transport"
 	"github.com/arche-netcode/netcode/transport/memory"
 )
@@ -148,7 +149,7 @@ func (n *Net) newServer() *Server {
 		n.config.SetupHost(s.Host, s.World)
 	}
 	if n.config.Game != nil {
-		s.Systems.Add(netcode.StageUpdate, &game{play: n.config.Game})
+		s.Systems.Add(tick.Update, &game{play: n.config.Game})
 	}
 	s.loop = systems.NewRunner(s.World, group, n.config.ServerRate)
 	return s

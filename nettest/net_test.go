@@ -15,6 +15,7 @@ import (
 	generic "github.com/arche-netcode/netcode/internal/world/typed"
 	"github.com/arche-netcode/netcode/nettest"
 	"github.com/arche-netcode/netcode/systems"
+	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/transport"
 )
 
@@ -247,7 +248,7 @@ func TestMessagesNameEntities(t *testing.T) {
 				hits[ctx.Local] = append(hits[ctx.Local], hit{m.At, e, found})
 			}
 		}
-	}, netcode.Over(netcode.Reliable), netcode.AtStage(netcode.StageUpdate))
+	}, netcode.Over(netcode.Reliable), netcode.AtStage(tick.Update))
 	n = nettest.New(t, nettest.Config{Protocol: p, Clients: 2, Seed: 9, Link: bad(.2)})
 	var id netcode.NetworkID
 	n.Server.Systems.OnSpawn(func(_ ecs.Entity, at netcode.NetworkID) { id = at })

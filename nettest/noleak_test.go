@@ -25,7 +25,9 @@ import (
 	"github.com/arche-netcode/netcode/nettest"
 	"github.com/arche-netcode/netcode/snapshot"
 	"github.com/arche-netcode/netcode/systems"
+	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/transport"
+	"github.com/arche-netcode/netcode/wire"
 )
 
 var (
@@ -159,10 +161,10 @@ func (g *leakGame) known(c *nettest.Client) string {
 }
 
 // leakDeliveries is all modes in which messages are sent.
-var leakDeliveries = [...]netcode.Delivery{netcode.Unreliable, netcode.UnreliableSequenced, netcode.Reliable, netcode.ReliableOrdered}
+var leakDeliveries = [...]wire.Delivery{netcode.Unreliable, netcode.UnreliableSequenced, netcode.Reliable, netcode.ReliableOrdered}
 
-func leakHow(r *rand.Rand) []netcode.How {
-	return []netcode.How{netcode.Via(leakDeliveries[r.IntN(len(leakDeliveries))]), netcode.Channel(r.IntN(3))}
+func leakHow(r *rand.Rand) []netcode.Option {
+	return []netcode.Option{netcode.Over(leakDeliveries[r.IntN(len(leakDeliveries))]), netcode.OnChannel(r.IntN(3))}
 }
 
 // nobody is an id that the client reads as nobody: that of one whom it never sees, or none.
@@ -524,10 +526,10 @@ func newLeakGame(t *testing.T, seed, which uint64, met leakMet) *leakGame {
 		Protocol: p, Clients: 2, Seed: seed, Server: config, Game: g.play, Setup: g.setUp,
 		SetupClient: func(i int, c *systems.ClientSystems, w *ecs.World) {
 			if i == 0 {
-				c.Add(netcode.StageUpdate, &leakPlayer{g: g, c: c, random: rand.New(rand.NewPCG(seed, 9))})
+				c.Add(tick.Update, &leakPlayer{g: g, c: c, random: rand.New(rand.NewPCG(seed, 9))})
 			}
 			if i >= 2 {
-				c.Add(netcode.StageUpdate, call(func() { g.actSecretly(c.Client) }))
+				c.Add(tick.Update, call(func() { g.actSecretly(c.Client) }))
 			}
 		},
 	})
@@ -645,7 +647,7 @@ func (p *leakPlayer) Update(w *ecs.World) {
 	}
 	g.questions++
 	id := netcode.NetworkID{Index: uint32(p.random.IntN(30)), Generation: 1 + uint32(p.random.IntN(2))}
-	var how []netcode.How
+	var how []netcode.Option
 	if p.random.IntN(3) == 0 {
 		how = append(how, netcode.About(id))
 	}

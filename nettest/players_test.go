@@ -13,10 +13,12 @@ import (
 	"github.com/arche-netcode/netcode/authority"
 	"github.com/arche-netcode/netcode/collections"
 	"github.com/arche-netcode/netcode/components"
+	"github.com/arche-netcode/netcode/extend"
 	ecs "github.com/arche-netcode/netcode/internal/world"
 	generic "github.com/arche-netcode/netcode/internal/world/typed"
 	"github.com/arche-netcode/netcode/nettest"
 	"github.com/arche-netcode/netcode/systems"
+	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/transport"
 )
 
@@ -220,7 +222,7 @@ func TestHundredPlayersAreKilledAndReturn(t *testing.T) {
 func (c *crew) away(name string) {
 	c.t.Helper()
 	c.kill(name)
-	require.True(c.t, c.net.RunUntil(10*time.Second, func() bool { return c.net.Server.Session(c.ids[name]) == nil }))
+	require.True(c.t, c.net.RunUntil(10*time.Second, func() bool { return extend.OfServer(c.net.Server).Session(c.ids[name]) == nil }))
 	c.net.Run(200 * time.Millisecond)
 }
 
@@ -328,7 +330,7 @@ func TestAnEntityThatIsGivenBackAndTakenInOneTick(t *testing.T) {
 	c := newCrew(t, systems.HandOver, netcode.Config{Keep: time.Minute, SilenceTimeout: 3 * time.Second})
 	owners := generic.NewMap1[components.Owner](c.net.Server.World)
 	taken := false
-	c.net.Server.Systems.Add(netcode.StagePreLateUpdate, systems.Func(func(*ecs.World) {
+	c.net.Server.Systems.Add(tick.PreLateUpdate, systems.Func(func(*ecs.World) {
 		if ship := c.ships["anna"]; !taken && c.net.Server.Returned(1) && owners.Get(ship).Client == 1 {
 			owners.Get(ship).Client, taken = 0, true
 		}

@@ -12,12 +12,14 @@ import (
 	"github.com/arche-netcode/netcode"
 	"github.com/arche-netcode/netcode/components"
 	"github.com/arche-netcode/netcode/input"
+	"github.com/arche-netcode/netcode/internal/steps"
 	ecs "github.com/arche-netcode/netcode/internal/world"
 	generic "github.com/arche-netcode/netcode/internal/world/typed"
 	"github.com/arche-netcode/netcode/interpolate"
 	"github.com/arche-netcode/netcode/nettest"
 	"github.com/arche-netcode/netcode/predict"
 	"github.com/arche-netcode/netcode/systems"
+	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/transport"
 )
 
@@ -133,17 +135,17 @@ func addHostedPlayer(t *testing.T, n *nettest.Net, p *netcode.Protocol) {
 	host, err := netcode.NewClient(p, netcode.Config{})
 	require.NoError(t, err)
 	n.Each(func() {
-		host.BeginFrame(n.Now())
+		steps.OfClient(host).BeginFrame(n.Now())
 		if host.State() == netcode.Disconnected {
 			require.NoError(t, netcode.Host(n.Server.Server, host))
 		}
-		for stage := netcode.StageInitialization; stage <= netcode.StagePostLateUpdate; stage++ {
-			host.Dispatch(stage)
+		for stage := tick.Initialization; stage <= tick.PostLateUpdate; stage++ {
+			steps.OfClient(host).Dispatch(stage)
 		}
 		if host.State() == netcode.Connected {
 			require.NoError(t, input.Set(host, &shove{X: 1}))
 		}
-		host.Send()
+		steps.OfClient(host).Send()
 	})
 }
 
@@ -165,7 +167,7 @@ func (g *pushGame) setUpClient(i int, c *systems.ClientSystems, _ *ecs.World) {
 	sim := predict.Simulate(c, predict.Config{}, newPushing())
 	sim.OnMisprediction(func(m predict.Misprediction) { g.wrong = append(g.wrong, m) })
 	g.sims = append(g.sims, sim)
-	c.Add(netcode.StagePreUpdate, systems.Func(func(*ecs.World) {
+	c.Add(tick.PreUpdate, systems.Func(func(*ecs.World) {
 		if c.Client.State() == netcode.Connected {
 			in := g.steer[i](g.Frame())
 			_ = input.Set(c.Client, &in)

@@ -13,6 +13,7 @@ import (
 	ecs "github.com/arche-netcode/netcode/internal/world"
 	"github.com/arche-netcode/netcode/nettest"
 	"github.com/arche-netcode/netcode/systems"
+	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/transport"
 )
 
@@ -91,10 +92,10 @@ func newPressRig(t *testing.T, rate, ticks int, link transport.Link, seed uint64
 	input.Register[trigger](config.Protocol)
 	config.Server.TickRate = ticks
 	config.Setup = func(s *systems.ServerSystems, _ *ecs.World) {
-		s.Add(netcode.StageUpdate, call(func() { r.take(s.Server) }))
+		s.Add(tick.Update, call(func() { r.take(s.Server) }))
 	}
 	config.SetupClient = func(_ int, c *systems.ClientSystems, _ *ecs.World) {
-		c.Add(netcode.StageUpdate, call(func() { r.press(t, c.Client) }))
+		c.Add(tick.Update, call(func() { r.press(t, c.Client) }))
 	}
 	r.net = nettest.New(t, config)
 	return r

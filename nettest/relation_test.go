@@ -14,6 +14,7 @@ import (
 	"github.com/arche-netcode/netcode/interpolate"
 	"github.com/arche-netcode/netcode/nettest"
 	"github.com/arche-netcode/netcode/systems"
+	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/transport"
 )
 
@@ -63,7 +64,7 @@ func ride(t *testing.T, seed uint64) {
 			}
 			rider := riders.NewWith(&components.Replicated{}, &place{X: -20}, &rides{}, &components.Teleport{}, platform[0])
 			on := 0
-			s.Add(netcode.StageUpdate, systems.Func(func(*ecs.World) {
+			s.Add(tick.Update, systems.Func(func(*ecs.World) {
 				if !s.Server.TickDue() {
 					return
 				}

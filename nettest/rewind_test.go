@@ -47,7 +47,7 @@ func TestRewindEqualsTheClientsView(t *testing.T) {
 					s.Server.Hide(id, e)
 				}
 			})
-			s.Add(netcode.StageUpdate, call(func() {
+			s.Add(tick.Update, call(func() {
 				if !s.Server.TickDue() {
 					return
 				}
@@ -116,7 +116,7 @@ func TestRewindEqualsTheClientsView(t *testing.T) {
 			}))
 		},
 		SetupClient: func(_ int, c *systems.ClientSystems, _ *ecs.World) {
-			c.Add(netcode.StageUpdate, call(func() {
+			c.Add(tick.Update, call(func() {
 				saw := c.Client.Present()
 				require.NoError(t, input.Set(c.Client, &gaze{uint64(saw.Tick), saw.Fraction}))
 			}))
@@ -137,7 +137,7 @@ func TestCase53ClaimedPastIsClamped(t *testing.T) {
 	n := nettest.New(t, nettest.Config{
 		Protocol: p, Clients: 1, Seed: 4, Link: transport.Link{Delay: 300 * time.Millisecond},
 		SetupClient: func(_ int, c *systems.ClientSystems, _ *ecs.World) {
-			c.Add(netcode.StageUpdate, call(func() { require.NoError(t, input.Set(c.Client, &gaze{})) }))
+			c.Add(tick.Update, call(func() { require.NoError(t, input.Set(c.Client, &gaze{})) }))
 		},
 	})
 	rewind.Limit(n.Server.Server, 100*time.Millisecond)

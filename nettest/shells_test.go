@@ -16,6 +16,7 @@ import (
 	"github.com/arche-netcode/netcode/nettest"
 	"github.com/arche-netcode/netcode/predict"
 	"github.com/arche-netcode/netcode/systems"
+	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/transport"
 )
 
@@ -170,7 +171,7 @@ func (c shellGame) play(t *testing.T, length time.Duration) (made int) {
 				build.NewWith(&components.Replicated{}, &components.Owner{Client: id}, &ammo{})
 			})
 			mines := generic.NewMap3[components.Replicated, components.Owner, shell](w)
-			s.Add(netcode.StagePreUpdate, systems.Func(func(*ecs.World) {
+			s.Add(tick.PreUpdate, systems.Func(func(*ecs.World) {
 				for id := range s.Server.Clients {
 					if pulling && c.mines && random.IntN(6) == 0 {
 						mines.NewWith(&components.Replicated{}, &components.Owner{Client: id}, &shell{uint8(20 + random.IntN(c.life)), uint32(s.Server.Tick())})
@@ -187,7 +188,7 @@ func (c shellGame) play(t *testing.T, length time.Duration) (made int) {
 			}
 			sims[i].OnEffect(func(e predict.Effect) { note(e, 1, 0) })
 			sims[i].OnCancel(func(e predict.Effect) { note(e, 0, 1) })
-			s.Add(netcode.StagePreUpdate, systems.Func(func(*ecs.World) {
+			s.Add(tick.PreUpdate, systems.Func(func(*ecs.World) {
 				if s.Client.State() == netcode.Connected {
 					_ = input.Set(s.Client, &pull{pulling && !c.mines && (c.hold || random.IntN(3) > 0)})
 				}

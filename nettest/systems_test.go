@@ -16,6 +16,7 @@ import (
 	"github.com/arche-netcode/netcode/nettest"
 	"github.com/arche-netcode/netcode/predict"
 	"github.com/arche-netcode/netcode/systems"
+	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/transport"
 )
 
@@ -81,7 +82,7 @@ func TestSystemsForTheScreenAreNotReported(t *testing.T) {
 				s.Server.OnConnect(func(id netcode.ClientID) {
 					build.NewWith(&components.Replicated{}, &components.Owner{Client: id}, &position{}, &pace{})
 				})
-				s.Add(netcode.StagePreUpdate, systems.Func(func(*ecs.World) {
+				s.Add(tick.PreUpdate, systems.Func(func(*ecs.World) {
 					if pushes--; pushes < -90 && random.IntN(60) == 0 {
 						pushes = 3 + random.IntN(18)
 					}
@@ -91,7 +92,7 @@ func TestSystemsForTheScreenAreNotReported(t *testing.T) {
 				sim = predict.Simulate(c, predict.Config{}, sparks{}, steering{}, pushed{&pushes})
 				c.Client.OnError(func(err error) { require.NotErrorIs(t, err, predict.ErrMispredicts) })
 				frame := 0
-				c.Add(netcode.StagePreUpdate, systems.Func(func(*ecs.World) {
+				c.Add(tick.PreUpdate, systems.Func(func(*ecs.World) {
 					if frame++; c.Client.State() == netcode.Connected {
 						_ = input.Set(c.Client, &shove{X: float32(frame/40%3 - 1)})
 					}
@@ -147,7 +148,7 @@ func TestOtherSystemsAreReported(t *testing.T) {
 					sim = predict.Simulate(c, predict.Config{}, scene.client...)
 					c.Client.OnError(func(err error) { told = append(told, err) })
 					frame := 0
-					c.Add(netcode.StagePreUpdate, systems.Func(func(*ecs.World) {
+					c.Add(tick.PreUpdate, systems.Func(func(*ecs.World) {
 						if frame++; c.Client.State() == netcode.Connected {
 							_ = input.Set(c.Client, &shove{X: float32(frame/40%3 - 1)}) // To and fro, and at rest.
 						}

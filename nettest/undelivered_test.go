@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/arche-netcode/netcode"
+	"github.com/arche-netcode/netcode/extend"
 	"github.com/arche-netcode/netcode/nettest"
 	"github.com/arche-netcode/netcode/transport"
 	"github.com/arche-netcode/netcode/wire"
@@ -37,18 +38,18 @@ func newParcels(t *testing.T) *parcels {
 	netcode.Handle(p, func(_ *netcode.Context, m *parcel) { g.handled[m.Number]++ }, netcode.Over(netcode.ReliableOrdered))
 	g.net = nettest.New(t, nettest.Config{Protocol: p, Clients: 1, Link: transport.Link{Delay: 30 * time.Millisecond}})
 	server, client := g.net.Server.Server, g.net.Clients[0].Client
-	server.Extend(netcode.ServerHooks{Undelivered: func(with netcode.ClientID, m *netcode.Posted, sent bool) {
+	extend.OfServer(server).Extend(extend.ServerHooks{Undelivered: func(with netcode.ClientID, m *extend.Posted, sent bool) {
 		require.Equal(t, client.ID(), with)
 		g.told(t, server, g.atServer, m, sent)
 	}})
-	client.Extend(netcode.ClientHooks{Undelivered: func(m *netcode.Posted, sent bool) { g.told(t, client, g.atClient, m, sent) }})
+	extend.OfClient(client).Extend(extend.ClientHooks{Undelivered: func(m *extend.Posted, sent bool) { g.told(t, client, g.atClient, m, sent) }})
 	require.True(t, g.net.RunUntil(5*time.Second, g.net.Connected))
 	return g
 }
 
 // told notes a message that an end is told. A parcel's text repeats the low byte of its number.
-func (g *parcels) told(t *testing.T, end netcode.Endpoint, told map[uint16]bool, m *netcode.Posted, sent bool) {
-	l, ok := netcode.ReadPosted[parcel](end, m)
+func (g *parcels) told(t *testing.T, end netcode.Endpoint, told map[uint16]bool, m *extend.Posted, sent bool) {
+	l, ok := extend.ReadPosted[parcel](end, m)
 	require.True(t, ok)
 	require.NotContains(t, told, l.Number, "told twice")
 	require.Zero(t, g.handled[l.Number])
@@ -59,7 +60,7 @@ func (g *parcels) told(t *testing.T, end netcode.Endpoint, told map[uint16]bool,
 }
 
 // send sends a parcel.
-func (g *parcels) send(t *testing.T, end netcode.Endpoint, to netcode.Recipient, number uint16, size int, how ...netcode.How) {
+func (g *parcels) send(t *testing.T, end netcode.Endpoint, to netcode.Recipient, number uint16, size int, how ...netcode.Option) {
 	l := parcel{Number: number, Text: make([]byte, size)}
 	for i := range l.Text {
 		l.Text[i] = byte(number)

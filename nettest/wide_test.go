@@ -237,7 +237,7 @@ func TestAClientWritesTheLastOfManyComponents(t *testing.T) {
 			})
 		},
 	})
-	require.Equal(t, manyTypes-1, g.protocol.RowOf(reflect.TypeFor[zeal]()))
+	require.Equal(t, manyTypes-1, g.protocol.Schema().RowOf(reflect.TypeFor[zeal]()))
 	require.True(t, n.RunUntil(5*time.Second, n.Connected))
 	c := n.Clients[0]
 	mine := netcode.NetworkID{}

@@ -178,15 +178,15 @@ func ParseChallenge(datagram []byte) (Challenge, error) {
 // Limits of the settings that a server chooses for both ends.
 const (
 	// MaxTickRate is the highest network tick rate, in ticks a second.
-	MaxTickRate = 1000
+	MaxTickRate = wire.MaxTickRate
 	// MinWindow is the shortest history window, in ticks.
-	MinWindow = 64
+	MinWindow = wire.MinWindow
 	// MaxWindow is the longest history window, in ticks.
-	MaxWindow = 4096
+	MaxWindow = wire.MaxWindow
 	// MinSessionPacket is the smallest limit of a session's packets, in bytes.
-	MinSessionPacket = 256
+	MinSessionPacket = wire.MinPacketSize
 	// MaxSessionPacket is the largest limit of a session's packets, in bytes.
-	MaxSessionPacket = 8192
+	MaxSessionPacket = wire.MaxPacketSize
 )
 
 // Accept is the server's answer to a Hello with a valid cookie. It contains the epoch of the session that the client
@@ -273,7 +273,7 @@ type Join struct {
 }
 
 // MaxPayloadOfJoin is the largest size of Join.Payload, in bytes. A Join then has 429 bytes, and fits a path of 576.
-const MaxPayloadOfJoin = 400
+const MaxPayloadOfJoin = wire.MaxPayload
 
 const joinSize = 25 + wire.ChecksumSize // without a payload
 

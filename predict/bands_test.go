@@ -11,6 +11,7 @@ import (
 
 	"github.com/arche-netcode/netcode"
 	"github.com/arche-netcode/netcode/components"
+	"github.com/arche-netcode/netcode/extend"
 	"github.com/arche-netcode/netcode/input"
 	"github.com/arche-netcode/netcode/interest"
 	ecs "github.com/arche-netcode/netcode/internal/world"
@@ -126,7 +127,7 @@ func (b *bandedGame) check(p *player) {
 	for id := range store.All {
 		e, ok := p.group.Entity(id)
 		require.True(b.t, ok, "%v", id)
-		mask := b.server.Session(p.client.ID()).View().Bands(id)
+		mask := extend.OfServer(b.server).Session(p.client.ID()).View().Bands(id)
 		for _, of := range []reflect.Type{reflect.TypeFor[position](), reflect.TypeFor[velocity]()} {
 			row := b.rows[of][0]
 			fine, shown := schema.Plan(row), schema.Band(mask, row)

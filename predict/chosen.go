@@ -4,7 +4,9 @@ import (
 	"slices"
 
 	"github.com/arche-netcode/netcode"
+	"github.com/arche-netcode/netcode/extend"
 	"github.com/arche-netcode/netcode/snapshot"
+	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/wire"
 )
 
@@ -34,17 +36,17 @@ func handleChosen(p *netcode.Protocol) {
 		if server == nil {
 			return
 		}
-		session := server.Session(ctx.Sender)
-		if state, ok := netcode.ExtensionOf[*sessionState](session); ok {
+		session := extend.OfServer(server).Session(ctx.Sender)
+		if state, ok := extend.ExtensionOf[*sessionState](session); ok {
 			state.chosen.choose(m.Entity, m.On)
 			if v := session.View(); m.On && v != nil {
 				v.ShowOwned(m.Entity) // Step.Rand needs its SpawnOf.
 			}
 		}
-		if at, ok := netcode.ExtensionOf[*endState](server); ok {
+		if at, ok := extend.ExtensionOf[*endState](server); ok {
 			at.anyChosen = true
 		}
-	}, netcode.Named("netcode.predict.chosen"), netcode.Over(netcode.ReliableOrdered), netcode.OnChannel(wire.MaxChannels-1), netcode.FromClient(), netcode.AtStage(netcode.StageInitialization))
+	}, netcode.Named("netcode.predict.chosen"), netcode.Over(netcode.ReliableOrdered), netcode.OnChannel(wire.MaxChannels-1), netcode.FromClient(), netcode.AtStage(tick.Initialization))
 }
 
 // choose adds a chosen entity, or removes it.
@@ -66,8 +68,8 @@ func (l *chosenEntities) forget(store *snapshot.Store) {
 // listChosen lists the entities that a client chose and sees. Hidden entities are left out: promptRows changes what all
 // clients receive of a listed entity.
 func (s *server) listChosen(client netcode.ClientID) {
-	session := s.end.Session(client)
-	if state, ok := netcode.ExtensionOf[*sessionState](session); ok && len(state.chosen) > 0 {
+	session := extend.OfServer(s.end).Session(client)
+	if state, ok := extend.ExtensionOf[*sessionState](session); ok && len(state.chosen) > 0 {
 		state.chosen.forget(s.end.Store())
 		view := session.View()
 		for _, id := range state.chosen {

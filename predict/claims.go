@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/arche-netcode/netcode"
+	"github.com/arche-netcode/netcode/extend"
 	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/wire"
 )
@@ -62,15 +63,15 @@ func (c *claimed) at(now netcode.Tick) netcode.Tick { return max(tick.Near(c.Tic
 func handleClaims(p *netcode.Protocol) {
 	netcode.Handle(p, func(ctx *netcode.Context, m *claims) {
 		if server := netcode.ServerOf(ctx.End); server != nil {
-			at, ok := netcode.ExtensionOf[*endState](server)
-			if state, open := netcode.ExtensionOf[*sessionState](server.Session(ctx.Sender)); ok && open {
+			at, ok := extend.ExtensionOf[*endState](server)
+			if state, open := extend.ExtensionOf[*sessionState](extend.OfServer(server).Session(ctx.Sender)); ok && open {
 				state.claims.add(m.Effects)
 				at.anyClaims = true
 			}
 			return
 		}
 		if c := netcode.ClientOf(ctx.End); c != nil {
-			if r, open := netcode.ExtensionOf[*clientState](c); open && r.simulation != nil && r.simulation.client != nil {
+			if r, open := extend.ExtensionOf[*clientState](c); open && r.simulation != nil && r.simulation.client != nil {
 				r.simulation.client.hearJudged(m)
 			}
 		}
@@ -115,7 +116,7 @@ func (s *server) judgeClaims() {
 		}
 	}
 	for client := range s.end.Clients {
-		if state, ok := netcode.ExtensionOf[*sessionState](s.end.Session(client)); ok {
+		if state, ok := extend.ExtensionOf[*sessionState](extend.OfServer(s.end).Session(client)); ok {
 			s.judge(&state.claims)
 			s.tellJudged(client, &state.claims)
 			s.state.anyClaims = s.state.anyClaims || len(state.claims.waiting) > 0 || len(state.claims.refused) > 0

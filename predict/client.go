@@ -3,8 +3,10 @@ package predict
 import (
 	"github.com/arche-netcode/netcode"
 	netecs "github.com/arche-netcode/netcode/ecs"
+	"github.com/arche-netcode/netcode/extend"
 	"github.com/arche-netcode/netcode/internal/world"
 	"github.com/arche-netcode/netcode/quantize"
+	"github.com/arche-netcode/netcode/replica"
 	"github.com/arche-netcode/netcode/systems"
 	"github.com/arche-netcode/netcode/tick"
 )
@@ -14,7 +16,7 @@ type client struct {
 	sim      *Simulation
 	end      *netcode.Client
 	group    *systems.ClientSystems
-	replica  *netcode.Replica // The replica of the connection; another replica restarts the simulation.
+	replica  *replica.Replica // The replica of the connection; another replica restarts the simulation.
 	received *clientState     // Reports of the server and ticks with new records.
 
 	now    netcode.Tick // The tick of the world's predicted entities; None: nothing is predicted yet.
@@ -51,7 +53,7 @@ type client struct {
 }
 
 func newClient(s *Simulation, g *systems.ClientSystems) *client {
-	received, _ := netcode.ExtensionOf[*clientState](g.Client)
+	received, _ := extend.ExtensionOf[*clientState](g.Client)
 	c := &client{sim: s, received: received, end: g.Client, group: g, choices: choices{wanted: map[netcode.NetworkID]bool{}}, names: namesOf(s.systems)}
 	g.Apply.Adopt, g.Apply.Retain = c.adopt, c.retain
 	return c

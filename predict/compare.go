@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/arche-netcode/netcode"
+	"github.com/arche-netcode/netcode/extend"
 	"github.com/arche-netcode/netcode/input"
 	"github.com/arche-netcode/netcode/internal/plain"
 	"github.com/arche-netcode/netcode/internal/world"
@@ -338,7 +339,7 @@ func (c *client) knownOf(s *slot) netcode.Tick {
 // back until a tick is complete, only the newest complete tick counts: the reported rest may refer to a record that is
 // held back.
 func (c *client) equalsRecordAt(index uint32) netcode.Tick {
-	if t, held := c.end.CompleteTick(); held && c.end.Newest().Tick() != c.replica.Tick() {
+	if t, held := extend.OfClient(c.end).CompleteTick(); held && extend.OfClient(c.end).Newest().Tick() != c.replica.Tick() {
 		return t
 	}
 	return c.received.restedAt(index)
@@ -407,7 +408,7 @@ func (c *client) structureDiffers(m Misprediction, mask, serverMask uint64) Misp
 // reportMisprediction calls the functions of OnMisprediction.
 func (c *client) reportMisprediction(m Misprediction) {
 	for _, f := range c.sim.mispredicted {
-		c.end.Contain("OnMisprediction", func() { f(m) })
+		extend.OfClient(c.end).Contain("OnMisprediction", func() { f(m) })
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/arche-netcode/netcode"
+	"github.com/arche-netcode/netcode/extend"
 	"github.com/arche-netcode/netcode/wire"
 )
 
@@ -50,7 +51,7 @@ func (m *systemList) Serialize(s *wire.Serializer) {
 func handleSystems(p *netcode.Protocol) {
 	netcode.Handle(p, func(ctx *netcode.Context, m *systemList) {
 		if c := netcode.ClientOf(ctx.End); c != nil {
-			if r, ok := netcode.ExtensionOf[*clientState](c); ok {
+			if r, ok := extend.ExtensionOf[*clientState](c); ok {
 				r.serverSystems = slices.Clone(m.Names)
 			}
 		}
@@ -72,7 +73,7 @@ func namesOf(list []System) (names []string) {
 // tellSystems sends the list of systems to the clients that joined.
 func (s *server) tellSystems() {
 	s.state.joined = slices.DeleteFunc(s.state.joined, func(client netcode.ClientID) bool {
-		c := s.end.Session(client)
+		c := extend.OfServer(s.end).Session(client)
 		return c == nil || c.Local() || netcode.Send(s.end, netcode.To(client), &systemList{namesOf(s.sim.systems)}) == nil
 	})
 }

@@ -3,6 +3,7 @@ package predict
 import (
 	"github.com/arche-netcode/netcode"
 	netecs "github.com/arche-netcode/netcode/ecs"
+	"github.com/arche-netcode/netcode/extend"
 )
 
 // Effect is a sound, a flash or a particle that a step plays.
@@ -152,9 +153,9 @@ func (f *effects) forget() {
 func (f *effects) callHooks(s *Simulation, hook string, to []func(Effect), e Effect) {
 	for _, call := range to {
 		if s.server != nil {
-			s.server.end.Contain(hook, func() { call(e) })
+			extend.OfServer(s.server.end).Contain(hook, func() { call(e) })
 		} else {
-			s.client.end.Contain(hook, func() { call(e) })
+			extend.OfClient(s.client.end).Contain(hook, func() { call(e) })
 		}
 	}
 }

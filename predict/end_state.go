@@ -6,6 +6,7 @@ import (
 
 	"github.com/arche-netcode/netcode"
 	netecs "github.com/arche-netcode/netcode/ecs"
+	"github.com/arche-netcode/netcode/extend"
 	"github.com/arche-netcode/netcode/input"
 	"github.com/arche-netcode/netcode/tick"
 )
@@ -45,21 +46,22 @@ type clientState struct {
 // ends makes the hooks of both ends.
 type ends struct{}
 
-// Server implements netcode.ServerSide.
-func (ends) Server(s *netcode.Server) netcode.ServerHooks {
+// Server implements extend.ServerSide.
+func (ends) Server(with extend.Server) extend.ServerHooks {
+	s := netcode.ServerOf(with)
 	sim := &endState{learn: (*server).learn, update: (*server).update}
-	listed := func(c *netcode.Session) *sessionState { // Nil: there are no entities to report.
+	listed := func(c extend.Session) *sessionState { // Nil: there are no entities to report.
 		if sim.listedClients>>(c.ID()%64)&1 == 0 {
 			return nil
 		}
-		if state, ok := netcode.ExtensionOf[*sessionState](c); ok && state.resting.listed == s.Tick() {
+		if state, ok := extend.ExtensionOf[*sessionState](c); ok && state.resting.listed == s.Tick() {
 			return state
 		}
 		return nil
 	}
-	return netcode.ServerHooks{
+	return extend.ServerHooks{
 		State: sim,
-		Opened: func(c *netcode.Session) any {
+		Opened: func(c extend.Session) any {
 			if sim.simulation != nil {
 				sim.joined = append(sim.joined, c.ID())
 			}
@@ -69,16 +71,16 @@ func (ends) Server(s *netcode.Server) netcode.ServerHooks {
 			if sim.simulation != nil || input.StatsOf(s).Taken == 0 {
 				return
 			}
-			if all, ok := netcode.ExtensionOf[*predictions](s.Protocol()); ok && len(all.registered) > 0 {
-				netcode.Misused(s, "predict.Register", all.registered[0].of, errNoSimulation)
+			if all, ok := extend.ExtensionOf[*predictions](s.Protocol()); ok && len(all.registered) > 0 {
+				extend.Misused(s, "predict.Register", all.registered[0].of, errNoSimulation)
 			}
 		},
-		Section: &netcode.ServerSection{
-			Due: func(c *netcode.Session, busy bool) bool {
+		Section: &extend.ServerSection{
+			Due: func(c extend.Session, busy bool) bool {
 				state := listed(c)
 				return state != nil && state.resting.requestPacket(s.Store().Tick(), busy)
 			},
-			Write: func(c *netcode.Session, room []byte, _ uint64) int {
+			Write: func(c extend.Session, room []byte, _ uint64) int {
 				state := listed(c)
 				if state == nil {
 					state = sim.withoutState(c)
@@ -92,10 +94,11 @@ func (ends) Server(s *netcode.Server) netcode.ServerHooks {
 	}
 }
 
-// Client implements netcode.ClientSide.
-func (ends) Client(c *netcode.Client) netcode.ClientHooks {
+// Client implements extend.ClientSide.
+func (ends) Client(with extend.Client) extend.ClientHooks {
+	c := netcode.ClientOf(with)
 	r := &clientState{}
-	return netcode.ClientHooks{
+	return extend.ClientHooks{
 		State: r,
 		Opened: func() {
 			clear(r.restTicks)
@@ -112,7 +115,7 @@ func (ends) Client(c *netcode.Client) netcode.ClientHooks {
 			}
 			r.readTicks = append(r.readTicks, t)
 		},
-		Section: &netcode.ClientSection{
+		Section: &extend.ClientSection{
 			Check: func(payload []byte) error { return readRest(payload, func(uint32) {}) },
 			Take:  func(_ uint64, payload []byte) { r.takeResting(payload, c.Time().Tick) },
 		},

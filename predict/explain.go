@@ -11,6 +11,7 @@ import (
 
 	"github.com/arche-netcode/netcode"
 	"github.com/arche-netcode/netcode/components"
+	"github.com/arche-netcode/netcode/extend"
 	"github.com/arche-netcode/netcode/internal/world"
 	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/wire"
@@ -55,27 +56,27 @@ func (e Explanation) String() string {
 // that the client sees, but the hashes include components that the client may not see. Explain panics on a frozen
 // protocol.
 func Explain(p *netcode.Protocol) {
-	p.MustBeOpen("predict.Explain", nil)
+	extend.OfProtocol(p).MustBeOpen("predict.Explain", nil)
 	all := of(p)
 	if all.explain != nil {
 		return
 	}
 	all.explain = (*client).explain
-	p.Extend(netcode.Extension{Name: "predict explain", Server: traceEnds{}, Client: traceEnds{}})
+	extend.OfProtocol(p).Extend(extend.Extension{Name: "predict explain", Server: traceEnds{}, Client: traceEnds{}})
 	netcode.Answer(p, answerTrace, netcode.Named("netcode.predict.ask"), netcode.NamedAnswer("netcode.predict.trace"), netcode.OnChannel(wire.MaxChannels-1), netcode.FromClient())
 }
 
 // traceEnds makes the hooks of both ends.
 type traceEnds struct{}
 
-// Server implements netcode.ServerSide.
-func (traceEnds) Server(*netcode.Server) netcode.ServerHooks {
-	return netcode.ServerHooks{State: &traces{}}
+// Server implements extend.ServerSide.
+func (traceEnds) Server(extend.Server) extend.ServerHooks {
+	return extend.ServerHooks{State: &traces{}}
 }
 
-// Client implements netcode.ClientSide.
-func (traceEnds) Client(*netcode.Client) netcode.ClientHooks {
-	return netcode.ClientHooks{State: &traces{}}
+// Client implements extend.ClientSide.
+func (traceEnds) Client(extend.Client) extend.ClientHooks {
+	return extend.ClientHooks{State: &traces{}}
 }
 
 // OnExplanation adds a function that is called on a client about a round trip after OnMisprediction. It gets the system
@@ -165,7 +166,7 @@ func (s *Simulation) hash(query *world.Query) uint32 {
 
 // learnTraces finds the hashes of this end, if Explain was called.
 func (s *Simulation) learnTraces(end netcode.Endpoint) {
-	t, ok := netcode.ExtensionOf[*traces](end)
+	t, ok := extend.ExtensionOf[*traces](end)
 	if !ok {
 		return
 	}
@@ -181,12 +182,12 @@ func (s *Simulation) learnTraces(end netcode.Endpoint) {
 
 // answerTrace answers a client's question, at the server.
 func answerTrace(ctx *netcode.Context, q *askTrace, a *traceAnswer) error {
-	t, ok := netcode.ExtensionOf[*traces](ctx.End)
+	t, ok := extend.ExtensionOf[*traces](ctx.End)
 	server := netcode.ServerOf(ctx.End)
 	if !ok || server == nil || t.each == 0 {
 		return errNoTrace
 	}
-	session := server.Session(ctx.Sender)
+	session := extend.OfServer(server).Session(ctx.Sender)
 	if session == nil || !session.View().Visible(q.Entity) {
 		return errNoTrace
 	}
@@ -216,7 +217,7 @@ func (c *client) explain(m Misprediction, checked netcode.Tick) {
 			e.First, e.System = c.firstSystem(from, mine, a)
 		}
 		for _, f := range c.sim.explained {
-			c.end.Contain("OnExplanation", func() { f(e) })
+			extend.OfClient(c.end).Contain("OnExplanation", func() { f(e) })
 		}
 	})
 	if err == nil {

@@ -11,6 +11,7 @@ import (
 	"github.com/arche-netcode/netcode"
 	"github.com/arche-netcode/netcode/components"
 	netecs "github.com/arche-netcode/netcode/ecs"
+	"github.com/arche-netcode/netcode/extend"
 	"github.com/arche-netcode/netcode/internal/world"
 	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/wire"
@@ -102,11 +103,11 @@ func answerLocals(ctx *netcode.Context, q *askLocals, a *localsAnswer) error {
 	if server == nil {
 		return errNoLocals
 	}
-	at, ok := netcode.ExtensionOf[*endState](server)
+	at, ok := extend.ExtensionOf[*endState](server)
 	if !ok || at.simulation == nil || at.simulation.step.Tick == tick.None {
 		return errNoLocals
 	}
-	s, session := at.simulation.server, server.Session(ctx.Sender)
+	s, session := at.simulation.server, extend.OfServer(server).Session(ctx.Sender)
 	a.Tick, a.Data = s.sim.step.Tick.Low(), a.Data[:0]
 	for _, id := range q.Entities {
 		e, there := s.find(id)

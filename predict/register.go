@@ -7,6 +7,7 @@ import (
 	"github.com/arche-netcode/netcode"
 	"github.com/arche-netcode/netcode/authority"
 	"github.com/arche-netcode/netcode/components"
+	"github.com/arche-netcode/netcode/extend"
 	"github.com/arche-netcode/netcode/input"
 	"github.com/arche-netcode/netcode/quantize"
 	"github.com/arche-netcode/netcode/snapshot"
@@ -75,11 +76,11 @@ type predictedRow struct {
 
 // of returns the predictions of a protocol. The first call adds the extension.
 func of(p *netcode.Protocol) *predictions {
-	all, ok := netcode.ExtensionOf[*predictions](p)
+	all, ok := extend.ExtensionOf[*predictions](p)
 	if !ok {
 		all = &predictions{protocol: p}
-		p.Extend(netcode.Extension{
-			Name: "predict", Kind: "local", State: all, Freeze: all.freeze, ToClient: netcode.FreeSection, Server: ends{}, Client: ends{},
+		extend.OfProtocol(p).Extend(extend.Extension{
+			Name: "predict", Kind: "local", State: all, Freeze: all.freeze, ToClient: extend.FreeSection, Server: ends{}, Client: ends{},
 		})
 		input.TellUsed(p)
 		handleChosen(p)
@@ -101,7 +102,7 @@ func of(p *netcode.Protocol) *predictions {
 //   - a component that a client writes (authority.WrittenBy)
 func Register[T any](p *netcode.Protocol, options ...Option) {
 	t := reflect.TypeFor[T]()
-	p.MustBeOpen("predict.Register", t)
+	extend.OfProtocol(p).MustBeOpen("predict.Register", t)
 	all := of(p)
 	r := registered{of: t}
 	for _, option := range options {
@@ -121,7 +122,7 @@ func Register[T any](p *netcode.Protocol, options ...Option) {
 // a T that is not plain, on too many components or bytes, on a T that is registered twice, and on a frozen protocol.
 func Local[T any](p *netcode.Protocol) {
 	t := reflect.TypeFor[T]()
-	p.MustBeOpen("predict.Local", t)
+	extend.OfProtocol(p).MustBeOpen("predict.Local", t)
 	all := of(p)
 	all.mustBeNew("predict.Local", t)
 	row, sum := newLocalRow[T](), 0
@@ -141,7 +142,7 @@ func Local[T any](p *netcode.Protocol) {
 // Spawns allows steps to spawn entities that a client predicts: see Step.Spawn. Call it on both sides. It registers
 // components.SpawnOf. It panics on a frozen protocol.
 func Spawns(p *netcode.Protocol) {
-	p.MustBeOpen("predict.Spawns", reflect.TypeFor[components.SpawnOf]())
+	extend.OfProtocol(p).MustBeOpen("predict.Spawns", reflect.TypeFor[components.SpawnOf]())
 	all := of(p)
 	if !all.spawns {
 		all.spawns = true
@@ -167,7 +168,7 @@ func (a *predictions) mustBeNew(call string, t reflect.Type) {
 }
 
 // freeze resolves the rows of the components and panics on components that cannot be predicted.
-func (a *predictions) freeze(f *netcode.Freezing) {
+func (a *predictions) freeze(f *extend.Freezing) {
 	row := func(t reflect.Type) int {
 		for row := range f.Schema.Rows() {
 			if f.Schema.Plan(row).Type() == t {

@@ -14,6 +14,7 @@ import (
 	generic "github.com/arche-netcode/netcode/internal/world/typed"
 	"github.com/arche-netcode/netcode/predict"
 	"github.com/arche-netcode/netcode/systems"
+	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/transport"
 )
 
@@ -65,7 +66,7 @@ func TestInputsOfOthersMakePredictionsBetter(t *testing.T) {
 func TestARelayedInputIsThatOfItsTick(t *testing.T) {
 	g := newShared(t, transport.Link{Delay: 40 * time.Millisecond, Jitter: 20 * time.Millisecond, Loss: .3}, 22, true, predict.Config{})
 	used, checked := map[netcode.ClientID]map[netcode.Tick]control{}, 0
-	g.group.Add(netcode.StagePostLateUpdate, systems.Func(func(*ecs.World) {
+	g.group.Add(tick.PostLateUpdate, systems.Func(func(*ecs.World) {
 		for client := range g.server.Clients {
 			if c, ok := input.At[control](g.server, client, g.server.Tick()); ok && g.server.TickDue() {
 				if used[client] == nil {
@@ -138,7 +139,7 @@ func TestAHostRelaysItsOwnPlayer(t *testing.T) {
 	require.NoError(t, err)
 	host, err := systems.NewHost(g.server, player, socket, g.clock)
 	require.NoError(t, err)
-	host.Add(netcode.StagePreUpdate, systems.Func(func(*ecs.World) { _ = input.Set(player, &control{X: 1}) }))
+	host.Add(tick.PreUpdate, systems.Func(func(*ecs.World) { _ = input.Set(player, &control{X: 1}) }))
 	predict.Simulate(host, predict.Config{}, g.rules)
 	g.loop = systems.NewRunner(g.world, host, rate)
 	one := g.join(p, predict.Config{})
@@ -156,7 +157,7 @@ func TestRelayedInputsAreToldOnceATick(t *testing.T) {
 	for range 500 {
 		all = append(all, crowd.New())
 	}
-	g.group.Add(netcode.StageUpdate, systems.Func(func(*ecs.World) {
+	g.group.Add(tick.Update, systems.Func(func(*ecs.World) {
 		for _, e := range all {
 			_, at := crowd.Get(e)
 			at.X, at.Y = random.Float32()*400, random.Float32()*400

@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/arche-netcode/netcode"
+	"github.com/arche-netcode/netcode/extend"
 	"github.com/arche-netcode/netcode/wire"
 )
 
@@ -27,11 +28,11 @@ func (r *Reported) Serialize(s *wire.Serializer) {
 // Report makes clients send their mispredictions to the server, at most once a second: see ReportOf and the page of
 // inspect/live. With Explain a report names the system. Call it on both sides. It panics on a frozen protocol.
 func Report(p *netcode.Protocol) {
-	p.MustBeOpen("predict.Report", nil)
-	p.Extend(netcode.Extension{Name: "predict report", Server: reportEnds{}, Client: reportEnds{}})
+	extend.OfProtocol(p).MustBeOpen("predict.Report", nil)
+	extend.OfProtocol(p).Extend(extend.Extension{Name: "predict report", Server: reportEnds{}, Client: reportEnds{}})
 	netcode.Handle(p, func(ctx *netcode.Context, m *Reported) {
 		if server := netcode.ServerOf(ctx.End); server != nil {
-			if r, ok := netcode.ExtensionOf[*Reported](server.Session(ctx.Sender)); ok {
+			if r, ok := extend.ExtensionOf[*Reported](extend.OfServer(server).Session(ctx.Sender)); ok {
 				*r = *m
 			}
 		}
@@ -41,20 +42,21 @@ func Report(p *netcode.Protocol) {
 // reportEnds makes the hooks of both ends.
 type reportEnds struct{}
 
-// Server implements netcode.ServerSide.
-func (reportEnds) Server(*netcode.Server) netcode.ServerHooks {
-	return netcode.ServerHooks{Opened: func(*netcode.Session) any { return &Reported{} }}
+// Server implements extend.ServerSide.
+func (reportEnds) Server(extend.Server) extend.ServerHooks {
+	return extend.ServerHooks{Opened: func(extend.Session) any { return &Reported{} }}
 }
 
-// Client implements netcode.ClientSide.
-func (reportEnds) Client(c *netcode.Client) netcode.ClientHooks {
+// Client implements extend.ClientSide.
+func (reportEnds) Client(with extend.Client) extend.ClientHooks {
+	c := netcode.ClientOf(with)
 	r := &reporter{client: c}
-	return netcode.ClientHooks{Opened: func() { r.sent = Reported{} }, BeforeSend: r.send}
+	return extend.ClientHooks{Opened: func() { r.sent = Reported{} }, BeforeSend: r.send}
 }
 
 // ReportOf returns the newest report of a client. ok is false without Report and for an unknown client.
 func ReportOf(s *netcode.Server, client netcode.ClientID) (r Reported, ok bool) {
-	newest, ok := netcode.ExtensionOf[*Reported](s.Session(client))
+	newest, ok := extend.ExtensionOf[*Reported](extend.OfServer(s).Session(client))
 	if ok {
 		r = *newest
 	}
@@ -72,7 +74,7 @@ type reporter struct {
 
 // send sends a report if the figures changed and a second has passed since the last attempt.
 func (r *reporter) send() {
-	state, ok := netcode.ExtensionOf[*clientState](r.client)
+	state, ok := extend.ExtensionOf[*clientState](r.client)
 	if !ok || state.simulation == nil {
 		return
 	}

@@ -6,6 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/arche-netcode/netcode"
+	"github.com/arche-netcode/netcode/extend"
 )
 
 // A report that could not be sent is tried again.
@@ -16,7 +17,7 @@ func TestAReportThatWasNotSentIsNotTold(t *testing.T) {
 	require.NoError(t, err)
 	sim := &Simulation{}
 	sim.stats.Mispredictions = 1
-	client.Extend(netcode.ClientHooks{State: &clientState{endState: endState{simulation: sim}}})
+	extend.OfClient(client).Extend(extend.ClientHooks{State: &clientState{endState: endState{simulation: sim}}})
 	now := client.Time().Tick
 	r := &reporter{client: client, simulation: sim, at: now - 1000}
 	r.send() // No connection exists.

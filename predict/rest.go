@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/arche-netcode/netcode"
+	"github.com/arche-netcode/netcode/extend"
 	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/wire"
 )
@@ -59,11 +60,11 @@ func (r *resting) requestPacket(now netcode.Tick, busy bool) bool {
 
 // withoutState returns the state of a predicting client that gets no entity state in this tick. A section then tells it
 // the tick. withoutState returns nil for other clients.
-func (s *endState) withoutState(c *netcode.Session) *sessionState {
+func (s *endState) withoutState(c extend.Session) *sessionState {
 	if v := c.View(); s.simulation == nil || !s.simulation.all.spawns || v == nil || v.Pending() {
 		return nil
 	}
-	state, ok := netcode.ExtensionOf[*sessionState](c)
+	state, ok := extend.ExtensionOf[*sessionState](c)
 	if !ok || state.resting.listed == tick.None {
 		return nil
 	}
@@ -73,7 +74,7 @@ func (s *endState) withoutState(c *netcode.Session) *sessionState {
 
 // writeResting writes the section into the first packet of a tick. It returns its length in bytes. It writes a section if
 // an entity rests, or if no state in this tick confirms the spawns.
-func (s *sessionState) writeResting(c *netcode.Session, at *endState, now netcode.Tick, room []byte) int {
+func (s *sessionState) writeResting(c extend.Session, at *endState, now netcode.Tick, room []byte) int {
 	r := &s.resting
 	if r.wroteAt == now || len(room) < restHead || c.Local() {
 		return 0

@@ -17,6 +17,7 @@ import (
 	"github.com/arche-netcode/netcode/interpolate"
 	"github.com/arche-netcode/netcode/predict"
 	"github.com/arche-netcode/netcode/systems"
+	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/transport"
 	"github.com/arche-netcode/netcode/transport/memory"
 )
@@ -319,7 +320,7 @@ func (g *game) joinWith(p *netcode.Protocol, config predict.Config, list ...pred
 			g.t.Errorf("client %d: %v", client.ID(), err)
 		}
 	})
-	one.group.Add(netcode.StagePreUpdate, systems.Func(func(*ecs.World) {
+	one.group.Add(tick.PreUpdate, systems.Func(func(*ecs.World) {
 		if one.act != nil && client.State() == netcode.Connected {
 			c := one.act(one)
 			_ = input.Set(client, &c)

@@ -14,6 +14,7 @@ import (
 	generic "github.com/arche-netcode/netcode/internal/world/typed"
 	"github.com/arche-netcode/netcode/predict"
 	"github.com/arche-netcode/netcode/systems"
+	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/transport"
 )
 
@@ -120,7 +121,7 @@ func hostGame(t *testing.T, link transport.Link, seed uint64) (*game, *netcode.C
 	host, err := systems.NewHost(g.server, player, socket, g.clock)
 	require.NoError(t, err)
 	sim := predict.Simulate(host, predict.Config{}, g.rules)
-	host.Add(netcode.StagePreUpdate, systems.Func(func(*ecs.World) {
+	host.Add(tick.PreUpdate, systems.Func(func(*ecs.World) {
 		if player.State() == netcode.Connected {
 			_ = input.Set(player, &control{X: 1})
 		}

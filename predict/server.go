@@ -7,6 +7,7 @@ import (
 	"github.com/arche-netcode/netcode"
 	"github.com/arche-netcode/netcode/components"
 	netecs "github.com/arche-netcode/netcode/ecs"
+	"github.com/arche-netcode/netcode/extend"
 	"github.com/arche-netcode/netcode/internal/world"
 	"github.com/arche-netcode/netcode/quantize"
 	"github.com/arche-netcode/netcode/snapshot"
@@ -134,8 +135,8 @@ func (s *server) listFor(client netcode.ClientID, id netcode.NetworkID, rests bo
 	if !rests {
 		return
 	}
-	if c := s.end.Session(client); c != nil {
-		if state, ok := netcode.ExtensionOf[*sessionState](c); ok {
+	if c := extend.OfServer(s.end).Session(client); c != nil {
+		if state, ok := extend.ExtensionOf[*sessionState](c); ok {
 			r := &state.resting
 			if r.listed != s.end.Tick() {
 				r.client, r.listed, r.entities = client, s.end.Tick(), r.entities[:0]

@@ -7,6 +7,7 @@ import (
 
 	"github.com/arche-netcode/netcode"
 	netecs "github.com/arche-netcode/netcode/ecs"
+	"github.com/arche-netcode/netcode/extend"
 	"github.com/arche-netcode/netcode/internal/world"
 	"github.com/arche-netcode/netcode/quantize"
 	"github.com/arche-netcode/netcode/replica"
@@ -63,7 +64,7 @@ type showing struct {
 
 // newShown returns nil for a component without an interpolation.
 func newShown(w *netecs.World, p *netcode.Protocol, r *predictedRow) *shown {
-	in, ok := netcode.SettingOf[replica.Interpolation](p, r.row)
+	in, ok := extend.SettingOf[replica.Interpolation](p, r.row)
 	if !ok {
 		return nil
 	}

@@ -8,9 +8,11 @@ import (
 	"github.com/arche-netcode/netcode"
 	"github.com/arche-netcode/netcode/components"
 	netecs "github.com/arche-netcode/netcode/ecs"
+	"github.com/arche-netcode/netcode/extend"
 	"github.com/arche-netcode/netcode/input"
 	"github.com/arche-netcode/netcode/internal/world"
 	"github.com/arche-netcode/netcode/systems"
+	"github.com/arche-netcode/netcode/tick"
 )
 
 // Window is the number of ticks that a client stores, as of inputs: 192. A client predicts at most that far ahead of the
@@ -130,7 +132,7 @@ type Simulation struct {
 
 // group is the common part of the groups of package systems.
 type group interface {
-	Add(stage netcode.Stage, systems ...systems.System)
+	Add(stage tick.Stage, systems ...systems.System)
 }
 
 // Simulate adds the simulation to a group: *systems.ServerSystems, *systems.HostSystems or *systems.ClientSystems. Give
@@ -172,7 +174,7 @@ func Simulate(g group, config Config, list ...System) *Simulation {
 	}
 	p := s.protocol()
 	p.Schema() // Schema freezes the protocol.
-	all, ok := netcode.ExtensionOf[*predictions](p)
+	all, ok := extend.ExtensionOf[*predictions](p)
 	if !ok || len(all.registered) == 0 {
 		panic("netcode: predict.Simulate: no component is predicted: call predict.Register before the server, or the client, is made")
 	}
@@ -183,7 +185,7 @@ func Simulate(g group, config Config, list ...System) *Simulation {
 	} else {
 		s.learnTraces(s.client.end)
 	}
-	g.Add(netcode.StageUpdate, s)
+	g.Add(tick.Update, s)
 	return s
 }
 
@@ -191,10 +193,10 @@ func Simulate(g group, config Config, list ...System) *Simulation {
 func (s *Simulation) mustBeOnly() {
 	var at *endState
 	if s.server != nil {
-		at, _ = netcode.ExtensionOf[*endState](s.server.end)
+		at, _ = extend.ExtensionOf[*endState](s.server.end)
 		s.server.state = at
 	} else {
-		r, _ := netcode.ExtensionOf[*clientState](s.client.end)
+		r, _ := extend.ExtensionOf[*clientState](s.client.end)
 		at = &r.endState
 	}
 	if at.simulation != nil {

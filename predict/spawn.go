@@ -8,6 +8,7 @@ import (
 	"github.com/arche-netcode/netcode"
 	"github.com/arche-netcode/netcode/components"
 	netecs "github.com/arche-netcode/netcode/ecs"
+	"github.com/arche-netcode/netcode/extend"
 	"github.com/arche-netcode/netcode/internal/world"
 	"github.com/arche-netcode/netcode/tick"
 )
@@ -199,7 +200,7 @@ const (
 // spawnsArrived returns the newest tick up to which all own spawns have arrived, as the server reported. While state is
 // held back, it is at most the newest complete tick.
 func (c *client) spawnsArrived() netcode.Tick {
-	if t, held := c.end.CompleteTick(); held {
+	if t, held := extend.OfClient(c.end).CompleteTick(); held {
 		return min(t, c.received.spawnsArrived)
 	}
 	return c.received.spawnsArrived
@@ -255,7 +256,7 @@ func (c *client) unspawn(n int) {
 		return
 	}
 	for _, f := range c.sim.unspawned {
-		c.end.Contain("OnUnspawn", func() { f(e) })
+		extend.OfClient(c.end).Contain("OnUnspawn", func() { f(e) })
 	}
 	if c.sim.step.World.Alive(e) {
 		c.sim.step.World.RemoveEntity(e)
@@ -266,7 +267,7 @@ func (c *client) unspawn(n int) {
 type unackedSpawns []netecs.Entity
 
 // acked reports whether the client has acknowledged all entities. It removes the acknowledged ones.
-func (u *unackedSpawns) acked(c *netcode.Session, w *netecs.World, replicated world.ID) bool {
+func (u *unackedSpawns) acked(c extend.Session, w *netecs.World, replicated world.ID) bool {
 	*u = slices.DeleteFunc(*u, func(e netecs.Entity) bool {
 		if !w.Alive(e) || !world.Has(w, e, replicated) {
 			return true
@@ -281,8 +282,8 @@ func (u *unackedSpawns) acked(c *netcode.Session, w *netecs.World, replicated wo
 func (s *server) spawn(owner netcode.ClientID, origin components.SpawnOf) netecs.Entity {
 	w := s.sim.step.World
 	e := world.Spawn(w, nil, s.sim.replicatedID, s.sim.ownerID, s.sim.spawnOfID, s.sim.simulateID)
-	if c := s.end.Session(owner); c != nil {
-		if state, ok := netcode.ExtensionOf[*sessionState](c); ok {
+	if c := extend.OfServer(s.end).Session(owner); c != nil {
+		if state, ok := extend.ExtensionOf[*sessionState](c); ok {
 			state.spawns.acked(c, w, s.sim.replicatedID)
 			state.spawns = append(state.spawns, e)
 		}

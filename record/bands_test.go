@@ -11,6 +11,7 @@ import (
 	"github.com/arche-netcode/netcode"
 	"github.com/arche-netcode/netcode/authority"
 	"github.com/arche-netcode/netcode/components"
+	"github.com/arche-netcode/netcode/internal/steps"
 	"github.com/arche-netcode/netcode/predict"
 	"github.com/arche-netcode/netcode/record"
 )
@@ -42,7 +43,7 @@ func savedServer(t *testing.T, bands ...netcode.Band) *netcode.Server {
 // captureOf commits a tick of a server without a world.
 func captureOf(s *netcode.Server) {
 	s.Store().Begin(s.Store().Tick() + 1)
-	s.Publish()
+	steps.OfServer(s).Publish()
 	s.Store().Commit()
 }
 

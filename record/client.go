@@ -32,7 +32,7 @@ const unheard = 16
 // Packet sizes in a training: the usual one of a game, and the maximum for records that need it.
 const (
 	usualPacket   = 1200
-	largestPacket = 8192 // netcode.MaxPacketSize
+	largestPacket = 8192 // wire.MaxPacketSize
 )
 
 // join adds a client with a round trip in ticks.

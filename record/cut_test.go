@@ -11,6 +11,7 @@ import (
 
 	"github.com/arche-netcode/netcode"
 	"github.com/arche-netcode/netcode/components"
+	"github.com/arche-netcode/netcode/internal/steps"
 	ecs "github.com/arche-netcode/netcode/internal/world"
 	generic "github.com/arche-netcode/netcode/internal/world/typed"
 	"github.com/arche-netcode/netcode/nettest"
@@ -190,8 +191,8 @@ func TestAMemoryPlaysTheLastSeconds(t *testing.T) {
 			require.LessOrEqual(t, kept, 4*replayRate)
 		}
 		for f := 0; !p.Ended(); f++ {
-			cam.BeginFrame(time.Duration(f) * time.Second / replayRate)
-			cam.Send()
+			steps.OfServer(cam).BeginFrame(time.Duration(f) * time.Second / replayRate)
+			steps.OfServer(cam).Send()
 			require.Equal(t, hashes[p.Tick()], stateHash(cam.Store(), p.Recorded))
 		}
 	}
@@ -216,8 +217,8 @@ func TestFlushTellsErrors(t *testing.T) {
 	require.NoError(t, err)
 	for f := range 9 {
 		server.Spawn()
-		server.BeginFrame(time.Duration(f) * time.Second / replayRate)
-		server.Send()
+		steps.OfServer(server).BeginFrame(time.Duration(f) * time.Second / replayRate)
+		steps.OfServer(server).Send()
 	}
 	record.Flush(server)
 	record.Flush(server)

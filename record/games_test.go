@@ -14,8 +14,10 @@ import (
 
 	"github.com/arche-netcode/netcode"
 	"github.com/arche-netcode/netcode/collections"
+	"github.com/arche-netcode/netcode/extend"
 	"github.com/arche-netcode/netcode/input"
 	"github.com/arche-netcode/netcode/interest"
+	"github.com/arche-netcode/netcode/internal/steps"
 	ecs "github.com/arche-netcode/netcode/internal/world"
 	generic "github.com/arche-netcode/netcode/internal/world/typed"
 	"github.com/arche-netcode/netcode/nettest"
@@ -138,13 +140,13 @@ func (g *playbackGame) olderClient() *netcode.Client {
 			if n == 0 || err != nil {
 				break
 			}
-			c.Receive(from, room[:n])
+			steps.OfClient(c).Receive(from, room[:n])
 		}
-		c.BeginFrame(g.net.Now())
-		c.Dispatch(tick.Update)
+		steps.OfClient(c).BeginFrame(g.net.Now())
+		steps.OfClient(c).Dispatch(tick.Update)
 		_ = input.Set(c, &keys{Move: 3})
-		c.Send()
-		c.Drain(func(to transport.Addr, packet []byte) { _ = conn.Send(to, packet) })
+		steps.OfClient(c).Send()
+		steps.OfClient(c).Drain(func(to transport.Addr, packet []byte) { _ = conn.Send(to, packet) })
 	})
 	return c
 }
@@ -173,7 +175,7 @@ func playPlaybackGame(t *testing.T, seed uint64) *playbackGame {
 			var err error
 			_, err = record.Start(s.Server, &g.file, record.Messages(), record.Inputs(), record.Collections(), record.Views())
 			require.NoError(t, err)
-			s.Server.Extend(netcode.ServerHooks{AfterSend: func() {
+			extend.OfServer(s.Server).Extend(extend.ServerHooks{AfterSend: func() {
 				if s.Server.TickDue() && s.Server.Store().Tick() == s.Server.Tick() { // the tick is recorded; later messages belong to the next
 					g.said, g.now.news = g.now.news, nil
 				}
@@ -245,10 +247,10 @@ func playPlaybackGame(t *testing.T, seed uint64) *playbackGame {
 	host, err := netcode.NewClient(g.build.protocol, netcode.Config{TickRate: replayRate})
 	require.NoError(t, err)
 	g.net.Server.Systems.Add(tick.Update, systems.Func(func(*ecs.World) {
-		host.BeginFrame(g.net.Now())
-		host.Dispatch(tick.Update)
+		steps.OfClient(host).BeginFrame(g.net.Now())
+		steps.OfClient(host).Dispatch(tick.Update)
 		_ = input.Set(host, &keys{Move: int8(g.net.Frame() % 50)})
-		host.Send()
+		steps.OfClient(host).Send()
 	}))
 	g.olderClient()
 	for range 12 * rate {
@@ -264,7 +266,7 @@ func playPlaybackGame(t *testing.T, seed uint64) *playbackGame {
 		case 2:
 			g.net.Clients[r.IntN(len(g.net.Clients))].Client.Close()
 		case 3:
-			if !host.ConnectedTo(g.net.Server.Server) {
+			if !steps.OfClient(host).ConnectedTo(g.net.Server.Server) {
 				_ = netcode.Host(g.net.Server.Server, host)
 			} else if r.IntN(4) == 0 {
 				host.Close()

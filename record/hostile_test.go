@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/arche-netcode/netcode"
+	"github.com/arche-netcode/netcode/internal/steps"
 	"github.com/arche-netcode/netcode/quantize"
 	"github.com/arche-netcode/netcode/snapshot"
 	"github.com/arche-netcode/netcode/tick"
@@ -27,12 +28,12 @@ func TestMoreViewsThanClientsAreRefused(t *testing.T) {
 	}
 	r := &Reader{whole: true}
 	var all recorded
-	r.notes = []Note{{noteViews, list(1, netcode.MaxClients)}}
+	r.notes = []Note{{noteViews, list(1, wire.MaxClients)}}
 	require.True(t, all.read(r))
-	require.Len(t, all.views, netcode.MaxClients)
-	r.notes = append(r.notes, Note{noteViews, append(list(5000, netcode.MaxClients), list(1, netcode.MaxClients)...)})
+	require.Len(t, all.views, wire.MaxClients)
+	r.notes = append(r.notes, Note{noteViews, append(list(5000, wire.MaxClients), list(1, wire.MaxClients)...)})
 	require.False(t, all.read(r))
-	require.LessOrEqual(t, len(all.views), netcode.MaxClients)
+	require.LessOrEqual(t, len(all.views), wire.MaxClients)
 }
 
 // A note of two bytes in a file takes many times that in memory.
@@ -81,8 +82,8 @@ func TestRowsOfABandAreNotPlayed(t *testing.T) {
 	require.NoError(t, err, "the reader takes them")
 	p, err := Play(server, bytes.NewReader(file.Bytes()))
 	require.NoError(t, err)
-	server.BeginFrame(0)
-	server.Send()
+	steps.OfServer(server).BeginFrame(0)
+	steps.OfServer(server).Send()
 	id := p.ID(netcode.NetworkID{Generation: 1})
 	require.False(t, id.IsZero())
 	require.Equal(t, 1, server.Store().Mask(id).Count())

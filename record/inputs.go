@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/arche-netcode/netcode"
+	"github.com/arche-netcode/netcode/extend"
 	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/wire"
 )
@@ -21,15 +22,15 @@ func Inputs() Option {
 // Collections records the lists, sets and maps of package collections. A playback shows them on its entities.
 func Collections() Option { return Feature("collection") }
 
-// Feature records the data of a feature (netcode.ServerRecord), by its name.
+// Feature records the data of a feature (extend.ServerRecord), by its name.
 func Feature(name string) Option {
 	return func(r *recording) { r.features = append(r.features, name) }
 }
 
 // featuresOf returns the features of a server whose recorded data it can read: the descriptions are equal.
-func (h *Header) featuresOf(s *netcode.Server) (features []*netcode.ServerRecord) {
+func (h *Header) featuresOf(s *netcode.Server) (features []*extend.ServerRecord) {
 	own := s.Protocol().Description()
-	for _, feature := range s.Records() {
+	for _, feature := range extend.OfServer(s).Records() {
 		if slices.Equal(entriesOf(h.Entries, feature.Name), entriesOf(own, feature.Name)) {
 			features = append(features, feature)
 		}
@@ -40,7 +41,7 @@ func (h *Header) featuresOf(s *netcode.Server) (features []*netcode.ServerRecord
 // writeFeatures adds the notes of all recorded features.
 func (r *recording) writeFeatures() {
 	begins := r.writer.Begins()
-	for _, feature := range r.server.Records() {
+	for _, feature := range extend.OfServer(r.server).Records() {
 		if !slices.Contains(r.features, feature.Name) {
 			continue
 		}
@@ -53,7 +54,7 @@ func (r *recording) writeFeatures() {
 }
 
 // readFeatures passes the notes of a tick to their features, and reports whether they are legal.
-func readFeatures(features []*netcode.ServerRecord, r *Reader) bool {
+func readFeatures(features []*extend.ServerRecord, r *Reader) bool {
 	for _, n := range r.Notes() {
 		if n.Kind != noteFeature {
 			continue
@@ -101,15 +102,15 @@ func (p *players) begin(r *recording) {
 	}
 	p.hooked = true
 	first := true
-	r.server.Extend(netcode.ServerHooks{
-		Opened: func(c *netcode.Session) any {
+	extend.OfServer(r.server).Extend(extend.ServerHooks{
+		Opened: func(c extend.Session) any {
 			if !first {
 				p.note(r.server, playerCame, c.ID())
 			}
 			return nil
 		},
-		Closed:  func(c *netcode.Session) { p.closed(r.server, c) },
-		Handled: func(from netcode.ClientID, m *netcode.Posted) { p.said(r, from, m) },
+		Closed:  func(c extend.Session) { p.closed(r.server, c) },
+		Handled: func(from netcode.ClientID, m *extend.Posted) { p.said(r, from, m) },
 	})
 	first = false
 }
@@ -133,7 +134,7 @@ func (p *players) captured(s *netcode.Server) bool {
 }
 
 // closed records the end of a client, unless game code ends it; that also happens in a replay.
-func (p *players) closed(s *netcode.Server, c *netcode.Session) {
+func (p *players) closed(s *netcode.Server, c extend.Session) {
 	switch {
 	case c.EndedByGame():
 	case !c.Connected() && p.captured(s): // it closed in this frame, after its messages were handled
@@ -144,7 +145,7 @@ func (p *players) closed(s *netcode.Server, c *netcode.Session) {
 }
 
 // said records a message of a client.
-func (p *players) said(r *recording, from netcode.ClientID, m *netcode.Posted) {
+func (p *players) said(r *recording, from netcode.ClientID, m *extend.Posted) {
 	if r.writer == nil || !p.on {
 		return
 	}

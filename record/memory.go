@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 
 	"github.com/arche-netcode/netcode"
+	"github.com/arche-netcode/netcode/extend"
 	"github.com/arche-netcode/netcode/tick"
 )
 
@@ -55,7 +56,7 @@ func (m *Memory) Recording() *bytes.Reader {
 // a chunk with the whole world. It does nothing without a recording. Errors of the writer end the recording, see Start,
 // and are passed to OnError.
 func Flush(s *netcode.Server) {
-	if r, ok := netcode.ExtensionOf[*recording](s); ok && r.writer != nil {
+	if r, ok := extend.ExtensionOf[*recording](s); ok && r.writer != nil {
 		r.writer.flush()
 		r.check(r.writer.failed)
 	}

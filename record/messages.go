@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/arche-netcode/netcode"
+	"github.com/arche-netcode/netcode/extend"
 	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/wire"
 )
@@ -28,7 +29,7 @@ const (
 func Messages() Option { return func(r *recording) { r.messages = true } }
 
 // posted records a message of game code.
-func (r *recording) posted(m *netcode.Posted) {
+func (r *recording) posted(m *extend.Posted) {
 	if r.writer != nil && r.messages {
 		r.note = appendPosted(r.note[:0], m, r.server.Tick())
 		r.writer.Note(noteMessage, r.note)
@@ -36,7 +37,7 @@ func (r *recording) posted(m *netcode.Posted) {
 }
 
 // appendPosted appends the note of a message.
-func appendPosted(b []byte, m *netcode.Posted, now tick.Tick) []byte {
+func appendPosted(b []byte, m *extend.Posted, now tick.Tick) []byte {
 	to := byte(postedClients)
 	switch {
 	case m.All && m.But == 0:
@@ -97,7 +98,7 @@ func (b *noteReader) byte() (v byte) {
 }
 
 // readPosted parses the note of a message. The result refers to body.
-func readPosted(body []byte, now tick.Tick) (m netcode.Posted, ok bool) {
+func readPosted(body []byte, now tick.Tick) (m extend.Posted, ok bool) {
 	b := noteReader{body, true}
 	m.Type, m.Stage, m.Channel = wire.MessageType(b.byte()), tick.Stage(b.byte()), wire.Channel(b.byte())
 	to := b.byte()
@@ -112,7 +113,7 @@ func readPosted(body []byte, now tick.Tick) (m netcode.Posted, ok bool) {
 		m.Seers = b.id()
 		b.ok = b.ok && !m.Seers.IsZero()
 	case postedClients:
-		n, _ := b.varint(netcode.MaxClients)
+		n, _ := b.varint(wire.MaxClients)
 		for ; n > 0 && b.ok; n-- {
 			m.Clients = append(m.Clients, b.client())
 		}
@@ -151,7 +152,7 @@ func entriesOf(entries []string, kind string) (list []string) {
 
 // said is a message to be sent.
 type said struct {
-	netcode.Posted
+	extend.Posted
 	tick tick.Tick
 }
 
@@ -186,7 +187,7 @@ func (p *Player) say() {
 		if m.NotBefore != tick.None {
 			m.NotBefore = p.server.Tick() + (m.NotBefore-m.tick)*ticksUnit/tick.Tick(p.step)
 		}
-		if err := p.server.Post(&m.Posted, p.ID); err != nil {
+		if err := extend.OfServer(p.server).Post(&m.Posted, p.ID); err != nil {
 			p.server.Report(fmt.Errorf("netcode: playing a message of tick %d: %w", m.tick, err))
 		}
 	}
@@ -196,7 +197,7 @@ func (p *Player) say() {
 
 // address replaces recorded clients by their spectators and recorded entities by those of the server. It returns false
 // if no recipient is left or the entity does not exist.
-func (p *Player) address(m *netcode.Posted) bool {
+func (p *Player) address(m *extend.Posted) bool {
 	if !m.Entity.IsZero() {
 		if m.Entity = p.ID(m.Entity); m.Entity.IsZero() {
 			return false

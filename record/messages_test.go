@@ -10,6 +10,7 @@ import (
 	"github.com/arche-netcode/netcode"
 	"github.com/arche-netcode/netcode/components"
 	"github.com/arche-netcode/netcode/internal/alloctest"
+	"github.com/arche-netcode/netcode/internal/steps"
 	ecs "github.com/arche-netcode/netcode/internal/world"
 	generic "github.com/arche-netcode/netcode/internal/world/typed"
 	"github.com/arche-netcode/netcode/nettest"
@@ -279,17 +280,17 @@ func TestMessagesToAHostAreRecorded(t *testing.T) {
 	require.NoError(t, err)
 	for frame := range 41 {
 		now := time.Duration(frame) * time.Second / replayRate
-		server.BeginFrame(now)
-		host.BeginFrame(now)
+		steps.OfServer(server).BeginFrame(now)
+		steps.OfClient(host).BeginFrame(now)
 		if frame > 0 {
 			require.NoError(t, netcode.Send(server, netcode.To(host.ID()), &whisper{"host"}))
 		}
-		server.Dispatch(tick.Update)
-		host.Dispatch(tick.Update)
+		steps.OfServer(server).Dispatch(tick.Update)
+		steps.OfClient(host).Dispatch(tick.Update)
 		server.Store().Begin(server.Tick())
 		server.Store().Commit()
-		host.Send()
-		server.Send()
+		steps.OfClient(host).Send()
+		steps.OfServer(server).Send()
 	}
 	require.NoError(t, stop())
 	require.Len(t, was.texts, 40)
@@ -308,12 +309,12 @@ func TestRecordedMessagesAllocateNothing(t *testing.T) {
 	frame := 0
 	m := &boom{}
 	step := func() {
-		server.BeginFrame(time.Duration(frame) * time.Second / replayRate)
+		steps.OfServer(server).BeginFrame(time.Duration(frame) * time.Second / replayRate)
 		m.N++
 		_ = netcode.Send(server, netcode.ToAll(), m)
 		server.Store().Begin(server.Tick())
 		server.Store().Commit()
-		server.Send()
+		steps.OfServer(server).Send()
 		frame++
 	}
 	for range 200 {
@@ -349,8 +350,8 @@ func TestASeekInPlayReadsNoChunkBetween(t *testing.T) {
 	require.NoError(t, err)
 	frame := 0
 	run := func() {
-		server.BeginFrame(time.Duration(frame) * time.Second / replayRate)
-		server.Send()
+		steps.OfServer(server).BeginFrame(time.Duration(frame) * time.Second / replayRate)
+		steps.OfServer(server).Send()
 		frame++
 	}
 	run()

@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/arche-netcode/netcode"
+	"github.com/arche-netcode/netcode/extend"
 	"github.com/arche-netcode/netcode/message"
 	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/wire"
@@ -44,7 +45,7 @@ func TestNotesBelongToATick(t *testing.T) {
 
 // A message note that Start cannot write is refused; a legal one encodes to the same bytes again.
 func FuzzPosted(f *testing.F) {
-	for _, m := range []netcode.Posted{
+	for _, m := range []extend.Posted{
 		{All: true}, {All: true, But: 7}, {Seers: netcode.NetworkID{Index: 9, Generation: 2}}, {Clients: []netcode.ClientID{1, 300}, AtOnce: true},
 		{Message: message.Message{Entity: netcode.NetworkID{Generation: 1}, NotBefore: 50}, AfterAll: true, Body: []byte{1, 2}},
 	} {
@@ -56,7 +57,7 @@ func FuzzPosted(f *testing.F) {
 		if !ok {
 			return
 		}
-		require.LessOrEqual(t, len(m.Clients), netcode.MaxClients)
+		require.LessOrEqual(t, len(m.Clients), wire.MaxClients)
 		m.Type += wire.FirstUserMessage
 		require.Equal(t, body, appendPosted(nil, &m, 10))
 	})
@@ -75,7 +76,7 @@ func FuzzNotes(f *testing.F) {
 		if !all.read(r) {
 			return
 		}
-		require.LessOrEqual(t, len(all.views), netcode.MaxClients)
+		require.LessOrEqual(t, len(all.views), wire.MaxClients)
 		for client, v := range all.views {
 			require.NotZero(t, client)
 			require.LessOrEqual(t, len(v.visible), 1)

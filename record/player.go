@@ -8,6 +8,7 @@ import (
 	"sort"
 
 	"github.com/arche-netcode/netcode"
+	"github.com/arche-netcode/netcode/extend"
 	"github.com/arche-netcode/netcode/snapshot"
 	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/wire"
@@ -62,7 +63,7 @@ type Player struct {
 	was     map[netcode.NetworkID]netcode.NetworkID
 	lanes   []uint32
 
-	features []*netcode.ServerRecord
+	features []*extend.ServerRecord
 
 	types []wire.MessageType // by recorded number; 0: the protocol lacks it
 	said  []said
@@ -94,7 +95,7 @@ type played struct {
 // so that components.Owner never names a spectator. The errors are ErrNothingRecorded, ErrProtocol, ErrPlaying,
 // ErrClients, and those of NewReader and of the file.
 func Play(s *netcode.Server, file io.ReadSeeker) (*Player, error) {
-	if _, ok := netcode.ExtensionOf[*Player](s); ok {
+	if _, ok := extend.ExtensionOf[*Player](s); ok {
 		return nil, ErrPlaying
 	}
 	for range s.Clients {
@@ -129,8 +130,8 @@ func Play(s *netcode.Server, file io.ReadSeeker) (*Player, error) {
 	p.at, p.heard, p.types = p.First(), p.First()-1, r.header.messageTypes(s.Protocol())
 	p.features = r.header.featuresOf(s)
 	_ = p.SetSpeed(1)
-	s.ClientsFrom(FirstSpectator)
-	s.Extend(netcode.ServerHooks{State: p, BeginFrame: p.frame})
+	extend.OfServer(s).ClientsFrom(FirstSpectator)
+	extend.OfServer(s).Extend(extend.ServerHooks{State: p, BeginFrame: p.frame})
 	return p, nil
 }
 
@@ -375,7 +376,7 @@ func (p *Player) put(index uint32) {
 	_, mask := p.reader.Entity(index)
 	mask = mask.Intersect(p.plays)
 	for gone := e.mask.Minus(mask); !gone.IsZero(); gone = gone.Rest() {
-		p.server.RemoveRow(e.id, p.rows[gone.Lowest()])
+		extend.OfServer(p.server).RemoveRow(e.id, p.rows[gone.Lowest()])
 	}
 	for rows := mask; !rows.IsZero(); rows = rows.Rest() {
 		row := rows.Lowest()
@@ -383,7 +384,7 @@ func (p *Player) put(index uint32) {
 		if p.naming.Has(row) {
 			lanes = p.named(lanes, p.rows[row])
 		}
-		p.server.PutRow(e.id, p.rows[row], lanes)
+		extend.OfServer(p.server).PutRow(e.id, p.rows[row], lanes)
 	}
 	e.mask = mask
 }

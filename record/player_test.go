@@ -15,6 +15,7 @@ import (
 
 	"github.com/arche-netcode/netcode"
 	"github.com/arche-netcode/netcode/components"
+	"github.com/arche-netcode/netcode/internal/steps"
 	ecs "github.com/arche-netcode/netcode/internal/world"
 	generic "github.com/arche-netcode/netcode/internal/world/typed"
 	"github.com/arche-netcode/netcode/nettest"
@@ -23,6 +24,7 @@ import (
 	"github.com/arche-netcode/netcode/systems"
 	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/transport"
+	"github.com/arche-netcode/netcode/wire"
 )
 
 var (
@@ -139,7 +141,7 @@ func recordGame(t testing.TB, seconds, players int) *recordedGame {
 	g := &recordedGame{hashes: map[tick.Tick]uint64{}}
 	n := nettest.New(t, nettest.Config{
 		Protocol: replayProtocol(), Clients: players, Seed: 3, Rate: replayRate, Link: transport.Link{Delay: 30 * time.Millisecond, Loss: 0.02},
-		Server: netcode.Config{TickRate: replayRate, Clients: netcode.MaxClients}, Game: replayGame(5, players),
+		Server: netcode.Config{TickRate: replayRate, Clients: wire.MaxClients}, Game: replayGame(5, players),
 	})
 	stop, err := record.Start(n.Server.Server, &g.file)
 	require.NoError(t, err)
@@ -317,8 +319,8 @@ func TestASeekWithoutRoomTakesTwoTicks(t *testing.T) {
 	require.NoError(t, err)
 	now := time.Duration(0)
 	step := func() {
-		server.BeginFrame(now)
-		server.Send()
+		steps.OfServer(server).BeginFrame(now)
+		steps.OfServer(server).Send()
 		now += time.Second / replayRate
 	}
 	p.Pause(true)
@@ -368,8 +370,8 @@ func TestPlaybackStopsAtAnErrorOfTheFile(t *testing.T) {
 	require.NoError(t, err)
 	file.broken = true
 	for frame := range 10 {
-		server.BeginFrame(time.Duration(frame) * time.Second / replayRate)
-		server.Send()
+		steps.OfServer(server).BeginFrame(time.Duration(frame) * time.Second / replayRate)
+		steps.OfServer(server).Send()
 	}
 	require.Len(t, told, 1)
 	require.ErrorIs(t, told[0], errBrittle)

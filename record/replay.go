@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/arche-netcode/netcode"
+	"github.com/arche-netcode/netcode/extend"
 	"github.com/arche-netcode/netcode/quantize"
 	"github.com/arche-netcode/netcode/snapshot"
 	"github.com/arche-netcode/netcode/tick"
@@ -41,7 +42,7 @@ func Replay(s *netcode.Server, file io.Reader, frame func(now time.Duration)) (*
 		return nil, err
 	}
 	p := &replay{server: s, reader: r, types: r.header.messageTypes(s.Protocol()), features: r.header.featuresOf(s)}
-	s.Extend(netcode.ServerHooks{BeginFrame: p.begin})
+	extend.OfServer(s).Extend(extend.ServerHooks{BeginFrame: p.begin})
 	for first := tick.None; ; {
 		now, err := r.Next()
 		switch {
@@ -74,7 +75,7 @@ type replay struct {
 	reader *Reader
 	types  []wire.MessageType
 
-	features []*netcode.ServerRecord
+	features []*extend.ServerRecord
 
 	world  captured
 	due    bool // the notes of the reader's tick were not yet replayed
@@ -109,12 +110,12 @@ func (p *replay) begin() {
 func (p *replay) move(b *noteReader) bool {
 	for b.ok && len(b.left) > 0 {
 		event, client := b.byte(), b.client()
-		c := p.server.Session(client)
+		c := extend.OfServer(p.server).Session(client)
 		switch {
 		case !b.ok || event > playerLost:
 			return false
 		case event == playerCame:
-			if _, err := p.server.AddRecordedPlayer(client); err != nil {
+			if _, err := extend.OfServer(p.server).AddRecordedPlayer(client); err != nil {
 				p.failed = fmt.Errorf("%w: tick %d: %w", ErrReplay, p.reader.now, err)
 				return true
 			}
@@ -127,9 +128,9 @@ func (p *replay) move(b *noteReader) bool {
 
 // say replays a message of a player.
 func (p *replay) say(b *noteReader) bool {
-	c := p.server.Session(b.client())
+	c := extend.OfServer(p.server).Session(b.client())
 	of := int(b.byte())
-	var m netcode.Posted
+	var m extend.Posted
 	m.Stage, m.Channel = tick.Stage(b.byte()), wire.Channel(b.byte())
 	m.Entity = b.id()
 	m.Body = b.left

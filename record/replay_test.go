@@ -9,8 +9,10 @@ import (
 
 	"github.com/arche-netcode/netcode"
 	"github.com/arche-netcode/netcode/components"
+	"github.com/arche-netcode/netcode/extend"
 	"github.com/arche-netcode/netcode/input"
 	"github.com/arche-netcode/netcode/internal/alloctest"
+	"github.com/arche-netcode/netcode/internal/steps"
 	ecs "github.com/arche-netcode/netcode/internal/world"
 	generic "github.com/arche-netcode/netcode/internal/world/typed"
 	"github.com/arche-netcode/netcode/nettest"
@@ -197,8 +199,8 @@ func TestAPlaybackHasTheInputs(t *testing.T) {
 		if i%10 == 9 {
 			p.Seek(p.First() + tick.Tick(i*7919%500))
 		}
-		server.BeginFrame(time.Duration(frame) * time.Second / replayRate)
-		server.Send()
+		steps.OfServer(server).BeginFrame(time.Duration(frame) * time.Second / replayRate)
+		steps.OfServer(server).Send()
 		frame++
 		for id := range netcode.ClientID(6) {
 			want, has := live.seen[p.Tick()][id]
@@ -242,16 +244,16 @@ func TestRecordedInputsAllocateNothing(t *testing.T) {
 	frame := 0
 	step := func() {
 		now := time.Duration(frame) * time.Second / replayRate
-		server.BeginFrame(now)
-		host.BeginFrame(now)
+		steps.OfServer(server).BeginFrame(now)
+		steps.OfClient(host).BeginFrame(now)
 		_ = input.Set(host, &keys{Move: int8(frame % 100), Jump: frame%5 == 0})
 		_ = netcode.Send(host, netcode.ToServer(), &shove{int16(frame)})
-		server.Dispatch(tick.Update)
-		host.Dispatch(tick.Update)
+		steps.OfServer(server).Dispatch(tick.Update)
+		steps.OfClient(host).Dispatch(tick.Update)
 		server.Store().Begin(server.Tick())
 		server.Store().Commit()
-		host.Send()
-		server.Send()
+		steps.OfClient(host).Send()
+		steps.OfServer(server).Send()
 		frame++
 	}
 	for range 300 {
@@ -265,10 +267,10 @@ func TestRecordedInputsAllocateNothing(t *testing.T) {
 func TestAGameThatCloses(t *testing.T) {
 	server, err := netcode.NewServer(walkersProtocol(), netcode.Config{TickRate: replayRate})
 	require.NoError(t, err)
-	server.BeginFrame(0)
-	_, err = server.AddRecordedPlayer(3)
+	steps.OfServer(server).BeginFrame(0)
+	_, err = extend.OfServer(server).AddRecordedPlayer(3)
 	require.NoError(t, err)
 	server.SetOpen(false)
-	require.True(t, server.Session(3) == nil)
-	server.Send()
+	require.True(t, extend.OfServer(server).Session(3) == nil)
+	steps.OfServer(server).Send()
 }

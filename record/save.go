@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/arche-netcode/netcode"
+	"github.com/arche-netcode/netcode/extend"
 	"github.com/arche-netcode/netcode/quantize"
 	"github.com/arche-netcode/netcode/snapshot"
 	"github.com/arche-netcode/netcode/tick"
@@ -317,7 +318,7 @@ func Load(s *netcode.Server, in io.Reader) ([]netcode.NetworkID, error) {
 		for ; !rows.IsZero(); rows = rows.Rest() {
 			row := rows.Lowest()
 			lanes = g.Row(lanes[:0], i, row, func(place int) wire.NetworkID { return ids[place] })
-			s.PutRow(id, row, lanes)
+			extend.OfServer(s).PutRow(id, row, lanes)
 		}
 		s.SetOwner(id, owner)
 		s.Store().SetNamed(id, named)

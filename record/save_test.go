@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/arche-netcode/netcode"
+	"github.com/arche-netcode/netcode/internal/steps"
 	"github.com/arche-netcode/netcode/record"
 	"github.com/arche-netcode/netcode/wire"
 )
@@ -29,7 +30,7 @@ func FuzzReadSaved(f *testing.F) {
 	require.True(f, s.SetOwner(a, 7))
 	capture := func(s *netcode.Server) {
 		s.Store().Begin(s.Store().Tick() + 1)
-		s.Publish()
+		steps.OfServer(s).Publish()
 		s.Store().Commit()
 	}
 	capture(s)
@@ -90,7 +91,7 @@ func TestAComponentWithoutFieldsIsLoaded(t *testing.T) {
 	}
 	capture := func(s *netcode.Server) {
 		s.Store().Begin(s.Store().Tick() + 1)
-		s.Publish()
+		steps.OfServer(s).Publish()
 		s.Store().Commit()
 	}
 	require.NoError(t, netcode.Put(servers[0], servers[0].Spawn(), &shown{}))

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/arche-netcode/netcode"
+	"github.com/arche-netcode/netcode/extend"
 	"github.com/arche-netcode/netcode/snapshot"
 	"github.com/arche-netcode/netcode/wire"
 )
@@ -95,7 +96,7 @@ func (v *sights) write(s *netcode.Server, w *Writer) {
 	}
 	v.tell(w, noteViews, &v.clients)
 	for client := range s.Clients {
-		v.writeView(w, store, client, s.Session(client).View())
+		v.writeView(w, store, client, extend.OfServer(s).Session(client).View())
 	}
 	maps.DeleteFunc(v.told, func(_ netcode.ClientID, old *sight) (gone bool) { // the reader removes it too, even if the client returns
 		gone, old.here = !old.here, false
@@ -167,7 +168,7 @@ func (v *recorded) read(r *Reader) bool {
 			ok = len(b.left) == 0
 		case noteViews:
 			var clients []netcode.ClientID
-			for b.ok && len(b.left) > 0 && len(clients) < netcode.MaxClients {
+			for b.ok && len(b.left) > 0 && len(clients) < wire.MaxClients {
 				clients = append(clients, b.client())
 			}
 			ok = len(b.left) == 0
@@ -274,14 +275,14 @@ func (p *Player) Follow(spectator, player netcode.ClientID) {
 
 // Interest returns an interest for the server's SetInterest. Spectators that follow a recorded client see what that
 // client saw; the others see what free allows, everything if free is nil.
-func (p *Player) Interest(free netcode.Interest) netcode.Interest {
+func (p *Player) Interest(free snapshot.Interest) snapshot.Interest {
 	return &following{player: p, free: free, led: map[netcode.ClientID]bool{}}
 }
 
 // following is the Interest of a Player.
 type following struct {
 	player *Player
-	free   netcode.Interest
+	free   snapshot.Interest
 	store  *snapshot.Store
 	led    map[netcode.ClientID]bool // spectators that follow a recorded client
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/arche-netcode/netcode/predict"
 	"github.com/arche-netcode/netcode/record"
 	"github.com/arche-netcode/netcode/systems"
+	"github.com/arche-netcode/netcode/tick"
 )
 
 // A spectator predicts no entity, and its input moves none.
@@ -36,7 +37,7 @@ func TestASpectatorIsNoneOfTheRecordedPlayers(t *testing.T) {
 	var sims []*predict.Simulation
 	play := func(_ int, c *systems.ClientSystems, _ *ecs.World) {
 		sims = append(sims, predict.Simulate(c, predict.Config{}, walk))
-		c.Add(netcode.StagePreUpdate, systems.Func(func(*ecs.World) { _ = input.Set(c.Client, &stick{X: 1}) }))
+		c.Add(tick.PreUpdate, systems.Func(func(*ecs.World) { _ = input.Set(c.Client, &stick{X: 1}) }))
 	}
 
 	var file bytes.Buffer

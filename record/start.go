@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/arche-netcode/netcode"
+	"github.com/arche-netcode/netcode/extend"
 )
 
 // ErrRecording means that the server is being recorded already.
@@ -36,7 +37,7 @@ func Start(s *netcode.Server, w io.Writer, options ...Option) (stop func() error
 	if w == nil {
 		panic("netcode: record.Start: the writer is nil")
 	}
-	r, extended := netcode.ExtensionOf[*recording](s)
+	r, extended := extend.ExtensionOf[*recording](s)
 	if extended && r.writer != nil {
 		return nil, ErrRecording
 	}
@@ -47,7 +48,7 @@ func Start(s *netcode.Server, w io.Writer, options ...Option) (stop func() error
 	}
 	if !extended {
 		r = &recording{server: s}
-		s.Extend(netcode.ServerHooks{State: r, BeforeSend: r.beforeSend, AfterSend: r.afterSend})
+		extend.OfServer(s).Extend(extend.ServerHooks{State: r, BeforeSend: r.beforeSend, AfterSend: r.afterSend})
 	}
 	r.writer, r.sights, r.messages, r.features, r.players.on = writer, sights{}, false, nil, false
 	for _, o := range options {
@@ -56,7 +57,7 @@ func Start(s *netcode.Server, w io.Writer, options ...Option) (stop func() error
 	r.players.begin(r)
 	if r.messages && !r.taps {
 		r.taps = true
-		s.Extend(netcode.ServerHooks{Posted: r.posted})
+		extend.OfServer(s).Extend(extend.ServerHooks{Posted: r.posted})
 	}
 	return func() error {
 		if r.writer == writer {
@@ -95,7 +96,7 @@ func (r *recording) check(err error) {
 // end stops the recording and its features.
 func (r *recording) end() {
 	r.writer, r.players.on = nil, false
-	for _, feature := range r.server.Records() {
+	for _, feature := range extend.OfServer(r.server).Records() {
 		if feature.Stop != nil && slices.Contains(r.features, feature.Name) {
 			feature.Stop()
 		}

@@ -9,6 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/arche-netcode/netcode"
+	"github.com/arche-netcode/netcode/extend"
+	"github.com/arche-netcode/netcode/internal/steps"
 )
 
 // broken is a writer that fails after the header.
@@ -27,16 +29,16 @@ func TestNothingIsKeptAfterARecording(t *testing.T) {
 	server, err := netcode.NewServer(p, netcode.Config{TickRate: 30})
 	require.NoError(t, err)
 	stopped, frame := 0, 0
-	server.Extend(netcode.ServerHooks{Record: &netcode.ServerRecord{
+	extend.OfServer(server).Extend(extend.ServerHooks{Record: &extend.ServerRecord{
 		Name:  "mine",
 		Write: func(dst []byte, _ bool) []byte { return dst },
 		Stop:  func() { stopped++ },
 	}})
 	run := func(frames int) {
 		for range frames {
-			server.BeginFrame(time.Duration(frame) * time.Second / 30)
+			steps.OfServer(server).BeginFrame(time.Duration(frame) * time.Second / 30)
 			server.Spawn() // a tick without a change is not captured
-			server.Send()
+			steps.OfServer(server).Send()
 			frame++
 		}
 	}
@@ -48,7 +50,7 @@ func TestNothingIsKeptAfterARecording(t *testing.T) {
 	_ = stop()
 	require.Equal(t, 1, stopped)
 
-	r, _ := netcode.ExtensionOf[*recording](server)
+	r, _ := extend.ExtensionOf[*recording](server)
 	client, err := netcode.NewClient(p, netcode.Config{TickRate: 30})
 	require.NoError(t, err)
 	for range 10 {

@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/arche-netcode/netcode"
+	"github.com/arche-netcode/netcode/errs"
+	"github.com/arche-netcode/netcode/extend"
 	"github.com/arche-netcode/netcode/quantize"
 	"github.com/arche-netcode/netcode/replica"
 	"github.com/arche-netcode/netcode/snapshot"
@@ -31,15 +33,15 @@ type rewinder struct {
 
 // of returns a server's state for its views. The first call adds it.
 func of(s *netcode.Server) *rewinder {
-	if r, ok := netcode.ExtensionOf[*rewinder](s); ok {
+	if r, ok := extend.ExtensionOf[*rewinder](s); ok {
 		return r
 	}
 	r := &rewinder{limit: DefaultLimit}
-	s.Extend(netcode.ServerHooks{
+	extend.OfServer(s).Extend(extend.ServerHooks{
 		State:  r,
-		Opened: func(c *netcode.Session) any { return &View{server: s, rewinder: r} },
-		Closed: func(c *netcode.Session) {
-			if v, ok := netcode.ExtensionOf[*View](c); ok {
+		Opened: func(c extend.Session) any { return &View{server: s, rewinder: r} },
+		Closed: func(c extend.Session) {
+			if v, ok := extend.ExtensionOf[*View](c); ok {
 				v.open = false
 			}
 		},
@@ -76,7 +78,7 @@ type View struct {
 // At returns false, without a call of look, for an unknown client, before the first capture, and if no moment is known.
 // view is read-only and valid during the call. At allocates nothing except at the first call for a server.
 func At(s *netcode.Server, client netcode.ClientID, look func(view *View)) bool {
-	c := s.Session(client)
+	c := extend.OfServer(s).Session(client)
 	if c == nil || s.Store().Tick() == tick.None {
 		return false
 	}
@@ -85,7 +87,7 @@ func At(s *netcode.Server, client netcode.ClientID, look func(view *View)) bool 
 		return false
 	}
 	r := of(s)
-	p, _ := netcode.ExtensionOf[*View](c)
+	p, _ := extend.ExtensionOf[*View](c)
 	p.view, p.at, p.clamped, p.open = c.View(), at, false, true
 	oldest := s.Tick().Begin().Add(-tick.SpanOf(r.limit, s.TickRate()))
 	newest := s.Store().Tick().Begin()
@@ -150,9 +152,9 @@ func Of[T any](p *View, id netcode.NetworkID) (v T, ok bool) {
 		return v, false
 	}
 	protocol, store := p.server.Protocol(), p.server.Store()
-	row := protocol.RowOf(reflect.TypeFor[T]())
+	row := protocol.Schema().RowOf(reflect.TypeFor[T]())
 	if row < 0 {
-		netcode.Misused(p.server, "rewind.Of", reflect.TypeFor[T](), netcode.ErrNoComponent)
+		extend.Misused(p.server, "rewind.Of", reflect.TypeFor[T](), errs.ErrNoComponent)
 		return v, false
 	}
 	plan := protocol.Schema().Plan(row)
@@ -214,7 +216,7 @@ func (r *rewinder) row(protocol *netcode.Protocol, t reflect.Type, row int) *ble
 			return b
 		}
 	}
-	in, ok := netcode.SettingOf[replica.Interpolation](protocol, row)
+	in, ok := extend.SettingOf[replica.Interpolation](protocol, row)
 	if !ok || in.Relation {
 		return nil
 	}

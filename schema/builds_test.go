@@ -21,11 +21,13 @@ import (
 	"github.com/arche-netcode/netcode"
 	"github.com/arche-netcode/netcode/authority"
 	"github.com/arche-netcode/netcode/components"
+	"github.com/arche-netcode/netcode/errs"
 	"github.com/arche-netcode/netcode/input"
 	ecs "github.com/arche-netcode/netcode/internal/world"
 	generic "github.com/arche-netcode/netcode/internal/world/typed"
 	"github.com/arche-netcode/netcode/schema"
 	"github.com/arche-netcode/netcode/systems"
+	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/transport"
 	"github.com/arche-netcode/netcode/transport/udp"
 	"github.com/arche-netcode/netcode/wire"
@@ -112,7 +114,7 @@ func newGame(build string) *game {
 	}
 	if build != "first" && !g.has["unsupported"] {
 		var lock bytes.Buffer
-		_ = netcode.WriteSchema(&lock, newGame("first").protocol)
+		_ = newGame("first").protocol.WriteSchema(&lock)
 		schema.Support(p, lock.String())
 	}
 	return g
@@ -186,7 +188,7 @@ func (g *game) serve(w *ecs.World, conn transport.Conn) error {
 		id, _ := s.ID(all[0])
 		_ = server.SetOwner(id, client)
 	})
-	s.Add(netcode.StageUpdate, systems.Func(func(*ecs.World) {
+	s.Add(tick.Update, systems.Func(func(*ecs.World) {
 		if frame == 0 {
 			return
 		}
@@ -251,7 +253,7 @@ func (g *game) play(w *ecs.World, conn transport.Conn, address string) error {
 	var own ecs.Entity
 	frame, sent, reason := 0, uint32(0), error(nil)
 	client.OnDisconnect(func(_ netcode.ClientID, why *netcode.CloseError) { reason = why })
-	s.Add(netcode.StageUpdate, systems.Func(func(*ecs.World) {
+	s.Add(tick.Update, systems.Func(func(*ecs.World) {
 		if client.State() != netcode.Connected {
 			return
 		}
@@ -274,7 +276,7 @@ func (g *game) play(w *ecs.World, conn transport.Conn, address string) error {
 		if g.has["question"] && !g.asked {
 			g.asked = true
 			err := netcode.Call(context.Background(), client, 0, &question{A: 41}, func(r *reply, err error) { fmt.Println("answer", err == nil && r.A == 42) })
-			if errors.Is(err, netcode.ErrLeftOut) {
+			if errors.Is(err, errs.ErrLeftOut) {
 				fmt.Println("answer left out")
 			}
 		}

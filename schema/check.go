@@ -83,5 +83,5 @@ func write(p *netcode.Protocol, name string) error {
 	if err != nil {
 		return err
 	}
-	return errors.Join(netcode.WriteSchema(file, p), file.Close())
+	return errors.Join(p.WriteSchema(file), file.Close())
 }

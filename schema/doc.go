@@ -7,7 +7,7 @@
 //
 // In CI, netcode schema check compares the lock file of the released build with the one of the new build.
 //
-//   - [Lock]: the contents of a lock file; netcode.WriteSchema writes it
+//   - [Lock]: the contents of a lock file; Protocol.WriteSchema writes it
 //   - [Entry]: a component, a message or another entry of a protocol's canonical description
 //   - [Change]: one difference between two locks, and whom it breaks
 //

@@ -13,7 +13,7 @@ import (
 	"github.com/arche-netcode/netcode/internal/canon"
 )
 
-// ErrFormat means that netcode.WriteSchema did not write the file, or that it was changed since.
+// ErrFormat means that Protocol.WriteSchema did not write the file, or that it was changed since.
 var ErrFormat = errors.New("schema: this is no lock file")
 
 // Lock is the contents of a lock file.
@@ -42,7 +42,7 @@ func (e *Entry) String() string { return e.Kind + " " + e.Name }
 // Of returns the lock of a protocol. It freezes the protocol.
 func Of(p *netcode.Protocol) *Lock {
 	var b bytes.Buffer
-	_ = netcode.WriteSchema(&b, p) // Writing to a buffer never fails.
+	_ = p.WriteSchema(&b) // Writing to a buffer never fails.
 	lock, err := Read(&b)
 	if err != nil {
 		panic(fmt.Sprintf("schema: an extension described itself in another form than kind name{...}: %v", err))
@@ -63,7 +63,7 @@ func Support(p *netcode.Protocol, locks ...string) {
 	}
 }
 
-// Read parses the output of netcode.WriteSchema. It skips empty lines and lines that begin with #. The errors are those of r, and
+// Read parses the output of Protocol.WriteSchema. It skips empty lines and lines that begin with #. The errors are those of r, and
 // ErrFormat with the line number. If the hash does not match the entries, the file was edited or merged, and the error is
 // ErrFormat.
 func Read(r io.Reader) (*Lock, error) {
@@ -79,7 +79,7 @@ func Read(r io.Reader) (*Lock, error) {
 			hash, found := strings.CutPrefix(line, "schema 1 ")
 			number, err := strconv.ParseUint(hash, 16, 64)
 			if !found || err != nil {
-				return nil, fmt.Errorf("%w: line %d is %q, and not schema 1 with a hash: netcode.WriteSchema writes such a file", ErrFormat, n, line)
+				return nil, fmt.Errorf("%w: line %d is %q, and not schema 1 with a hash: Protocol.WriteSchema writes such a file", ErrFormat, n, line)
 			}
 			l.Hash, begun = number, true
 			continue

@@ -202,7 +202,7 @@ func TestRandomBuilds(t *testing.T) {
 			}
 			p := b.protocol()
 			var text bytes.Buffer
-			require.NoError(t, netcode.WriteSchema(&text, p))
+			require.NoError(t, p.WriteSchema(&text))
 			var err error
 			locks[i], err = schema.Read(&text)
 			require.NoError(t, err)
@@ -220,7 +220,7 @@ func TestRandomBuilds(t *testing.T) {
 // lockText returns the lock file of a build.
 func lockText(p *netcode.Protocol) string {
 	var text bytes.Buffer
-	_ = netcode.WriteSchema(&text, p)
+	_ = p.WriteSchema(&text)
 	return text.String()
 }
 
@@ -243,7 +243,7 @@ func TestASupportedBuildIsCompatible(t *testing.T) {
 	}
 	newer.more = func(p *netcode.Protocol) { netcode.Replicate[shield](p) }
 	require.Contains(t, schema.Report(schema.Compare(before, schema.Of(newer.protocol()))), "way out: give the lock file of the older build to schema.Support")
-	require.PanicsWithValue(t, "netcode: schema.Support: schema: this is no lock file: line 1 is \"nonsense\", and not schema 1 with a hash: netcode.WriteSchema writes such a file",
+	require.PanicsWithValue(t, "netcode: schema.Support: schema: this is no lock file: line 1 is \"nonsense\", and not schema 1 with a hash: Protocol.WriteSchema writes such a file",
 		func() { schema.Support(netcode.NewProtocol(), "nonsense") })
 }
 
@@ -326,7 +326,7 @@ func TestGoldenLock(t *testing.T) {
 
 func TestWhatIsNoLockIsRefused(t *testing.T) {
 	var text bytes.Buffer
-	require.NoError(t, netcode.WriteSchema(&text, first().protocol()))
+	require.NoError(t, first().protocol().WriteSchema(&text))
 	whole := text.String()
 	head := whole[:strings.Index(whole, "\n\n")+1]
 	for name, c := range map[string]struct{ text, want string }{
@@ -360,7 +360,7 @@ func TestWhatIsNoLockIsRefused(t *testing.T) {
 
 func FuzzRead(f *testing.F) {
 	var text bytes.Buffer
-	require.NoError(f, netcode.WriteSchema(&text, first().protocol()))
+	require.NoError(f, first().protocol().WriteSchema(&text))
 	f.Add(text.String())
 	f.Add("schema 1 cbf29ce484222325\n")
 	f.Fuzz(func(t *testing.T, text string) {

@@ -4,7 +4,10 @@ import (
 	"github.com/arche-netcode/netcode"
 	"github.com/arche-netcode/netcode/authority"
 	netecs "github.com/arche-netcode/netcode/ecs"
+	"github.com/arche-netcode/netcode/extend"
+	"github.com/arche-netcode/netcode/internal/steps"
 	"github.com/arche-netcode/netcode/interpolate"
+	"github.com/arche-netcode/netcode/replica"
 )
 
 // Apply writes the received state to a client's world: its entities, components and values become the server's. It runs
@@ -20,7 +23,7 @@ type Apply struct {
 
 	world   *netecs.World
 	apply   *netecs.Apply
-	replica *netcode.Replica // The replica of apply.
+	replica *replica.Replica // The replica of apply.
 
 	applied    bool // The last Update found something to apply.
 	otherWorld bool // ErrOtherWorld was reported.
@@ -44,12 +47,12 @@ func (a *Apply) Update(w *netecs.World) {
 		a.renew()
 	}
 	a.applied = false
-	if a.apply != nil && !a.Client.Suspended() {
+	if a.apply != nil && !steps.OfClient(a.Client).Suspended() {
 		before := a.apply.Stats().Applied
 		a.apply.Present(a.Client.Present())
 		a.apply.Run()
 		a.applied = a.apply.Stats().Applied != before
-		a.Client.Applied()
+		steps.OfClient(a.Client).Applied()
 	}
 }
 
@@ -116,10 +119,10 @@ func (a *Apply) renew() {
 		a.apply.Follow(shown)
 		return
 	}
-	a.apply = netecs.NewApply(a.world, shown, a.Client.Protocol().Schema(), a.Client.Tag(), a.Hooks, a.report)
+	a.apply = netecs.NewApply(a.world, shown, a.Client.Protocol().Schema(), steps.OfClient(a.Client).Tag(), a.Hooks, a.report)
 	a.apply.Adopt(a.Adopt)
 	a.apply.Retain(a.Retain)
-	if written, ok := netcode.ExtensionOf[authority.ClientState](a.Client); ok {
+	if written, ok := extend.ExtensionOf[authority.ClientState](a.Client); ok {
 		a.apply.Own(written.Rights)
 	}
 }

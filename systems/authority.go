@@ -4,6 +4,7 @@ import (
 	"github.com/arche-netcode/netcode"
 	"github.com/arche-netcode/netcode/authority"
 	netecs "github.com/arche-netcode/netcode/ecs"
+	"github.com/arche-netcode/netcode/extend"
 	"github.com/arche-netcode/netcode/snapshot"
 )
 
@@ -55,7 +56,7 @@ type Gather struct {
 // Initialize implements System.
 func (g *Gather) Initialize(*netecs.World) {
 	g.read = g.value
-	if g.state, _ = netcode.ExtensionOf[authority.ClientState](g.Client); g.state == nil {
+	if g.state, _ = extend.ExtensionOf[authority.ClientState](g.Client); g.state == nil {
 		return
 	}
 	g.state.OnReset(func(entity netcode.NetworkID, rows snapshot.Mask) {

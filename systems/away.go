@@ -6,6 +6,7 @@ import (
 	"github.com/arche-netcode/netcode"
 	"github.com/arche-netcode/netcode/authority"
 	netecs "github.com/arche-netcode/netcode/ecs"
+	"github.com/arche-netcode/netcode/extend"
 )
 
 // WhileAway selects the treatment of a player's entities while the player is away: its connection was lost, and
@@ -70,7 +71,7 @@ func (a *Away) Initialize(*netecs.World) {}
 // Update implements System.
 func (a *Away) Update(w *netecs.World) {
 	for _, client := range a.changed {
-		switch s := a.Server.Session(client); {
+		switch s := extend.OfServer(a.Server).Session(client); {
 		case s != nil:
 			a.giveBack(w, client)
 		case a.Server.Identity(client) == "":

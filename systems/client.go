@@ -6,6 +6,7 @@ import (
 	"github.com/arche-netcode/netcode"
 	"github.com/arche-netcode/netcode/authority"
 	netecs "github.com/arche-netcode/netcode/ecs"
+	"github.com/arche-netcode/netcode/extend"
 	"github.com/arche-netcode/netcode/interpolate"
 	"github.com/arche-netcode/netcode/tick"
 )
@@ -40,7 +41,7 @@ func NewClient(client *netcode.Client, socket Socket, now func() time.Duration) 
 	if len(interpolate.List(client.Protocol())) > 0 {
 		c.Interpolate = &Interpolate{Client: client, Apply: c.Apply}
 	}
-	if _, ok := netcode.ExtensionOf[authority.ClientState](client); ok {
+	if _, ok := extend.ExtensionOf[authority.ClientState](client); ok {
 		c.Gather = &Gather{Client: client, Apply: c.Apply}
 	}
 	c.playerHooks = playerHooks{client: client, id: c.ID, kind: c.Apply.kind, smooth: func() *Interpolate { return c.Interpolate }}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/arche-netcode/netcode"
 	"github.com/arche-netcode/netcode/components"
+	"github.com/arche-netcode/netcode/errs"
 	ecs "github.com/arche-netcode/netcode/internal/world"
 	generic "github.com/arche-netcode/netcode/internal/world/typed"
 	"github.com/arche-netcode/netcode/peer"
@@ -39,7 +40,7 @@ func TestPanicsOfTheClientsHooksAreContained(t *testing.T) {
 			require.ErrorIs(t, r.client.Client.Err(), peer.ReasonHandlerPanic)
 			require.ErrorContains(t, r.client.Client.Err(), "the client's "+name)
 			require.Len(t, r.errors, 1)
-			var failed *netcode.PanicError
+			var failed *errs.PanicError
 			require.ErrorAs(t, r.errors[0], &failed)
 			require.Equal(t, name, failed.Name)
 			require.Contains(t, failed.At, "systems/contain_test.go:")

@@ -5,6 +5,7 @@ import (
 
 	"github.com/arche-netcode/netcode"
 	netecs "github.com/arche-netcode/netcode/ecs"
+	"github.com/arche-netcode/netcode/internal/steps"
 	"github.com/arche-netcode/netcode/tick"
 )
 
@@ -15,7 +16,7 @@ type HostSystems struct {
 	*ServerSystems
 	Client *netcode.Client // The player.
 	View   *HostView       // The world as the player sees it.
-	// Payload is for OnApprove of the server: see netcode.HostWith. Set it before the first frame.
+	// Payload is for OnApprove of the server: as Client.ConnectWith has one. Set it before the first frame.
 	Payload []byte
 
 	order *order // The player's order of systems.
@@ -27,13 +28,13 @@ type HostSystems struct {
 //
 // The player joins in the first frame: then OnConnect of both ends is called. Before that, client.ID() is 0. If the
 // server is full or closing in the first frame, OnError of both ends gets the error, and there is no player. The returned
-// error wraps netcode.ErrHost and names the cause: see netcode.CanHost. NewHost panics on a nil argument.
+// error wraps errs.ErrHost and names the cause: see netcode.Host. NewHost panics on a nil argument.
 func NewHost(server *netcode.Server, client *netcode.Client, socket Socket, now func() time.Duration) (*HostSystems, error) {
 	mustBeThere(server != nil, "NewHost", "the server")
 	mustBeThere(client != nil, "NewHost", "the client")
 	mustBeThere(there(socket), "NewHost", "the socket (systems.Offline{} is one to nobody)")
 	mustBeThere(now != nil, "NewHost", "the clock")
-	if err := netcode.CanHost(server, client); err != nil {
+	if err := steps.OfServer(server).CanHost(client); err != nil {
 		return nil, err
 	}
 	h := &HostSystems{ServerSystems: NewServer(server, socket, now), Client: client}
@@ -60,12 +61,12 @@ func player(step func()) System { return Func(func(*netecs.World) { step() }) }
 // begin begins the player's frame. In the first frame the player joins.
 func (h *HostSystems) begin(now time.Duration) {
 	enter(h.Client, &h.order, StepReceive)
-	h.Client.BeginFrame(now)
+	steps.OfClient(h.Client).BeginFrame(now)
 	if h.begun {
 		return
 	}
 	h.begun = true
-	if err := netcode.HostWith(h.Server, h.Client, h.Payload); err != nil {
+	if err := steps.OfServer(h.Server).Host(h.Client, h.Payload); err != nil {
 		h.Server.Report(err)
 		h.Client.Report(err)
 	}
@@ -74,7 +75,7 @@ func (h *HostSystems) begin(now time.Duration) {
 // send ends the player's frame.
 func (h *HostSystems) send() {
 	enter(h.Client, &h.order, StepSend)
-	h.Client.Send()
+	steps.OfClient(h.Client).Send()
 }
 
 // Close implements Group. The player leaves, and all clients are told that the server is shutting down.

@@ -13,12 +13,14 @@ import (
 	"github.com/arche-netcode/netcode"
 	"github.com/arche-netcode/netcode/authority"
 	"github.com/arche-netcode/netcode/components"
+	"github.com/arche-netcode/netcode/errs"
 	"github.com/arche-netcode/netcode/input"
 	ecs "github.com/arche-netcode/netcode/internal/world"
 	generic "github.com/arche-netcode/netcode/internal/world/typed"
 	"github.com/arche-netcode/netcode/peer"
 	"github.com/arche-netcode/netcode/rewind"
 	"github.com/arche-netcode/netcode/systems"
+	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/transport"
 )
 
@@ -56,7 +58,7 @@ func newParty(t *testing.T) *party {
 			name = "host"
 		}
 		g.heard[name] = append(g.heard[name], ctx.Sender)
-	}, netcode.AtStage(netcode.StageUpdate))
+	}, netcode.AtStage(tick.Update))
 	netcode.Answer(p, func(_ *netcode.Context, q *question, s *sum) error {
 		if s.C = q.A + q.B; s.C == 0 {
 			return errors.New("nothing")
@@ -79,7 +81,7 @@ func newParty(t *testing.T) *party {
 	}
 	g.host, err = systems.NewHost(server, g.players[0], g.listen(t, serverAddress), g.clock)
 	require.NoError(t, err)
-	g.host.Add(netcode.StageUpdate, each(func() {
+	g.host.Add(tick.Update, each(func() {
 		for id := range server.Clients {
 			if in, ok := input.Of[push](server, id); ok && server.TickDue() {
 				g.pushed[id] += int(in.X)
@@ -173,7 +175,7 @@ func TestHostLeavesAndIsKicked(t *testing.T) {
 	g := newParty(t)
 	g.until(t, func() bool { return len(g.bodies) == 2 })
 	host, server := g.players[0], g.host.Server
-	require.ErrorIs(t, netcode.Host(server, host), netcode.ErrHost, "it plays already")
+	require.ErrorIs(t, netcode.Host(server, host), errs.ErrHost, "it plays already")
 	var left []netcode.ClientID
 	server.OnDisconnect(func(id netcode.ClientID, _ *netcode.CloseError) { left = append(left, id) })
 	host.Close()
@@ -190,8 +192,8 @@ func TestHostLeavesAndIsKicked(t *testing.T) {
 	g.host.Close()
 	g.until(t, g.host.Closed)
 	require.Equal(t, []netcode.ClientID{1, 3, 4, 2}, left)
-	require.ErrorIs(t, netcode.Host(server, host), netcode.ErrHost, "the server is closing")
-	require.ErrorIs(t, netcode.Send(host, netcode.ToServer(), &ping{}), netcode.ErrNotConnected)
+	require.ErrorIs(t, netcode.Host(server, host), errs.ErrHost, "the server is closing")
+	require.ErrorIs(t, netcode.Send(host, netcode.ToServer(), &ping{}), errs.ErrNotConnected)
 }
 
 // level is a message with a field that is rounded and has a range.
@@ -222,7 +224,7 @@ func newTable(t *testing.T, remote bool) *table {
 		g.heard = append(g.heard, fmt.Sprintf("%d<%d %s +%d %v", ctx.Local, ctx.Sender, ctx.Stage, g.frame, m.V))
 	})
 	netcode.Handle(p, func(ctx *netcode.Context, m *ping) {
-		_ = netcode.Reply(ctx, &level{0.5}, netcode.InStage(netcode.Stage(m.Number)))
+		_ = netcode.Reply(ctx, &level{0.5}, netcode.AtStage(tick.Stage(m.Number)))
 	})
 	newClient := func() *netcode.Client {
 		c, err := netcode.NewClient(p, netcode.Config{})
@@ -239,8 +241,8 @@ func newTable(t *testing.T, remote bool) *table {
 	require.NoError(t, err)
 	things := generic.NewMap2[components.Replicated, position](w)
 	e := things.NewWith(&components.Replicated{}, &position{})
-	g.host.Add(netcode.StageInitialization, systems.Func(func(*ecs.World) { g.frame++ }))
-	g.host.Add(netcode.StageUpdate, systems.Func(func(*ecs.World) {
+	g.host.Add(tick.Initialization, systems.Func(func(*ecs.World) { g.frame++ }))
+	g.host.Add(tick.Update, systems.Func(func(*ecs.World) {
 		g.id, _ = g.host.ID(e)
 		if act := g.act; act != nil {
 			g.act = nil
@@ -284,13 +286,13 @@ func TestRecipientsAtAHost(t *testing.T) {
 	for _, remote := range []bool{false, true} {
 		g := newTable(t, remote)
 		s, c := g.server, g.player
-		send := func(end netcode.Endpoint, to netcode.Recipient, how ...netcode.How) func(netcode.Stage) error {
-			return func(stage netcode.Stage) error {
-				return netcode.Send(end, to, &level{0.5}, append(how, netcode.InStage(stage))...)
+		send := func(end netcode.Endpoint, to netcode.Recipient, how ...netcode.Option) func(tick.Stage) error {
+			return func(stage tick.Stage) error {
+				return netcode.Send(end, to, &level{0.5}, append(how, netcode.AtStage(stage))...)
 			}
 		}
 		cases := map[string]struct {
-			send   func(stage netcode.Stage) error
+			send   func(stage tick.Stage) error
 			here   string // The recipient in this process.
 			remote bool   // The remote player gets it too.
 		}{
@@ -305,20 +307,20 @@ func TestRecipientsAtAHost(t *testing.T) {
 			"ToServer, player": {send(c, netcode.ToServer()), "0<1", false},
 			"To(0), player":    {send(c, netcode.To(0)), "0<1", false},
 			"ToSelf, player":   {send(c, netcode.ToSelf()), "1<1", false},
-			"Reply to the player": {func(stage netcode.Stage) error { return netcode.Send(c, netcode.ToServer(), &ping{uint32(stage)}) },
+			"Reply to the player": {func(stage tick.Stage) error { return netcode.Send(c, netcode.ToServer(), &ping{uint32(stage)}) },
 				"1<0", false},
 			"About":           {send(s, netcode.ToAll(), netcode.About(g.id)), "1<0", true},
 			"after all state": {send(s, netcode.ToAll(), netcode.AfterAllState()), "1<0", true},
-			"ordered":         {send(s, netcode.ToAll(), netcode.Via(netcode.ReliableOrdered)), "1<0", true},
+			"ordered":         {send(s, netcode.ToAll(), netcode.Over(netcode.ReliableOrdered)), "1<0", true},
 		}
 		for name, test := range cases {
-			for stage, want := range map[netcode.Stage]string{
-				netcode.StageEarlyUpdate: "EarlyUpdate +1", netcode.StageUpdate: "Update +0", netcode.StagePostLateUpdate: "PostLateUpdate +0",
+			for stage, want := range map[tick.Stage]string{
+				tick.EarlyUpdate: "EarlyUpdate +1", tick.Update: "Update +0", tick.PostLateUpdate: "PostLateUpdate +0",
 			} {
 				atOnce, all := g.in(func() { require.NoError(t, test.send(stage)) })
 				what := fmt.Sprintf("%s in %s, remote %v", name, stage, remote)
 				heard := test.here + " " + want + " 0.5"
-				if stage == netcode.StageUpdate {
+				if stage == tick.Update {
 					require.Equal(t, []string{heard}, atOnce, what)
 				} else {
 					require.Empty(t, atOnce, what)
@@ -348,15 +350,15 @@ func TestValuesAreCheckedForEveryRecipientAndStage(t *testing.T) {
 		"self": {g.server, netcode.ToSelf()}, "player": {g.server, netcode.To(1)}, "remote": {g.server, netcode.To(2)}, "all": {g.server, netcode.ToAll()},
 		"server": {g.player, netcode.ToServer()}, "player's self": {g.player, netcode.ToSelf()},
 	} {
-		for _, stage := range []netcode.Stage{netcode.StageEarlyUpdate, netcode.StageUpdate, netcode.StagePostLateUpdate} {
+		for _, stage := range []tick.Stage{tick.EarlyUpdate, tick.Update, tick.PostLateUpdate} {
 			for _, bad := range []float32{7, -1, float32(math.NaN()), float32(math.Inf(1))} {
 				_, all := g.in(func() {
-					var field *netcode.FieldError
-					require.ErrorAs(t, netcode.Send(to.end, to.to, &level{bad}, netcode.InStage(stage)), &field, "%s in %s: %v", name, stage, bad)
+					var field *errs.FieldError
+					require.ErrorAs(t, netcode.Send(to.end, to.to, &level{bad}, netcode.AtStage(stage)), &field, "%s in %s: %v", name, stage, bad)
 				})
 				require.Empty(t, all, "%s in %s: %v", name, stage, bad)
 			}
-			_, all := g.in(func() { require.NoError(t, netcode.Send(to.end, to.to, &level{0.6}, netcode.InStage(stage))) })
+			_, all := g.in(func() { require.NoError(t, netcode.Send(to.end, to.to, &level{0.6}, netcode.AtStage(stage))) })
 			require.NotEmpty(t, all)
 			for _, heard := range all {
 				require.Contains(t, heard, " 0.5", "%s in %s is rounded", name, stage)
@@ -385,7 +387,7 @@ func TestHostJoinsInItsFirstFrame(t *testing.T) {
 	require.Nil(t, player.Hosted())
 	server.OnConnect(func(id netcode.ClientID) { log = append(log, fmt.Sprint("server: ", id)) })
 	player.OnConnect(func(id netcode.ClientID) { log = append(log, fmt.Sprint("player: ", id)) })
-	group.Add(netcode.StageInitialization, systems.Func(func(*ecs.World) { log = append(log, "frame") }))
+	group.Add(tick.Initialization, systems.Func(func(*ecs.World) { log = append(log, "frame") }))
 	require.Empty(t, log)
 	e.run(e.world(), group)
 	e.step()
@@ -403,12 +405,12 @@ func TestHostThatCannotJoin(t *testing.T) {
 	stranger, err := netcode.NewClient(other, netcode.Config{})
 	require.NoError(t, err)
 	_, err = systems.NewHost(server, stranger, e.listen(t, serverAddress), e.clock)
-	require.ErrorIs(t, err, netcode.ErrHost, "of another protocol")
+	require.ErrorIs(t, err, errs.ErrHost, "of another protocol")
 	player, err := netcode.NewClient(p, netcode.Config{})
 	require.NoError(t, err)
 	require.NoError(t, player.Connect(serverAddress))
 	_, err = systems.NewHost(server, player, e.listen(t, transport.Addr{}), e.clock)
-	require.ErrorIs(t, err, netcode.ErrHost, "it connects elsewhere")
+	require.ErrorIs(t, err, errs.ErrHost, "it connects elsewhere")
 	player.Close()
 	group, err := systems.NewHost(server, player, e.listen(t, transport.Addr{}), e.clock)
 	require.NoError(t, err)
@@ -420,7 +422,7 @@ func TestHostThatCannotJoin(t *testing.T) {
 	e.step()
 	require.Len(t, e.errors, 2)
 	for _, err := range e.errors {
-		require.ErrorIs(t, err, netcode.ErrHost)
+		require.ErrorIs(t, err, errs.ErrHost)
 	}
 }
 
@@ -439,7 +441,7 @@ func TestHostOfTwoWorlds(t *testing.T) {
 	server.OnError(e.report)
 	group := systems.NewServer(server, e.listen(t, serverAddress), e.clock)
 	pushed := map[netcode.ClientID]int{}
-	group.Add(netcode.StageUpdate, each(func() {
+	group.Add(tick.Update, each(func() {
 		for id := range server.Clients {
 			if in, ok := input.Of[push](server, id); ok && server.TickDue() {
 				pushed[id] += int(in.X)

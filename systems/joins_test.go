@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/arche-netcode/netcode"
+	"github.com/arche-netcode/netcode/internal/steps"
 	"github.com/arche-netcode/netcode/transport"
 	"github.com/arche-netcode/netcode/transport/memory"
 	"github.com/arche-netcode/netcode/transport/secure"
@@ -92,12 +93,12 @@ func joins(t *testing.T, clients int, link transport.Link, encrypted bool) (took
 		require.NoError(t, c.Connect(transport.MustParseAddr(siegeServer)))
 	}
 	for left := clients; left > 0 && g.now < 6*time.Second; g.now += time.Second / 60 {
-		g.frame(g.server, g.conn)
+		g.frame(steps.OfServer(g.server), g.conn)
 		for _, c := range all {
 			if c.took != 0 {
 				continue
 			}
-			g.frame(c.Client, c.conn)
+			g.frame(steps.OfClient(c.Client), c.conn)
 			if c.State() == netcode.Connected {
 				c.took = g.now
 				left--

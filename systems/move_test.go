@@ -16,6 +16,7 @@ import (
 	ecs "github.com/arche-netcode/netcode/internal/world"
 	generic "github.com/arche-netcode/netcode/internal/world/typed"
 	"github.com/arche-netcode/netcode/systems"
+	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/transport"
 	"github.com/arche-netcode/netcode/transport/memory"
 	"github.com/arche-netcode/netcode/transport/secure"
@@ -206,7 +207,7 @@ func TestAMoveBelowSecureBeginsThePathAnew(t *testing.T) {
 			server.OnConnect(func(c netcode.ClientID) { id = c })
 			bodies := generic.NewMap2[components.Replicated, position](r.worlds[0])
 			bodies.NewBatch(1000)
-			r.server.Add(netcode.StageUpdate, &move{})
+			r.server.Add(tick.Update, &move{})
 			stats := func() netcode.ClientStats { s, _ := server.ClientStats(id); return s }
 			r.until(t, func() bool { return id != 0 && stats().PacketSize > 1000 && client.Replica().Len() == 1000 })
 			before, _ := client.RTT()

@@ -11,9 +11,11 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/arche-netcode/netcode"
+	"github.com/arche-netcode/netcode/errs"
 	"github.com/arche-netcode/netcode/input"
 	ecs "github.com/arche-netcode/netcode/internal/world"
 	"github.com/arche-netcode/netcode/systems"
+	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/transport"
 	"github.com/arche-netcode/netcode/transport/memory"
 	"github.com/arche-netcode/netcode/transport/secure"
@@ -128,7 +130,7 @@ func TestAServerInClearListensOnPrivateAddressesAlone(t *testing.T) {
 			require.NoError(t, listen(transport.Condition(socket, transport.Link{}, 1, now), false), text)
 			continue
 		}
-		var refused *netcode.PlainError
+		var refused *errs.PlainError
 		require.ErrorAs(t, err, &refused, text)
 		require.Equal(t, socket.at, refused.Address)
 		for _, word := range []string{text, "secure.Listen", "Config.Plain", "secure.Tokens"} {
@@ -153,8 +155,8 @@ func callTheLoop(t *testing.T) {
 	group := systems.NewServer(server, socket, systems.WallClock())
 	frames, inFrame := 0, false // Used by the loop alone: the race detector checks it.
 	var world *ecs.World
-	group.Add(netcode.StageEarlyUpdate, systems.Func(func(w *ecs.World) { world, inFrame = w, true }))
-	group.Add(netcode.StagePostLateUpdate, systems.Func(func(*ecs.World) { frames, inFrame = frames+1, false }))
+	group.Add(tick.EarlyUpdate, systems.Func(func(w *ecs.World) { world, inFrame = w, true }))
+	group.Add(tick.PostLateUpdate, systems.Func(func(*ecs.World) { frames, inFrame = frames+1, false }))
 	loop := systems.NewRunner(nil, group, 500)
 	ctx, stop := context.WithCancel(context.Background())
 	defer stop()
@@ -195,7 +197,7 @@ type jab struct {
 // the frame.
 func TestAPressOfTheHostIsInOneTick(t *testing.T) {
 	for _, ticks := range []int{20, 30, 60, 120} {
-		for _, stage := range []netcode.Stage{netcode.StagePreUpdate, netcode.StagePostLateUpdate} {
+		for _, stage := range []tick.Stage{tick.PreUpdate, tick.PostLateUpdate} {
 			for _, every := range []bool{false, true} {
 				t.Run(fmt.Sprintf("%d ticks %v single %v", ticks, stage, every), func(t *testing.T) { pressAsHost(t, ticks, stage, every) })
 			}
@@ -203,7 +205,7 @@ func TestAPressOfTheHostIsInOneTick(t *testing.T) {
 	}
 }
 
-func pressAsHost(t *testing.T, ticks int, stage netcode.Stage, single bool) {
+func pressAsHost(t *testing.T, ticks int, stage tick.Stage, single bool) {
 	e := newEnds()
 	p := netcode.NewProtocol()
 	input.Register[jab](p)
@@ -225,7 +227,7 @@ func pressAsHost(t *testing.T, ticks int, stage netcode.Stage, single bool) {
 		}
 		require.NoError(t, input.Set(client, &in))
 	}))
-	host.Add(netcode.StageUpdate, each(func() {
+	host.Add(tick.Update, each(func() {
 		note := func(in jab, _ bool) {
 			if sum += int(in.Number); in.Fire {
 				fired++

@@ -4,8 +4,9 @@ import (
 	"io"
 	"reflect"
 
-	"github.com/arche-netcode/netcode"
 	netecs "github.com/arche-netcode/netcode/ecs"
+	"github.com/arche-netcode/netcode/internal/steps"
+	"github.com/arche-netcode/netcode/transport"
 )
 
 // Offline is a socket without a network, for a single player. NewHost(server, client, systems.Offline{}, now) runs the
@@ -13,10 +14,12 @@ import (
 type Offline struct{}
 
 // Send implements Socket. It drops the datagram.
-func (Offline) Send(netcode.Addr, []byte) error { return nil }
+func (Offline) Send(transport.Addr, []byte) error { return nil }
 
 // Receive implements Socket. It never returns a datagram.
-func (Offline) Receive([]byte) (n int, from netcode.Addr, err error) { return 0, netcode.Addr{}, nil }
+func (Offline) Receive([]byte) (n int, from transport.Addr, err error) {
+	return 0, transport.Addr{}, nil
+}
 
 // Attach replaces the server's socket, so that clients can connect through the new socket from the next frame on. A game
 // may call it at any time, for example from a menu. The systems own the new socket: they close it.
@@ -25,7 +28,7 @@ func (Offline) Receive([]byte) (n int, from netcode.Addr, err error) { return 0,
 // is over, and the old socket is closed. The new socket is used when all clients have been told, at most a second later
 // by default. The same holds during a Detach.
 //
-// The error is a *netcode.PlainError for an unencrypted socket that the internet may reach; then nothing changes. A
+// The error is a *errs.PlainError for an unencrypted socket that the internet may reach; then nothing changes. A
 // closed or broken socket is reported to Server.OnError in the next frames. Attach panics on a nil socket.
 func (s *ServerSystems) Attach(socket Socket) error {
 	mustBeThere(there(socket), "Attach", "the socket")
@@ -94,7 +97,7 @@ func (s *ServerSystems) close(socket Socket) {
 func (s *ServerSystems) use(socket Socket) {
 	s.Receive.Socket, s.Send.Socket = socket, socket
 	s.Send.Initialize(nil) // Initialize checks the capabilities of the socket.
-	s.Server.SetProver(socket)
+	steps.OfServer(s.Server).SetProver(socket)
 }
 
 // same reports whether two sockets are the same, also inside a socket with the method Inside.
@@ -119,7 +122,7 @@ func (d *detacher) Initialize(*netecs.World) {}
 
 // Update implements System.
 func (d *detacher) Update(*netecs.World) {
-	if d.of.detaching && d.of.Server.Alone() {
+	if d.of.detaching && steps.OfServer(d.of.Server).Alone() {
 		d.of.detached()
 	}
 }

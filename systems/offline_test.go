@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/arche-netcode/netcode"
+	"github.com/arche-netcode/netcode/internal/steps"
 	"github.com/arche-netcode/netcode/peer"
 	"github.com/arche-netcode/netcode/systems"
 	"github.com/arche-netcode/netcode/transport"
@@ -77,7 +78,7 @@ func TestAttachDoesNotWaitForAGuestThatIsGone(t *testing.T) {
 	p.run(1500 * time.Millisecond)
 	require.True(t, closed(first))
 	require.Equal(t, systems.Socket(second), p.host.Receive.Socket)
-	require.True(t, p.host.Server.Alone())
+	require.True(t, steps.OfServer(p.host.Server).Alone())
 }
 
 // The newest call counts: it closes the socket of an earlier call, unless that is in use.

@@ -149,7 +149,7 @@ type ownGame struct {
 	ends
 	server  *systems.ServerSystems
 	client  *systems.ClientSystems
-	how     []netcode.How
+	how     []netcode.Option
 	id      netcode.NetworkID
 	sending bool
 
@@ -157,7 +157,7 @@ type ownGame struct {
 	beforeState, beforeInput int
 }
 
-func newOwnGame(t *testing.T, how ...netcode.How) *ownGame {
+func newOwnGame(t *testing.T, how ...netcode.Option) *ownGame {
 	g := &ownGame{ends: newEnds(), how: how}
 	p := netcode.NewProtocol()
 	netcode.Replicate[hitPoints](p)
@@ -180,7 +180,7 @@ func newOwnGame(t *testing.T, how ...netcode.How) *ownGame {
 		bodies.NewWith(&components.Replicated{}, &components.Owner{Client: id}, &armour{}, &hitPoints{})
 	})
 	g.client.OnSpawn(func(_ ecs.Entity, id netcode.NetworkID) { g.id = id })
-	g.client.Add(netcode.StageUpdate, systems.Func(g.act))
+	g.client.Add(tick.Update, systems.Func(g.act))
 	g.run(w, g.server)
 	g.run(g.world(), g.client)
 	g.until(t, func() bool { return !g.id.IsZero() && !authority.Rights(client, g.id).IsZero() })
@@ -229,9 +229,9 @@ func (g *ownGame) play(frames int) {
 
 // A client's message is handled after the client's writes of the same frame, and not before the tick of its input.
 func TestMessageOfClientWaitsForItsStateAndInput(t *testing.T) {
-	for name, how := range map[string][]netcode.How{
+	for name, how := range map[string][]netcode.Option{
 		"unreliable": nil,
-		"ordered":    {netcode.Via(netcode.ReliableOrdered)},
+		"ordered":    {netcode.Over(netcode.ReliableOrdered)},
 		"all state":  {netcode.AfterAllState()},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -261,7 +261,7 @@ type hitGame struct {
 	ends
 	server *systems.ServerSystems
 	client *systems.ClientSystems
-	how    func(id netcode.NetworkID) []netcode.How
+	how    func(id netcode.NetworkID) []netcode.Option
 
 	compare   func(m *hitMessage) // Also called by the handler, if set.
 	moved     []float32           // By message: the X of all movers when it was sent.
@@ -275,7 +275,7 @@ type hitGame struct {
 }
 
 // newHitGame runs both loops at a frame rate, with 30 network ticks per second.
-func newHitGame(t *testing.T, frames, movers, budget int, how func(id netcode.NetworkID) []netcode.How) *hitGame {
+func newHitGame(t *testing.T, frames, movers, budget int, how func(id netcode.NetworkID) []netcode.Option) *hitGame {
 	g := &hitGame{ends: newEnds(), how: how, frames: frames}
 	p := netcode.NewProtocol()
 	netcode.Replicate[hitPoints](p)
@@ -297,7 +297,7 @@ func newHitGame(t *testing.T, frames, movers, budget int, how func(id netcode.Ne
 	}
 	targets := generic.NewMap2[components.Replicated, hitPoints](w)
 	g.target = targets.NewWith(&components.Replicated{}, &hitPoints{})
-	g.server.Add(netcode.StageUpdate, &move{}, systems.Func(g.hit))
+	g.server.Add(tick.Update, &move{}, systems.Func(g.hit))
 	g.loops = append(g.loops, systems.NewRunner(w, g.server, frames), systems.NewRunner(g.world(), g.client, frames))
 	g.until(t, func() bool {
 		_, there := g.client.Entity(g.id)
@@ -353,19 +353,19 @@ func (g *hitGame) play(frames int) {
 // state in each tick.
 func TestMessageWaitsForStateOfItsFrame(t *testing.T) {
 	var g *hitGame
-	ways := map[string]func(id netcode.NetworkID) []netcode.How{
-		"about": func(id netcode.NetworkID) []netcode.How { return []netcode.How{netcode.About(id)} },
-		"NotBefore": func(id netcode.NetworkID) []netcode.How {
-			return []netcode.How{netcode.About(id), netcode.NotBefore(g.server.Server.Tick() + 1)}
+	ways := map[string]func(id netcode.NetworkID) []netcode.Option{
+		"about": func(id netcode.NetworkID) []netcode.Option { return []netcode.Option{netcode.About(id)} },
+		"NotBefore": func(id netcode.NetworkID) []netcode.Option {
+			return []netcode.Option{netcode.About(id), netcode.NotBefore(g.server.Server.Tick() + 1)}
 		},
-		"reliable": func(id netcode.NetworkID) []netcode.How {
-			return []netcode.How{netcode.About(id), netcode.Via(netcode.Reliable)}
+		"reliable": func(id netcode.NetworkID) []netcode.Option {
+			return []netcode.Option{netcode.About(id), netcode.Over(netcode.Reliable)}
 		},
-		"ordered": func(id netcode.NetworkID) []netcode.How {
-			return []netcode.How{netcode.About(id), netcode.Via(netcode.ReliableOrdered)}
+		"ordered": func(id netcode.NetworkID) []netcode.Option {
+			return []netcode.Option{netcode.About(id), netcode.Over(netcode.ReliableOrdered)}
 		},
-		"sequenced": func(id netcode.NetworkID) []netcode.How {
-			return []netcode.How{netcode.About(id), netcode.Via(netcode.UnreliableSequenced)}
+		"sequenced": func(id netcode.NetworkID) []netcode.Option {
+			return []netcode.Option{netcode.About(id), netcode.Over(netcode.UnreliableSequenced)}
 		},
 	}
 	for name, how := range ways {
@@ -382,7 +382,7 @@ func TestMessageWaitsForStateOfItsFrame(t *testing.T) {
 
 // With a small budget, the state of an entity is sent many ticks after its change, and messages about it wait.
 func TestMessageWaitsForStateUnderShortBudget(t *testing.T) {
-	g := newHitGame(t, 30, 1500, 6000, func(id netcode.NetworkID) []netcode.How { return []netcode.How{netcode.About(id)} })
+	g := newHitGame(t, 30, 1500, 6000, func(id netcode.NetworkID) []netcode.Option { return []netcode.Option{netcode.About(id)} })
 	g.play(170)
 	require.Empty(t, g.errors)
 	require.Equal(t, 170, g.sent)
@@ -392,7 +392,9 @@ func TestMessageWaitsForStateUnderShortBudget(t *testing.T) {
 
 // AtOnce disables the wait: messages between two ticks are handled with the state of the earlier tick.
 func TestMessageAtOnceOvertakesState(t *testing.T) {
-	g := newHitGame(t, 60, 0, 0, func(id netcode.NetworkID) []netcode.How { return []netcode.How{netcode.About(id), netcode.AtOnce()} })
+	g := newHitGame(t, 60, 0, 0, func(id netcode.NetworkID) []netcode.Option {
+		return []netcode.Option{netcode.About(id), netcode.AtOnce()}
+	})
 	g.play(162)
 	require.Equal(t, g.sent, g.handled)
 	require.Equal(t, 81, g.overtaken)
@@ -401,9 +403,9 @@ func TestMessageAtOnceOvertakesState(t *testing.T) {
 // A message after all state is handled when every entity has the state of its frame, even with a budget that takes many
 // ticks for it.
 func TestMessageAfterAllState(t *testing.T) {
-	for name, how := range map[string][]netcode.How{"unreliable": nil, "ordered": {netcode.Via(netcode.ReliableOrdered)}} {
+	for name, how := range map[string][]netcode.Option{"unreliable": nil, "ordered": {netcode.Over(netcode.ReliableOrdered)}} {
 		t.Run(name, func(t *testing.T) {
-			g := newHitGame(t, 30, 300, 12000, func(netcode.NetworkID) []netcode.How { return append(how, netcode.AfterAllState()) })
+			g := newHitGame(t, 30, 300, 12000, func(netcode.NetworkID) []netcode.Option { return append(how, netcode.AfterAllState()) })
 			behind := 0
 			movers := generic.NewFilter1[position]()
 			g.compare = func(m *hitMessage) {

@@ -6,6 +6,8 @@ import (
 
 	"github.com/arche-netcode/netcode"
 	netecs "github.com/arche-netcode/netcode/ecs"
+	"github.com/arche-netcode/netcode/extend"
+	"github.com/arche-netcode/netcode/internal/steps"
 	"github.com/arche-netcode/netcode/interpolate"
 	"github.com/arche-netcode/netcode/snapshot"
 )
@@ -94,7 +96,7 @@ func (v *HostView) update() {
 		v.shown = netecs.NewHostView(capture, list, netecs.Hooks{Spawned: v.tellSpawned, Despawned: v.tellDespawned})
 	}
 	var view *snapshot.View
-	if s := v.group.Server.Session(v.client.ID()); s != nil && s.Local() {
+	if s := extend.OfServer(v.group.Server).Session(v.client.ID()); s != nil && s.Local() {
 		view = s.View()
 	}
 	v.applied = v.shown.Run(view, v.part())
@@ -206,7 +208,7 @@ func (h *playerHooks) OnSpawnKind(kind uint16, f func(e netecs.Entity, id netcod
 func (h *playerHooks) tellSpawned(e netecs.Entity, id netcode.NetworkID) {
 	for _, f := range h.spawned {
 		if _, there := h.id(e); there {
-			h.client.Contain("OnSpawn", func() { f(e, id) })
+			steps.OfClient(h.client).Contain("OnSpawn", func() { f(e, id) })
 		}
 	}
 	if h.interpolates() == nil { // The entity is presented on arrival.
@@ -218,7 +220,7 @@ func (h *playerHooks) tellSpawned(e netecs.Entity, id netcode.NetworkID) {
 	}
 	for _, f := range h.ofKind[kind] {
 		if _, there := h.id(e); there {
-			h.client.Contain("OnSpawnKind", func() { f(e, id) })
+			steps.OfClient(h.client).Contain("OnSpawnKind", func() { f(e, id) })
 		}
 	}
 }
@@ -241,7 +243,7 @@ func (h *playerHooks) OnPresented(f func(e netecs.Entity, id netcode.NetworkID))
 func (h *playerHooks) tellPresented(e netecs.Entity, id netcode.NetworkID) {
 	for _, f := range h.presented {
 		if _, there := h.id(e); there {
-			h.client.Contain("OnPresented", func() { f(e, id) })
+			steps.OfClient(h.client).Contain("OnPresented", func() { f(e, id) })
 		}
 	}
 }
@@ -259,6 +261,6 @@ func (h *playerHooks) OnDespawn(f func(e netecs.Entity, id netcode.NetworkID)) {
 // tellDespawned calls the functions of OnDespawn.
 func (h *playerHooks) tellDespawned(e netecs.Entity, id netcode.NetworkID) {
 	for _, f := range h.despawned {
-		h.client.Contain("OnDespawn", func() { f(e, id) })
+		steps.OfClient(h.client).Contain("OnDespawn", func() { f(e, id) })
 	}
 }

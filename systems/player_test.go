@@ -10,13 +10,16 @@ import (
 
 	"github.com/arche-netcode/netcode"
 	"github.com/arche-netcode/netcode/components"
+	"github.com/arche-netcode/netcode/errs"
 	"github.com/arche-netcode/netcode/interest"
 	"github.com/arche-netcode/netcode/internal/alloctest"
+	"github.com/arche-netcode/netcode/internal/steps"
 	ecs "github.com/arche-netcode/netcode/internal/world"
 	generic "github.com/arche-netcode/netcode/internal/world/typed"
 	"github.com/arche-netcode/netcode/interpolate"
 	"github.com/arche-netcode/netcode/peer"
 	"github.com/arche-netcode/netcode/systems"
+	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/transport"
 	"github.com/arche-netcode/netcode/transport/memory"
 )
@@ -90,7 +93,7 @@ func newPair(t *testing.T, online bool) *pair {
 	p.host, err = systems.NewHost(server, player, socket, p.clock)
 	require.NoError(t, err)
 	p.hosts = watch(p.host.View)
-	p.host.Add(netcode.StageUpdate, systems.Func(func(*ecs.World) { p.hosts.look() }))
+	p.host.Add(tick.Update, systems.Func(func(*ecs.World) { p.hosts.look() }))
 	p.loops = []*systems.Runner{systems.NewRunner(p.worlds[0], p.host, 60)}
 	return p
 }
@@ -112,7 +115,7 @@ func (p *pair) join(t *testing.T) {
 	p.guest = systems.NewClient(guest, own, p.clock)
 	p.guest.Interpolate = nil // It would delay OnDespawn beyond the next OnSpawn.
 	p.sees = watch(p.guest)
-	p.guest.Add(netcode.StageUpdate, systems.Func(func(*ecs.World) { p.sees.look() }))
+	p.guest.Add(tick.Update, systems.Func(func(*ecs.World) { p.sees.look() }))
 	require.NoError(t, guest.Connect(serverAddress))
 	p.worlds[1] = ecs.New()
 	p.loops = append(p.loops[:1], systems.NewRunner(p.worlds[1], p.guest, 60))
@@ -248,7 +251,7 @@ func TestAGameTurnsFromOfflineToHostingAndBack(t *testing.T) {
 		require.Equal(t, systems.Offline{}, p.host.Receive.Socket)
 		require.ErrorIs(t, socket.Send(transport.Addr{}, []byte{1}), transport.ErrClosed)
 		require.Equal(t, netcode.Connected, p.host.Client.State(), "its player plays on")
-		require.True(t, p.host.Server.Alone())
+		require.True(t, steps.OfServer(p.host.Server).Alone())
 	}
 	require.Equal(t, []string{"spawn", "kind 1"}, p.hosts.events[id], "nothing of its world has changed")
 	p.worlds[0].RemoveEntity(e)
@@ -265,15 +268,15 @@ func TestDetachingLetsNobodyIn(t *testing.T) {
 	p.host.Detach()
 	guest := p.guest.Client
 	p.join(t)
-	for i := 0; i < 300 && !p.host.Server.Alone(); i++ {
+	for i := 0; i < 300 && !steps.OfServer(p.host.Server).Alone(); i++ {
 		p.step()
 	}
-	require.True(t, p.host.Server.Alone())
+	require.True(t, steps.OfServer(p.host.Server).Alone())
 	p.run(time.Second)
 	require.Equal(t, netcode.Connected, guest.State(), "its loop does not run, so it was not told")
 	require.NotEqual(t, netcode.Connected, p.guest.Client.State())
 	public := publicSocket{}
-	var plain *netcode.PlainError
+	var plain *errs.PlainError
 	require.ErrorAs(t, p.host.Attach(public), &plain)
 	require.Equal(t, systems.Offline{}, p.host.Receive.Socket)
 }

@@ -5,9 +5,10 @@ import (
 	"io"
 	"time"
 
-	"github.com/arche-netcode/netcode"
 	netecs "github.com/arche-netcode/netcode/ecs"
+	"github.com/arche-netcode/netcode/internal/steps"
 	"github.com/arche-netcode/netcode/tick"
+	"github.com/arche-netcode/netcode/transport"
 )
 
 const (
@@ -26,24 +27,27 @@ type Receive struct {
 	Socket Socket               // The source of the datagrams.
 	Now    func() time.Duration // Time since any fixed moment.
 
+	end    steps.Frame // The steps of End.
 	buffer []byte
 	faults faults
 	order  *order
 }
 
 // Initialize implements System.
-func (r *Receive) Initialize(*netecs.World) { r.buffer = make([]byte, maxDatagram) }
+func (r *Receive) Initialize(*netecs.World) {
+	r.end, r.buffer = steps.Of(r.End), make([]byte, maxDatagram)
+}
 
 // Update implements System.
 func (r *Receive) Update(*netecs.World) {
 	enter(r.End, &r.order, StepReceive)
-	r.End.BeginFrame(r.Now())
 	if r.buffer == nil {
 		r.Initialize(nil)
 	}
+	r.end.BeginFrame(r.Now())
 	r.takeAll()
-	mover, ok := r.Socket.(interface{ Moved() (netcode.Move, bool) }) // A transport.Mover: paths have changed below the addresses.
-	end, knows := r.End.(interface{ Moved(m netcode.Move) })
+	mover, ok := r.Socket.(interface{ Moved() (transport.Move, bool) }) // A transport.Mover: paths have changed below the addresses.
+	end, knows := r.end.(interface{ Moved(m transport.Move) })
 	for ok && knows {
 		m, more := mover.Moved()
 		if !more {
@@ -57,7 +61,9 @@ func (r *Receive) Update(*netecs.World) {
 func (r *Receive) takeAll() {
 	bad := 0
 	socket, shared := r.Socket.(interface{ Rank(session bool) }) // A transport.Ranker: hosts share its queue.
-	end, knows := r.End.(interface{ Knows(from netcode.Addr) bool })
+	end, knows := r.end.(interface {
+		Knows(from transport.Addr) bool
+	})
 	for range maxDatagrams {
 		n, from, err := r.Socket.Receive(r.buffer)
 		switch {
@@ -74,7 +80,7 @@ func (r *Receive) takeAll() {
 			if socket, ok := r.Socket.(interface{ Waited() time.Duration }); ok { // A transport.Timed.
 				waited = socket.Waited()
 			}
-			r.End.ReceiveAfter(from, r.buffer[:n], waited)
+			r.end.ReceiveAfter(from, r.buffer[:n], waited)
 			if shared && knows {
 				socket.Rank(end.Knows(from))
 			}
@@ -98,6 +104,7 @@ type Dispatch struct {
 	End   End        // The server or client with the messages.
 	Stage tick.Stage // Dispatch runs at its start.
 
+	end   steps.Frame // The steps of End.
 	order *order
 }
 
@@ -107,7 +114,10 @@ func (d *Dispatch) Initialize(*netecs.World) {}
 // Update implements System.
 func (d *Dispatch) Update(*netecs.World) {
 	enter(d.End, &d.order, StepDispatch(d.Stage))
-	d.End.Dispatch(d.Stage)
+	if d.end == nil {
+		d.end = steps.Of(d.End)
+	}
+	d.end.Dispatch(d.Stage)
 }
 
 // Finalize implements System.

@@ -6,6 +6,7 @@ import (
 	"github.com/arche-netcode/netcode"
 	"github.com/arche-netcode/netcode/authority"
 	netecs "github.com/arche-netcode/netcode/ecs"
+	"github.com/arche-netcode/netcode/internal/steps"
 	"github.com/arche-netcode/netcode/tick"
 )
 
@@ -26,7 +27,7 @@ type ServerSystems struct {
 // NewServer makes the systems of a server. now returns the time since any fixed moment: WallClock() in a game, a virtual
 // clock in a test.
 //
-// It panics on a nil argument, and on a server that another group runs. It panics with a *netcode.PlainError on an
+// It panics on a nil argument, and on a server that another group runs. It panics with a *errs.PlainError on an
 // unencrypted socket that the internet may reach: see Server.MayListen.
 func NewServer(server *netcode.Server, socket Socket, now func() time.Duration) *ServerSystems {
 	mustBeThere(server != nil, "NewServer", "the server")
@@ -51,7 +52,7 @@ func NewServer(server *netcode.Server, socket Socket, now func() time.Duration) 
 // the place to Hide the entity from clients. The world is unlocked; the next tick captures changes that the function
 // makes. The functions are called in the order of these calls, after Tick.Spawned if the game has set that.
 //
-// If it panics, Server.OnError gets a *netcode.PanicError, and the frame continues. OnSpawn panics on nil.
+// If it panics, Server.OnError gets a *errs.PanicError, and the frame continues. OnSpawn panics on nil.
 func (s *ServerSystems) OnSpawn(f func(e netecs.Entity, id netcode.NetworkID)) {
 	mustBeGiven(f != nil, "OnSpawn")
 	before := s.Tick.Spawned
@@ -59,7 +60,7 @@ func (s *ServerSystems) OnSpawn(f func(e netecs.Entity, id netcode.NetworkID)) {
 		if before != nil {
 			before(e, id)
 		}
-		s.Server.Contain("OnSpawn", func() { f(e, id) })
+		steps.OfServer(s.Server).Contain("OnSpawn", func() { f(e, id) })
 	}
 }
 

@@ -4,11 +4,13 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
-	"time"
 
 	"github.com/arche-netcode/netcode"
 	netecs "github.com/arche-netcode/netcode/ecs"
+	"github.com/arche-netcode/netcode/extend"
+	"github.com/arche-netcode/netcode/internal/steps"
 	"github.com/arche-netcode/netcode/tick"
+	"github.com/arche-netcode/netcode/transport"
 )
 
 // System is one step of a frame, with the methods of arche-model's System.
@@ -47,23 +49,13 @@ func (f Func) Finalize(*netecs.World) {}
 // error when no datagram waits.
 type Socket interface {
 	// Send sends one datagram. It does not keep the slice.
-	Send(to netcode.Addr, datagram []byte) error
+	Send(to transport.Addr, datagram []byte) error
 	// Receive writes the next waiting datagram into buf. It returns its length and sender.
-	Receive(buf []byte) (n int, from netcode.Addr, err error)
+	Receive(buf []byte) (n int, from transport.Addr, err error)
 }
 
-// End is the common part of netcode.Server and netcode.Client.
+// End is a *netcode.Server or a *netcode.Client.
 type End interface {
-	// BeginFrame starts a frame. now is the time since any fixed moment and never decreases.
-	BeginFrame(now time.Duration)
-	// ReceiveAfter takes a datagram that arrived the duration waited before this frame. It does not keep the slice.
-	ReceiveAfter(from netcode.Addr, packet []byte, waited time.Duration)
-	// Dispatch passes the waiting messages of a stage to their handlers.
-	Dispatch(stage tick.Stage)
-	// Send ends the frame. It builds the packets, which wait for Drain.
-	Send()
-	// Drain passes the waiting datagrams to send, in order. Each is valid during its call.
-	Drain(send func(to netcode.Addr, packet []byte))
 	// Report passes an error that has no caller to OnError and to the log.
 	Report(err error)
 }
@@ -89,7 +81,7 @@ type stages struct {
 //
 // Call Add before Systems, which a Runner calls: a later Add panics, since the systems would never run. Add also panics
 // on an unknown stage and on a nil system.
-func (s *stages) Add(stage netcode.Stage, systems ...System) {
+func (s *stages) Add(stage tick.Stage, systems ...System) {
 	if !stage.Valid() {
 		panic(fmt.Sprintf("systems: Add: %v is no stage", stage))
 	}
@@ -154,12 +146,12 @@ func there(v any) bool {
 	return p.Kind() != reflect.Pointer || !p.IsNil()
 }
 
-// mustBePrivate panics with a *netcode.PlainError if the internet may reach an unencrypted socket.
+// mustBePrivate panics with a *errs.PlainError if the internet may reach an unencrypted socket.
 func mustBePrivate(server *netcode.Server, socket Socket) {
 	if err := server.MayListen(socket); err != nil {
 		panic(err)
 	}
-	server.SetProver(socket)
+	steps.OfServer(server).SetProver(socket)
 }
 
 // mustBeGiven panics on a nil function early, in place of a panic when it is called.
@@ -238,18 +230,18 @@ func enter(end End, cached **order, step Step) {
 // orderOf returns the order that is stored with an end. An end that is neither a server nor a client gets a new one that
 // checks nothing.
 func orderOf(end any) *order {
-	if o, ok := netcode.ExtensionOf[*order](end); ok {
+	if o, ok := extend.ExtensionOf[*order](end); ok {
 		return o
 	}
 	of, _ := end.(netcode.Endpoint)
 	if s := netcode.ServerOf(of); s != nil {
 		o := newOrder(s.Report, StepReceive, StepTick, StepSend)
-		s.Extend(netcode.ServerHooks{State: o})
+		extend.OfServer(s).Extend(extend.ServerHooks{State: o})
 		return o
 	}
 	if c := netcode.ClientOf(of); c != nil {
 		o := newOrder(c.Report, StepReceive, StepApply, StepSend)
-		c.Extend(netcode.ClientHooks{State: o})
+		extend.OfClient(c).Extend(extend.ClientHooks{State: o})
 		return o
 	}
 	return &order{done: true}

@@ -14,6 +14,7 @@ import (
 	"github.com/arche-netcode/netcode"
 	"github.com/arche-netcode/netcode/components"
 	netecs "github.com/arche-netcode/netcode/ecs"
+	"github.com/arche-netcode/netcode/internal/steps"
 	ecs "github.com/arche-netcode/netcode/internal/world"
 	generic "github.com/arche-netcode/netcode/internal/world/typed"
 	"github.com/arche-netcode/netcode/peer"
@@ -83,8 +84,8 @@ func TestMessageAboutAnEntityIsHandledWhenItStands(t *testing.T) {
 	r.until(t, func() bool { return r.client.Client.State() == netcode.Connected })
 	sent := 0
 	r.server.OnSpawn(func(_ ecs.Entity, id netcode.NetworkID) {
-		for _, stage := range []netcode.Stage{netcode.StageInitialization, netcode.StageEarlyUpdate, netcode.StageUpdate} {
-			require.NoError(t, netcode.Send(r.server.Server, netcode.ToSeers(id), &ping{1}, netcode.About(id), netcode.InStage(stage)))
+		for _, stage := range []tick.Stage{tick.Initialization, tick.EarlyUpdate, tick.Update} {
+			require.NoError(t, netcode.Send(r.server.Server, netcode.ToSeers(id), &ping{1}, netcode.About(id), netcode.AtStage(stage)))
 			sent++
 		}
 	})
@@ -291,9 +292,9 @@ func TestInterrupt(t *testing.T) {
 
 func TestAddRefusesSystemsThatWouldNeverRun(t *testing.T) {
 	r := newRig(t)
-	require.PanicsWithValue(t, "systems: Add: Stage(77) is no stage", func() { r.server.Add(netcode.Stage(77)) })
+	require.PanicsWithValue(t, "systems: Add: Stage(77) is no stage", func() { r.server.Add(tick.Stage(77)) })
 	r.server.Systems()
-	require.Panics(t, func() { r.server.Add(netcode.StageUpdate) })
+	require.Panics(t, func() { r.server.Add(tick.Update) })
 }
 
 // A server reports entities without Replicated to OnError, and counts their component sets. A client does not, since
@@ -369,7 +370,7 @@ func TestAFrameTakesSoManyDatagrams(t *testing.T) {
 
 // fullEnd has three packets for one address.
 type fullEnd struct {
-	systems.End
+	steps.Frame
 	reported []error
 }
 

@@ -17,6 +17,7 @@ import (
 	generic "github.com/arche-netcode/netcode/internal/world/typed"
 	"github.com/arche-netcode/netcode/peer"
 	"github.com/arche-netcode/netcode/systems"
+	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/transport"
 	"github.com/arche-netcode/netcode/transport/secure"
 )
@@ -167,7 +168,7 @@ func newSiege(t *testing.T, open bool, wrap func(a *air, end *secure.Server) tra
 	s.run(s.world(), s.client)
 	build := generic.NewMap2[components.Replicated, counter](s.worlds[0])
 	entity, value := build.New(), generic.NewMap1[counter](s.worlds[0])
-	s.server.Add(netcode.StageUpdate, systems.Func(func(*ecs.World) { s.value++; value.Get(entity).N = s.value }))
+	s.server.Add(tick.Update, systems.Func(func(*ecs.World) { s.value++; value.Get(entity).N = s.value }))
 	require.NoError(t, s.victim.ConnectWith(transport.MustParseAddr(siegeServer), []byte("ada")))
 	return s
 }

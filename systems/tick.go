@@ -5,6 +5,7 @@ import (
 
 	"github.com/arche-netcode/netcode"
 	netecs "github.com/arche-netcode/netcode/ecs"
+	"github.com/arche-netcode/netcode/internal/steps"
 	"github.com/arche-netcode/netcode/internal/world"
 	"github.com/arche-netcode/netcode/snapshot"
 )
@@ -36,8 +37,8 @@ func (t *Tick) Due() bool { return t.Server.TickDue() }
 func (t *Tick) Initialize(w *netecs.World) {
 	t.world = w
 	noteCaptured(w, t.Server)
-	t.capture = netecs.NewCapture(w, t.Server.Store(), t.Server.Protocol().Schema(), t.Server.Tag(), t.report)
-	t.capture.BeforeCommit(t.Server.Publish)
+	t.capture = netecs.NewCapture(w, t.Server.Store(), t.Server.Protocol().Schema(), steps.OfServer(t.Server).Tag(), t.report)
+	t.capture.BeforeCommit(steps.OfServer(t.Server).Publish)
 	t.capture.Prompt(t.Prompt)
 }
 
@@ -105,7 +106,7 @@ func (t *Tick) ID(e netecs.Entity) (netcode.NetworkID, bool) {
 
 func (t *Tick) report(p netecs.Problem) {
 	if p.Kind == netecs.Unreplicated {
-		t.Server.ReportUnreplicated(p)
+		steps.OfServer(t.Server).ReportUnreplicated(p)
 		return
 	}
 	t.Server.Report(p)
@@ -151,5 +152,5 @@ func forgetCaptured(w *netecs.World, s *netcode.Server) {
 // capturedByServerOf reports whether the server that a client is connected to captures a world.
 func capturedByServerOf(w *netecs.World, c *netcode.Client) bool {
 	list := capturedIn(w)
-	return list != nil && slices.ContainsFunc(list.servers, c.ConnectedTo)
+	return list != nil && slices.ContainsFunc(list.servers, func(s *netcode.Server) bool { return steps.OfClient(c).ConnectedTo(s) })
 }

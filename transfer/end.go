@@ -5,6 +5,8 @@ import (
 	"slices"
 
 	"github.com/arche-netcode/netcode"
+	"github.com/arche-netcode/netcode/errs"
+	"github.com/arche-netcode/netcode/extend"
 	"github.com/arche-netcode/netcode/peer"
 )
 
@@ -31,7 +33,7 @@ type end struct {
 
 // peerState is the state of one connection.
 type peerState struct {
-	session   *netcode.Session // nil on a client.
+	session   extend.Session // nil on a client.
 	id        netcode.ClientID
 	last      uint32 // Newest ID of a sent transfer.
 	newest    uint32 // Newest ID of a received transfer.
@@ -42,22 +44,24 @@ type peerState struct {
 	answers   []func() error // Messages that found no room in the queue, at most mostAnswers.
 }
 
-// Server implements netcode.ServerSide.
-func (f *feature) Server(s *netcode.Server) netcode.ServerHooks {
+// Server implements extend.ServerSide.
+func (f *feature) Server(with extend.Server) extend.ServerHooks {
+	s := netcode.ServerOf(with)
 	e := &end{feature: f, server: s, peers: map[netcode.ClientID]*peerState{}}
-	return netcode.ServerHooks{
+	return extend.ServerHooks{
 		State:      e,
-		Opened:     func(c *netcode.Session) any { e.open(&peerState{session: c, id: c.ID()}); return nil },
-		Closed:     func(c *netcode.Session) { e.close(c.ID()) },
+		Opened:     func(c extend.Session) any { e.open(&peerState{session: c, id: c.ID()}); return nil },
+		Closed:     func(c extend.Session) { e.close(c.ID()) },
 		BeginFrame: e.tell,
 		BeforeSend: func() { e.pump(s.TickDue()) },
 	}
 }
 
-// Client implements netcode.ClientSide.
-func (f *feature) Client(c *netcode.Client) netcode.ClientHooks {
+// Client implements extend.ClientSide.
+func (f *feature) Client(with extend.Client) extend.ClientHooks {
+	c := netcode.ClientOf(with)
 	e := &end{feature: f, client: c, peers: map[netcode.ClientID]*peerState{}}
-	return netcode.ClientHooks{
+	return extend.ClientHooks{
 		State:      e,
 		Opened:     func() { e.close(0); e.open(&peerState{}) },
 		Closed:     func() { e.close(0) },
@@ -110,7 +114,7 @@ func (e *end) limit(leaves bool) int {
 // refuse ends a connection whose messages are invalid.
 func (e *end) refuse(p *peerState, reason *netcode.CloseError) {
 	if e.client != nil {
-		e.client.End(reason)
+		extend.OfClient(e.client).End(reason)
 	} else {
 		p.session.End(reason)
 	}
@@ -126,7 +130,7 @@ func post[T any](e *end, p *peerState, m *T) error {
 
 // later reports whether a message could not be queued now: the queue is full, or the connection is closing.
 func later(err error) bool {
-	return errors.Is(err, netcode.ErrBackPressure) || errors.Is(err, netcode.ErrNotConnected)
+	return errors.Is(err, errs.ErrBackPressure) || errors.Is(err, errs.ErrNotConnected)
 }
 
 // answer sends a message that ends or confirms a transfer. If the queue is full it is sent in a later frame.
@@ -155,7 +159,7 @@ func (p *peerState) sendAnswers() {
 // waiting returns the number of message bytes in the send queue.
 func (e *end) waiting(p *peerState) int {
 	if e.client != nil {
-		return e.client.Waiting()
+		return extend.OfClient(e.client).Waiting()
 	}
 	return p.session.Waiting()
 }

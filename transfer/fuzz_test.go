@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/arche-netcode/netcode"
+	"github.com/arche-netcode/netcode/extend"
 	"github.com/arche-netcode/netcode/nettest"
 	"github.com/arche-netcode/netcode/peer"
 )
@@ -21,7 +22,7 @@ func FuzzMessages(f *testing.F) {
 		Register(p, Config{FromClient: 1000, AtOnce: 3})
 		server, err := netcode.NewServer(p, netcode.Config{})
 		require.NoError(t, err)
-		e, ok := netcode.ExtensionOf[*end](server)
+		e, ok := extend.ExtensionOf[*end](server)
 		require.True(t, ok)
 		done := 0
 		On(server, Handler{Done: func(r *Receiving, data []byte) { done++; require.Len(t, data, r.size) }})
@@ -66,7 +67,7 @@ func TestHostileMessages(t *testing.T) {
 	Register(p, Config{FromClient: 1000, AtOnce: 3})
 	server, err := netcode.NewServer(p, netcode.Config{})
 	require.NoError(t, err)
-	e, _ := netcode.ExtensionOf[*end](server)
+	e, _ := extend.ExtensionOf[*end](server)
 	On(server, Handler{})
 	from := &peerState{id: 7}
 	for id := range uint32(6) {
@@ -88,7 +89,7 @@ func TestHostileConfirmations(t *testing.T) {
 	Register(p, Config{FromServer: 1000})
 	server, err := netcode.NewServer(p, netcode.Config{})
 	require.NoError(t, err)
-	e, _ := netcode.ExtensionOf[*end](server)
+	e, _ := extend.ExtensionOf[*end](server)
 	to := &peerState{id: 7}
 	s := &Sending{end: e, to: to, id: 1, data: make([]byte, 1000), begun: true, sent: 480}
 	to.sending = []*Sending{s}
@@ -113,7 +114,7 @@ func TestAnswersThatDoNotLeaveEndTheConnection(t *testing.T) {
 	n := nettest.New(t, nettest.Config{Protocol: p, Clients: 1})
 	require.True(t, n.RunUntil(time.Second, n.Connected))
 	server, client := n.Server.Server, n.Clients[0].Client
-	e, _ := netcode.ExtensionOf[*end](server)
+	e, _ := extend.ExtensionOf[*end](server)
 	from := e.peers[client.ID()]
 	for netcode.Send(server, netcode.To(client.ID()), &filler{}) == nil {
 	}
@@ -121,7 +122,7 @@ func TestAnswersThatDoNotLeaveEndTheConnection(t *testing.T) {
 		require.NoError(t, e.begun(from, &begin{ID: id + 1, Size: 1}), "nobody takes transfers: a refusal")
 		require.Len(t, from.answers, int(id)+1)
 	}
-	require.True(t, server.Session(client.ID()).Connected())
+	require.True(t, extend.OfServer(server).Session(client.ID()).Connected())
 	require.NoError(t, e.begun(from, &begin{ID: mostAnswers + 1, Size: 1}))
 	require.Len(t, from.answers, mostAnswers)
 	n.Run(time.Second)

@@ -4,7 +4,9 @@ import (
 	"errors"
 
 	"github.com/arche-netcode/netcode"
+	"github.com/arche-netcode/netcode/extend"
 	"github.com/arche-netcode/netcode/peer"
+	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/wire"
 )
 
@@ -77,7 +79,7 @@ func handle(p *netcode.Protocol) {
 // register registers a message. An error of its handler ends the connection: a correct peer never causes one.
 func register[T any](p *netcode.Protocol, name string, take func(e *end, from *peerState, m *T) error) {
 	netcode.Handle(p, func(ctx *netcode.Context, m *T) {
-		e, ok := netcode.ExtensionOf[*end](ctx.End)
+		e, ok := extend.ExtensionOf[*end](ctx.End)
 		if !ok {
 			return
 		}
@@ -88,5 +90,5 @@ func register[T any](p *netcode.Protocol, name string, take func(e *end, from *p
 		if err := take(e, from, m); err != nil {
 			e.refuse(from, &netcode.CloseError{Reason: peer.ReasonMalformed, Detail: err.Error()})
 		}
-	}, netcode.Named("netcode.transfer."+name), netcode.Over(netcode.ReliableOrdered), netcode.OnChannel(channel), netcode.AtStage(netcode.StageInitialization))
+	}, netcode.Named("netcode.transfer."+name), netcode.Over(netcode.ReliableOrdered), netcode.OnChannel(channel), netcode.AtStage(tick.Initialization))
 }

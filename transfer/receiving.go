@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/arche-netcode/netcode"
+	"github.com/arche-netcode/netcode/extend"
 )
 
 // Receiving is a transfer that this end receives.
@@ -60,7 +61,7 @@ func (r *Receiving) fail(err error) {
 
 // Incoming returns the unfinished transfers from a sender, oldest first. from is a client, or 0 for the server.
 func Incoming(e netcode.Endpoint, from netcode.ClientID) []*Receiving {
-	if of, ok := netcode.ExtensionOf[*end](e); ok && of.peers[from] != nil {
+	if of, ok := extend.ExtensionOf[*end](e); ok && of.peers[from] != nil {
 		return slices.Clone(of.peers[from].receiving)
 	}
 	return nil

@@ -7,6 +7,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/arche-netcode/netcode"
+	"github.com/arche-netcode/netcode/errs"
+	"github.com/arche-netcode/netcode/extend"
 )
 
 // Config has the limits of transfers. Zero fields mean the defaults.
@@ -22,7 +24,7 @@ var (
 	ErrCancelled    = errors.New("netcode: transfer: it was cancelled")
 	ErrDisconnected = errors.New("netcode: transfer: the connection ended first")
 	ErrUnregistered = errors.New("netcode: transfer: the protocol has no transfers: call transfer.Register on both sides")
-	ErrNoReceiver   = fmt.Errorf("netcode: transfer: nobody is connected there: %w", netcode.ErrNotConnected) // It wraps netcode.ErrNotConnected.
+	ErrNoReceiver   = fmt.Errorf("netcode: transfer: nobody is connected there: %w", errs.ErrNotConnected) // It wraps errs.ErrNotConnected.
 )
 
 // RefusedError means that the receiver refused or cancelled a transfer.
@@ -71,14 +73,14 @@ func Register(p *netcode.Protocol, config ...Config) {
 	if f.config.AtOnce <= 0 {
 		f.config.AtOnce = 4
 	}
-	p.Extend(netcode.Extension{Name: "transfer", State: f, Server: f, Client: f})
+	extend.OfProtocol(p).Extend(extend.Extension{Name: "transfer", State: f, Server: f, Client: f})
 	handle(p)
 }
 
 // On sets the handler of received transfers at a server or client. Its functions are called in the frame of that end. Without a
 // handler all transfers are refused. It panics without Register.
 func On(e netcode.Endpoint, h Handler) {
-	of, ok := netcode.ExtensionOf[*end](e)
+	of, ok := extend.ExtensionOf[*end](e)
 	if !ok {
 		panic(ErrUnregistered.Error())
 	}
@@ -88,7 +90,7 @@ func On(e netcode.Endpoint, h Handler) {
 // Send begins to send data to a client, or from a client to the server with to = 0. name, of at most 64 bytes, describes the data
 // to the receiver. data must not change until the transfer is over. The errors are ErrUnregistered, ErrNoReceiver and *SizeError.
 func Send(from netcode.Endpoint, to netcode.ClientID, name string, data []byte) (*Sending, error) {
-	e, ok := netcode.ExtensionOf[*end](from)
+	e, ok := extend.ExtensionOf[*end](from)
 	if !ok {
 		return nil, ErrUnregistered
 	}

@@ -12,6 +12,8 @@ import (
 
 	"github.com/arche-netcode/netcode"
 	"github.com/arche-netcode/netcode/components"
+	"github.com/arche-netcode/netcode/errs"
+	"github.com/arche-netcode/netcode/extend"
 	ecs "github.com/arche-netcode/netcode/internal/world"
 	generic "github.com/arche-netcode/netcode/internal/world/typed"
 	"github.com/arche-netcode/netcode/nettest"
@@ -142,7 +144,7 @@ func TestStateGoesOn(t *testing.T) {
 		for !s.Over() && n.Now()-began < 60*time.Second {
 			old := age(n, 1)
 			require.Less(t, old, 60., "state comes")
-			most = max(most, n.Server.Session(client).Waiting())
+			most = max(most, extend.OfServer(n.Server).Session(client).Waiting())
 			frames, sum = frames+1, sum+old
 		}
 		require.True(t, s.Over(), "within a minute")
@@ -209,7 +211,7 @@ func TestBounds(t *testing.T) {
 	require.ErrorAs(t, err, &size, "a server takes nothing where it did not say so")
 	_, err = transfer.Send(n.Server.Server, 99, "nobody", nil)
 	require.ErrorIs(t, err, transfer.ErrNoReceiver)
-	require.ErrorIs(t, err, netcode.ErrNotConnected, "as netcode.Send has it")
+	require.ErrorIs(t, err, errs.ErrNotConnected, "as netcode.Send has it")
 	_, err = transfer.Send(func() *netcode.Client { c, _ := netcode.NewClient(netcode.NewProtocol(), netcode.Config{}); return c }(), 0, "", nil)
 	require.ErrorIs(t, err, transfer.ErrUnregistered)
 	var all []*transfer.Sending

@@ -19,6 +19,7 @@ import (
 	ecs "github.com/arche-netcode/netcode/internal/world"
 	generic "github.com/arche-netcode/netcode/internal/world/typed"
 	"github.com/arche-netcode/netcode/systems"
+	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/transport/udp"
 )
 
@@ -57,7 +58,7 @@ func TestATravellerInNode(t *testing.T) {
 		if i == 0 { // After a while it moves the player to the other one.
 			server := loop.Group.(*systems.ServerSystems)
 			steps := generic.NewFilter1[Hero]()
-			server.Add(netcode.StagePostLateUpdate, systems.Func(func(w *ecs.World) {
+			server.Add(tick.PostLateUpdate, systems.Func(func(w *ecs.World) {
 				query := steps.Query(w)
 				ready := netcode.ClientID(0)
 				for query.Next() {
@@ -77,7 +78,7 @@ func TestATravellerInNode(t *testing.T) {
 	}
 	lock := filepath.Join(t.TempDir(), "game.lock")
 	var text bytes.Buffer
-	require.NoError(t, netcode.WriteSchema(&text, p))
+	require.NoError(t, p.WriteSchema(&text))
 	require.NoError(t, os.WriteFile(lock, text.Bytes(), 0o600))
 	cmd := exec.CommandContext(ctx, node, "tools/travel.mjs", addresses[0], lock)
 	var problems bytes.Buffer
@@ -113,7 +114,7 @@ func travelServer(t *testing.T, p *netcode.Protocol, socket systems.Socket, numb
 		}
 	})
 	walking := generic.NewFilter2[components.Owner, Hero]()
-	group.Add(netcode.StageUpdate, systems.Func(func(w *ecs.World) {
+	group.Add(tick.Update, systems.Func(func(w *ecs.World) {
 		query := walking.Query(w)
 		for query.Next() {
 			owner, hero := query.Get()

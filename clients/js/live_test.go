@@ -26,6 +26,7 @@ import (
 	ecs "github.com/arche-netcode/netcode/internal/world"
 	generic "github.com/arche-netcode/netcode/internal/world/typed"
 	"github.com/arche-netcode/netcode/systems"
+	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/transfer"
 	"github.com/arche-netcode/netcode/transport"
 	"github.com/arche-netcode/netcode/transport/secure"
@@ -166,7 +167,7 @@ func newGame(t *testing.T, seed uint64, loss float64, key *secure.Key) *game {
 	}
 	g.loop = systems.NewServer(g.server, conn, systems.WallClock())
 	g.build = generic.NewMap5[components.Replicated, Body, Exact, Place, Name](g.world)
-	g.loop.Add(netcode.StageUpdate, systems.Func(func(*ecs.World) {
+	g.loop.Add(tick.Update, systems.Func(func(*ecs.World) {
 		if g.server.TickDue() {
 			g.step()
 		}
@@ -392,7 +393,7 @@ func playInNode(t *testing.T, key *secure.Key) {
 	g := newGame(t, 1, 0.3, key)
 	lock := filepath.Join(t.TempDir(), "game.lock")
 	var text bytes.Buffer
-	require.NoError(t, netcode.WriteSchema(&text, g.protocol))
+	require.NoError(t, g.protocol.WriteSchema(&text))
 	require.NoError(t, os.WriteFile(lock, text.Bytes(), 0o600))
 
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute+seconds*time.Second)

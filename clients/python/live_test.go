@@ -25,6 +25,7 @@ import (
 	"github.com/arche-netcode/netcode/schema"
 	"github.com/arche-netcode/netcode/schema/plain"
 	"github.com/arche-netcode/netcode/systems"
+	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/transport/udp"
 	"github.com/arche-netcode/netcode/wire"
 )
@@ -92,7 +93,7 @@ func newGame(t *testing.T) *game {
 	g.server.OnConnect(func(c netcode.ClientID) { g.client = c })
 	g.loop = systems.NewServer(g.server, socket, systems.WallClock())
 	g.build, g.leash = generic.NewMap3[components.Replicated, Body, Name](g.world), generic.NewMap1[Leash](g.world)
-	g.loop.Add(netcode.StageUpdate, systems.Func(func(*ecs.World) {
+	g.loop.Add(tick.Update, systems.Func(func(*ecs.World) {
 		if g.server.TickDue() {
 			g.step()
 		}

@@ -24,7 +24,7 @@ func lockOf(t *testing.T, register func(p *netcode.Protocol)) string {
 	p := netcode.NewProtocol()
 	register(p)
 	var text bytes.Buffer
-	require.NoError(t, netcode.WriteSchema(&text, p))
+	require.NoError(t, p.WriteSchema(&text))
 	name := filepath.Join(t.TempDir(), "schema.lock")
 	require.NoError(t, os.WriteFile(name, text.Bytes(), 0o600))
 	return name

@@ -11,6 +11,7 @@ import (
 
 	"github.com/arche-netcode/netcode"
 	"github.com/arche-netcode/netcode/components"
+	"github.com/arche-netcode/netcode/errs"
 	ecs "github.com/arche-netcode/netcode/internal/world"
 	generic "github.com/arche-netcode/netcode/internal/world/typed"
 	"github.com/arche-netcode/netcode/loading"
@@ -189,7 +190,7 @@ func TestGuideHost(t *testing.T) {
 	require.NoError(t, err)
 	world := ecs.New()
 	_, err = host(s, other, silence{}, world)
-	require.ErrorIs(t, err, netcode.ErrHost)
+	require.ErrorIs(t, err, errs.ErrHost)
 	loop, err := host(s, c, silence{}, world)
 	require.NoError(t, err)
 	loop.Step()

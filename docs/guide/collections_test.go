@@ -9,6 +9,7 @@ import (
 
 	"github.com/arche-netcode/netcode"
 	"github.com/arche-netcode/netcode/collections"
+	"github.com/arche-netcode/netcode/components"
 	ecs "github.com/arche-netcode/netcode/internal/world"
 	"github.com/arche-netcode/netcode/nettest"
 )
@@ -80,7 +81,7 @@ func TestGuideCollections(t *testing.T) {
 	})
 	c.watch(n.Clients[0].Client, &shown)
 	w := n.Server.World
-	e := ecs.Spawn(w, nil, ecs.ComponentID[Position](w), ecs.ComponentID[netcode.Replicated](w))
+	e := ecs.Spawn(w, nil, ecs.ComponentID[Position](w), ecs.ComponentID[components.Replicated](w))
 	until := func(want ...Slot) {
 		t.Helper()
 		require.True(t, n.RunUntil(3*time.Second, func() bool { return slices.Equal(shown, want) }), "%v, want %v", shown, want)

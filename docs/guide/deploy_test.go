@@ -17,6 +17,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/arche-netcode/netcode"
+	"github.com/arche-netcode/netcode/extend"
 	ecs "github.com/arche-netcode/netcode/internal/world"
 	"github.com/arche-netcode/netcode/nettest"
 	"github.com/arche-netcode/netcode/systems"
@@ -94,7 +95,7 @@ func playerSocket(token []byte) (*secure.Client, string, error) {
 // end guide
 
 // begin guide
-func bounds(server *netcode.Server, inLAN func(netcode.Addr) bool, report func(error)) {
+func bounds(server *netcode.Server, inLAN func(transport.Addr) bool, report func(error)) {
 	server.OnConnect(func(client netcode.ClientID) {
 		if stats, ok := server.ClientStats(client); ok && inLAN(stats.Address) {
 			report(server.SetBudget(client, 1<<20)) // bytes a second, at most
@@ -102,7 +103,7 @@ func bounds(server *netcode.Server, inLAN func(netcode.Addr) bool, report func(e
 			report(server.SetPacketSize(client, 1000)) // bytes of a packet, at most: its path may take less
 		}
 	})
-	server.OnMigrate(func(client netcode.ClientID, _, to netcode.Addr) { // the same session, id and entities
+	server.OnMigrate(func(client netcode.ClientID, _, to transport.Addr) { // the same session, id and entities
 		if !inLAN(to) {
 			report(server.SetBudget(client, 0)) // that of Config.SendBudget again
 		}
@@ -115,16 +116,16 @@ func bounds(server *netcode.Server, inLAN func(netcode.Addr) bool, report func(e
 func TestBounds(t *testing.T) {
 	for _, lan := range []bool{true, false} {
 		n := nettest.New(t, nettest.Config{Protocol: protocol(), Clients: 1})
-		var home netcode.Addr
-		bounds(n.Server.Server, func(a netcode.Addr) bool {
-			if home == (netcode.Addr{}) {
+		var home transport.Addr
+		bounds(n.Server.Server, func(a transport.Addr) bool {
+			if home == (transport.Addr{}) {
 				home = a
 			}
 			return lan && a == home
 		}, func(err error) { require.NoError(t, err) })
 		require.True(t, n.RunUntil(5*time.Second, n.Connected))
 		n.Run(time.Second)
-		session := n.Server.Session(n.Clients[0].ID())
+		session := extend.OfServer(n.Server).Session(n.Clients[0].ID())
 		require.Equal(t, map[bool]int{true: 1200, false: 1000}[lan], session.PacketSize())
 		n.Rebind(n.Clients[0])
 		n.Run(2 * time.Second)

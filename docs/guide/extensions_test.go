@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/arche-netcode/netcode"
+	"github.com/arche-netcode/netcode/extend"
 	"github.com/arche-netcode/netcode/nettest"
 	"github.com/arche-netcode/netcode/transport"
 )
@@ -29,18 +30,18 @@ type framerate struct { // and with each session on the server
 }
 
 func RegisterFramerate(protocol *netcode.Protocol) { // on both sides
-	protocol.Extend(netcode.Extension{
-		Name: "framerate", ToServer: netcode.FreeSection,
+	extend.OfProtocol(protocol).Extend(extend.Extension{
+		Name: "framerate", ToServer: extend.FreeSection,
 		Client: framerateEnds{}, Server: framerateEnds{},
 	})
 }
 
 type framerateEnds struct{} // a program links only the methods of the ends that it makes
 
-func (framerateEnds) Client(*netcode.Client) netcode.ClientHooks {
+func (framerateEnds) Client(extend.Client) extend.ClientHooks {
 	f := &framerates{}
 	again := func() { f.told = false } // to a new server
-	return netcode.ClientHooks{State: f, Opened: again, Section: &netcode.ClientSection{
+	return extend.ClientHooks{State: f, Opened: again, Section: &extend.ClientSection{
 		Due: func(bool) bool { return !f.told },
 		Write: func(room []byte, packet uint64) int {
 			if len(room) == 0 || f.told {
@@ -57,18 +58,18 @@ func (framerateEnds) Client(*netcode.Client) netcode.ClientHooks {
 	}}
 }
 
-func (framerateEnds) Server(*netcode.Server) netcode.ServerHooks {
-	return netcode.ServerHooks{
-		Opened: func(*netcode.Session) any { return &framerate{} },
-		Section: &netcode.ServerSection{
-			Check: func(_ *netcode.Session, payload []byte) error {
+func (framerateEnds) Server(extend.Server) extend.ServerHooks {
+	return extend.ServerHooks{
+		Opened: func(extend.Session) any { return &framerate{} },
+		Section: &extend.ServerSection{
+			Check: func(_ extend.Session, payload []byte) error {
 				if len(payload) != 1 {
 					return errFramerate // what no honest client sends ends its connection
 				}
 				return nil
 			},
-			Take: func(c *netcode.Session, packet uint64, payload []byte) {
-				if f, ok := netcode.ExtensionOf[*framerate](c); ok && packet >= f.packet { // an older packet may come later
+			Take: func(c extend.Session, packet uint64, payload []byte) {
+				if f, ok := extend.ExtensionOf[*framerate](c); ok && packet >= f.packet { // an older packet may come later
 					f.packet, f.newest = packet, int(payload[0])
 				}
 			},
@@ -77,14 +78,14 @@ func (framerateEnds) Server(*netcode.Server) netcode.ServerHooks {
 }
 
 func SetFramerate(client *netcode.Client, rate int) { // what games call on a client
-	if f, ok := netcode.ExtensionOf[*framerates](client); ok {
+	if f, ok := extend.ExtensionOf[*framerates](client); ok {
 		now := byte(min(rate, 255))
 		f.newest, f.told = now, f.told && now == f.newest
 	}
 }
 
 func FramerateOf(server *netcode.Server, client netcode.ClientID) int { // and on the server
-	if f, ok := netcode.ExtensionOf[*framerate](server.Session(client)); ok {
+	if f, ok := extend.ExtensionOf[*framerate](extend.OfServer(server).Session(client)); ok {
 		return f.newest
 	}
 	return 0
@@ -106,7 +107,7 @@ func TestGuideExtensions(t *testing.T) {
 		require.Equal(t, rate, FramerateOf(n.Server.Server, n.Clients[0].ID()), "change %d", i)
 		require.Equal(t, 255, FramerateOf(n.Server.Server, n.Clients[1].ID()))
 	}
-	state, _ := netcode.ExtensionOf[*framerates](n.Clients[0].Client)
+	state, _ := extend.ExtensionOf[*framerates](n.Clients[0].Client)
 	for range 4 * 60 { // Packets without the section are lost too: nothing is told again.
 		n.Step()
 		require.True(t, state.told)
@@ -114,7 +115,7 @@ func TestGuideExtensions(t *testing.T) {
 	gone := n.Clients[0].ID()
 	n.Clients[0].Close()
 	n.Run(2 * time.Second)
-	require.Nil(t, n.Server.Session(gone))
+	require.Nil(t, extend.OfServer(n.Server).Session(gone))
 	require.Zero(t, FramerateOf(n.Server.Server, gone))
 }
 

@@ -12,11 +12,13 @@ import (
 
 	"github.com/arche-netcode/netcode"
 	"github.com/arche-netcode/netcode/components"
+	"github.com/arche-netcode/netcode/extend"
 	"github.com/arche-netcode/netcode/handover"
 	"github.com/arche-netcode/netcode/input"
 	ecs "github.com/arche-netcode/netcode/internal/world"
 	generic "github.com/arche-netcode/netcode/internal/world/typed"
 	"github.com/arche-netcode/netcode/systems"
+	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/transport/secure"
 	"github.com/arche-netcode/netcode/transport/udp"
 )
@@ -93,10 +95,10 @@ func openSession(protocol *netcode.Protocol, to handover.Destination) (*handover
 	}
 	world := newWorld() // as in the first game
 	group := systems.NewClient(client, conn, systems.WallClock())
-	group.Add(netcode.StagePreUpdate, systems.Func(func(*ecs.World) {
+	group.Add(tick.PreUpdate, systems.Func(func(*ecs.World) {
 		_ = input.Set(client, &Walk{X: 0.1}) // in both sessions, so that no input is lost
 	}))
-	group.Add(netcode.StagePostLateUpdate, systems.Func(func(w *ecs.World) {
+	group.Add(tick.PostLateUpdate, systems.Func(func(w *ecs.World) {
 		if handover.Shown(client) {
 			_ = w // draw it
 		}
@@ -117,12 +119,12 @@ func travel(protocol *netcode.Protocol, first handover.Destination) (*systems.Ru
 // begin guide
 func tellUndelivered(mover *handover.Server, player *handover.Client, server *netcode.Server, again func(to netcode.ClientID, c Chat)) {
 	mover.OnUndelivered(func(u *handover.Undelivered) {
-		if c, ok := netcode.ReadPosted[Chat](server, &u.Message); ok && u.Sent {
+		if c, ok := extend.ReadPosted[Chat](server, &u.Message); ok && u.Sent {
 			again(u.Client, c) // by another way, if it matters
 		}
 	})
 	player.OnUndelivered(func(of *handover.Session, u *handover.Undelivered) {
-		if c, ok := netcode.ReadPosted[Chat](of.Systems.Client, &u.Message); ok && u.Sent {
+		if c, ok := extend.ReadPosted[Chat](of.Systems.Client, &u.Message); ok && u.Sent {
 			again(0, c)
 		}
 	})

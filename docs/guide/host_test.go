@@ -25,6 +25,7 @@ import (
 	"github.com/arche-netcode/netcode/predict"
 	"github.com/arche-netcode/netcode/record"
 	"github.com/arche-netcode/netcode/systems"
+	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/transport"
 	"github.com/arche-netcode/netcode/transport/memory"
 	"github.com/arche-netcode/netcode/wire"
@@ -249,7 +250,7 @@ var withHost = map[string]func(t *testing.T){
 	"fixedSteps": func(t *testing.T) {
 		p := netcode.NewProtocol()
 		handled, steps := 0, 0
-		netcode.Handle(p, func(*netcode.Context, *chat) { handled++ }, netcode.AtStage(netcode.StageFixedUpdate))
+		netcode.Handle(p, func(*netcode.Context, *chat) { handled++ }, netcode.AtStage(tick.FixedUpdate))
 		server, err := netcode.NewServer(p, netcode.Config{})
 		require.NoError(t, err)
 		player, err := netcode.NewClient(p, netcode.Config{})
@@ -257,7 +258,7 @@ var withHost = map[string]func(t *testing.T){
 		var now time.Duration
 		group, err := systems.NewHost(server, player, silence{}, func() time.Duration { return now })
 		require.NoError(t, err)
-		group.Add(netcode.StageFixedUpdate, counted{func() { steps++ }})
+		group.Add(tick.FixedUpdate, counted{func() { steps++ }})
 		world := ecs.New()
 		frame := fixedSteps(group, world, func() time.Duration { return now })
 		for i := range 100 {
@@ -426,7 +427,7 @@ var withHost = map[string]func(t *testing.T){
 		input.Register[Control](p)
 		places := map[netcode.ClientID]*Position{1: {}}
 		h := newHosted(t, p, netcode.Config{}, func(h *hosted) {
-			h.group.Add(netcode.StageUpdate, systems.Func(func(*ecs.World) { walk(h.server, places) }))
+			h.group.Add(tick.Update, systems.Func(func(*ecs.World) { walk(h.server, places) }))
 		})
 		e, id := h.body(t)
 		_, own := h.body(t)
@@ -474,7 +475,7 @@ var withHost = map[string]func(t *testing.T){
 			h.server.SetInterest(interest.New(rooms, interest.Despawn))
 			dress(h.group.View, h.world)
 			camera(h.group.View, h.world, func(e ecs.Entity) { followed = append(followed, e) })
-			h.group.Add(netcode.StageUpdate, systems.Func(func(*ecs.World) {
+			h.group.Add(tick.Update, systems.Func(func(*ecs.World) {
 				redraw(h.group.View, func(e ecs.Entity, now uint8) { bars[e] = append(bars[e], now) }, func(ecs.Entity) { unshielded++ })
 			}))
 		})

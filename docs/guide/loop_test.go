@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/arche-netcode/netcode"
+	"github.com/arche-netcode/netcode/components"
 	ecs "github.com/arche-netcode/netcode/internal/world"
 	generic "github.com/arche-netcode/netcode/internal/world/typed"
 	"github.com/arche-netcode/netcode/systems"
@@ -24,13 +25,13 @@ func fixedSteps(group systems.Group, world *ecs.World, now func() time.Duration)
 	for _, s := range all {
 		s.Initialize(world)
 	}
-	begin := func(stage netcode.Stage) int { // where its messages are handled, before the game's systems in it
+	begin := func(stage tick.Stage) int { // where its messages are handled, before the game's systems in it
 		return slices.IndexFunc(all, func(s systems.System) bool {
 			d, ok := s.(*systems.Dispatch)
 			return ok && d.Stage == stage
 		})
 	}
-	fixed, then := begin(netcode.StageFixedUpdate), begin(netcode.StagePreUpdate)
+	fixed, then := begin(tick.FixedUpdate), begin(tick.PreUpdate)
 	update := func(list []systems.System) {
 		for _, s := range list {
 			s.Update(world)
@@ -68,7 +69,7 @@ func TestGuideFixedSteps(t *testing.T) {
 		var numbers []uint32       // and what came.
 		netcode.Handle(p, func(_ *netcode.Context, m *chat) {
 			handled, numbers = append(handled, frame), append(numbers, m.Number)
-		}, netcode.AtStage(netcode.StageFixedUpdate), netcode.Over(netcode.ReliableOrdered))
+		}, netcode.AtStage(tick.FixedUpdate), netcode.Over(netcode.ReliableOrdered))
 
 		var now time.Duration
 		clock := func() time.Duration { return now }
@@ -84,11 +85,11 @@ func TestGuideFixedSteps(t *testing.T) {
 		for _, end := range []interface{ OnError(func(error)) }{s, c} {
 			end.OnError(func(err error) { require.NoError(t, err) })
 		}
-		body := ecs.Spawn(worlds[0], nil, ecs.ComponentID[netcode.Replicated](worlds[0]), ecs.ComponentID[Position](worlds[0]))
+		body := ecs.Spawn(worlds[0], nil, ecs.ComponentID[components.Replicated](worlds[0]), ecs.ComponentID[Position](worlds[0]))
 		at := generic.NewMap1[Position](worlds[0])
 		group := systems.NewServer(s, here, clock)
-		group.Add(netcode.StageFixedUpdate, counted{func() { steps++; stepped = append(stepped, frame); at.Get(body).X++ }})
-		group.Add(netcode.StageUpdate, counted{func() { turns++ }})
+		group.Add(tick.FixedUpdate, counted{func() { steps++; stepped = append(stepped, frame); at.Get(body).X++ }})
+		group.Add(tick.Update, counted{func() { turns++ }})
 		frames := []func(){fixedSteps(group, worlds[0], clock), systems.NewRunner(worlds[1], systems.NewClient(c, there, clock), 60).Step}
 		require.NoError(t, c.Connect(here.LocalAddr()))
 		for frame = range int(10 * rate) {

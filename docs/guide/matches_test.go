@@ -14,6 +14,7 @@ import (
 	"github.com/arche-netcode/netcode/loading"
 	"github.com/arche-netcode/netcode/nettest"
 	"github.com/arche-netcode/netcode/systems"
+	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/transport"
 )
 
@@ -31,7 +32,7 @@ func matchProtocol(p *netcode.Protocol, ready func(player netcode.ClientID)) {
 	netcode.Replicate[Match](p)
 	loading.Register(p)
 	netcode.Handle(p, func(ctx *netcode.Context, _ *Ready) { ready(ctx.Sender) },
-		netcode.FromClient(), netcode.Over(netcode.Reliable), netcode.AtStage(netcode.StageUpdate))
+		netcode.FromClient(), netcode.Over(netcode.Reliable), netcode.AtStage(tick.Update))
 }
 
 // end guide

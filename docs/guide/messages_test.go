@@ -12,10 +12,12 @@ import (
 
 	"github.com/arche-netcode/netcode"
 	"github.com/arche-netcode/netcode/components"
+	"github.com/arche-netcode/netcode/errs"
 	ecs "github.com/arche-netcode/netcode/internal/world"
 	generic "github.com/arche-netcode/netcode/internal/world/typed"
 	"github.com/arche-netcode/netcode/nettest"
 	"github.com/arche-netcode/netcode/systems"
+	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/transfer"
 	"github.com/arche-netcode/netcode/wire"
 )
@@ -41,7 +43,7 @@ func chats(protocol *netcode.Protocol, show func(from netcode.ClientID, text str
 			return
 		}
 		show(m.From, m.Text) // it runs on a client, where ctx.Sender is 0: the server sent it
-	}, netcode.Over(netcode.ReliableOrdered), netcode.AtStage(netcode.StageUpdate))
+	}, netcode.Over(netcode.ReliableOrdered), netcode.AtStage(tick.Update))
 }
 
 // end guide
@@ -104,12 +106,12 @@ func shop(protocol *netcode.Protocol, prices map[uint16]uint32) { // on both sid
 
 func ask(ctx context.Context, client *netcode.Client, item uint16, tell func(price uint32)) error {
 	return netcode.Call(ctx, client, 0, &Price{item}, func(r *Coins, err error) { // 0 is the server
-		var refused *netcode.CallError
+		var refused *errs.CallError
 		switch {
 		case errors.As(err, &refused):
 			log.Print("the server says: ", refused.Text)
 		case err != nil:
-			log.Print(err) // netcode.ErrDeadline, ctx's error, or why the connection ended
+			log.Print(err) // errs.ErrDeadline, ctx's error, or why the connection ended
 		default:
 			tell(r.Count)
 		}
@@ -240,7 +242,7 @@ func TestGuideMessages(t *testing.T) {
 		},
 		SetupClient: func(_ int, c *systems.ClientSystems, _ *ecs.World) { groups[c.Client] = c },
 	})
-	require.ErrorIs(t, netcode.Send(n.Clients[0], netcode.ToServer(), &Chat{Text: "early"}), netcode.ErrNotConnected)
+	require.ErrorIs(t, netcode.Send(n.Clients[0], netcode.ToServer(), &Chat{Text: "early"}), errs.ErrNotConnected)
 	require.True(t, n.RunUntil(3*time.Second, n.Connected))
 	require.NoError(t, netcode.Send(n.Clients[0], netcode.ToServer(), &Chat{From: 99, Text: "hello"}))
 	require.True(t, n.RunUntil(3*time.Second, func() bool { return len(heard) == 1 }))

@@ -10,6 +10,7 @@ import (
 
 	"github.com/arche-netcode/netcode"
 	"github.com/arche-netcode/netcode/components"
+	"github.com/arche-netcode/netcode/extend"
 	ecs "github.com/arche-netcode/netcode/internal/world"
 	generic "github.com/arche-netcode/netcode/internal/world/typed"
 	"github.com/arche-netcode/netcode/nettest"
@@ -23,7 +24,7 @@ import (
 
 // begin guide
 func connectAs(client *netcode.Client, server transport.Addr, ticket string) error {
-	return client.ConnectWith(server, []byte(ticket)) // at most netcode.MaxPayload bytes, 400
+	return client.ConnectWith(server, []byte(ticket)) // at most wire.MaxPayload bytes, 400
 }
 
 func approve(server *netcode.Server, accounts map[string]string) { // account by ticket
@@ -131,7 +132,7 @@ func TestGuidePlayers(t *testing.T) {
 	}
 	n.Remove(anna) // Its process ends.
 	n.Run(15 * time.Second)
-	require.Nil(t, n.Server.Session(1))
+	require.Nil(t, extend.OfServer(n.Server).Session(1))
 	anna = n.Join()
 	n.Join()
 	require.True(t, n.RunUntil(time.Second, n.Connected))

@@ -21,6 +21,7 @@ import (
 	"github.com/arche-netcode/netcode/predict"
 	"github.com/arche-netcode/netcode/snapshot"
 	"github.com/arche-netcode/netcode/systems"
+	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/transport"
 )
 
@@ -75,7 +76,7 @@ func admit(group *systems.ServerSystems, world *ecs.World, rules ...predict.Syst
 
 func join(group *systems.ClientSystems, stick func() Stick, rules ...predict.System) *predict.Simulation {
 	sim := predict.Simulate(group, predict.Config{}, rules...) // the same systems, in the same order
-	group.Add(netcode.StagePreUpdate, systems.Func(func(*ecs.World) {
+	group.Add(tick.PreUpdate, systems.Func(func(*ecs.World) {
 		now := stick()
 		_ = input.Set(group.Client, &now) // before the step of this frame
 	}))
@@ -168,7 +169,7 @@ func place(schema *snapshot.Schema) interest.Position { // of entities with a Bo
 // begin guide
 func dressShells(group *systems.ClientSystems) {
 	bare := generic.NewFilter1[components.SpawnOf]().Without(generic.T[Sprite]())
-	group.Add(netcode.StagePostLateUpdate, systems.Func(func(w *ecs.World) { // before the one that draws
+	group.Add(tick.PostLateUpdate, systems.Func(func(w *ecs.World) { // before the one that draws
 		sprites, shells := generic.NewMap1[Sprite](w), []ecs.Entity{}
 		for query := bare.Query(w); query.Next(); {
 			shells = append(shells, query.Entity())
@@ -315,7 +316,7 @@ func TestGuideRelayedInputs(t *testing.T) {
 		Setup: func(s *systems.ServerSystems, w *ecs.World) {
 			admit(s, w, predict.Func(move), &gun{})
 			tanks := generic.NewFilter1[Body]().Without(generic.T[components.Predicted]())
-			s.Add(netcode.StagePreUpdate, systems.Func(func(w *ecs.World) {
+			s.Add(tick.PreUpdate, systems.Func(func(w *ecs.World) {
 				born, predicted := []ecs.Entity{}, generic.NewMap1[components.Predicted](w)
 				for query := tanks.Query(w); query.Next(); {
 					born = append(born, query.Entity())

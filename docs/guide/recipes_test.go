@@ -87,7 +87,7 @@ func TestGuideRecipes(t *testing.T) {
 	require.NoError(t, err)
 	w := n.Server.World
 	parts := []ecs.ID{
-		ecs.ComponentID[netcode.Replicated](w), ecs.ComponentID[Position](w), ecs.ComponentID[Ground](w),
+		ecs.ComponentID[components.Replicated](w), ecs.ComponentID[Position](w), ecs.ComponentID[Ground](w),
 		ecs.ComponentID[components.Group](w), ecs.ComponentID[components.Kind](w),
 	}
 	tile := ecs.Spawn(w, nil, parts...)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/arche-netcode/netcode"
 	"github.com/arche-netcode/netcode/components"
+	"github.com/arche-netcode/netcode/extend"
 	"github.com/arche-netcode/netcode/input"
 	ecs "github.com/arche-netcode/netcode/internal/world"
 	generic "github.com/arche-netcode/netcode/internal/world/typed"
@@ -29,7 +30,7 @@ type Wish struct { // of a spectator
 
 func watching(protocol *netcode.Protocol) { // on both sides
 	netcode.Handle(protocol, func(ctx *netcode.Context, w *Wish) {
-		player, ok := netcode.ExtensionOf[*record.Player](ctx.End)
+		player, ok := extend.ExtensionOf[*record.Player](ctx.End)
 		if !ok {
 			return // this server plays no recording
 		}

@@ -15,6 +15,7 @@ import (
 	"github.com/arche-netcode/netcode/nettest"
 	"github.com/arche-netcode/netcode/peer"
 	"github.com/arche-netcode/netcode/systems"
+	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/transport"
 	"github.com/arche-netcode/netcode/transport/memory"
 )
@@ -32,7 +33,7 @@ func (*Movement) Finalize(*ecs.World)   { log.SetFlags(log.Flags()) }
 func run(server *netcode.Server, socket systems.Socket, world *ecs.World, game systems.System) {
 	server.OnError(func(err error) { log.Print(err) })
 	group := systems.NewServer(server, socket, systems.WallClock())
-	group.Add(netcode.StageUpdate, game) // a system of the game
+	group.Add(tick.Update, game) // a system of the game
 	all := group.Systems()
 	for _, s := range all {
 		s.Initialize(world)

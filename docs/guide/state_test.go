@@ -12,6 +12,7 @@ import (
 	"github.com/arche-netcode/netcode"
 	"github.com/arche-netcode/netcode/components"
 	"github.com/arche-netcode/netcode/delta"
+	"github.com/arche-netcode/netcode/errs"
 	"github.com/arche-netcode/netcode/inspect"
 	"github.com/arche-netcode/netcode/interest"
 	ecs "github.com/arche-netcode/netcode/internal/world"
@@ -221,7 +222,7 @@ func TestGuideStateRecipes(t *testing.T) {
 	_, _, err = netcode.ValueAt[Position](g.server.Server, id, g.server.Server.Store().Tick()+1)
 	require.ErrorIs(t, err, snapshot.ErrNotYet)
 	_, _, err = netcode.ValueAt[time.Time](g.server.Server, id, 1)
-	require.ErrorIs(t, err, netcode.ErrNoComponent)
+	require.ErrorIs(t, err, errs.ErrNoComponent)
 	_, ok, err = netcode.ValueAt[Shield](g.server.Server, id, g.server.Server.Store().Tick())
 	require.NoError(t, err)
 	require.False(t, ok, "it was removed")

@@ -15,6 +15,7 @@ import (
 	"github.com/arche-netcode/netcode/nettest"
 	"github.com/arche-netcode/netcode/rewind"
 	"github.com/arche-netcode/netcode/systems"
+	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/transport"
 )
 
@@ -121,7 +122,7 @@ func TestGuideTime(t *testing.T) {
 		s.Server.OnConnect(func(id netcode.ClientID) { players[id] = &Position{} })
 		build, at := generic.NewMap2[components.Replicated, Position](w), generic.NewMap1[Position](w)
 		target, body = build.New(), build.New()
-		s.Add(netcode.StageUpdate, systems.Func(func(*ecs.World) {
+		s.Add(tick.Update, systems.Func(func(*ecs.World) {
 			at.Get(target).X++
 			walk(s.Server, players)
 			control, ok := input.Of[Control](s.Server, 1)

@@ -27,6 +27,7 @@ import (
 	"github.com/arche-netcode/netcode/examples/brawl/serve"
 	"github.com/arche-netcode/netcode/examples/web/browsers"
 	"github.com/arche-netcode/netcode/examples/web/site"
+	"github.com/arche-netcode/netcode/extend"
 	"github.com/arche-netcode/netcode/transport/lan"
 )
 
@@ -249,7 +250,7 @@ func (g *tabs) address(name string) (text string) {
 	g.h.Loop.Do(func() {
 		for id := range g.h.Match.Server.Clients {
 			if strings.Contains(g.h.Match.Server.Identity(id), "\n"+name+"\n") {
-				text = fmt.Sprint(g.h.Match.Server.Session(id))
+				text = fmt.Sprint(extend.OfServer(g.h.Match.Server).Session(id))
 			}
 		}
 	})

@@ -15,6 +15,7 @@ import (
 	"github.com/arche-netcode/netcode/inspect/live"
 	"github.com/arche-netcode/netcode/predict"
 	"github.com/arche-netcode/netcode/systems"
+	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/transport"
 	"github.com/arche-netcode/netcode/transport/memory"
 )
@@ -133,11 +134,11 @@ func (m *match) join(p *netcode.Protocol, server transport.Addr) error {
 		shown: generic.NewFilter2[components.Replicated, components.Smooth[Place]](), owner: ecs.ComponentID[components.Owner](&world),
 	}
 	group := systems.NewClient(client, socket, m.clock)
-	group.Add(netcode.StagePreUpdate, systems.Func(one.act))
+	group.Add(tick.PreUpdate, systems.Func(one.act))
 	one.sim = predict.Simulate(group, predict.Config{InputDelay: m.setting.delay}, newPhysics())
 	one.sim.OnEffect(one.countBoost)
 	one.sim.OnCancel(one.cancelBoost)
-	group.Add(netcode.StagePostLateUpdate, systems.Func(one.look))
+	group.Add(tick.PostLateUpdate, systems.Func(one.look))
 	m.players = append(m.players, one)
 	m.loops = append(m.loops, systems.NewRunner(&world, group, frameRate))
 	return client.Connect(server)

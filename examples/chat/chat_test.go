@@ -19,6 +19,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/arche-netcode/netcode"
+	"github.com/arche-netcode/netcode/errs"
 	"github.com/arche-netcode/netcode/transport"
 	"github.com/arche-netcode/netcode/transport/memory"
 	"github.com/arche-netcode/netcode/transport/udp"
@@ -308,6 +309,6 @@ func TestAPublicServerInClearIsAnError(t *testing.T) {
 	socket, err := udp.Listen(":0", udp.Config{})
 	require.NoError(t, err)
 	defer socket.Close()
-	var refused *netcode.PlainError
+	var refused *errs.PlainError
 	require.ErrorAs(t, serve(context.Background(), socket, netcode.Config{}, "", io.Discard), &refused)
 }

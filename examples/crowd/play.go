@@ -18,6 +18,7 @@ import (
 	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/transport/secure"
 	"github.com/arche-netcode/netcode/transport/udp"
+	"github.com/arche-netcode/netcode/wire"
 )
 
 // playback is a server that plays a recording.
@@ -35,7 +36,7 @@ func newPlayback(file io.ReadSeeker, address, page string, out io.Writer) (*play
 		return nil, err
 	}
 	p, hz := &playback{}, reader.Header().TickRate
-	server, err := netcode.NewServer(newProtocol(nil, nil, nil), netcode.Config{TickRate: hz, Clients: netcode.MaxClients})
+	server, err := netcode.NewServer(newProtocol(nil, nil, nil), netcode.Config{TickRate: hz, Clients: wire.MaxClients})
 	if err != nil {
 		return nil, err
 	}

@@ -65,7 +65,7 @@ func newCrowdServer(o *options, table *Table, motion []System, now func() time.D
 	var err error
 	silence, keepAlive := o.timeouts()
 	s.net, err = netcode.NewServer(newProtocol(o.trained, nil, s.onReport), netcode.Config{
-		TickRate: o.hz, Clients: netcode.MaxClients, Entities: o.entities,
+		TickRate: o.hz, Clients: wire.MaxClients, Entities: o.entities,
 		SendBudget: o.budget, SilenceTimeout: silence, KeepAlive: keepAlive,
 	})
 	if err != nil {

@@ -11,6 +11,7 @@ import (
 	netecs "github.com/arche-netcode/netcode/ecs"
 	"github.com/arche-netcode/netcode/inspect/live"
 	"github.com/arche-netcode/netcode/systems"
+	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/transport/udp"
 )
 
@@ -53,13 +54,13 @@ func play(ctx context.Context, server, page string) error {
 		}
 		over()
 	})
-	client.OnConnect(func(netcode.ClientID) { // no sooner: Send is netcode.ErrNotConnected before
+	client.OnConnect(func(netcode.ClientID) { // no sooner: Send is errs.ErrNotConnected before
 		connected = true
 		_ = netcode.Send(client, netcode.ToServer(), &Shout{Text: "hello"})
 	})
 
 	steer(loop, world)
-	loop.Add(netcode.StagePostLateUpdate, draw(world))
+	loop.Add(tick.PostLateUpdate, draw(world))
 	if err := client.Connect(address); err != nil {
 		return err
 	}
@@ -80,7 +81,7 @@ func steer(loop *systems.ClientSystems, world *netecs.World) {
 			avatar = e
 		}
 	})
-	loop.Add(netcode.StageUpdate, systems.Func(func(w *netecs.World) {
+	loop.Add(tick.Update, systems.Func(func(w *netecs.World) {
 		if !avatar.IsZero() && w.Alive(avatar) {
 			steering(avatar).X = 0.5 // plain game code: this client owns it, so it is sent
 		}

@@ -16,6 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/arche-netcode/netcode"
+	"github.com/arche-netcode/netcode/errs"
 	"github.com/arche-netcode/netcode/peer"
 	"github.com/arche-netcode/netcode/systems"
 	"github.com/arche-netcode/netcode/transport/udp"
@@ -151,6 +152,6 @@ func TestAPublicServerInClearIsAnError(t *testing.T) {
 	if runtime.GOOS == "js" || runtime.GOOS == "wasip1" {
 		t.Skip("no sockets here")
 	}
-	var refused *netcode.PlainError
+	var refused *errs.PlainError
 	require.ErrorAs(t, serve(context.Background(), ":0", ""), &refused)
 }

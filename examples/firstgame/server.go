@@ -10,6 +10,8 @@ import (
 	"github.com/arche-netcode/netcode/inspect/live"
 	"github.com/arche-netcode/netcode/interest"
 	"github.com/arche-netcode/netcode/systems"
+	"github.com/arche-netcode/netcode/tick"
+	"github.com/arche-netcode/netcode/transport"
 	"github.com/arche-netcode/netcode/transport/udp"
 )
 
@@ -38,7 +40,7 @@ func serve(ctx context.Context, address, page string) error {
 	// Its loop: netcode's systems, and the game's own between them.
 	loop := systems.NewServer(server, socket, systems.WallClock())
 	bodies := each[Position, Steering](world)
-	loop.Add(netcode.StageUpdate, systems.Func(func(*netecs.World) {
+	loop.Add(tick.Update, systems.Func(func(*netecs.World) {
 		if server.TickDue() { // the game moves on once a network tick
 			move(bodies, 30*float32(server.Interval().Seconds())) // 30 m/s
 		}
@@ -69,7 +71,7 @@ func serve(ctx context.Context, address, page string) error {
 }
 
 // run runs the loop of a server at an address, and shows it in a browser at page unless that is empty.
-func run(ctx context.Context, world *netecs.World, loop *systems.ServerSystems, address netcode.Addr, page string) error {
+func run(ctx context.Context, world *netecs.World, loop *systems.ServerSystems, address transport.Addr, page string) error {
 	group, stop, err := live.Show(loop, page, log.Writer())
 	if err != nil {
 		return err

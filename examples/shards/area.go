@@ -8,15 +8,17 @@ import (
 	"slices"
 	"time"
 
+	"github.com/mlange-42/arche/ecs"
+	"github.com/mlange-42/arche/generic"
+
 	"github.com/arche-netcode/netcode"
 	"github.com/arche-netcode/netcode/components"
 	netecs "github.com/arche-netcode/netcode/ecs"
 	"github.com/arche-netcode/netcode/fleet/nats"
 	"github.com/arche-netcode/netcode/handover"
 	"github.com/arche-netcode/netcode/systems"
+	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/transport/udp"
-	"github.com/mlange-42/arche/ecs"
-	"github.com/mlange-42/arche/generic"
 )
 
 // shard is the server of one area.
@@ -158,7 +160,7 @@ func (s *shard) rules() {
 		m.From = s.server.Identity(ctx.Sender)
 		_ = nats.Publish(s.match, nats.ToAll(), &Chat{*m}) // The own clients get it in the same way.
 	})
-	s.group.Add(netcode.StageUpdate, systems.Func(func(*netecs.World) {
+	s.group.Add(tick.Update, systems.Func(func(*netecs.World) {
 		if s.server.TickDue() {
 			s.walk()
 		}
@@ -264,17 +266,17 @@ func (s *shard) ask(to string, id handover.ID, answer func(arrived bool)) {
 // messages are those between servers.
 func (s *shard) messages() *nats.Messages {
 	p := nats.NewMessages()
-	nats.Handle(p, func(_ *nats.Context, m *Chat) { _ = netcode.Send(s.server, netcode.ToAll(), &m.Say) }, netcode.StageUpdate)
-	nats.Handle(p, func(*nats.Context, *Point) { s.points++ }, netcode.StageUpdate)
+	nats.Handle(p, func(_ *nats.Context, m *Chat) { _ = netcode.Send(s.server, netcode.ToAll(), &m.Say) }, tick.Update)
+	nats.Handle(p, func(*nats.Context, *Point) { s.points++ }, tick.Update)
 	nats.Handle(p, func(ctx *nats.Context, m *Ask) {
 		_ = nats.Publish(s.match, nats.ToMatch(area(int(m.From))), &Arrived{ID: m.ID, Arrived: s.mover.Void(handover.ID(m.ID))})
-	}, netcode.StageEarlyUpdate)
+	}, tick.EarlyUpdate)
 	nats.Handle(p, func(_ *nats.Context, m *Arrived) {
 		if a, ok := s.asked[m.ID]; ok {
 			delete(s.asked, m.ID)
 			a.answer(m.Arrived)
 		}
-	}, netcode.StageEarlyUpdate)
-	nats.Handle[Census](p, nil, netcode.StageUpdate)
+	}, tick.EarlyUpdate)
+	nats.Handle[Census](p, nil, tick.Update)
 	return p
 }

@@ -21,6 +21,7 @@ import (
 	"github.com/arche-netcode/netcode"
 	"github.com/arche-netcode/netcode/fleet/nats"
 	"github.com/arche-netcode/netcode/systems"
+	"github.com/arche-netcode/netcode/tick"
 )
 
 // board is the match in which the censuses come together.
@@ -144,7 +145,7 @@ func (w *world) open(ctx context.Context) (err error) {
 		if m.Area < areas {
 			w.census[m.Area] = *m
 		}
-	}, netcode.StageUpdate)
+	}, tick.Update)
 	w.node, err = nats.Start(ctx, nats.Config{
 		Server: "board", URL: w.url, Embed: nats.Embed{Listen: "127.0.0.1:0"}, Messages: messages, Queue: 1 << 14,
 		OnError: func(err error) { fmt.Fprintln(os.Stderr, err) },

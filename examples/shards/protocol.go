@@ -8,6 +8,7 @@ import (
 	"github.com/arche-netcode/netcode/fleet/nats"
 	"github.com/arche-netcode/netcode/fleet/nats/resume"
 	"github.com/arche-netcode/netcode/handover"
+	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/wire"
 )
 
@@ -64,7 +65,7 @@ func newProtocol() *netcode.Protocol {
 	netcode.Replicate[Body](p)
 	netcode.Replicate[components.Owner](p)
 	netcode.Handle[Turn](p, nil, netcode.FromClient())
-	netcode.Handle[Say](p, nil, netcode.Over(netcode.ReliableOrdered), netcode.AtStage(netcode.StageUpdate))
+	netcode.Handle[Say](p, nil, netcode.Over(netcode.ReliableOrdered), netcode.AtStage(tick.Update))
 	handover.Register(p)
 	resume.Register(p)
 	return p
@@ -90,7 +91,7 @@ func (m *Census) Serialize(s *wire.Serializer) {
 	for _, n := range []*uint32{&m.Area, &m.Points, &m.Frames, &m.Held, &m.Moved, &m.Failed} {
 		s.Uint32(n)
 	}
-	s.Strings(&m.Users, netcode.MaxClients, nats.MaxName)
+	s.Strings(&m.Users, wire.MaxClients, nats.MaxName)
 }
 
 // Ask asks another area whether a player has arrived there (handover.Config.Ask), and Arrived answers.

@@ -17,6 +17,7 @@ import (
 	"github.com/arche-netcode/netcode/record"
 	"github.com/arche-netcode/netcode/rewind"
 	"github.com/arche-netcode/netcode/systems"
+	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/transport"
 	"github.com/arche-netcode/netcode/transport/memory"
 )
@@ -118,9 +119,9 @@ func newMatch(o options) (*match, error) {
 		return nil, err
 	}
 	m.group = host.ServerSystems
-	host.Add(netcode.StagePreUpdate, systems.Func(player.decide))
+	host.Add(tick.PreUpdate, systems.Func(player.decide))
 	player.watch(predict.Simulate(host, predict.Config{}, rules(m.note, m.judge, m.gusts())...))
-	host.Add(netcode.StagePostLateUpdate, systems.Func(player.watchSelf))
+	host.Add(tick.PostLateUpdate, systems.Func(player.watchSelf))
 	m.loops = append(m.loops, systems.NewRunner(&world, host, frameRate))
 	for range o.bots {
 		for _, link := range o.links() {
@@ -203,9 +204,9 @@ func (m *match) join(p *netcode.Protocol, server *transport.Conditioner, link tr
 	}
 	server.SetLinkFrom(socket.LocalAddr(), link)
 	group := systems.NewClient(player.client, socket, m.clock)
-	group.Add(netcode.StagePreUpdate, systems.Func(player.decide))
+	group.Add(tick.PreUpdate, systems.Func(player.decide))
 	player.watch(predict.Simulate(group, predict.Config{}, rules(nil, nil, m.gusts())...))
-	group.Add(netcode.StagePostLateUpdate, systems.Func(player.watchSelf))
+	group.Add(tick.PostLateUpdate, systems.Func(player.watchSelf))
 	m.loops = append(m.loops, systems.NewRunner(&world, group, frameRate))
 	return player.client.Connect(server.LocalAddr())
 }

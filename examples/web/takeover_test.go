@@ -24,6 +24,7 @@ import (
 	"github.com/arche-netcode/netcode/components"
 	"github.com/arche-netcode/netcode/peer"
 	"github.com/arche-netcode/netcode/systems"
+	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/transport"
 	"github.com/arche-netcode/netcode/transport/queued"
 	"github.com/arche-netcode/netcode/transport/secure"
@@ -263,7 +264,7 @@ func newSiege(t *testing.T, listen func(s *siege) transport.Conn, admit *secure.
 	s.run(func() systems.Group { return group })
 	build := generic.NewMap2[components.Replicated, tally](s.worlds[0])
 	entity, values := build.New(), generic.NewMap1[tally](s.worlds[0])
-	group.Add(netcode.StageUpdate, systems.Func(func(*ecs.World) { s.value++; values.Get(entity).N = s.value }))
+	group.Add(tick.Update, systems.Func(func(*ecs.World) { s.value++; values.Get(entity).N = s.value }))
 	s.line = &wiretap{link: s.dial(true)}
 	s.ada = s.join(s.line, ticket)
 	return s

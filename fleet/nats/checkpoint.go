@@ -9,16 +9,18 @@ import (
 	"strings"
 	"time"
 
+	natsgo "github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+
 	"github.com/arche-netcode/netcode"
 	"github.com/arche-netcode/netcode/components"
 	netecs "github.com/arche-netcode/netcode/ecs"
+	"github.com/arche-netcode/netcode/extend"
 	"github.com/arche-netcode/netcode/fleet/nats/resume"
 	"github.com/arche-netcode/netcode/record"
 	"github.com/arche-netcode/netcode/systems"
 	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/wire"
-	natsgo "github.com/nats-io/nats.go"
-	"github.com/nats-io/nats.go/jetstream"
 )
 
 // Checkpoint is a saved match.
@@ -53,7 +55,7 @@ func (c *Checkpoint) encode() ([]byte, error) {
 	copy(w.Next(len(checkpointMagic)), checkpointMagic)
 	w.Varint(uint64(c.Tick))
 	w.Varint(uint64(c.Rate))
-	w.Count(len(c.players), netcode.MaxClients*2)
+	w.Count(len(c.players), wire.MaxClients*2)
 	for _, p := range c.players {
 		w.Varint(uint64(p.client))
 		w.Bytes([]byte(p.user), MaxName)
@@ -74,8 +76,8 @@ func decodeCheckpoint(b []byte) (*Checkpoint, error) {
 	}
 	r := wire.NewReader(rest)
 	at, rate := r.Varint(), r.Varint()
-	c := &Checkpoint{Tick: tick.Tick(at), Rate: int(min(rate, netcode.MaxTickRate+1))}
-	for range r.Count(netcode.MaxClients*2, 2) {
+	c := &Checkpoint{Tick: tick.Tick(at), Rate: int(min(rate, wire.MaxTickRate+1))}
+	for range r.Count(wire.MaxClients*2, 2) {
 		client, user := r.Varint(), string(r.Bytes(MaxName))
 		if client == 0 || client > 1<<31 || user == "" {
 			return nil, ErrCheckpoint
@@ -84,7 +86,7 @@ func decodeCheckpoint(b []byte) (*Checkpoint, error) {
 	}
 	c.Extra = slices.Clone(r.Bytes(MaxExtra))
 	c.saved = r.Rest()
-	if r.Err() != nil || at == 0 || at >= maxTick || c.Rate < 1 || c.Rate > netcode.MaxTickRate {
+	if r.Err() != nil || at == 0 || at >= maxTick || c.Rate < 1 || c.Rate > wire.MaxTickRate {
 		return nil, ErrCheckpoint
 	}
 	return c, nil
@@ -159,7 +161,7 @@ func (m *Match) players() (list []former) {
 		list = append(list, former{client: f.client, user: f.user})
 	}
 	slices.SortFunc(list, func(a, b former) int { return int(a.client) - int(b.client) })
-	return list[:min(len(list), netcode.MaxClients*2)]
+	return list[:min(len(list), wire.MaxClients*2)]
 }
 
 // storeMB is the time that the store has for each MB: without an answer for longer, the next checkpoint is tried.
@@ -321,7 +323,7 @@ func (m *Match) restore(w *netecs.World) {
 		resume.From(m.server, c.Tick)
 	}
 	if m.config.Restored != nil {
-		m.server.Contain("MatchConfig.Restored", func() { m.config.Restored(entities, err) })
+		extend.OfServer(m.server).Contain("MatchConfig.Restored", func() { m.config.Restored(entities, err) })
 	}
 }
 
@@ -347,7 +349,7 @@ func (m *Match) remember(c *Checkpoint, entities []netecs.Entity) {
 			f.owns = append(f.owns, id)
 		}
 	}
-	m.server.ClientsFrom(last + 1)
+	extend.OfServer(m.server).ClientsFrom(last + 1)
 }
 
 // giveBack gives a player that came back after a crash its entities, under its new id.

@@ -11,13 +11,15 @@ import (
 	"testing"
 	"time"
 
+	"github.com/mlange-42/arche/ecs"
+	"github.com/stretchr/testify/require"
+
 	"github.com/arche-netcode/netcode"
 	"github.com/arche-netcode/netcode/fleet/nats"
 	"github.com/arche-netcode/netcode/fleet/nats/resume"
 	"github.com/arche-netcode/netcode/systems"
+	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/transport/udp"
-	"github.com/mlange-42/arche/ecs"
-	"github.com/stretchr/testify/require"
 )
 
 // begin guide
@@ -98,7 +100,7 @@ type Score struct{ Team, Points uint32 } // plain data needs no method
 // fleetMessages are the messages between servers.
 func fleetMessages(show func(match string, m *Score)) *nats.Messages {
 	p := nats.NewMessages()
-	nats.Handle(p, func(ctx *nats.Context, m *Score) { show(ctx.Match.ID(), m) }, netcode.StageUpdate)
+	nats.Handle(p, func(ctx *nats.Context, m *Score) { show(ctx.Match.ID(), m) }, tick.Update)
 	return p
 }
 

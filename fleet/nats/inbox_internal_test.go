@@ -6,10 +6,11 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/arche-netcode/netcode"
 	"github.com/arche-netcode/netcode/message"
 	"github.com/arche-netcode/netcode/tick"
-	"github.com/stretchr/testify/require"
 )
 
 // A sender that floods fills its share, and the others' messages come in their order. What was handled makes room.
@@ -80,7 +81,7 @@ type ping struct{ N uint32 }
 func FuzzMessagesFromNATS(f *testing.F) {
 	head := envelope{from: "a", tick: 7, before: 9}
 	p := NewMessages()
-	Handle(p, func(*Context, *ping) {}, netcode.StageUpdate)
+	Handle(p, func(*Context, *ping) {}, tick.Update)
 	for fingerprint := range p.kinds {
 		head.fingerprint = fingerprint
 	}

@@ -9,13 +9,15 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/nats-io/nats.go/jetstream"
+
 	"github.com/arche-netcode/netcode"
 	netecs "github.com/arche-netcode/netcode/ecs"
+	"github.com/arche-netcode/netcode/extend"
 	"github.com/arche-netcode/netcode/message"
 	"github.com/arche-netcode/netcode/record"
 	"github.com/arche-netcode/netcode/systems"
 	"github.com/arche-netcode/netcode/tick"
-	"github.com/nats-io/nats.go/jetstream"
 )
 
 // MatchConfig configures a match. ID and Group are needed; Orphan.Open takes the ID and Data of the orphan.
@@ -153,7 +155,7 @@ func (n *Node) begin(config MatchConfig, e matchEntry, revision uint64) (*Match,
 
 // attach adds what runs in the loop.
 func (m *Match) attach() {
-	for stage := range netcode.Stage(tick.NumStages) {
+	for stage := range tick.Stage(tick.NumStages) {
 		m.config.Group.Add(stage, systems.Func(func(*netecs.World) { m.drain(stage) }))
 	}
 	m.handling = m.handle // Made once, so that a frame allocates nothing.
@@ -269,7 +271,7 @@ func (m *Match) tellPresence() {
 	for user := range users {
 		p, ok := m.node.Player(user)
 		p.User = user
-		m.server.Contain("MatchConfig.Presence", func() { m.config.Presence(p, ok) })
+		extend.OfServer(m.server).Contain("MatchConfig.Presence", func() { m.config.Presence(p, ok) })
 	}
 }
 
@@ -282,7 +284,7 @@ func (m *Match) tellLost() {
 		m.Close()
 		return
 	}
-	m.server.Contain("MatchConfig.Lost", m.config.Lost)
+	extend.OfServer(m.server).Contain("MatchConfig.Lost", m.config.Lost)
 }
 
 // endFrame saves and records.
@@ -296,7 +298,7 @@ func (m *Match) endFrame() {
 }
 
 // drain handles the messages of a stage.
-func (m *Match) drain(stage netcode.Stage) {
+func (m *Match) drain(stage tick.Stage) {
 	m.inbox.drain(stage, m.server.Tick(), m.node.now().mono, m.handling)
 }
 
@@ -306,7 +308,7 @@ func (m *Match) handle(it *item) {
 	if it.player != "" {
 		m.context.Client = m.client(it.player)
 	}
-	m.server.Contain("the handler of "+it.kind.name, func() {
+	extend.OfServer(m.server).Contain("the handler of "+it.kind.name, func() {
 		if it.kind.handle(&m.context, &m.scratch, it.body) {
 			m.node.counters.handled.Add(1)
 		}

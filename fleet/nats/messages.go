@@ -35,7 +35,7 @@ type Messages struct {
 type kind struct {
 	name        string
 	fingerprint uint64 // Of its name and fields.
-	stage       netcode.Stage
+	stage       tick.Stage
 	codec       message.Codec
 	handle      func(ctx *Context, s *message.Scratch, body []byte) bool // Nil: it is only sent.
 }
@@ -57,7 +57,7 @@ type Context struct {
 // Handle registers message T with its handler, which runs in a stage of the loops that the message is for, and never in a goroutine of NATS.
 // A process that only sends it gives nil. T has no fields that name entities: they have other ids on each server. Handle panics on a type that cannot
 // be sent, on a name that is registered, and after Start.
-func Handle[T any](p *Messages, handler func(ctx *Context, m *T), stage netcode.Stage) {
+func Handle[T any](p *Messages, handler func(ctx *Context, m *T), stage tick.Stage) {
 	t := reflect.TypeFor[T]()
 	if p.frozen {
 		panic(fmt.Sprintf("nats: Handle[%s]: after Start", t))

@@ -5,15 +5,17 @@ import (
 	"testing"
 	"time"
 
-	"github.com/arche-netcode/netcode"
-	"github.com/arche-netcode/netcode/fleet/nats"
-	"github.com/arche-netcode/netcode/systems"
-	"github.com/arche-netcode/netcode/transport"
-	"github.com/arche-netcode/netcode/transport/memory"
-	"github.com/arche-netcode/netcode/wire"
 	"github.com/mlange-42/arche/ecs"
 	natsgo "github.com/nats-io/nats.go"
 	"github.com/stretchr/testify/require"
+
+	"github.com/arche-netcode/netcode"
+	"github.com/arche-netcode/netcode/fleet/nats"
+	"github.com/arche-netcode/netcode/systems"
+	"github.com/arche-netcode/netcode/tick"
+	"github.com/arche-netcode/netcode/transport"
+	"github.com/arche-netcode/netcode/transport/memory"
+	"github.com/arche-netcode/netcode/wire"
 )
 
 // blob is a large message.
@@ -41,8 +43,8 @@ func (h *heard) messages() *nats.Messages {
 		}
 		h.text = append(h.text, ctx.Match.ID()+" "+h.stage+" "+ctx.From+": "+text)
 	}
-	nats.Handle(p, func(ctx *nats.Context, m *Shout) { note(ctx, m.Text) }, netcode.StageUpdate)
-	nats.Handle(p, func(ctx *nats.Context, m *Goal) { note(ctx, "goal") }, netcode.StageEarlyUpdate)
+	nats.Handle(p, func(ctx *nats.Context, m *Shout) { note(ctx, m.Text) }, tick.Update)
+	nats.Handle(p, func(ctx *nats.Context, m *Goal) { note(ctx, "goal") }, tick.EarlyUpdate)
 	return p
 }
 
@@ -57,7 +59,7 @@ func (h *heard) has(line string) bool {
 
 // watch notes which of the game's systems ran last.
 func (h *heard) watch(group *systems.ServerSystems) {
-	for stage, name := range map[netcode.Stage]string{netcode.StageInitialization: "begin", netcode.StagePreUpdate: "preupdate", netcode.StagePreLateUpdate: "end"} {
+	for stage, name := range map[tick.Stage]string{tick.Initialization: "begin", tick.PreUpdate: "preupdate", tick.PreLateUpdate: "end"} {
 		group.Add(stage, systems.Func(func(*ecs.World) { h.stage = name }))
 	}
 }
@@ -147,8 +149,8 @@ func TestHostileMessages(t *testing.T) {
 	}
 	eventually(t, "they are counted", func() bool { return first.Stats().Malformed == 8 })
 	newer := nats.NewMessages()
-	nats.Handle[blob](newer, nil, netcode.StageUpdate)
-	nats.Handle[Shout](newer, nil, netcode.StageUpdate)
+	nats.Handle[blob](newer, nil, tick.Update)
+	nats.Handle[Shout](newer, nil, tick.Update)
 	second := start(t, nats.Config{Server: "second", URL: first.NATS(), Messages: newer})
 	require.NoError(t, nats.Publish(second, nats.ToAll(), &blob{Data: make([]byte, 1000)}))
 	eventually(t, "another build's message is counted", func() bool { return first.Stats().Unknown == 1 })
@@ -176,7 +178,7 @@ func TestAHandlerThatPanics(t *testing.T) {
 		if calls++; calls == 1 {
 			panic("boom")
 		}
-	}, netcode.StageUpdate)
+	}, tick.Update)
 	n := start(t, nats.Config{Server: "first", Messages: p})
 	h, err := open(t.Context(), n, systems.Offline{}, nats.MatchConfig{ID: "red"}, nil)
 	require.NoError(t, err)

@@ -15,16 +15,18 @@ import (
 	"testing"
 	"time"
 
+	"github.com/mlange-42/arche/ecs"
+	"github.com/mlange-42/arche/generic"
+	"github.com/stretchr/testify/require"
+
 	"github.com/arche-netcode/netcode"
 	"github.com/arche-netcode/netcode/components"
 	"github.com/arche-netcode/netcode/fleet/nats"
 	"github.com/arche-netcode/netcode/fleet/nats/resume"
 	"github.com/arche-netcode/netcode/systems"
+	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/transport/udp"
 	"github.com/arche-netcode/netcode/wire"
-	"github.com/mlange-42/arche/ecs"
-	"github.com/mlange-42/arche/generic"
-	"github.com/stretchr/testify/require"
 )
 
 var heavy = flag.Bool("heavy", false, "full sizes")
@@ -104,7 +106,7 @@ func open(ctx context.Context, node *nats.Node, socket systems.Socket, config na
 		avatars.NewWith(&components.Replicated{}, &components.Owner{Client: client}, &Position{Y: float32(client)})
 	})
 	positions := generic.NewFilter1[Position]()
-	h.group.Add(netcode.StageUpdate, systems.Func(func(w *ecs.World) {
+	h.group.Add(tick.Update, systems.Func(func(w *ecs.World) {
 		if !h.server.TickDue() {
 			return
 		}
@@ -154,7 +156,7 @@ func play(ctx context.Context, t *testing.T, user string, where func() string) *
 		p.lost = append(p.lost, lost)
 	})
 	all := generic.NewFilter2[Position, components.Owner]()
-	group.Add(netcode.StageUpdate, systems.Func(func(w *ecs.World) {
+	group.Add(tick.Update, systems.Func(func(w *ecs.World) {
 		if p.client.State() == netcode.Disconnected {
 			if at, err := udp.Resolve(where()); err == nil {
 				_ = p.client.ConnectWith(at, []byte(user))

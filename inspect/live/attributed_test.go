@@ -22,6 +22,7 @@ import (
 	generic "github.com/arche-netcode/netcode/internal/world/typed"
 	"github.com/arche-netcode/netcode/snapshot"
 	"github.com/arche-netcode/netcode/systems"
+	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/transport"
 )
 
@@ -84,7 +85,7 @@ func crowd(t *testing.T) *rig {
 	r.server.SetInterest(interest.New(grid, interest.Despawn))
 	r.server.OnConnect(func(id netcode.ClientID) { grid.Look(id, float32(id*12), 0, 0) })
 	build, bodies, frame := generic.NewMap3[components.Replicated, place, health](r.world), []ecs.Entity(nil), 0
-	r.group.Add(netcode.StageUpdate, systems.Func(func(*ecs.World) {
+	r.group.Add(tick.Update, systems.Func(func(*ecs.World) {
 		if frame++; frame%3 == 0 {
 			bodies = append(bodies, build.New())
 		}

@@ -58,7 +58,7 @@ func NewClientPage(group *systems.ClientSystems, simulation *predict.Simulation)
 		simulation.OnMisprediction(p.note)
 	}
 	p.newest.Store(&ClientFigures{State: netcode.Disconnected.String(), Fields: map[string]uint64{}})
-	group.Add(netcode.StagePostLateUpdate, systems.Func(func(*netecs.World) { p.publish() }))
+	group.Add(tick.PostLateUpdate, systems.Func(func(*netecs.World) { p.publish() }))
 	return p
 }
 

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/arche-netcode/netcode"
+	"github.com/arche-netcode/netcode/extend"
 	"github.com/arche-netcode/netcode/quantize"
 	"github.com/arche-netcode/netcode/snapshot"
 	"github.com/arche-netcode/netcode/tick"
@@ -168,7 +169,7 @@ func (i *Inspector) matches(id netcode.NetworkID, s *search) bool {
 		return false
 	}
 	if s.seenBy != 0 {
-		if c := i.server.Session(netcode.ClientID(s.seenBy)); c == nil || c.View() == nil || !c.View().Visible(id) {
+		if c := extend.OfServer(i.server).Session(netcode.ClientID(s.seenBy)); c == nil || c.View() == nil || !c.View().Visible(id) {
 			return false
 		}
 	}
@@ -201,7 +202,7 @@ func (i *Inspector) entity(id netcode.NetworkID, chosen netcode.ClientID) Entity
 	store := i.server.Store()
 	e := Entity{ID: id.String(), Owner: uint32(store.Owner(id)), Components: []Component{}, Seers: []Seer{}}
 	mask, view := store.Mask(id), (*snapshot.View)(nil)
-	if c := i.server.Session(chosen); c != nil {
+	if c := extend.OfServer(i.server).Session(chosen); c != nil {
 		view = c.View()
 	}
 	if e.Why = i.server.Why(chosen, id); view != nil {
@@ -217,7 +218,7 @@ func (i *Inspector) entity(id netcode.NetworkID, chosen netcode.ClientID) Entity
 		e.Components = append(e.Components, c)
 	}
 	for client := range i.server.Clients {
-		view := i.server.Session(client).View()
+		view := extend.OfServer(i.server).Session(client).View()
 		if view == nil || !view.Visible(id) {
 			continue
 		}

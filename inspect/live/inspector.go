@@ -12,8 +12,10 @@ import (
 
 	"github.com/arche-netcode/netcode"
 	netecs "github.com/arche-netcode/netcode/ecs"
+	"github.com/arche-netcode/netcode/extend"
 	"github.com/arche-netcode/netcode/inspect"
 	"github.com/arche-netcode/netcode/systems"
+	"github.com/arche-netcode/netcode/transport"
 )
 
 // Phase is a part of a server's frame.
@@ -116,7 +118,7 @@ func New(group systems.Group) *Inspector {
 	i.asks, i.tickAsks = make(chan *question, mostListeners), make(chan chan TickTimes, mostListeners)
 	i.tap.inspector = i
 	i.tapSocket()
-	i.server.Extend(netcode.ServerHooks{AfterSend: func() {
+	extend.OfServer(i.server).Extend(extend.ServerHooks{AfterSend: func() {
 		if i.measured {
 			i.encoded = i.now()
 		}
@@ -127,7 +129,7 @@ func New(group systems.Group) *Inspector {
 	}})
 	i.server.OnError(func(err error) { i.note("error: %v", err) })
 	i.server.OnConnect(func(id netcode.ClientID) { i.tap.news = true; i.note("client %d connected", id) })
-	i.server.OnMigrate(func(id netcode.ClientID, _, to netcode.Addr) {
+	i.server.OnMigrate(func(id netcode.ClientID, _, to transport.Addr) {
 		i.tap.news = true
 		i.note("client %d is at %v now", id, to)
 	})

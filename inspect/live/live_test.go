@@ -30,6 +30,7 @@ import (
 	generic "github.com/arche-netcode/netcode/internal/world/typed"
 	"github.com/arche-netcode/netcode/predict"
 	"github.com/arche-netcode/netcode/systems"
+	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/transport"
 	"github.com/arche-netcode/netcode/transport/memory"
 )
@@ -118,7 +119,7 @@ func newRig(t testing.TB, clients int) *rig {
 	group := systems.NewServer(r.server, &counter{r.line, r}, func() time.Duration { return r.clock() })
 	r.group = group
 	moving := generic.NewFilter1[place]()
-	group.Add(netcode.StageUpdate, systems.Func(func(w *ecs.World) {
+	group.Add(tick.Update, systems.Func(func(w *ecs.World) {
 		for query := moving.Query(w); query.Next(); {
 			query.Get().X += 0.01
 		}
@@ -146,7 +147,7 @@ func (r *rig) join(port uint16, payload []byte) {
 	line := transport.Condition(end, r.link, uint64(port), func() time.Duration { return r.now })
 	group := systems.NewClient(client, line, func() time.Duration { return r.clock() })
 	told := false
-	group.Add(netcode.StagePreUpdate, systems.Func(func(*ecs.World) { // It plays, and tells of mispredictions as a simulation would.
+	group.Add(tick.PreUpdate, systems.Func(func(*ecs.World) { // It plays, and tells of mispredictions as a simulation would.
 		if client.State() == netcode.Connected && client.TickDue() {
 			_ = input.Set(client, &steer{1})
 			if told {

@@ -11,8 +11,10 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/arche-netcode/netcode"
+	"github.com/arche-netcode/netcode/extend"
 	ecs "github.com/arche-netcode/netcode/internal/world"
 	"github.com/arche-netcode/netcode/systems"
+	"github.com/arche-netcode/netcode/tick"
 )
 
 // The loop has the label of its phase in each phase, as profiles of the processor have it, beside the label that it had, which alone is left
@@ -36,9 +38,9 @@ func TestProfilesKnowThePhases(t *testing.T) {
 				seen[where] = text[1]
 			}
 		}
-		r.group.Add(netcode.StageUpdate, systems.Func(func(*ecs.World) { look("game")() }))
+		r.group.Add(tick.Update, systems.Func(func(*ecs.World) { look("game")() }))
 		r.group.OnSpawn(func(ecs.Entity, netcode.NetworkID) { look("capture")() })
-		r.server.Extend(netcode.ServerHooks{BeforeSend: look("encode")})
+		extend.OfServer(r.server).Extend(extend.ServerHooks{BeforeSend: look("encode")})
 		r.onSend, r.onReceive = look("send"), look("receive")
 		r.bodies(1)
 		r.step(60)

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/arche-netcode/netcode"
+	"github.com/arche-netcode/netcode/extend"
 	"github.com/arche-netcode/netcode/inspect"
 	"github.com/arche-netcode/netcode/snapshot"
 	"github.com/arche-netcode/netcode/systems"
@@ -186,7 +187,7 @@ func (t *tap) sent(to transport.Addr, datagram []byte) {
 		t.beginSessions()
 	}
 	id := t.sessions[to]
-	c := i.server.Session(id)
+	c := extend.OfServer(i.server).Session(id)
 	t.account.AddSent(c, datagram)
 	if id != 0 && id == t.tracing && len(t.packets) < mostPackets {
 		t.notePacket(c, datagram)
@@ -195,7 +196,7 @@ func (t *tap) sent(to transport.Addr, datagram []byte) {
 }
 
 // notePacket lists a packet to the followed client.
-func (t *tap) notePacket(c *netcode.Session, datagram []byte) {
+func (t *tap) notePacket(c extend.Session, datagram []byte) {
 	h, _, err := wire.ParsePacketHeader(datagram)
 	if err != nil {
 		return

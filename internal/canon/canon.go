@@ -120,7 +120,7 @@ func (d *Description) Explain(detail string) string {
 // WriteLock writes the description as a lock file. options, unless it is nil, adds lines behind an entry.
 func (d *Description) WriteLock(w io.Writer, supports []uint64, options func(b *strings.Builder, kind, name string)) error {
 	var b strings.Builder
-	b.WriteString("# The protocol of a game, by netcode.WriteSchema. Change the game, and not this file.\n")
+	b.WriteString("# The protocol of a game, by Protocol.WriteSchema. Change the game, and not this file.\n")
 	fmt.Fprintf(&b, "schema 1 %016x\n", d.Hash)
 	for _, hash := range supports {
 		fmt.Fprintf(&b, "supports %016x\n", hash)

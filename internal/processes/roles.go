@@ -16,6 +16,7 @@ import (
 	ecs "github.com/arche-netcode/netcode/internal/world"
 	generic "github.com/arche-netcode/netcode/internal/world/typed"
 	"github.com/arche-netcode/netcode/systems"
+	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/transport/udp"
 )
 
@@ -117,7 +118,7 @@ func serve(ctx context.Context, address string) error {
 	}
 	filter := generic.NewFilter1[spot]()
 	group := systems.NewServer(server, socket, systems.WallClock())
-	group.Add(netcode.StageUpdate, every(func() report {
+	group.Add(tick.Update, every(func() report {
 		for q := filter.Query(w); q.Next(); {
 			*q.Get() = spot{rand.Float32(), rand.Float32()} // large changes, for full packets
 		}
@@ -152,7 +153,7 @@ func join(ctx context.Context, address string) error {
 	client.OnDisconnect(func(netcode.ClientID, *netcode.CloseError) { over++ })
 	w := ecs.New()
 	group := systems.NewClient(client, socket, systems.WallClock())
-	group.Add(netcode.StageUpdate, every(func() report {
+	group.Add(tick.Update, every(func() report {
 		r := report{Over: over}
 		switch client.State() {
 		case netcode.Disconnected:

@@ -141,14 +141,14 @@ func goldenMessage[T fmt.Stringer](name string, payload []byte) string {
 // talk is messages in every mode and with every flag: a lost packet that is sent again, questions with their answers, a
 // message in pieces, and so many of these that credit is granted.
 func (g *goldenRig) talk() {
-	send := func(text [5]int8, how ...netcode.How) {
+	send := func(text [5]int8, how ...netcode.Option) {
 		require.NoError(g.T, netcode.Send(g.Server.Server, netcode.To(1), &goldenChat{From: 7, Text: text}, how...))
 	}
 	second := wire.NetworkID{Index: 1, Generation: 1}
-	send([5]int8{'a'}, netcode.Via(netcode.UnreliableSequenced), netcode.Channel(63))
+	send([5]int8{'a'}, netcode.Over(netcode.UnreliableSequenced), netcode.OnChannel(63))
 	send([5]int8{'b'})
-	send([5]int8{'c'}, netcode.Via(netcode.Reliable), netcode.NotBefore(g.Server.Tick()+3))
-	send([5]int8{'d'}, netcode.Via(netcode.ReliableOrdered), netcode.Channel(2), netcode.About(second), netcode.InStage(netcode.StagePostLateUpdate))
+	send([5]int8{'c'}, netcode.Over(netcode.Reliable), netcode.NotBefore(g.Server.Tick()+3))
+	send([5]int8{'d'}, netcode.Over(netcode.ReliableOrdered), netcode.OnChannel(2), netcode.About(second), netcode.AtStage(tick.PostLateUpdate))
 	send([5]int8{'e'}, netcode.About(second), netcode.NotBefore(g.Server.Tick()+2))
 	g.lose = true
 	g.Run(400 * time.Millisecond)

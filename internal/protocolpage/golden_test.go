@@ -16,6 +16,7 @@ import (
 
 	"github.com/arche-netcode/netcode"
 	"github.com/arche-netcode/netcode/authority"
+	"github.com/arche-netcode/netcode/errs"
 	"github.com/arche-netcode/netcode/input"
 	"github.com/arche-netcode/netcode/internal/rig"
 	generic "github.com/arche-netcode/netcode/internal/world/typed"
@@ -23,6 +24,7 @@ import (
 	"github.com/arche-netcode/netcode/peer"
 	"github.com/arche-netcode/netcode/quantize"
 	"github.com/arche-netcode/netcode/snapshot"
+	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/wire"
 )
 
@@ -147,7 +149,7 @@ func goldenProtocol() *netcode.Protocol {
 	input.Register[goldenStick](p, netcode.Named("Stick"))
 	input.Register[goldenLook](p, netcode.Named("Look"))
 	netcode.Handle(p, func(*message.Context, *goldenMap) {}, netcode.Named("Map"), netcode.FromServer(), netcode.Over(netcode.ReliableOrdered),
-		netcode.AtStage(netcode.StageEarlyUpdate))
+		netcode.AtStage(tick.EarlyUpdate))
 	netcode.Handle(p, func(*message.Context, *goldenChat) {}, netcode.Named("Chat"))
 	netcode.Answer(p, func(_ *netcode.Context, buy *goldenBuy, sold *goldenSold) error {
 		if buy.Item > 10 {
@@ -243,7 +245,7 @@ func TestProtocolGoldenSession(t *testing.T) {
 	require.ErrorIs(t, stranger.Err(), peer.ReasonWrongProtocol)
 	g.part()
 	require.Len(t, g.Server.Errors, 1)
-	require.ErrorAs(t, g.Server.Errors[0], new(*netcode.ProtocolError))
+	require.ErrorAs(t, g.Server.Errors[0], new(*errs.ProtocolError))
 
 	text := "# A session by PROTOCOL.md, section 17. Written by go test ./internal/protocolpage -rewrite.\n" + goldenEntries(p) + g.text.String()
 	if *rewrite {

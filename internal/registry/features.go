@@ -15,7 +15,7 @@ import (
 // FreeSection lets the registry choose the type of a packet section.
 const FreeSection wire.MessageType = 255
 
-// Feature is the part of an extension that changes the protocol. The fields are those of netcode.Extension.
+// Feature is the part of an extension that changes the protocol. The fields are those of extend.Extension.
 type Feature struct {
 	Name               string             // Unique.
 	Kind               string             // The kind of the entries that it describes.

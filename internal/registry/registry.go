@@ -5,6 +5,7 @@ import (
 	"reflect"
 	"sort"
 	"strings"
+	"time"
 
 	"github.com/arche-netcode/netcode/components"
 	"github.com/arche-netcode/netcode/delta"
@@ -87,6 +88,54 @@ type Options struct {
 	Bands        []Band                 // For components.
 	Extrapolator string                 // The name of Extrapolate.
 	Extrapolate  quantize.Extrapolation // For components; nil: the default.
+
+	// Set is called when the component is registered: the functions of features' options.
+	Set []func(protocol any, plan *quantize.Plan)
+}
+
+// Option is an option of a registration, of a message, or of both. A value of a message is a field and not a function, so that
+// sending allocates nothing.
+type Option struct {
+	Register func(o *Options) // What it does to a registration; nil: What tells.
+	What     OptionKind
+	Stage    tick.Stage
+	Delivery wire.Delivery
+	Number   int
+	Before   tick.Tick
+	After    uint8 // A held.Wait.
+	Entity   wire.NetworkID
+	Within   time.Duration
+}
+
+// OptionKind tells the field of an Option that counts.
+type OptionKind uint8
+
+// The kinds of options that a message may have. The first three may be of a registration too.
+const (
+	OptionNone OptionKind = iota
+	OptionStage
+	OptionDelivery
+	OptionChannel
+	OptionBefore
+	OptionEntity
+	OptionAfter
+	OptionWithin
+)
+
+// Take applies the options of a call that registers t.
+func (o *Options) Take(call string, t fmt.Stringer, option *Option) {
+	switch {
+	case option.Register != nil:
+		option.Register(o)
+	case option.What == OptionStage:
+		o.Stage, o.Staged, o.Last = option.Stage, true, "AtStage"
+	case option.What == OptionDelivery:
+		o.Delivery, o.Delivered, o.Last = option.Delivery, true, "Over"
+	case option.What == OptionChannel:
+		o.Channel, o.Last = option.Number, "OnChannel"
+	case option.What != OptionNone:
+		fail(call, t, "About, NotBefore, AtOnce, AfterAllState and Within are for Send and Call: they are of one message")
+	}
 }
 
 // MustFit panics on options that the call does not accept, and on an illegal wire name.

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/arche-netcode/netcode"
+	"github.com/arche-netcode/netcode/internal/steps"
 	"github.com/arche-netcode/netcode/peer"
 	"github.com/arche-netcode/netcode/snapshot"
 	"github.com/arche-netcode/netcode/tick"
@@ -136,7 +137,7 @@ func (r *Rig) Join(p *netcode.Protocol, config netcode.Config) *ClientEnd {
 		end.Log = append(end.Log, fmt.Sprintf("disconnect %d: %v", id, reason))
 	})
 	r.Clients = append(r.Clients, end)
-	end.BeginFrame(r.Now)
+	steps.OfClient(end).BeginFrame(r.Now)
 	r.must(c.Connect(r.Server.Conn.LocalAddr()))
 	return end
 }
@@ -182,10 +183,10 @@ func (r *Rig) Step() {
 // ServerFrame runs a frame of the server.
 func (r *Rig) ServerFrame() {
 	s := r.Server
-	s.BeginFrame(r.Now)
-	r.Receive(s.Conn, s.ReceiveAfter)
+	steps.OfServer(s).BeginFrame(r.Now)
+	r.Receive(s.Conn, steps.OfServer(s).ReceiveAfter)
 	for stage := range tick.Stage(tick.NumStages) {
-		s.Dispatch(stage)
+		steps.OfServer(s).Dispatch(stage)
 	}
 	if s.TickDue() && s.Tick() > s.Store().Tick() {
 		s.Store().Begin(s.Tick())
@@ -197,22 +198,22 @@ func (r *Rig) ServerFrame() {
 	if s.Late != nil {
 		s.Late()
 	}
-	s.Send()
-	s.Drain(s.Out)
+	steps.OfServer(s).Send()
+	steps.OfServer(s).Drain(s.Out)
 }
 
 // ClientFrame runs a frame of a client.
 func (r *Rig) ClientFrame(c *ClientEnd) {
-	c.BeginFrame(r.Now)
-	r.Receive(c.Conn, c.ReceiveAfter)
+	steps.OfClient(c).BeginFrame(r.Now)
+	r.Receive(c.Conn, steps.OfClient(c).ReceiveAfter)
 	for stage := range tick.Stage(tick.NumStages) {
-		c.Dispatch(stage)
+		steps.OfClient(c).Dispatch(stage)
 	}
 	if c.Replica() != nil {
 		c.Replica().ClearChanged()
 	}
-	c.Send()
-	c.Drain(c.Out)
+	steps.OfClient(c).Send()
+	steps.OfClient(c).Drain(c.Out)
 }
 
 // Receive passes the datagrams that wait at a socket to an end.

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/arche-netcode/netcode"
+	"github.com/arche-netcode/netcode/internal/steps"
 	"github.com/arche-netcode/netcode/peer"
 	"github.com/arche-netcode/netcode/snapshot"
 	"github.com/arche-netcode/netcode/tick"
@@ -29,14 +30,14 @@ func NewThief(r *Rig, p *netcode.Protocol) *Thief {
 	r.must(err)
 	const nonce = 0x7411EF // The same each time: the epoch follows from it.
 	hello := peer.Hello{Version: peer.Version, Nonce: nonce, Protocol: p.Hash()}
-	r.Server.Receive(th.Address, peer.AppendHello(nil, hello))
+	steps.OfServer(r.Server).Receive(th.Address, peer.AppendHello(nil, hello))
 	r.Step()
 	n, _, err := conn.Receive(r.Buf[:])
 	r.must(err)
 	challenge, err := peer.ParseChallenge(r.Buf[:n])
 	r.must(err)
 	hello.Cookie = challenge.Cookie
-	r.Server.Receive(th.Address, peer.AppendHello(nil, hello))
+	steps.OfServer(r.Server).Receive(th.Address, peer.AppendHello(nil, hello))
 	r.Step()
 	n, _, err = conn.Receive(r.Buf[:])
 	r.must(err)
@@ -45,7 +46,7 @@ func NewThief(r *Rig, p *netcode.Protocol) *Thief {
 	check := wire.NewChecksum(accept.Epoch, p.Hash())
 	th.Socket, th.Check = conn, check
 	th.Conn = peer.NewConn(peer.ConnConfig{Check: check, CheckIncoming: ^check})
-	r.Server.Receive(th.Address, peer.AppendJoin(nil, peer.Join{Nonce: nonce, Cookie: hello.Cookie}, check))
+	steps.OfServer(r.Server).Receive(th.Address, peer.AppendJoin(nil, peer.Join{Nonce: nonce, Cookie: hello.Cookie}, check))
 	th.Send(wire.MessageKeepAlive, tick.Initialization, nil)
 	return th
 }
@@ -55,7 +56,7 @@ func (th *Thief) Send(kind wire.MessageType, stage tick.Stage, payload []byte) {
 	b := th.Conn.Begin(make([]byte, 1200))
 	copy(b.Payload(), payload)
 	b.Add(kind, stage, len(payload))
-	th.Server.Receive(th.Address, th.Conn.Finish(&b, 1, th.Now))
+	steps.OfServer(th.Server).Receive(th.Address, th.Conn.Finish(&b, 1, th.Now))
 }
 
 // Framed is Send for any type, stage and flags, legal or not.
@@ -65,7 +66,7 @@ func (th *Thief) Framed(kind, stage byte, payload []byte) {
 	if !b.Append(append(message, payload...)) {
 		th.T.Fatal("the message fits no packet")
 	}
-	th.Server.Receive(th.Address, th.Conn.Finish(&b, 1, th.Now))
+	steps.OfServer(th.Server).Receive(th.Address, th.Conn.Finish(&b, 1, th.Now))
 }
 
 // Post sends one message on any channel, with what its flags put in front.
@@ -74,7 +75,7 @@ func (th *Thief) Post(p *peer.Post, body []byte) {
 	th.must(out.Push(p, body))
 	b := th.Conn.Begin(make([]byte, 1200))
 	out.Fill(&b, 1200)
-	th.Server.Receive(th.Address, th.Conn.Finish(&b, 1, th.Now))
+	steps.OfServer(th.Server).Receive(th.Address, th.Conn.Finish(&b, 1, th.Now))
 }
 
 // Raw sends batches as they are, under a right checksum.
@@ -83,7 +84,7 @@ func (th *Thief) Raw(batches ...byte) {
 	th.Conn.DetectLost(th.Now+time.Hour, nil) // Makes room.
 	th.Conn.Skip()
 	packet := append(wire.AppendPacketHeader(nil, h), batches...)
-	th.Server.Receive(th.Address, binary.LittleEndian.AppendUint32(packet, th.Check.Sum(packet)))
+	steps.OfServer(th.Server).Receive(th.Address, binary.LittleEndian.AppendUint32(packet, th.Check.Sum(packet)))
 }
 
 // Forged returns a snapshot in which a client writes rows of entities as it likes.

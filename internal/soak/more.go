@@ -6,7 +6,9 @@ import (
 
 	"github.com/arche-netcode/netcode"
 	"github.com/arche-netcode/netcode/input"
+	"github.com/arche-netcode/netcode/internal/steps"
 	"github.com/arche-netcode/netcode/nettest"
+	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/transfer"
 )
 
@@ -72,19 +74,19 @@ func (s *soak) newHost() {
 	transfer.On(host, s.files())
 	r := rand.New(rand.NewPCG(s.o.Seed, 0x4057))
 	s.net.Each(func() {
-		host.BeginFrame(s.net.Now())
+		steps.OfClient(host).BeginFrame(s.net.Now())
 		if host.State() == netcode.Disconnected && s.playing {
 			if err := netcode.Host(s.net.Server.Server, host); err != nil {
 				s.h.Errorf("Host: %v", err)
 			}
 		}
-		for stage := netcode.StageInitialization; stage <= netcode.StagePostLateUpdate; stage++ {
-			host.Dispatch(stage)
+		for stage := tick.Initialization; stage <= tick.PostLateUpdate; stage++ {
+			steps.OfClient(host).Dispatch(stage)
 		}
 		if host.State() == netcode.Connected && s.playing {
 			s.playHost(r)
 		}
-		host.Send()
+		steps.OfClient(host).Send()
 	})
 }
 

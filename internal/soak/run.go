@@ -12,12 +12,14 @@ import (
 	"github.com/arche-netcode/netcode/collections"
 	"github.com/arche-netcode/netcode/input"
 	"github.com/arche-netcode/netcode/interest"
+	"github.com/arche-netcode/netcode/internal/steps"
 	ecs "github.com/arche-netcode/netcode/internal/world"
 	"github.com/arche-netcode/netcode/nettest"
 	"github.com/arche-netcode/netcode/nettest/adversary"
 	"github.com/arche-netcode/netcode/predict"
 	"github.com/arche-netcode/netcode/snapshot"
 	"github.com/arche-netcode/netcode/systems"
+	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/transfer"
 	"github.com/arche-netcode/netcode/transport"
 	"github.com/arche-netcode/netcode/transport/memory"
@@ -117,7 +119,7 @@ func newSoak(o options) *soak {
 		s.liars = append(s.liars, l)
 		s.net.Each(func() { s.lie(l, i) })
 	}
-	s.stranger = adversary.NewStranger(s.protocol, o.Seed, s.net.Server.Receive)
+	s.stranger = adversary.NewStranger(s.protocol, o.Seed, steps.OfServer(s.net.Server).Receive)
 	s.net.Each(s.checks.server)
 	s.net.OnSend(s.checks.sent)
 	return s
@@ -161,7 +163,7 @@ func (s *soak) setUp(g *systems.ServerSystems, w *ecs.World) {
 		s.rooms.Add(id, room)
 	})
 	predict.Simulate(g, predict.Config{}, &push{})
-	g.Add(netcode.StagePreLateUpdate, systems.Func(func(*ecs.World) {
+	g.Add(tick.PreLateUpdate, systems.Func(func(*ecs.World) {
 		if g.Server.TickDue() {
 			s.game(g.Server)
 		}
@@ -199,7 +201,7 @@ func (s *soak) setUpClient(_ int, c *systems.ClientSystems, w *ecs.World) {
 	predict.Simulate(c, predict.Config{}, &push{})
 	transfer.On(c.Client, s.files())
 	mineID := ecs.ComponentID[mine](w)
-	c.Add(netcode.StagePreUpdate, systems.Func(func(w *ecs.World) {
+	c.Add(tick.PreUpdate, systems.Func(func(w *ecs.World) {
 		if c.Client.State() != netcode.Connected {
 			return
 		}

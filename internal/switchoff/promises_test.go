@@ -21,7 +21,7 @@ func promises() []mutation {
 			"systems/system.go", "if !orderOf(end).attach() {", "if !orderOf(end).attach() && false {"),
 		change("promises", "a loop has no frames", "TestRunnerRefusesARateOfNoFrames", "systems/runner.go", "\tif rate < 1 {\n\t\tpanic(", "\tif false {\n\t\tpanic("),
 		change("promises", "a host's player joins when the host is made", "TestHostJoinsInItsFirstFrame",
-			"systems/host.go", "netcode.CanHost(server, client); err != nil {\n\t\treturn nil, err\n\t}\n", "netcode.CanHost(server, client); err != nil {\n\t\treturn nil, err\n\t}\n\tif err := netcode.Host(server, client); err != nil {\n\t\treturn nil, err\n\t}\n"),
+			"systems/host.go", "steps.OfServer(server).CanHost(client); err != nil {\n\t\treturn nil, err\n\t}\n", "steps.OfServer(server).CanHost(client); err != nil {\n\t\treturn nil, err\n\t}\n\tif err := netcode.Host(server, client); err != nil {\n\t\treturn nil, err\n\t}\n"),
 		change("promises", "a server's log does not tell how a client's protocol differs", "TestWrongProtocolNamesTheFirstDifference",
 			"internal/handshake/door.go", "difference = d.meant(hello.Digest).Difference(hello.Digest)", "difference = \"\"").inFolder("."),
 		change("promises", "the clock is sampled by each packet", "TestSyncSamplesATickOnce",

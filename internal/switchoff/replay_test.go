@@ -55,7 +55,7 @@ func replays() []mutation {
 		change("replay", "a replay is silent", "TestAGameReplaysFromItsInputs", "record/replay.go", "\t\t\tok = p.say(&b)\n", ""),
 		testedIn("record", change("replay", "an entity that has gone takes the collections of another along", "TestCollectionsArePlayed", "collections/record.go", "h != nil && h.id == at.id {", "h != nil {")),
 		testedIn("record", change("replay", "collections name recorded entities", "TestCollectionsArePlayed", "collections/record.go", "\t\t\trow[lane], row[lane+1] = id.Index, id.Generation\n", "\t\t\t_ = id\n")),
-		testedIn("input", change("replay", "a file makes players without end", "TestTooManyRecordedPlayersAreRefused", "input/recorded.go", "if len(r.played) == netcode.MaxClients {", "if len(r.played) < 0 {")),
+		testedIn("input", change("replay", "a file makes players without end", "TestTooManyRecordedPlayersAreRefused", "input/recorded.go", "if len(r.played) == wire.MaxClients {", "if len(r.played) < 0 {")),
 		change("replay", "sights have the rows of older builds", "TestPlaybacksOfRandomGames", "record/sight.go", "w.appendRows(v.note, mask.Intersect(rows))", "appendMask(v.note, mask.Intersect(rows), len(w.plans))"),
 		change("replay", "a host's input comes in a tick whose input the game had", "TestATickKeepsTheInputThatTheGameGot", "input/server.go", "max(q.server.clock.Tick(), q.consumed+1)", "q.server.clock.Tick()"),
 		change("replay", "a note names an entity that is not there", "FuzzNotes", "record/sight.go", "generation == 0 {\n\t\t\treturn false", "generation == 1<<31 {\n\t\t\treturn false"),

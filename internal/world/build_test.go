@@ -27,7 +27,7 @@ import (
 
 func Main() {
 	world := ecs.NewWorld()
-	socket, _ := memory.NewNetwork().Listen(netcode.Addr{})
+	socket, _ := memory.NewNetwork().Listen(transport.Addr{})
 	server, _ := netcode.NewServer(netcode.NewProtocol(), netcode.Config{})
 	systems.NewRunner(WORLD, systems.NewServer(server, socket, func() time.Duration { return 0 }), 60)
 }

@@ -16,7 +16,7 @@ import (
 
 // fate has the outcome for a client that lies, and the counter of the lie.
 type fate struct {
-	ends    netcode.Reason                 // ReasonNone: it stays
+	ends    peer.Reason                    // ReasonNone: it stays
 	counter func(s *netcode.Server) uint64 // rises with the lie; nil: nothing is counted, as for a legal datagram
 }
 

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/arche-netcode/netcode"
+	"github.com/arche-netcode/netcode/extend"
 	"github.com/arche-netcode/netcode/message"
 	"github.com/arche-netcode/netcode/peer"
 	"github.com/arche-netcode/netcode/quantize"
@@ -65,7 +66,7 @@ func newEnd(config Config, server bool) *End {
 		numbers: map[wire.Channel]uint16{}, calls: map[wire.MessageType]bool{}, remote: config.Remote,
 	}
 	entries := config.Protocol.Description()
-	for _, t := range config.Protocol.Messages().Types() {
+	for _, t := range extend.OfProtocol(config.Protocol).Messages().Types() {
 		text := string(t.Describe([]byte("message ")))
 		e.calls[t.ID()] = slices.Contains(entries, text+"[question]") || slices.Contains(entries, text+"[answer]")
 	}
@@ -223,7 +224,7 @@ func (e *End) stepped() bool {
 
 // types returns the message types that this end may send, in order of their numbers.
 func (e *End) types() (legal []*message.Type) {
-	for _, t := range e.config.Protocol.Messages().Types() {
+	for _, t := range extend.OfProtocol(e.config.Protocol).Messages().Types() {
 		if t.Direction.Allows(e.server) {
 			legal = append(legal, t)
 		}

@@ -18,7 +18,9 @@ import (
 	generic "github.com/arche-netcode/netcode/internal/world/typed"
 	"github.com/arche-netcode/netcode/nettest"
 	"github.com/arche-netcode/netcode/nettest/adversary"
+	"github.com/arche-netcode/netcode/peer"
 	"github.com/arche-netcode/netcode/systems"
+	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/transport"
 )
 
@@ -45,7 +47,7 @@ type busy struct {
 	t        *testing.T
 	net      *nettest.Net
 	protocol *netcode.Protocol
-	ends     map[netcode.ClientID]netcode.Reason
+	ends     map[netcode.ClientID]peer.Reason
 	came     []netcode.ClientID
 	all      []ecs.Entity
 	seen     []netcode.Tick
@@ -68,7 +70,7 @@ func busyProtocol() *netcode.Protocol {
 }
 
 func newBusy(t *testing.T, seed uint64, server netcode.Config) *busy {
-	b := &busy{t: t, protocol: busyProtocol(), ends: map[netcode.ClientID]netcode.Reason{}}
+	b := &busy{t: t, protocol: busyProtocol(), ends: map[netcode.ClientID]peer.Reason{}}
 	b.net = nettest.New(t, nettest.Config{
 		Protocol: b.protocol, Clients: honest, Seed: seed, Rate: 30, Game: b.play, Server: server,
 		Link: transport.Link{Delay: 20 * time.Millisecond, Jitter: 5 * time.Millisecond, Loss: .01},
@@ -87,13 +89,13 @@ func newBusy(t *testing.T, seed uint64, server netcode.Config) *busy {
 
 // setUpClient lets an honest client play: it sets inputs, writes its own components, talks and asks.
 func (b *busy) setUpClient(c *systems.ClientSystems, w *ecs.World) {
-	c.Add(netcode.StageUpdate, systems.Func(func(*ecs.World) {
+	c.Add(tick.Update, systems.Func(func(*ecs.World) {
 		if c.Client.State() != netcode.Connected {
 			return
 		}
 		require.NoError(b.t, input.Set(c.Client, &control{Stick: int8(b.net.Frame() % 100)}))
 		if b.net.Frame()%10 == 0 {
-			if netcode.Send(c.Client, netcode.ToServer(), &word{1}, netcode.Via(netcode.ReliableOrdered)) == nil {
+			if netcode.Send(c.Client, netcode.ToServer(), &word{1}, netcode.Over(netcode.ReliableOrdered)) == nil {
 				b.words++
 			}
 			_ = netcode.Call(b.t.Context(), c.Client, 0, &query{1}, func(*reply, error) {})
@@ -123,7 +125,7 @@ func (b *busy) play(w *ecs.World, frame int) {
 		at.Get(e).Y = float32((frame+i)%100) / 10
 	}
 	if frame%20 == 0 {
-		_ = netcode.Send(b.net.Server.Server, netcode.ToAll(), &word{2}, netcode.Via(netcode.Reliable))
+		_ = netcode.Send(b.net.Server.Server, netcode.ToAll(), &word{2}, netcode.Over(netcode.Reliable))
 	}
 }
 

@@ -16,7 +16,7 @@ import (
 
 // victim has the outcome for a client whose server lies.
 type victim struct {
-	ends    netcode.Reason               // ReasonNone: it stays connected
+	ends    peer.Reason                  // ReasonNone: it stays connected
 	counter func(s netcode.Stats) uint64 // rises with the lie; nil: the error of the client says it all
 	first   bool                         // the lie is told before the client joins
 }

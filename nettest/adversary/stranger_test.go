@@ -8,6 +8,7 @@ import (
 
 	"github.com/arche-netcode/netcode"
 	"github.com/arche-netcode/netcode/internal/alloctest"
+	"github.com/arche-netcode/netcode/internal/steps"
 	"github.com/arche-netcode/netcode/nettest"
 	"github.com/arche-netcode/netcode/nettest/adversary"
 	"github.com/arche-netcode/netcode/transport"
@@ -40,7 +41,7 @@ func TestStrangersThatLie(t *testing.T) {
 					out += len(datagram)
 				}
 			})
-			stranger := adversary.NewStranger(b.protocol, 3, server.Receive)
+			stranger := adversary.NewStranger(b.protocol, 3, steps.OfServer(server).Receive)
 			for _, l := range adversary.StrangerLies(victim.Address) {
 				if l.Name == lie.Name {
 					lie = l

@@ -22,6 +22,7 @@ import (
 	"github.com/arche-netcode/netcode"
 	"github.com/arche-netcode/netcode/components"
 	"github.com/arche-netcode/netcode/systems"
+	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/transport/queued"
 )
 
@@ -151,7 +152,7 @@ func playOverLine(t *testing.T, loss float64, budget int) (wait time.Duration, l
 	}
 	group := systems.NewServer(server, s, systems.WallClock())
 	random, all := rand.New(rand.NewPCG(3, 4)), generic.NewFilter1[place]()
-	group.Add(netcode.StageUpdate, systems.Func(func(w *ecs.World) {
+	group.Add(tick.Update, systems.Func(func(w *ecs.World) {
 		for query := all.Query(w); query.Next(); {
 			*query.Get() = place{random.Float32() * 500, random.Float32() * 500, random.Float32() * 500}
 		}

@@ -5,8 +5,8 @@ import (
 	"math/rand/v2"
 	"time"
 
-	"github.com/arche-netcode/netcode"
 	"github.com/arche-netcode/netcode/systems"
+	"github.com/arche-netcode/netcode/transport"
 )
 
 // maxWaiting bounds the datagrams of each direction that wait; beyond that they are lost.
@@ -15,7 +15,7 @@ const maxWaiting = 4096
 // Inner is the socket below: those of transport/web, transport/webtransport and transport/websocket are such.
 type Inner interface {
 	systems.Socket
-	Server() netcode.Addr
+	Server() transport.Addr
 	Done() <-chan struct{}
 	Err() error
 	Close() error
@@ -31,7 +31,7 @@ type Line struct {
 	now      func() time.Duration
 	random   *rand.Rand
 	inner    Inner
-	server   netcode.Addr // As the client knows it, however often the socket below changes.
+	server   transport.Addr // As the client knows it, however often the socket below changes.
 	up, down queue
 	waited   time.Duration
 	buffer   []byte
@@ -50,16 +50,16 @@ func New(inner Inner, now func() time.Duration) *Line {
 }
 
 // Server is the address to connect to.
-func (l *Line) Server() netcode.Addr { return l.server }
+func (l *Line) Server() transport.Addr { return l.server }
 
 // Send implements systems.Socket.
-func (l *Line) Send(_ netcode.Addr, datagram []byte) error {
+func (l *Line) Send(_ transport.Addr, datagram []byte) error {
 	l.put(&l.up, datagram)
 	return l.flush()
 }
 
 // Receive implements systems.Socket.
-func (l *Line) Receive(buf []byte) (n int, from netcode.Addr, err error) {
+func (l *Line) Receive(buf []byte) (n int, from transport.Addr, err error) {
 	l.follow()
 	err = l.flush()
 	for err == nil {
@@ -71,7 +71,7 @@ func (l *Line) Receive(buf []byte) (n int, from netcode.Addr, err error) {
 	}
 	datagram, waited, ok := l.down.take(l.now())
 	if !ok {
-		return 0, netcode.Addr{}, err
+		return 0, transport.Addr{}, err
 	}
 	l.waited = waited
 	if l.Seen != nil {

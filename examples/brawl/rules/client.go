@@ -9,6 +9,7 @@ import (
 	"github.com/arche-netcode/netcode/input"
 	"github.com/arche-netcode/netcode/predict"
 	"github.com/arche-netcode/netcode/systems"
+	"github.com/arche-netcode/netcode/tick"
 )
 
 const near, far = 7, 10 // Metres from the ball from which a client predicts it, and beyond which it no longer does.
@@ -36,10 +37,10 @@ func Host(group *systems.HostSystems, m *Match) *Player { return newPlayer(group
 
 // newPlayer adds the simulation and the player's frame to a group.
 func newPlayer(group interface {
-	Add(netcode.Stage, ...systems.System)
+	Add(tick.Stage, ...systems.System)
 }, view systems.PlayerView, r *Rules) *Player {
 	p := &Player{Client: view.Player(), View: view, Rules: r, smooth: generic.NewMap1[components.Smooth[Body]](r.World)}
-	group.Add(netcode.StagePreUpdate, systems.Func(p.frame))
+	group.Add(tick.PreUpdate, systems.Func(p.frame))
 	p.Sim = predict.Simulate(group, predict.Config{}, r.Systems()...)
 	return p
 }

@@ -102,14 +102,14 @@ func (m *Match) score() *Score { return m.scores.Get(m.state) }
 // Payload is the connect payload of a player. secret is its identity, of at least 16 bytes: who knows it is that player. A spectator has
 // no avatar.
 func Payload(secret, name string, spectator bool) []byte {
-	short := wire.NewText[[16]byte](clean(name)) // The whole payload is at most netcode.MaxIdentity bytes.
+	short := wire.NewText[[16]byte](clean(name)) // The whole payload is at most wire.MaxIdentity bytes.
 	return fmt.Appendf(nil, "%s\n%s\n%t", secret, short.String(), spectator)
 }
 
 // approve gives each player the identity of its secret: after a crash it is the same player.
 func approve(a *netcode.Approval) {
 	secret, _, ok := bytes.Cut(a.Payload, []byte("\n"))
-	if !ok || len(secret) < 16 || len(secret) > 32 || len(a.Payload) > netcode.MaxIdentity {
+	if !ok || len(secret) < 16 || len(secret) > 32 || len(a.Payload) > wire.MaxIdentity {
 		a.Refuse("this is no player of Brawl")
 		return
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"github.com/arche-netcode/netcode"
+	"github.com/arche-netcode/netcode/extend"
 )
 
 // maxTalkers is the most players that can be heard at a time.
@@ -19,9 +20,9 @@ var errSection = errors.New("a voice section that is not legal")
 
 // Register adds the feature to a protocol. Call it on both sides.
 func Register(p *netcode.Protocol) {
-	p.Extend(netcode.Extension{
+	extend.OfProtocol(p).Extend(extend.Extension{
 		Name: "voice", Kind: "voice",
-		ToServer: netcode.FreeSection, ToClient: netcode.FreeSection,
+		ToServer: extend.FreeSection, ToClient: extend.FreeSection,
 		Server: feature{}, Client: feature{},
 	})
 }
@@ -29,22 +30,25 @@ func Register(p *netcode.Protocol) {
 // feature makes the hooks of both ends.
 type feature struct{}
 
-// Server implements netcode.ServerSide.
-func (feature) Server(s *netcode.Server) netcode.ServerHooks { return newMixer(s).hooks() }
+// Server implements extend.ServerSide.
+func (feature) Server(with extend.Server) extend.ServerHooks {
+	s := netcode.ServerOf(with)
+	return newMixer(s).hooks()
+}
 
-// Client implements netcode.ClientSide.
-func (feature) Client(*netcode.Client) netcode.ClientHooks { return (&ear{}).hooks() }
+// Client implements extend.ClientSide.
+func (feature) Client(extend.Client) extend.ClientHooks { return (&ear{}).hooks() }
 
 // Talk sets how loud the player of a client is: 0 is silent.
 func Talk(c *netcode.Client, level uint8) {
-	if e, ok := netcode.ExtensionOf[*ear](c); ok {
+	if e, ok := extend.ExtensionOf[*ear](c); ok {
 		e.level, e.told = level, e.told && level == e.level
 	}
 }
 
 // Level returns how loud a player is, as far as this client has heard.
 func Level(c *netcode.Client, player netcode.ClientID) uint8 {
-	if e, ok := netcode.ExtensionOf[*ear](c); ok {
+	if e, ok := extend.ExtensionOf[*ear](c); ok {
 		for _, t := range e.talkers[:e.count] {
 			if t.player == player {
 				return t.level
@@ -70,11 +74,11 @@ type ear struct {
 	heard   bool // A table came in this connection.
 }
 
-func (e *ear) hooks() netcode.ClientHooks {
-	return netcode.ClientHooks{
+func (e *ear) hooks() extend.ClientHooks {
+	return extend.ClientHooks{
 		State:  e,
 		Opened: func() { *e = ear{level: e.level} },
-		Section: &netcode.ClientSection{
+		Section: &extend.ClientSection{
 			Due:   func(bool) bool { return !e.told },
 			Write: e.write,
 			Lost:  func(uint64) { e.told = false }, // Tell it again.
@@ -125,27 +129,27 @@ type voice struct {
 
 func newMixer(s *netcode.Server) *mixer { return &mixer{server: s} }
 
-func (m *mixer) hooks() netcode.ServerHooks {
-	return netcode.ServerHooks{
+func (m *mixer) hooks() extend.ServerHooks {
+	return extend.ServerHooks{
 		State:  m,
-		Opened: func(*netcode.Session) any { return &voice{} },
-		Closed: func(c *netcode.Session) { m.set(c, 0) },
-		Section: &netcode.ServerSection{
-			Check: func(_ *netcode.Session, payload []byte) error {
+		Opened: func(extend.Session) any { return &voice{} },
+		Closed: func(c extend.Session) { m.set(c, 0) },
+		Section: &extend.ServerSection{
+			Check: func(_ extend.Session, payload []byte) error {
 				if len(payload) != 1 {
 					return errSection
 				}
 				return nil
 			},
 			Take:  m.take,
-			Due:   func(c *netcode.Session, _ bool) bool { return of(c).sent != m.version },
+			Due:   func(c extend.Session, _ bool) bool { return of(c).sent != m.version },
 			Write: m.write,
-			Acked: func(c *netcode.Session, packet uint64) {
+			Acked: func(c extend.Session, packet uint64) {
 				if v := of(c); packet == v.packet {
 					v.acked = v.sent
 				}
 			},
-			Lost: func(c *netcode.Session, packet uint64) {
+			Lost: func(c extend.Session, packet uint64) {
 				if v := of(c); packet == v.packet {
 					v.sent = v.acked // Send the table again.
 				}
@@ -154,20 +158,20 @@ func (m *mixer) hooks() netcode.ServerHooks {
 	}
 }
 
-func of(c *netcode.Session) *voice {
-	v, _ := netcode.ExtensionOf[*voice](c)
+func of(c extend.Session) *voice {
+	v, _ := extend.ExtensionOf[*voice](c)
 	return v
 }
 
 // take takes in the level of a player, unless a newer packet overtook this one.
-func (m *mixer) take(c *netcode.Session, packet uint64, payload []byte) {
+func (m *mixer) take(c extend.Session, packet uint64, payload []byte) {
 	if v := of(c); packet >= v.newest {
 		v.newest = packet
 		m.set(c, payload[0])
 	}
 }
 
-func (m *mixer) set(c *netcode.Session, level uint8) {
+func (m *mixer) set(c extend.Session, level uint8) {
 	if v := of(c); v.level != level {
 		v.level = level
 		m.version++
@@ -175,7 +179,7 @@ func (m *mixer) set(c *netcode.Session, level uint8) {
 }
 
 // write writes the table for one client. It reads the levels of all sessions and changes that of none.
-func (m *mixer) write(c *netcode.Session, room []byte, packet uint64) int {
+func (m *mixer) write(c extend.Session, room []byte, packet uint64) int {
 	v := of(c)
 	if v.sent == m.version || len(room) < headSize+maxTalkers*talkerSize {
 		return 0
@@ -183,7 +187,7 @@ func (m *mixer) write(c *netcode.Session, room []byte, packet uint64) int {
 	binary.LittleEndian.PutUint16(room, m.version)
 	n := headSize
 	for player := range m.server.Clients {
-		if level := of(m.server.Session(player)).level; level > 0 && n < headSize+maxTalkers*talkerSize {
+		if level := of(extend.OfServer(m.server).Session(player)).level; level > 0 && n < headSize+maxTalkers*talkerSize {
 			binary.LittleEndian.PutUint32(room[n:], uint32(player))
 			room[n+4] = level
 			n += talkerSize

@@ -27,6 +27,7 @@ import (
 	"github.com/arche-netcode/netcode/fleet/supervisor"
 	"github.com/arche-netcode/netcode/handover"
 	"github.com/arche-netcode/netcode/systems"
+	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/transport"
 	"github.com/arche-netcode/netcode/transport/secure"
 	"github.com/arche-netcode/netcode/transport/udp"
@@ -116,7 +117,7 @@ func serve(ctx context.Context, listen string) error {
 	group := systems.NewServer(server, p.conn, systems.WallClock())
 	pawns := generic.NewMap3[components.Replicated, components.Owner, Pawn](&world)
 	all := generic.NewFilter1[Pawn]()
-	group.Add(netcode.StageUpdate, systems.Func(func(w *ecs.World) {
+	group.Add(tick.Update, systems.Func(func(w *ecs.World) {
 		if !server.TickDue() {
 			return
 		}
@@ -246,7 +247,7 @@ func openSession(to handover.Destination, print func(string) (int, error), end f
 	world := ecs.NewWorld()
 	group := systems.NewClient(client, conn, systems.WallClock())
 	pawns, frame := generic.NewFilter1[Pawn](), 0
-	group.Add(netcode.StageUpdate, systems.Func(func(w *ecs.World) {
+	group.Add(tick.Update, systems.Func(func(w *ecs.World) {
 		if frame++; frame%60 == 0 && client.State() == netcode.Connected && handover.Shown(client) {
 			for query := pawns.Query(w); query.Next(); {
 				_, _ = print(fmt.Sprintf("a pawn at %.0f\n", query.Get().X))

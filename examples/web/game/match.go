@@ -14,8 +14,10 @@ import (
 	"github.com/arche-netcode/netcode"
 	"github.com/arche-netcode/netcode/components"
 	netecs "github.com/arche-netcode/netcode/ecs"
+	"github.com/arche-netcode/netcode/extend"
 	"github.com/arche-netcode/netcode/predict"
 	"github.com/arche-netcode/netcode/systems"
+	"github.com/arche-netcode/netcode/tick"
 )
 
 // velocity of a body, in m/s. It never travels.
@@ -64,7 +66,7 @@ func NewCrowd(socket systems.Socket, bodies int) (*Match, error) {
 	server.OnConnect(m.enter)
 	server.OnDisconnect(m.leave)
 	group := systems.NewServer(server, socket, systems.WallClock())
-	group.Add(netcode.StageUpdate, systems.Func(m.moveBodies))
+	group.Add(tick.Update, systems.Func(m.moveBodies))
 	predict.Simulate(group, predict.Config{}, predict.Func(move))
 	build := generic.NewMap4[components.Replicated, Position, velocity, Look](&m.world)
 	random := rand.New(rand.NewPCG(1, 2))
@@ -99,7 +101,7 @@ func (m *Match) Left() (why error) {
 // Watch makes At know the states of the last minutes. It is called before Run.
 func (m *Match) Watch() {
 	m.watched = make([]State, 1<<14)
-	m.Server.Extend(netcode.ServerHooks{Captured: func() {
+	extend.OfServer(m.Server).Extend(extend.ServerHooks{Captured: func() {
 		now := m.state()
 		m.watched[now.Tick%int64(len(m.watched))] = now
 	}})

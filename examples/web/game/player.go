@@ -15,12 +15,14 @@ import (
 	"github.com/arche-netcode/netcode/input"
 	"github.com/arche-netcode/netcode/predict"
 	"github.com/arche-netcode/netcode/systems"
+	"github.com/arche-netcode/netcode/tick"
+	"github.com/arche-netcode/netcode/transport"
 )
 
 // Socket is a client's transport: transport/web, transport/webtransport and transport/websocket have one each.
 type Socket interface {
 	systems.Socket
-	Server() netcode.Addr
+	Server() transport.Addr
 	Done() <-chan struct{} // Closed when the connection has ended.
 	Err() error
 }
@@ -82,8 +84,8 @@ func NewPlayer(socket Socket) (*Player, error) {
 	p.owners = generic.NewMap1[components.Owner](&p.world)
 	group := systems.NewClient(client, socket, p.now)
 	p.Group, p.Simulation = group, predict.Simulate(group, predict.Config{}, predict.Func(move))
-	group.Add(netcode.StagePreUpdate, systems.Func(p.decide))
-	group.Add(netcode.StagePostLateUpdate, systems.Func(p.show))
+	group.Add(tick.PreUpdate, systems.Func(p.decide))
+	group.Add(tick.PostLateUpdate, systems.Func(p.show))
 	p.loop = systems.NewRunner(&p.world, group, frameRate)
 	return p, client.Connect(socket.Server())
 }

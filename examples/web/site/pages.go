@@ -60,6 +60,6 @@ func (s *Site) routes() {
 	})
 	s.Mux.Handle("GET /netcode/", http.StripPrefix("/netcode/", http.FileServer(http.Dir(s.options.JavaScript))))
 	s.Mux.HandleFunc("GET /settings", func(w http.ResponseWriter, r *http.Request) { _ = json.NewEncoder(w).Encode(s.SettingsFor(r.Host)) })
-	s.Mux.HandleFunc("GET /game.lock", func(w http.ResponseWriter, r *http.Request) { _ = netcode.WriteSchema(w, s.options.Protocol()) })
+	s.Mux.HandleFunc("GET /game.lock", func(w http.ResponseWriter, r *http.Request) { _ = s.options.Protocol().WriteSchema(w) })
 	s.Mux.HandleFunc("GET /ws", s.ws.ServeHTTP)
 }

@@ -3,7 +3,7 @@
 //
 //	GET  hello     Hello
 //	GET  events    Event, one a line; an empty line each Beat
-//	POST schema    text of netcode.WriteSchema
+//	POST schema    text of Protocol.WriteSchema
 //	POST ready, health, shutdown
 //	POST report    Report
 //	POST move      Move; the answer is a Moved

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/arche-netcode/netcode"
+	"github.com/arche-netcode/netcode/extend"
 	"github.com/arche-netcode/netcode/tick"
 )
 
@@ -23,23 +24,25 @@ type Resumes struct {
 
 type serverSide struct{}
 
-// Server implements netcode.ServerSide.
-func (serverSide) Server(s *netcode.Server) netcode.ServerHooks {
+// Server implements extend.ServerSide.
+func (serverSide) Server(with extend.Server) extend.ServerHooks {
+	s := netcode.ServerOf(with)
 	state := &server{}
 	s.OnConnect(func(client netcode.ClientID) {
 		if state.from != 0 {
 			_ = netcode.Send(s, netcode.To(client), &resumed{uint64(state.from)}) // A client that has no room for it is closed.
 		}
 	})
-	return netcode.ServerHooks{State: state}
+	return extend.ServerHooks{State: state}
 }
 
 type clientSide struct{}
 
-// Client implements netcode.ClientSide.
-func (clientSide) Client(c *netcode.Client) netcode.ClientHooks {
+// Client implements extend.ClientSide.
+func (clientSide) Client(with extend.Client) extend.ClientHooks {
+	c := netcode.ClientOf(with)
 	r := &Resumes{client: c}
-	return netcode.ClientHooks{
+	return extend.ClientHooks{
 		State:  r,
 		Opened: func() { r.before, r.shown = max(r.shown, r.before), 0 },
 		Applied: func(shown tick.Time) { // Without news the moment moves on for a while, and shows nothing new.
@@ -53,23 +56,23 @@ func (clientSide) Client(c *netcode.Client) netcode.ClientHooks {
 // Register adds the feature to a protocol.
 func Register(p *netcode.Protocol) {
 	netcode.Handle(p, func(ctx *netcode.Context, m *resumed) {
-		if r, ok := netcode.ExtensionOf[*Resumes](ctx.End); ok {
+		if r, ok := extend.ExtensionOf[*Resumes](ctx.End); ok {
 			r.take(netcode.Tick(m.Tick))
 		}
-	}, netcode.Named("netcode.fleet.resumed"), netcode.FromServer(), netcode.Over(netcode.Reliable), netcode.AtStage(netcode.StageEarlyUpdate))
-	p.Extend(netcode.Extension{Name: "netcode.fleet.resume", Server: serverSide{}, Client: clientSide{}})
+	}, netcode.Named("netcode.fleet.resumed"), netcode.FromServer(), netcode.Over(netcode.Reliable), netcode.AtStage(tick.EarlyUpdate))
+	extend.OfProtocol(p).Extend(extend.Extension{Name: "netcode.fleet.resume", Server: serverSide{}, Client: clientSide{}})
 }
 
 // From tells the clients that connect from now on that the match went on after a tick. It does nothing without [Register].
 func From(s *netcode.Server, at netcode.Tick) {
-	if state, ok := netcode.ExtensionOf[*server](s); ok {
+	if state, ok := extend.ExtensionOf[*server](s); ok {
 		state.from = at
 	}
 }
 
 // Of returns the state of a client. It panics without [Register].
 func Of(c *netcode.Client) *Resumes {
-	r, ok := netcode.ExtensionOf[*Resumes](c)
+	r, ok := extend.ExtensionOf[*Resumes](c)
 	if !ok {
 		panic("resume: the protocol has no resume: call Register before it is used")
 	}

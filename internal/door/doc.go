@@ -1,0 +1,28 @@
+// Package door opens a server, a client or a protocol for packages of this module: what games do not see of it.
+//
+// The types of package netcode embed a [Door] under a name that is not exported. [Of] finds the value behind it; package extend
+// and package steps ask that for their interfaces.
+package door
+
+import "reflect"
+
+// Door keeps the value behind a type.
+type Door struct{ behind any }
+
+// New makes the door to a value.
+func New(behind any) Door { return Door{behind} }
+
+// opened returns the value behind the door.
+func (d *Door) opened() any { return d.behind }
+
+// Of returns the value behind a type with a Door, or a type that embeds one; nil for other values and nil pointers.
+func Of(with any) any {
+	d, ok := with.(interface{ opened() any })
+	if !ok {
+		return nil
+	}
+	if v := reflect.ValueOf(with); v.Kind() == reflect.Pointer && v.IsNil() {
+		return nil
+	}
+	return d.opened()
+}
