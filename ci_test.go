@@ -60,18 +60,3 @@ func startsGoroutine(file *ast.File) (found bool) {
 	})
 	return found
 }
-
-// Tests count allocations with internal/alloctest: testing.AllocsPerRun divides by the runs and rounds down.
-func TestEveryAllocationIsCounted(t *testing.T) {
-	uses := 0
-	require.NoError(t, filepath.WalkDir(".", func(name string, entry fs.DirEntry, err error) error {
-		if err != nil || entry.IsDir() || !strings.HasSuffix(name, "_test.go") || strings.Contains(filepath.ToSlash(name), "internal/alloctest/") {
-			return err
-		}
-		text, err := os.ReadFile(name)
-		require.False(t, strings.Contains(string(text), "testing.Allocs"+"PerRun("), "%s", name)
-		uses += strings.Count(string(text), "alloctest.Zero(")
-		return err
-	}))
-	require.Greater(t, uses, 80)
-}

@@ -21,8 +21,7 @@ func scene(t testing.TB, n int) (*pair, []ecs.Entity) {
 		get[rotation](s, e, s.rot).Q = [4]float32{0, 0, 0.6, 0.8}
 		all = append(all, e)
 	}
-	p.step()
-	p.same()
+	p.follow()
 	return p, all
 }
 

@@ -24,14 +24,13 @@ func populated(t testing.TB, n int) (*pair, []ecs.Entity) {
 		*get[health](p.server, e, p.server.health) = health{HP: int16(i), Note: 1, Big: 1 << 60}
 		all = append(all, e)
 	}
-	p.step()
-	p.same()
+	p.follow()
 	return p, all
 }
 
 func TestLocalWriteIsRestored(t *testing.T) {
 	p, all := populated(t, 100)
-	e := p.twin(all[70])
+	e := p.atClient(all[70])
 	for range 3 {
 		p.client.position(e).X = -1
 		get[health](p.client, e, p.client.health).HP = -1
@@ -48,12 +47,12 @@ func TestLocalWriteIsRestored(t *testing.T) {
 
 func TestLocalWriteToAMovedRowIsRestored(t *testing.T) {
 	p, all := populated(t, 200)
-	e := p.twin(all[199])
+	e := p.atClient(all[199])
 	p.client.position(e).X = -1
 	ecs.Exchange(p.client.world, e, []ecs.ID{p.client.local}, nil, nil)
-	f := p.twin(all[198])
+	f := p.atClient(all[198])
 	p.client.position(f).X = -1
-	p.client.world.RemoveEntity(p.twin(all[0])) // all[198] moves there
+	p.client.world.RemoveEntity(p.atClient(all[0])) // all[198] moves there
 	p.apply.Run()
 	require.EqualValues(t, 2, p.apply.Stats().Restored)
 	require.InDelta(t, 199, p.client.position(e).X, 0.002)
@@ -65,13 +64,12 @@ func TestLocalWriteToAMovedRowIsRestored(t *testing.T) {
 
 func TestFieldsThatDoNotTravelAreTheClients(t *testing.T) {
 	p, all := populated(t, 3)
-	e := p.twin(all[1])
+	e := p.atClient(all[1])
 	require.Zero(t, get[health](p.client, e, p.client.health).Note)
 	get[health](p.client, e, p.client.health).Note = 77
 	p.apply.Run()
 	get[health](p.server, all[1], p.server.health).HP = 5
-	p.step()
-	p.same()
+	p.follow()
 	require.Equal(t, health{HP: 5, Note: 77, Big: 1 << 60}, *get[health](p.client, e, p.client.health))
 	require.Empty(t, p.client.kinds())
 	require.Zero(t, p.apply.Stats().Restored)
@@ -80,7 +78,7 @@ func TestFieldsThatDoNotTravelAreTheClients(t *testing.T) {
 func TestEntityRemovedLocallyStaysAway(t *testing.T) {
 	p, all := populated(t, 5)
 	id, _ := p.capture.ID(all[2])
-	p.client.world.RemoveEntity(p.twin(all[2]))
+	p.client.world.RemoveEntity(p.atClient(all[2]))
 	for i := range 3 {
 		p.server.position(all[2]).X = float32(i)
 		p.step()
@@ -89,20 +87,18 @@ func TestEntityRemovedLocallyStaysAway(t *testing.T) {
 	require.False(t, ok)
 	require.Equal(t, []netecs.ProblemKind{netecs.LocallyRemovedEntity}, p.client.kinds())
 	p.server.world.RemoveEntity(all[2])
-	p.step()
-	p.same()
+	p.follow()
 	require.Empty(t, p.departed)
 	require.Empty(t, p.client.kinds())
 	for range 5 { // the index is used again
 		ecs.Spawn(p.server.world, nil, p.server.rep, p.server.pos)
 	}
-	p.step()
-	p.same()
+	p.follow()
 }
 
 func TestReplicatedRemovedLocallyLeavesTheEntityToTheGame(t *testing.T) {
 	p, all := populated(t, 5)
-	e := p.twin(all[2])
+	e := p.atClient(all[2])
 	id, _ := p.apply.ID(e)
 	ecs.Exchange(p.client.world, e, nil, []ecs.ID{p.client.rep}, nil)
 	p.server.position(all[2]).X = 40
@@ -113,20 +109,18 @@ func TestReplicatedRemovedLocallyLeavesTheEntityToTheGame(t *testing.T) {
 	require.False(t, ok)
 
 	ecs.Exchange(p.client.world, e, []ecs.ID{p.client.rep}, nil, nil) // changed its mind
-	p.step()
-	p.same()
+	p.follow()
 	ecs.Exchange(p.client.world, e, nil, []ecs.ID{p.client.rep}, nil)
 	p.step()
 	p.server.world.RemoveEntity(all[2])
-	p.step()
-	p.same()
+	p.follow()
 	require.True(t, p.client.world.Alive(e))
 	require.Empty(t, p.departed)
 }
 
 func TestComponentRemovedLocallyStaysAway(t *testing.T) {
 	p, all := populated(t, 5)
-	e := p.twin(all[2])
+	e := p.atClient(all[2])
 	ecs.Exchange(p.client.world, e, nil, []ecs.ID{p.client.pos}, nil)
 	for i := range 3 {
 		p.server.position(all[2]).X = float32(i)
@@ -135,33 +129,29 @@ func TestComponentRemovedLocallyStaysAway(t *testing.T) {
 	require.False(t, ecs.Has(p.client.world, e, p.client.pos))
 	require.Equal(t, []netecs.ProblemKind{netecs.LocallyRemovedComponent}, p.client.kinds())
 	ecs.Exchange(p.server.world, all[2], nil, []ecs.ID{p.server.pos}, nil)
-	p.step()
-	p.same()
+	p.follow()
 	ecs.Exchange(p.server.world, all[2], []ecs.ID{p.server.pos}, nil, nil)
-	p.step()
-	p.same()
+	p.follow()
 	ecs.Exchange(p.client.world, e, nil, []ecs.ID{p.client.pos}, nil)
 	p.step()
 	ecs.Exchange(p.client.world, e, []ecs.ID{p.client.pos}, nil, nil) // changed its mind
-	p.step()
-	p.same()
+	p.follow()
 }
 
 func TestComponentAddedLocallyThenByTheServer(t *testing.T) {
 	p, all := populated(t, 5)
-	e := p.twin(all[2])
+	e := p.atClient(all[2])
 	ecs.Exchange(p.client.world, e, []ecs.ID{p.client.vel}, nil, nil)
 	*get[velocity](p.client, e, p.client.vel) = velocity{9, 9, 9}
 	p.step()
 	require.Equal(t, []netecs.ProblemKind{netecs.LocallyAddedComponent}, p.client.kinds(), "the guide says so")
 	require.EqualValues(t, 9, get[velocity](p.client, e, p.client.vel).X)
-	p.client.world.RemoveEntity(p.twin(all[1])) // moves other entities to other rows
+	p.client.world.RemoveEntity(p.atClient(all[1])) // moves other entities to other rows
 	p.step()
 	require.Equal(t, []netecs.ProblemKind{netecs.LocallyRemovedEntity}, p.client.kinds(), "once")
 	p.server.world.RemoveEntity(all[1])
 	ecs.Exchange(p.server.world, all[2], []ecs.ID{p.server.vel}, nil, nil)
-	p.step()
-	p.same()
+	p.follow()
 	require.Empty(t, p.client.kinds(), "it was told when it was added")
 	p.step()
 	require.Empty(t, p.client.kinds())
@@ -172,7 +162,7 @@ func TestSecondRelationIsLeftOut(t *testing.T) {
 		t.Skip("an entity has several relations on " + ecs.Name)
 	}
 	p, all := populated(t, 5)
-	e := p.twin(all[2])
+	e := p.atClient(all[2])
 	ecs.Exchange(p.client.world, e, []ecs.ID{p.client.follows}, nil, nil)
 	ecs.Exchange(p.server.world, all[2], []ecs.ID{p.server.child}, nil, nil)
 	p.step()
@@ -180,12 +170,10 @@ func TestSecondRelationIsLeftOut(t *testing.T) {
 	p.step()
 	require.Equal(t, []netecs.ProblemKind{netecs.SecondRelation}, p.client.kinds())
 	ecs.Exchange(p.server.world, all[2], nil, []ecs.ID{p.server.child}, nil)
-	p.step()
-	p.same()
+	p.follow()
 	ecs.Exchange(p.client.world, e, nil, []ecs.ID{p.client.follows}, nil)
 	ecs.Exchange(p.server.world, all[2], []ecs.ID{p.server.child}, nil, nil)
-	p.step()
-	p.same()
+	p.follow()
 }
 
 // A component that was left out comes when there is room, as it is by then, even if no further record of the entity arrives. What game
@@ -195,7 +183,7 @@ func TestLeftOutRelationComesWhenThereIsRoom(t *testing.T) {
 		t.Skip("an entity has several relations on " + ecs.Name)
 	}
 	p, all := populated(t, 5)
-	e := p.twin(all[2])
+	e := p.atClient(all[2])
 	ecs.Exchange(p.client.world, e, []ecs.ID{p.client.follows}, nil, nil)
 	ecs.Exchange(p.server.world, all[2], []ecs.ID{p.server.child}, nil, nil)
 	ecs.SetTarget(p.server.world, all[2], p.server.child, all[1])
@@ -216,7 +204,7 @@ func TestLeftOutRelationComesWhenThereIsRoom(t *testing.T) {
 	ecs.Exchange(p.client.world, e, nil, []ecs.ID{p.client.follows}, nil)
 	p.apply.Run()
 	p.same()
-	require.Equal(t, p.twin(all[4]), ecs.Target(p.client.world, e, p.client.child))
+	require.Equal(t, p.atClient(all[4]), ecs.Target(p.client.world, e, p.client.child))
 	require.EqualValues(t, 2, get[childOf](p.client, e, p.client.child).Joint)
 	require.Empty(t, p.client.kinds())
 	id, _ := p.capture.ID(all[2])
@@ -234,19 +222,18 @@ func TestReplicatedOnAClientIsTheServersToGive(t *testing.T) {
 	p, all := populated(t, 3)
 	own := ecs.Spawn(p.client.world, nil, p.client.rep)
 	copied := ecs.Spawn(p.client.world, nil, p.client.rep, p.client.local)
-	*p.client.replicated(copied) = *p.client.replicated(p.twin(all[1]))
+	*p.client.replicated(copied) = *p.client.replicated(p.atClient(all[1]))
 	stale := ecs.Spawn(p.client.world, nil, p.client.rep, p.client.local)
 	*p.client.replicated(stale) = components.Replicated{ID: wire.NetworkID{Index: 99, Generation: 3}, World: clientTag}
-	kept := *p.client.replicated(p.twin(all[2]))
-	*p.client.replicated(p.twin(all[2])) = components.Replicated{}
-	p.step()
-	p.same()
+	kept := *p.client.replicated(p.atClient(all[2]))
+	*p.client.replicated(p.atClient(all[2])) = components.Replicated{}
+	p.follow()
 	require.ElementsMatch(t, []netecs.ProblemKind{
 		netecs.CopiedReplicated, netecs.StaleReplicated, netecs.OverwrittenReplicated, netecs.LocalReplicated,
 	}, p.client.kinds())
 	require.Zero(t, *p.client.replicated(own))
 	require.Zero(t, *p.client.replicated(copied))
-	require.Equal(t, kept, *p.client.replicated(p.twin(all[2])))
+	require.Equal(t, kept, *p.client.replicated(p.atClient(all[2])))
 	foreign := ecs.Spawn(p.client.world, nil, p.client.rep, p.client.vel)
 	p.client.replicated(foreign).World = 5
 	p.client.replicated(foreign).ID.Generation = 1
@@ -257,7 +244,7 @@ func TestReplicatedOnAClientIsTheServersToGive(t *testing.T) {
 
 func TestClientWorldReset(t *testing.T) {
 	p, all := populated(t, 100)
-	e := p.twin(all[4])
+	e := p.atClient(all[4])
 	id, _ := p.apply.ID(e)
 	p.client.world.Reset()
 	_, ok := p.apply.Entity(id)
@@ -270,8 +257,7 @@ func TestClientWorldReset(t *testing.T) {
 	require.Len(t, p.spawned, 200)
 	p.server.position(all[5]).X++
 	p.server.world.RemoveEntity(all[6])
-	p.step()
-	p.same()
+	p.follow()
 	require.Empty(t, p.client.kinds())
 }
 
@@ -283,16 +269,14 @@ func TestLockedServerWorldIsReported(t *testing.T) {
 		query := ecs.Select(p.server.world, &filter)
 		for x := range 3 {
 			p.server.position(all[0]).X = float32(30 + x)
-			p.step()
-			p.same()
+			p.follow()
 		}
 		require.Equal(t, []netecs.ProblemKind{netecs.WorldLocked}, p.server.kinds())
 		query.Close()
 		ecs.Exchange(p.server.world, all[0], nil, []ecs.ID{p.server.pos}, nil)
 		p.step()
 		ecs.Exchange(p.server.world, all[0], []ecs.ID{p.server.pos}, nil, nil)
-		p.step()
-		p.same()
+		p.follow()
 		require.Empty(t, p.server.kinds())
 	}
 }
@@ -309,13 +293,12 @@ func TestLockedClientWorldWaits(t *testing.T) {
 	p.apply.Clear()
 	query.Close()
 	p.apply.Follow(p.replica)
-	p.step()
-	p.same()
+	p.follow()
 }
 
 func TestHigherGenerationReplacesTheEntity(t *testing.T) {
 	p, all := populated(t, 1)
-	old := p.twin(all[0])
+	old := p.atClient(all[0])
 	id, _ := p.capture.ID(all[0])
 	p.server.world.RemoveEntity(all[0])
 	p.send() // not applied
@@ -382,14 +365,12 @@ func TestHooksMayResetOrLockTheWorld(t *testing.T) {
 	p.onLeave = func(ecs.Entity, wire.NetworkID) { p.client.world.Reset() }
 	p.step()
 	p.onLeave = nil
-	p.step()
-	p.same()
+	p.follow()
 	p.onSpawn = func(ecs.Entity, wire.NetworkID) { p.client.world.Reset(); p.onSpawn = nil }
 	ecs.Spawn(p.server.world, nil, p.server.rep, p.server.pos)
 	ecs.Spawn(p.server.world, nil, p.server.rep, p.server.pos)
 	p.step()
-	p.step()
-	p.same()
+	p.follow()
 }
 
 func TestClearAndFollow(t *testing.T) {
@@ -404,11 +385,9 @@ func TestClearAndFollow(t *testing.T) {
 	view := snapshot.NewView(p.store, snapshot.Config{})
 	p.view, p.replica = view, replica.New(p.schema, snapshot.Config{}, p.tick)
 	p.apply.Follow(p.replica)
-	p.step()
-	p.same()
+	p.follow()
 	p.server.position(all[3]).X++
-	p.step()
-	p.same()
+	p.follow()
 	require.Empty(t, p.client.kinds())
 	p.apply.Follow(nil)
 	p.apply.Run()
@@ -433,8 +412,7 @@ func TestEntityShownAgainInItsFormerRow(t *testing.T) {
 	p.step() // the third leaves that row, and the second comes there
 	p.same()
 	p.server.position(all[1]).X = 9
-	p.step()
-	p.same()
+	p.follow()
 	require.Empty(t, p.client.kinds())
 	p.view.Hide(id)
 	p.step()
@@ -463,8 +441,7 @@ func family(t testing.TB, n int) (*pair, []ecs.Entity) {
 			ecs.SetTarget(s.world, e, s.child, all[i-1])
 		}
 	}
-	p.step()
-	p.same()
+	p.follow()
 	return p, all
 }
 

@@ -29,15 +29,14 @@ func TestMarkedComponentTravelsWhenMarked(t *testing.T) {
 	e := ecs.Spawn(s.world, nil, s.rep, s.pos, s.vel)
 	s.position(e).X = 1
 	netecs.Mark[position](p.capture, e) // nobody knows it yet, and it goes whole
-	p.step()
-	p.same()
-	twin := p.twin(e)
+	p.follow()
+	shown := p.atClient(e)
 
 	s.position(e).X = 2
 	get[velocity](s, e, s.vel).X = 2
 	p.step()
-	require.InDelta(t, 1, p.client.position(twin).X, 0.002, "nobody marked it")
-	require.Equal(t, float32(2), get[velocity](p.client, twin, p.client.vel).X, "what is not by marks goes as ever")
+	require.InDelta(t, 1, p.client.position(shown).X, 0.002, "nobody marked it")
+	require.Equal(t, float32(2), get[velocity](p.client, shown, p.client.vel).X, "what is not by marks goes as ever")
 
 	netecs.Mark[position](p.capture, e)
 	netecs.Mark[position](p.capture, e)
@@ -46,14 +45,13 @@ func TestMarkedComponentTravelsWhenMarked(t *testing.T) {
 	p.step()
 	require.Equal(t, 1, p.store.Changed())
 	p.same()
-	require.InDelta(t, 3, p.client.position(twin).X, 0.002)
+	require.InDelta(t, 3, p.client.position(shown).X, 0.002)
 
 	netecs.Mark[position](p.capture, e)
 	s.world.RemoveEntity(e) // what is marked may be gone by then, and its index another's
 	f := ecs.Spawn(s.world, nil, s.rep, s.pos)
 	s.position(f).X = 7
-	p.step()
-	p.same()
+	p.follow()
 	require.Empty(t, s.kinds())
 }
 
@@ -67,8 +65,7 @@ func TestWriteIsMarked(t *testing.T) {
 	lanes := append([]uint32{}, p.store.Row(id, rowVelocity)...)
 	lanes[0] = 0x40400000
 	require.True(t, p.capture.Write(id, rowVelocity, lanes))
-	p.step()
-	p.same()
+	p.follow()
 	require.Equal(t, float32(3), get[velocity](s, e, s.vel).X)
 	require.Equal(t, 1, p.store.Changed())
 }
@@ -229,7 +226,7 @@ func TestMarkedRowsAreSentAndNoOthers(t *testing.T) {
 				}
 				p.step()
 				for k, e := range bodies {
-					require.InDelta(t, sent[e], p.client.position(p.twin(e)).X, 0.002, "body %d", k)
+					require.InDelta(t, sent[e], p.client.position(p.atClient(e)).X, 0.002, "body %d", k)
 				}
 			}
 			require.Empty(t, s.kinds())
@@ -267,11 +264,10 @@ func TestMarkedIsFoundWhereItIs(t *testing.T) {
 					netecs.Mark[position](p.capture, e)
 				}
 			}
-			p.step()
-			p.same()
+			p.follow()
 			for k, e := range bodies {
 				if s.world.Alive(e) {
-					require.InDelta(t, 10+k, p.client.position(p.twin(e)).X, 0.002, "body %d", k)
+					require.InDelta(t, 10+k, p.client.position(p.atClient(e)).X, 0.002, "body %d", k)
 				}
 			}
 			require.Empty(t, s.kinds())
@@ -291,7 +287,7 @@ func TestFaultsOfMarkedRows(t *testing.T) {
 	require.Len(t, s.problems, 1)
 	require.Equal(t, e, s.problems[0].Local)
 	require.Equal(t, []netecs.ProblemKind{netecs.OutOfRange}, s.kinds())
-	require.InDelta(t, 5, p.client.position(p.twin(e)).Y, 0.002)
+	require.InDelta(t, 5, p.client.position(p.atClient(e)).Y, 0.002)
 }
 
 // A type has the row that it was registered with, or none.

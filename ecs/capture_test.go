@@ -17,19 +17,17 @@ func TestEntityExistsOnTheClient(t *testing.T) {
 	p := newPair(t)
 	e := ecs.Spawn(p.server.world, nil, p.server.rep, p.server.pos, p.server.frozen)
 	*p.server.position(e) = position{1, 2, 3}
-	p.step()
-	p.same()
-	twin := p.twin(e)
-	require.True(t, ecs.Has(p.client.world, twin, p.client.frozen))
-	require.InDelta(t, 2, p.client.position(twin).Y, 0.002)
-	require.Equal(t, clientTag, p.client.replicated(twin).World)
+	p.follow()
+	shown := p.atClient(e)
+	require.True(t, ecs.Has(p.client.world, shown, p.client.frozen))
+	require.InDelta(t, 2, p.client.position(shown).Y, 0.002)
+	require.Equal(t, clientTag, p.client.replicated(shown).World)
 	require.Equal(t, []wire.NetworkID{{Index: 0, Generation: 1}}, p.spawned)
 	require.Empty(t, p.server.kinds())
 
 	p.server.position(e).X += 5
-	p.step()
-	p.same()
-	require.InDelta(t, 6, p.client.position(twin).X, 0.002)
+	p.follow()
+	require.InDelta(t, 6, p.client.position(shown).X, 0.002)
 }
 
 func TestSpawnedAndDespawnedBetweenTicksIsNothing(t *testing.T) {
@@ -59,12 +57,11 @@ func TestFaultsAreReportedOnce(t *testing.T) {
 	for i := range 4 {
 		p.server.position(e).X = 1000 + float32(i)
 		*get[velocity](p.server, e, p.server.vel) = velocity{X: float32(math.NaN()), Y: float32(i), Z: 1}
-		p.step()
-		p.same()
+		p.follow()
 	}
 	require.ElementsMatch(t, []netecs.ProblemKind{netecs.OutOfRange, netecs.NotFinite}, p.server.kinds())
-	require.InDelta(t, 512, p.client.position(p.twin(e)).X, 0.002)
-	require.Equal(t, velocity{1, 3, 1}, *get[velocity](p.client, p.twin(e), p.client.vel))
+	require.InDelta(t, 512, p.client.position(p.atClient(e)).X, 0.002)
+	require.Equal(t, velocity{1, 3, 1}, *get[velocity](p.client, p.atClient(e), p.client.vel))
 
 	p.server.world.RemoveEntity(e)
 	p.step()
@@ -77,7 +74,7 @@ func TestFaultsAreReportedOnce(t *testing.T) {
 	}}, p.server.problems)
 	require.Equal(t, "position.Y of entity "+id.String()+" is not a finite number: the last good value is kept",
 		p.server.problems[0].String())
-	require.InDelta(t, 0, p.client.position(p.twin(again)).Y, 0.002)
+	require.InDelta(t, 0, p.client.position(p.atClient(again)).Y, 0.002)
 }
 
 // A rotation that nobody has set is none: what is said of it names that and not a range, once, and beside a fault of another kind.
@@ -96,7 +93,7 @@ func TestAZeroQuaternionIsNoRotation(t *testing.T) {
 		p.step()
 	}
 	require.Equal(t, []netecs.ProblemKind{netecs.NoRotation, netecs.NotFinite}, p.server.kinds())
-	got := get[rotation](p.client, p.twin(e), p.client.rot).Q
+	got := get[rotation](p.client, p.atClient(e), p.client.rot).Q
 	require.InDeltaSlice(t, turned.Q[:], got[:], 0.002)
 }
 
@@ -117,13 +114,11 @@ func TestWorldReset(t *testing.T) {
 	require.False(t, ok)
 	fresh := ecs.Spawn(p.server.world, nil, p.server.rep, p.server.pos, p.server.vel)
 	*p.server.position(fresh) = position{7, 7, 7}
-	p.step()
-	p.same()
+	p.follow()
 	require.Equal(t, 1, p.store.Len())
 	require.Len(t, p.departed, 101)
 	require.Equal(t, []netecs.ProblemKind{netecs.WorldReset}, p.server.kinds())
-	p.step()
-	p.same()
+	p.follow()
 	require.Empty(t, p.server.kinds())
 }
 
@@ -133,9 +128,8 @@ func TestCaptureOfAnEarlierTickIsNothing(t *testing.T) {
 	p.step()
 	p.server.position(e).X = 3
 	p.capture.Run(p.tick)
-	p.step()
-	p.same()
-	require.InDelta(t, 3, p.client.position(p.twin(e)).X, 0.002)
+	p.follow()
+	require.InDelta(t, 3, p.client.position(p.atClient(e)).X, 0.002)
 }
 
 func TestCaptureInALockedWorld(t *testing.T) {
@@ -181,13 +175,11 @@ func TestCopyOntoAReplicatedEntityIsPutBack(t *testing.T) {
 	ida, _ := p.capture.ID(a)
 	idb, _ := p.capture.ID(b)
 	*p.server.replicated(b) = *p.server.replicated(a)
-	p.step()
-	p.same()
+	p.follow()
 	require.Equal(t, []netecs.ProblemKind{netecs.CopiedReplicated}, p.server.kinds())
 	*p.server.replicated(a) = components.Replicated{}
 	*p.server.replicated(b) = components.Replicated{ID: wire.NetworkID{Index: 9, Generation: 9}, World: serverTag}
-	p.step()
-	p.same()
+	p.follow()
 	require.Equal(t, []netecs.ProblemKind{netecs.StaleReplicated}, p.server.kinds())
 	p.server.replicated(b).World++
 	p.step()
@@ -213,8 +205,7 @@ func TestIDGoesOnWithTheCopyWhenTheOriginalIsGone(t *testing.T) {
 		*p.server.replicated(b) = *p.server.replicated(a)
 		*p.server.position(b) = position{4, 5, 6}
 		p.server.world.RemoveEntity(a) // b comes to lie where a was, with the same Replicated
-		p.step()
-		p.same()
+		p.follow()
 		e, ok := p.capture.Entity(id)
 		require.True(t, ok)
 		require.Equal(t, b, e)
@@ -222,8 +213,7 @@ func TestIDGoesOnWithTheCopyWhenTheOriginalIsGone(t *testing.T) {
 		require.True(t, ok)
 		require.Equal(t, id, now)
 		ecs.Exchange(p.server.world, b, []ecs.ID{p.server.frozen}, nil, nil)
-		p.step()
-		p.same()
+		p.follow()
 		require.Equal(t, others+1, p.store.Len())
 		require.Empty(t, p.departed)
 		require.Empty(t, p.server.kinds())
@@ -238,14 +228,13 @@ func TestCopyThatLiesWhereTheOriginalLay(t *testing.T) {
 	p.server.world.RemoveEntity(a) // b moves to the first row
 	c := ecs.Spawn(p.server.world, nil, p.server.rep, p.server.pos)
 	*p.server.replicated(c) = *p.server.replicated(b) // on the second row, as b was
-	p.step()
-	p.same()
+	p.follow()
 	require.Equal(t, 2, p.store.Len())
 	require.Equal(t, []netecs.ProblemKind{netecs.CopiedReplicated}, p.server.kinds())
 
-	p.client.world.RemoveEntity(p.twin(b))
+	p.client.world.RemoveEntity(p.atClient(b))
 	local := ecs.Spawn(p.client.world, nil, p.client.rep, p.client.pos)
-	*p.client.replicated(local) = *p.client.replicated(p.twin(c))
+	*p.client.replicated(local) = *p.client.replicated(p.atClient(c))
 	p.step()
 	require.Zero(t, *p.client.replicated(local))
 	require.ElementsMatch(t, []netecs.ProblemKind{
@@ -263,8 +252,7 @@ func TestReplicatedMovedBetweenLivingEntities(t *testing.T) {
 	ecs.Exchange(p.server.world, b, []ecs.ID{p.server.rep}, nil, nil)
 	*p.server.replicated(b) = moved
 	ecs.Exchange(p.server.world, a, nil, []ecs.ID{p.server.rep}, nil)
-	p.step()
-	p.same()
+	p.follow()
 	now, ok := p.capture.ID(b)
 	require.True(t, ok)
 	require.Equal(t, id, now)

@@ -64,13 +64,13 @@ func TestListenerOfTheGameMayChangeTheWorld(t *testing.T) {
 	}
 	for i, e := range all {
 		id, _ := p.capture.ID(e)
-		twin, ok := p.apply.Entity(id)
+		shown, ok := p.apply.Entity(id)
 		if !ok {
 			continue
 		}
-		require.InDelta(t, i+2, c.position(twin).X, 0.002)
-		require.Zero(t, c.position(twin).Y)
-		require.True(t, ecs.Has(c.world, twin, c.local))
+		require.InDelta(t, i+2, c.position(shown).X, 0.002)
+		require.Zero(t, c.position(shown).Y)
+		require.True(t, ecs.Has(c.world, shown, c.local))
 	}
 	for _, k := range c.kinds() {
 		require.Contains(t, []netecs.ProblemKind{netecs.LocallyRemovedEntity, netecs.LocalWriteRestored}, k)
@@ -78,8 +78,7 @@ func TestListenerOfTheGameMayChangeTheWorld(t *testing.T) {
 	for _, e := range all {
 		p.server.world.RemoveEntity(e)
 	}
-	p.step()
-	p.same()
+	p.follow()
 	require.Equal(t, 120, removed)
 }
 
@@ -88,7 +87,7 @@ func TestListenerOfTheGameMayChangeTheWorld(t *testing.T) {
 func TestListenerMayMeddleWithOthers(t *testing.T) {
 	p, all := populated(t, 60)
 	c := p.client
-	victims := []ecs.Entity{p.twin(all[0]), p.twin(all[59]), p.twin(all[31])}
+	victims := []ecs.Entity{p.atClient(all[0]), p.atClient(all[59]), p.atClient(all[31])}
 	l := listener.NewCallback(func(w *ecs.World, ev arche.EntityEvent) {
 		if len(victims) > 0 {
 			victim := victims[0]
@@ -112,11 +111,11 @@ func TestListenerMayMeddleWithOthers(t *testing.T) {
 	p.step()
 	for i, e := range all {
 		id, _ := p.capture.ID(e)
-		twin, ok := p.apply.Entity(id)
+		shown, ok := p.apply.Entity(id)
 		require.Equal(t, !gone[id], ok, "%d", i)
 		if ok {
-			require.InDelta(t, 100+i, c.position(twin).X, 0.002)
-			require.EqualValues(t, i, get[health](c, twin, c.health).HP)
+			require.InDelta(t, 100+i, c.position(shown).X, 0.002)
+			require.EqualValues(t, i, get[health](c, shown, c.health).HP)
 		}
 	}
 	require.Equal(t, []netecs.ProblemKind{
@@ -136,8 +135,7 @@ func TestListenerSeesWrittenValues(t *testing.T) {
 	p.step()
 	p.server.position(e).X = 24
 	ecs.Exchange(p.server.world, e, []ecs.ID{p.server.vel}, nil, nil)
-	p.step()
-	p.same()
+	p.follow()
 	require.InDeltaSlice(t, []float32{12, 24}, seen, 0.002)
 }
 

@@ -225,10 +225,10 @@ func (m *machine) copyReplicated() {
 		return
 	}
 	r := *m.server.replicated(e)
-	twin := ecs.Spawn(m.server.world, nil, m.server.rep, m.server.pos)
-	*m.server.replicated(twin) = r
-	m.model[twin] = &dumb{rows: map[int]any{rowPosition: position{}}}
-	m.all = append(m.all, twin)
+	copied := ecs.Spawn(m.server.world, nil, m.server.rep, m.server.pos)
+	*m.server.replicated(copied) = r
+	m.model[copied] = &dumb{rows: map[int]any{rowPosition: position{}}}
+	m.all = append(m.all, copied)
 }
 
 func (m *machine) scribble() {
@@ -250,26 +250,26 @@ func (m *machine) meddle() {
 	if d == nil {
 		return
 	}
-	twin, ok := m.apply.Entity(d.id)
+	shown, ok := m.apply.Entity(d.id)
 	if !ok {
 		return
 	}
 	c := m.client
 	switch m.draw(4, "meddle") {
 	case 0:
-		if ecs.Has(c.world, twin, c.pos) {
-			c.position(twin).Z = 77
+		if ecs.Has(c.world, shown, c.pos) {
+			c.position(shown).Z = 77
 		}
 	case 1:
-		if ecs.Has(c.world, twin, c.local) {
-			ecs.Exchange(c.world, twin, nil, []ecs.ID{c.local}, nil)
+		if ecs.Has(c.world, shown, c.local) {
+			ecs.Exchange(c.world, shown, nil, []ecs.ID{c.local}, nil)
 		} else {
-			ecs.Exchange(c.world, twin, []ecs.ID{c.local}, nil, nil)
+			ecs.Exchange(c.world, shown, []ecs.ID{c.local}, nil, nil)
 		}
 	case 2: // an entity of its own, which may change the order of rows
 		c.world.RemoveEntity(ecs.Spawn(c.world, nil, c.rep, c.pos))
 	case 3:
-		c.replicated(twin).ID.Generation += 3
+		c.replicated(shown).ID.Generation += 3
 	}
 }
 
@@ -326,8 +326,7 @@ func (m *machine) check() {
 	for _, e := range m.all {
 		m.capture.Entity(m.server.replicated(e).ID)
 	}
-	m.step()
-	m.same()
+	m.follow()
 	require.Equal(m.t, len(m.model), m.store.Len())
 	for _, e := range m.all {
 		d := m.model[e]

@@ -181,7 +181,7 @@ func TestReferenceToAnEntityThatLeavesInTheSameRunIsNoChange(t *testing.T) {
 			ecs.Exchange(p.server.world, seeks, []ecs.ID{p.server.frozen}, nil, nil)
 		},
 		"put back": func(p *pair, seeks ecs.Entity) {
-			local := p.twin(seeks)
+			local := p.atClient(seeks)
 			get[seeker](p.client, local, p.client.seeker).Target = local
 			get[seeker](p.server, seeks, p.server.seeker).Doubt = 0 // the same: the client's write is undone
 		},
@@ -288,7 +288,7 @@ func TestChangesAgainstValues(t *testing.T) {
 func TestFirstDifferenceNamesThePlace(t *testing.T) {
 	p, all := populated(t, 3)
 	id, _ := p.capture.ID(all[1])
-	e := p.twin(all[1])
+	e := p.atClient(all[1])
 	diff := func() string {
 		d, differs := netecs.FirstDifference(p.store, nil, p.client.world, p.schema)
 		require.True(t, differs)
@@ -320,7 +320,7 @@ func TestFirstDifferenceReadsPaths(t *testing.T) {
 	e := ecs.Spawn(p.server.world, nil, p.server.rep, p.server.rot)
 	get[rotation](p.server, e, p.server.rot).Q = [4]float32{0, 0, 0, 1}
 	p.step()
-	get[rotation](p.client, p.twin(e), p.client.rot).Q[2] = 3
+	get[rotation](p.client, p.atClient(e), p.client.rot).Q[2] = 3
 	d, differs := netecs.FirstDifference(p.store, nil, p.client.world, p.schema)
 	require.True(t, differs)
 	require.Equal(t, "Q", d.Field)

@@ -278,7 +278,7 @@ func TestRatesAreSpread(t *testing.T) {
 	}
 	p.same()
 	for _, e := range all {
-		require.InDelta(t, s.position(e).X, p.client.position(p.twin(e)).X, 0.002, "the last value before rest")
+		require.InDelta(t, s.position(e).X, p.client.position(p.atClient(e)).X, 0.002, "the last value before rest")
 	}
 	p.step()
 	require.Zero(t, p.store.Changed())
@@ -307,12 +307,11 @@ func TestMembersOfAGroupHaveTheirTurnsTogether(t *testing.T) {
 		for _, e := range all {
 			s.position(e).X, get[velocity](s, e, s.vel).Y = float32(n), float32(n)
 		}
-		p.step()
-		p.same()
-		first := p.client.position(p.twin(all[0])).X
+		p.follow()
+		first := p.client.position(p.atClient(all[0])).X
 		for _, e := range all {
-			require.Equal(t, first, p.client.position(p.twin(e)).X, "tick %d", p.tick)
-			require.Equal(t, first, get[velocity](p.client, p.twin(e), p.client.vel).Y, "tick %d", p.tick)
+			require.Equal(t, first, p.client.position(p.atClient(e)).X, "tick %d", p.tick)
+			require.Equal(t, first, get[velocity](p.client, p.atClient(e), p.client.vel).Y, "tick %d", p.tick)
 		}
 		if int(first) == n {
 			turns++

@@ -34,8 +34,7 @@ func TestCopyInTheSamePlaceOfAScatteredTable(t *testing.T) {
 	e = s.follower(target)
 	*s.replicated(e) = r
 	require.Same(t, memory, s.replicated(e))
-	p.step()
-	p.same()
+	p.follow()
 	now, ok := p.capture.ID(e)
 	require.True(t, ok)
 	require.Equal(t, id, now, "the id goes on with the copy")
@@ -57,8 +56,7 @@ func TestScatteredTablesAtRandom(t *testing.T) {
 						s.position(e).X = float32(r.IntN(100))
 					}
 				}
-				p.step()
-				p.same()
+				p.follow()
 			}
 		})
 	}

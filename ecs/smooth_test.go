@@ -22,9 +22,9 @@ import (
 // smoothed is a pair whose client shows positions and rotations some ticks late.
 type smoothed struct {
 	*pair
-	smooth *netecs.Smooth
-	twin   ecs.ID
-	late   tick.Span
+	smooth   *netecs.Smooth
+	smoothID ecs.ID
+	late     tick.Span
 }
 
 func newSmoothed(t testing.TB, p *pair) *smoothed {
@@ -43,7 +43,7 @@ func newSmoothed(t testing.TB, p *pair) *smoothed {
 	}
 	s := &smoothed{pair: p, late: 5 * tick.OneTick / 2}
 	s.smooth = netecs.NewSmooth(p.apply, list, 30)
-	s.twin = ecs.ComponentID[components.Smooth[position]](p.client.world)
+	s.smoothID = ecs.ComponentID[components.Smooth[position]](p.client.world)
 	return s
 }
 
@@ -53,9 +53,9 @@ func (s *smoothed) at() tick.Time { return s.tick.Begin().Add(-s.late) }
 // shown are the x of all twins.
 func (s *smoothed) shown() map[float32]int {
 	seen := map[float32]int{}
-	with := ecs.All(s.twin)
+	with := ecs.All(s.smoothID)
 	for query := ecs.Select(s.client.world, &with); query.Next(); {
-		seen[(*components.Smooth[position])(query.Get(s.twin)).Value.X]++
+		seen[(*components.Smooth[position])(query.Get(s.smoothID)).Value.X]++
 	}
 	return seen
 }
@@ -183,7 +183,7 @@ func (p *peered) present(ids ...ecs.ID) (server, client ecs.Entity) {
 	for range 5 {
 		p.frame()
 	}
-	return server, p.pair.twin(server)
+	return server, p.pair.atClient(server)
 }
 
 func TestDelayedEntityIsNoNewEntityOfACapture(t *testing.T) {
@@ -234,7 +234,7 @@ func TestCopiesOfDelayedEntities(t *testing.T) {
 	e, shown = p.present()
 	p.server.world.RemoveEntity(e)
 	p.frame()
-	columns := []ecs.ID{p.client.rep, p.client.pos, p.smoothed.twin}
+	columns := []ecs.ID{p.client.rep, p.client.pos, p.smoothed.smoothID}
 	gone, at := *p.client.replicated(shown), *p.client.position(shown)
 	p.frame()
 	p.client.world.RemoveEntity(shown)
@@ -267,7 +267,7 @@ func TestDelayedEntityNamesLivingEntities(t *testing.T) {
 			for range 5 {
 				p.frame()
 			}
-			shown := p.pair.twin(holder)
+			shown := p.pair.atClient(holder)
 			names := func() seeker { return *get[seeker](p.client, shown, p.client.seeker) }
 			require.Equal(t, seeker{Target: there, Seen: [2]ecs.Entity{here, there}, Doubt: 7}, names())
 
@@ -305,7 +305,7 @@ func TestNamedEntityDespawnsInTheSameTick(t *testing.T) {
 			get[seeker](p.server, e, p.server.seeker).Seen = [2]ecs.Entity(all)
 		}
 		p.frame()
-		shown := []ecs.Entity{p.pair.twin(one), p.pair.twin(other)}
+		shown := []ecs.Entity{p.pair.atClient(one), p.pair.atClient(other)}
 		require.Equal(t, [2]ecs.Entity(shown), get[seeker](p.client, shown[0], p.client.seeker).Seen)
 		if first {
 			p.server.world.RemoveEntity(one)

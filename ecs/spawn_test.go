@@ -47,8 +47,7 @@ func TestTenThousandSpawnsAndRemovalsInOneRun(t *testing.T) {
 			e := ecs.Spawn(s.world, nil, s.rep, s.pos, s.vel)
 			s.position(e).X = float32(i % 500)
 		}
-		p.step()
-		p.same()
+		p.follow()
 		require.Len(t, p.spawned, n+1)
 		require.EqualValues(t, n+1, p.apply.Stats().Spawned)
 		p.step()
@@ -56,12 +55,11 @@ func TestTenThousandSpawnsAndRemovalsInOneRun(t *testing.T) {
 		bodies := ecs.All(s.vel)
 		filter := ecs.Register(s.world, bodies.Without())
 		require.Equal(t, n, ecs.RemoveAll(s.world, &filter))
-		p.step()
-		p.same()
+		p.follow()
 		require.Len(t, p.departed, n)
 		require.EqualValues(t, n, p.apply.Stats().Despawned)
 		require.Equal(t, 1, p.client.world.Stats().Entities.Used)
-		p.twin(first)
+		p.atClient(first)
 		p.step()
 		require.Empty(t, p.client.kinds())
 		if listens {
@@ -74,15 +72,14 @@ func TestRemovingAWholeTableSparesTheGames(t *testing.T) {
 	p, all := populated(t, 100)
 	c := p.client
 	own := ecs.Spawn(c.world, nil, c.rep, c.pos, c.health) // in the same table, and not the server's
-	kept := p.twin(all[7])
+	kept := p.atClient(all[7])
 	ecs.Exchange(c.world, kept, nil, []ecs.ID{c.rep}, nil)
 	ecs.Exchange(c.world, kept, []ecs.ID{c.rep}, nil, nil) // back in the table, under the same id
 	p.apply.Run()
 	for _, e := range all {
 		p.server.world.RemoveEntity(e)
 	}
-	p.step()
-	p.same()
+	p.follow()
 	require.True(t, c.world.Alive(own))
 	require.False(t, c.world.Alive(kept))
 	require.Len(t, p.departed, 100)

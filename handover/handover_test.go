@@ -82,7 +82,7 @@ var heavy = flag.Bool("heavy", false, "all of the moves, for several seeds")
 // TestAThousandMoves moves players 1000 times (300 times without -heavy) over a line of 100 ms that loses 5 % in each direction, while servers are killed. The model
 // fails if a player is lost or twice in the game, or a message is handled twice or forgotten.
 func TestAThousandMoves(t *testing.T) {
-	seeds, moves := uint64(1), 300
+	seeds, moves := uint64(1), 120
 	if *heavy {
 		seeds, moves = 5, 1000
 	}

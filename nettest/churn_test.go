@@ -250,7 +250,7 @@ func TestCase49NothingStaysOfVisitors(t *testing.T) {
 		return false
 	}
 	wave := func() {
-		visits(g.net, 100, 2*time.Second, 200*time.Millisecond, leaveAs)
+		visits(g.net, sized(40, 100), 2*time.Second, 200*time.Millisecond, leaveAs)
 		g.net.Run(3 * time.Second)
 	}
 	wave()

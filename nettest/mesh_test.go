@@ -29,6 +29,7 @@ type meshMember struct {
 type mesh struct {
 	now   time.Duration
 	peers []*meshMember
+	links []*transport.Conditioner
 }
 
 func newMesh(t *testing.T, size int, protocol func() *netcode.Protocol) *mesh {
@@ -40,8 +41,8 @@ func newMesh(t *testing.T, size int, protocol func() *netcode.Protocol) *mesh {
 		socket, err := network.Listen(transport.Addr{})
 		require.NoError(t, err)
 		seed++
-		link := transport.Link{Delay: 30 * time.Millisecond, Jitter: 10 * time.Millisecond}
-		return transport.Condition(socket, link, seed, clock), socket.LocalAddr()
+		m.links = append(m.links, transport.Condition(socket, transport.Link{Delay: 30 * time.Millisecond, Jitter: 10 * time.Millisecond}, seed, clock))
+		return m.links[len(m.links)-1], socket.LocalAddr()
 	}
 	var addresses []transport.Addr
 	for range size {
@@ -115,5 +116,60 @@ func TestMesh(t *testing.T) {
 				query.Close()
 			}
 		})
+	}
+}
+
+// Two peers that each own a part of the world [E11] have both parts after losses, and none writes what is the other's.
+func TestMeshOfTwoPeersThatEachOwnAPart(t *testing.T) {
+	m := newMesh(t, 2, protocol)
+	var mine [2]ecs.Entity
+	for i, p := range m.peers {
+		bodies := generic.NewMap2[components.Replicated, position](p.world)
+		mine[i] = bodies.New()
+	}
+	relink := func(loss float64) {
+		for _, l := range m.links {
+			l.SetLink(transport.Link{Delay: 30 * time.Millisecond, Loss: loss})
+		}
+	}
+	at := func(in, of int) *position { // In the world of one peer, of the entity of another.
+		e := mine[of]
+		if in != of {
+			id, ok := m.peers[of].server.ID(e)
+			require.True(t, ok)
+			e, ok = m.peers[in].clients[0].Entity(id)
+			require.True(t, ok, "peer %d", in)
+		}
+		mapper := generic.NewMap1[position](m.peers[in].world)
+		return mapper.Get(e)
+	}
+	relink(.1)
+	for frame := range 300 {
+		for i := range m.peers {
+			at(i, i).X = float32(10*(i+1)) + float32(frame)/100
+		}
+		m.run(time.Second / 60)
+	}
+	relink(0)
+	m.run(5 * time.Second)
+	for _, write := range []float32{-50, 0} { // It is not its own to write.
+		for i, p := range m.peers {
+			require.InDelta(t, float32(10*(i+1))+2.99, at(i, i).X, .006)
+			require.InDelta(t, at(1-i, 1-i).X, at(i, 1-i).X, .006)
+			require.Equal(t, 1, p.server.Server.Store().Len(), "it does not take the other's for its own")
+			query := generic.NewFilter1[components.Replicated]().Query(p.world)
+			require.Equal(t, 2, query.Count())
+			query.Close()
+		}
+		if write == 0 {
+			break
+		}
+		for i := range m.peers {
+			at(i, 1-i).X = write
+		}
+		m.run(time.Second)
+	}
+	for _, p := range m.peers {
+		require.Len(t, p.errors, 1, "what was put back")
 	}
 }

@@ -18,12 +18,12 @@ import (
 )
 
 var (
-	randomGames = flag.Int("games", 6, "random games of TestRandomGamesConverge")
+	randomGames = flag.Int("games", 4, "random games of TestRandomGamesConverge")
 	heavy       = flag.Bool("heavy", false, "long games in their full length")
 )
 
 // sized is a size that a test has, plainly or with -heavy.
-func sized(small, full int) int {
+func sized[T any](small, full T) T {
 	if *heavy {
 		return full
 	}

@@ -48,7 +48,7 @@ func sum(g *game) (s predict.Stats) {
 // With relayed inputs a client predicts other bodies better. In the end all worlds are equal, whatever was lost.
 func TestInputsOfOthersMakePredictionsBetter(t *testing.T) {
 	for _, link := range []transport.Link{{Delay: 50 * time.Millisecond}, {Delay: 75 * time.Millisecond, Jitter: 20 * time.Millisecond, Loss: .2}} {
-		for _, delay := range []int{0, 3} {
+		for _, delay := range sized([]int{int(3 * link.Loss * 5)}, []int{0, 3}) {
 			with := newShared(t, link, 21, true, predict.Config{InputDelay: delay})
 			without := newShared(t, link, 21, false, predict.Config{InputDelay: delay})
 			a, b := sum(with), sum(without)

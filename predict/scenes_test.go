@@ -54,7 +54,7 @@ func TestNothingIsMissedWithoutDelay(t *testing.T) {
 		for i, p := range g.players {
 			taken[i] = p.sim.Stats()
 		}
-		g.run(30 * rate)
+		g.run(10 * rate)
 		for i, p := range g.players {
 			stats := p.sim.Stats()
 			require.Zero(t, stats.Mispredictions, p.wrong)

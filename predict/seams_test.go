@@ -95,7 +95,7 @@ func (s *seams) relink() {
 // coincide. In the end each world equals the server's, and each player predicts its own body. A player that left on
 // purpose returns as another player.
 func TestSeams(t *testing.T) {
-	for seed := range uint64(max(4, *randomGames/3)) {
+	for seed := range uint64(max(sized(2, 4), *randomGames/3)) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			s := newSeams(t, seed)
 			s.run(3 * rate)

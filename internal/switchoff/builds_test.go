@@ -23,8 +23,8 @@ import (
 // Each entry of the list builds with its edits: a rename that made one stale is found here, and not only where it runs.
 // The check reads types of the edited files alone, so it takes seconds for the whole list.
 func TestEachReplacementBuilds(t *testing.T) {
-	if testing.Short() {
-		t.Skip("not with -short: it builds all packages")
+	if !*switchOff {
+		t.Skip("only with -switchoff, and in .ci/run: it checks the types of a package for each entry")
 	}
 	c := newChecker(t)
 	for _, m := range lists() {

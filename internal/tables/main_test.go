@@ -1,6 +1,7 @@
 package main
 
 import (
+	"flag"
 	"io"
 	"os"
 	"path/filepath"
@@ -11,10 +12,12 @@ import (
 	"github.com/arche-netcode/netcode/delta"
 )
 
+var heavy = flag.Bool("heavy", false, "all scenes of TestShippedTablesAreThoseOfTheGenerator")
+
 // The shipped tables equal the output of the command, to the byte.
 func TestShippedTablesAreThoseOfTheGenerator(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it plays all scenes")
+	if !*heavy {
+		t.Skip("only with -heavy, and in .ci/run: it plays all scenes")
 	}
 	file := filepath.Join(t.TempDir(), "shipped.tables")
 	require.NoError(t, run(file, io.Discard))

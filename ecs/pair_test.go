@@ -198,6 +198,12 @@ func (p *pair) step() {
 	p.apply.Run()
 }
 
+// follow is a step after which both worlds are the same.
+func (p *pair) follow() {
+	p.step()
+	p.same()
+}
+
 // same requires that the client's world is what the server's store says.
 func (p *pair) same() {
 	if h, ok := p.t.(interface{ Helper() }); ok {
@@ -210,14 +216,14 @@ func (p *pair) same() {
 	require.Equal(p.t, netecs.DigestStore(p.store, p.schema, nil), netecs.Digest(p.client.world, p.schema))
 }
 
-// twin is the client's entity for a server's.
-func (p *pair) twin(e ecs.Entity) ecs.Entity {
+// atClient is the client's entity for a server's.
+func (p *pair) atClient(e ecs.Entity) ecs.Entity {
 	id, ok := p.capture.ID(e)
 	require.True(p.t, ok)
-	twin, ok := p.apply.Entity(id)
+	shown, ok := p.apply.Entity(id)
 	require.True(p.t, ok)
-	back, ok := p.apply.ID(twin)
+	back, ok := p.apply.ID(shown)
 	require.True(p.t, ok)
 	require.Equal(p.t, id, back)
-	return twin
+	return shown
 }
