@@ -294,8 +294,6 @@ type (
 	NetworkID = wire.NetworkID
 	// Addr is the address of a peer, as its transport names it. See [transport.Addr].
 	Addr = transport.Addr
-	// Move is a change of the path to a peer, below its address. See [transport.Move].
-	Move = transport.Move
 	// Tick numbers a network step, from 1. See [tick.Tick].
 	Tick = tick.Tick
 	// Stage is a point in the frame. See [tick.Stage].

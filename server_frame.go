@@ -39,7 +39,7 @@ func (s *Server) Receive(from transport.Addr, packet []byte) { s.steps.receive(f
 
 // receiveDatagram implements Receive.
 func (s *Server) receiveDatagram(from transport.Addr, packet []byte) {
-	c := s.byAddress[from]
+	c := s.byAddress[from.Peer()]
 	switch kind := peer.KindOf(packet); {
 	case kind == peer.KindPacket && c != nil:
 		s.receivePacket(c, packet)
@@ -53,7 +53,7 @@ func (s *Server) receiveDatagram(from transport.Addr, packet []byte) {
 
 // Knows reports whether a session has this address. A socket whose peers share a queue is told so (transport.Ranker): peers without a
 // session get less of it.
-func (s *Server) Knows(from transport.Addr) bool { return s.byAddress[from] != nil }
+func (s *Server) Knows(from transport.Addr) bool { return s.byAddress[from.Peer()] != nil }
 
 // ReceiveAfter is Receive of a datagram that came to the socket some time before this frame, as transport.Timed tells: ClientStats.Ping does
 // not count that wait.

@@ -42,15 +42,6 @@ func (r *Receive) Update(*netecs.World) {
 		r.Initialize(nil)
 	}
 	r.takeAll()
-	mover, ok := r.Socket.(interface{ Moved() (netcode.Move, bool) }) // A transport.Mover: paths have changed below the addresses.
-	end, knows := r.End.(interface{ Moved(m netcode.Move) })
-	for ok && knows {
-		m, more := mover.Moved()
-		if !more {
-			return
-		}
-		end.Moved(m)
-	}
 }
 
 // takeAll passes the waiting datagrams to the end.
