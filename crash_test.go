@@ -9,29 +9,41 @@ import (
 
 	"github.com/arche-netcode/netcode"
 	"github.com/arche-netcode/netcode/internal/rig"
+	"github.com/arche-netcode/netcode/internal/steps"
 	"github.com/arche-netcode/netcode/peer"
 	"github.com/arche-netcode/netcode/transport"
 )
 
 // A client that crashed and comes back from another port of its host has the only place at once, as another client, where the transport
-// proves no user. It once waited for the silence timeout of its own old session.
+// proves no user, or the same one. It once waited for the silence timeout of its own old session.
 func TestAClientThatCrashedHasThePlaceOfItsSilentSession(t *testing.T) {
 	for name, row := range map[string]struct {
 		old, back string
 		limits    netcode.Config
 		after     time.Duration // Of silence.
 		reason    peer.Reason   // Of the refusal; 0: the client gets the place.
+		users     [2]string     // That the transport proves; empty: none.
 	}{
-		"the only place":                        {"198.51.100.7:4000", "198.51.100.7:4001", netcode.Config{Clients: 1}, 1100 * time.Millisecond, 0},
-		"on the same machine":                   {"127.0.0.1:4000", "127.0.0.1:4001", netcode.Config{Clients: 1}, 1100 * time.Millisecond, 0},
-		"of a /64":                              {"[2001:db8::1]:4000", "[2001:db8::2]:4000", netcode.Config{Clients: 1}, 1100 * time.Millisecond, 0},
-		"the only one of its host":              {"198.51.100.7:4000", "198.51.100.7:4001", netcode.Config{Clients: 8, ClientsPerAddress: 1}, 1100 * time.Millisecond, 0},
-		"a session that is not silent for long": {"198.51.100.7:4000", "198.51.100.7:4001", netcode.Config{Clients: 1}, 700 * time.Millisecond, peer.ReasonFull},
-		"a neighbour":                           {"198.51.100.7:4000", "198.51.100.8:4000", netcode.Config{Clients: 1}, 3 * time.Second, peer.ReasonFull},
+		"the only place":                        {"198.51.100.7:4000", "198.51.100.7:4001", netcode.Config{Clients: 1}, 1100 * time.Millisecond, 0, [2]string{}},
+		"on the same machine":                   {"127.0.0.1:4000", "127.0.0.1:4001", netcode.Config{Clients: 1}, 1100 * time.Millisecond, 0, [2]string{}},
+		"of a /64":                              {"[2001:db8::1]:4000", "[2001:db8::2]:4000", netcode.Config{Clients: 1}, 1100 * time.Millisecond, 0, [2]string{}},
+		"the only one of its host":              {"198.51.100.7:4000", "198.51.100.7:4001", netcode.Config{Clients: 8, ClientsPerAddress: 1}, 1100 * time.Millisecond, 0, [2]string{}},
+		"a session that is not silent for long": {"198.51.100.7:4000", "198.51.100.7:4001", netcode.Config{Clients: 1}, 700 * time.Millisecond, peer.ReasonFull, [2]string{}},
+		"a neighbour":                           {"198.51.100.7:4000", "198.51.100.8:4000", netcode.Config{Clients: 1}, 3 * time.Second, peer.ReasonFull, [2]string{}},
+		"of the same user":                      {"198.51.100.7:4000", "198.51.100.7:4001", netcode.Config{Clients: 1}, 1100 * time.Millisecond, 0, [2]string{"ada", "ada"}},
+		"of another user":                       {"198.51.100.7:4000", "198.51.100.7:4001", netcode.Config{Clients: 1}, 3 * time.Second, peer.ReasonFull, [2]string{"ada", "bob"}},
+		"of a user, by nobody":                  {"198.51.100.7:4000", "198.51.100.7:4001", netcode.Config{Clients: 1}, 3 * time.Second, peer.ReasonFull, [2]string{"ada", ""}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := protocol()
 			r := rig.New(t, p, row.limits)
+			proofs := prover{}
+			for i, at := range []string{row.old, row.back} {
+				if row.users[i] != "" {
+					proofs[transport.MustParseAddr(at)] = row.users[i]
+				}
+			}
+			steps.OfServer(r.Server).SetProver(proofs)
 			r.From = transport.MustParseAddr(row.old)
 			old := r.Joined(p, netcode.Config{})
 			var reason *netcode.CloseError

@@ -101,7 +101,7 @@ func (c *session) forDoor() handshake.Session {
 
 // At implements handshake.Sessions, as the following methods do.
 func (s *doorSessions) At(address transport.Addr) handshake.Session {
-	return s.byAddress[address].forDoor()
+	return s.byAddress[address.Peer()].forDoor()
 }
 
 // Of returns the session of a client.
@@ -183,7 +183,7 @@ func (s *doorSessions) Open(joined handshake.Session, seed peer.SkipSeed) {
 // Replace ends the session of an address. The session of a client that is leaving may continue, since it needs no
 // address.
 func (s *doorSessions) Replace(address transport.Addr) {
-	c := s.byAddress[address]
+	c := s.byAddress[address.Peer()]
 	switch {
 	case c == nil || c.state == leaving:
 	case c.state == lingering:
@@ -201,10 +201,10 @@ func (s *doorSessions) End(client wire.ClientID, reason *peer.Error) {
 }
 
 // Silent returns the session that is silent for longest, of those at some addresses.
-func (s *doorSessions) Silent(d time.Duration, at func(transport.Addr) bool) (found handshake.Session) {
+func (s *doorSessions) Silent(d time.Duration, user string, at func(transport.Addr) bool) (found handshake.Session) {
 	since := s.frame.Now - d
 	for _, c := range s.sessions {
-		if c.state == connected && c.link.loopback == nil && c.joined.User == "" && c.link.ReceivedAt < since && at(c.link.Address) {
+		if c.state == connected && c.link.loopback == nil && c.joined.User == user && c.link.ReceivedAt < since && at(c.link.Address) {
 			since, found = c.link.ReceivedAt, c.forDoor()
 		}
 	}
@@ -223,16 +223,16 @@ func (s *doorSessions) Resumed(client wire.ClientID, number uint32) {
 func (s *doorSessions) Move(client wire.ClientID, to transport.Addr) {
 	c := s.byID[client]
 	from := c.link.Address
-	if s.byAddress[from] == c {
-		delete(s.byAddress, from)
+	if s.byAddress[from.Peer()] == c {
+		delete(s.byAddress, from.Peer())
 		for _, other := range s.sessions {
-			if other != c && other.link.Address == from && other.state != gone {
-				s.byAddress[from] = other
+			if other != c && other.link.Address.Peer() == from.Peer() && other.state != gone {
+				s.byAddress[from.Peer()] = other
 			}
 		}
 	}
 	s.homes.Leave(&c.link.Link)
-	s.byAddress[to] = c
+	s.byAddress[to.Peer()] = c
 	c.link.Address = to
 	c.link.Conn.NewPath()
 	s.stats.Migrated++
@@ -298,27 +298,6 @@ func (s *Server) forgetLeft(client wire.ClientID) {
 func (s *Server) leaveInterest(client wire.ClientID) {
 	if p := s.door.Players.Of(client); s.interest != nil && (p == nil || p.Left) {
 		s.interest.Leave(client)
-	}
-}
-
-// Moved begins the path to a client anew, as when it migrates: round trip, loss, rate and size of packets are measured from the beginning,
-// and OnMigrate is told. It is for a transport that follows its peers by itself and keeps their addresses (transport.Mover), so the
-// address of the session stays. Package systems calls it.
-func (s serverInside) Moved(m transport.Move) {
-	c := s.byAddress[m.Peer]
-	if c == nil || c.state != connected {
-		return
-	}
-	s.stats.Migrated++
-	s.events.Add(events.Event{Client: c.id, From: m.From, To: m.To})
-	c.link.Conn.NewPath()
-}
-
-// Moved begins the path to the server anew: Server.Moved for a client's own move.
-func (c clientInside) Moved(m transport.Move) {
-	if c.state == Connected && m.Peer == c.link.Address {
-		c.link.Conn.NewPath()
-		c.stats.Migrated++
 	}
 }
 

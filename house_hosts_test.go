@@ -38,8 +38,7 @@ func hostExempt() map[string]string {
 		"fleet/nats/embed.go":         "the addresses that the game gives to listen at and to dial",
 		"examples/web/site/pages.go":  "the name of this machine in a request",
 		"inspect/live/handler.go":     "the name of this machine in a request",
-		"peer/handshake.go":           "a cookie signs the whole address",
-		"transport/secure/address.go": "a cookie signs the whole address",
+		"internal/proof/cookie.go":    "a cookie signs the whole address",
 		"transport/udp/local_unix.go": "the kernel takes it",
 		"transport/udp/send_unix.go":  "the socket takes it",
 	}

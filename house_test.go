@@ -47,6 +47,7 @@ const (
 	houseKernel   = "internal/kernel"
 	houseWorld    = "internal/world" // the façade of the ECS
 	houseHosts    = "internal/hosts" // the host behind an address, for limits
+	houseProof    = "internal/proof" // cookies, and tokens of Resets
 	fileLines     = 800
 	functionLines = 70
 	functionWarn  = 60
@@ -78,9 +79,9 @@ func houseArrows() map[string][]string {
 		"delta":       {"tick", "wire", "quantize", houseKernel},
 		houseKernel:   {},
 		"components":  {"wire"},
-		"transport":   {houseHosts},
+		"transport":   {houseHosts, houseProof},
 		"message":     {"quantize", "wire", "tick"},
-		"peer":        {"congestion", "wire", "tick", "message", "transport"},
+		"peer":        {"congestion", "wire", "tick", "message", "transport", houseProof},
 		houseFormat:   {"delta", "quantize", "wire", "tick"},
 		"snapshot":    {houseFormat, "delta", "quantize", "wire", "tick"},
 		"replica":     {houseFormat, "delta", "quantize", "wire", "tick"},
@@ -116,11 +117,12 @@ func houseArrows() map[string][]string {
 		houseHosts:           {},
 		"internal/door":      {},
 		"internal/steps":     {"internal/door", "message", "tick", "transport"},
+		houseProof:           {"transport"},
 		"internal/admission": {houseHosts, "peer", "transport", "wire"},
 		"internal/calls":     {"wire"},
 		"internal/canon":     {"peer"},
 		"internal/events":    {"peer", "transport", "wire"},
-		"internal/handshake": {"internal/admission", houseHosts, "internal/canon", "internal/outbox", "internal/report", "peer", "tick", "transport", "wire"},
+		"internal/handshake": {"internal/admission", houseHosts, houseProof, "internal/canon", "internal/outbox", "internal/report", "peer", "tick", "transport", "wire"},
 		"internal/held":      {"peer", "tick", "wire"},
 		"internal/link":      {houseHosts, "internal/outbox", "congestion", "message", "peer", "snapshot", "tick", "transport", "wire"},
 		"internal/report":    {},

@@ -218,9 +218,7 @@ func (s *Server) OnDisconnect(f func(client ClientID, reason *CloseError)) {
 
 // OnMigrate adds a function that is called when a client has another address, which it has proved to be its own: its NAT gave it another
 // port, or it changed networks. ClientStats has the new address. Nothing of its state is lost; packet size, rate and round trip are
-// measured anew. Over transport/secure, ClientStats and Config.ClientsPerAddress keep the address at which the session began: from and to
-// are those of the path, and secure.Server.Path has the one of the moment. If it panics, the connection ends with
-// peer.ReasonHandlerPanic, as for a handler.
+// measured anew. If it panics, the connection ends with peer.ReasonHandlerPanic, as for a handler.
 func (s *Server) OnMigrate(f func(client ClientID, from, to transport.Addr)) {
 	mustBeGiven(f != nil, "Server.OnMigrate")
 	s.events.Migrated = append(s.events.Migrated, f)

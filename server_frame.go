@@ -40,7 +40,7 @@ func (s serverInside) Receive(from transport.Addr, packet []byte) { s.steps.rece
 
 // receiveDatagram implements Receive.
 func (s *Server) receiveDatagram(from transport.Addr, packet []byte) {
-	c := s.byAddress[from]
+	c := s.byAddress[from.Peer()]
 	switch kind := peer.KindOf(packet); {
 	case kind == peer.KindPacket && c != nil:
 		s.receivePacket(c, packet)
@@ -54,7 +54,7 @@ func (s *Server) receiveDatagram(from transport.Addr, packet []byte) {
 
 // Knows reports whether a session has this address. A socket whose peers share a queue is told so (transport.Ranker): peers without a
 // session get less of it.
-func (s serverInside) Knows(from transport.Addr) bool { return s.byAddress[from] != nil }
+func (s serverInside) Knows(from transport.Addr) bool { return s.byAddress[from.Peer()] != nil }
 
 // ReceiveAfter is Receive of a datagram that came to the socket some time before this frame, as transport.Timed tells: ClientStats.Ping does
 // not count that wait.

@@ -25,7 +25,7 @@ func (s *Server) open(joined handshake.Session, seed peer.SkipSeed) {
 	c := &session{id: joined.Client, joined: joined, welcomed: true}
 	s.begin(c, joined.Address, peer.NewConn(o.Conn(s.config.conn(out, in))), seed)
 	c.link.older, c.link.held = o, new(held.Queue)
-	s.byAddress[joined.Address] = c
+	s.byAddress[joined.Address.Peer()] = c
 	s.homes.Join(&c.link.Link)
 	if s.protocol.types.Upstream {
 		c.upstream = replica.New(s.protocol.types.Schema, o.State(s.config.snapshot()), s.Tick())
@@ -123,8 +123,8 @@ func (s *Server) remove(c *session) {
 		return
 	}
 	s.forget(c)
-	if s.byAddress[c.link.Address] == c {
-		delete(s.byAddress, c.link.Address)
+	if name := c.link.Address.Peer(); s.byAddress[name] == c {
+		delete(s.byAddress, name)
 	}
 	c.link.DropOutgoing()
 	s.ended.Add(c.link.Conn.Stats())

@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/arche-netcode/netcode"
+	"github.com/arche-netcode/netcode/internal/proof"
 	"github.com/arche-netcode/netcode/nettest"
 	"github.com/arche-netcode/netcode/peer"
 	"github.com/arche-netcode/netcode/transport"
@@ -87,7 +88,7 @@ func TestAThousandClientsJoinAgainAfterARestart(t *testing.T) {
 // Cookies change every 5 s. Where the round trip is longer than the time between two Hellos, a client gets the old cookie and then the new one.
 func TestClientsJoinWhileCookiesChange(t *testing.T) {
 	n := nettest.New(t, nettest.Config{Protocol: protocol(), Seed: 19, Link: transport.Link{Delay: 150 * time.Millisecond}})
-	n.Run(peer.CookieBucket - 600*time.Millisecond)
+	n.Run(proof.CookieBucket - 600*time.Millisecond)
 	for range 40 {
 		n.Join()
 		n.Step()

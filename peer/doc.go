@@ -32,8 +32,8 @@
 //
 // # Handshake
 //
-// [Cookies] make and check a [Cookie] without state, and derive the [Epochs] of sessions from it. A [Digest] has the
-// hashes of a protocol's entries. [PastSessions] stores sessions that are over, so that a late Join does not open one again. [Tokens] make the [Token] that proves a Reset. A
+// A [Cookie] proves an address, a [Token] a Reset; package internal/proof makes them. A [Digest] has the hashes of a
+// protocol's entries. [PastSessions] stores sessions that are over, so that a late Join does not open one again. A
 // [Skipper] skips sequence numbers that depend on its secret [SkipSeed]. A connection ends with a [Reason]. An [Error]
 // is a Reason with a detail, a [FieldError] describes an illegal field. [HandshakeStats] counts the events of
 // handshakes.
@@ -53,7 +53,7 @@
 //   - recall.go: takes waiting messages about an entity back
 //   - receive_queue.go: order, duplicates and pieces of received messages
 //   - budget.go: limits: bytes per second, credit for reliable messages
-//   - handshake.go: datagrams of the handshake, cookies and refusals; Resume and Reset of a session; sessions that are
+//   - handshake.go: datagrams of the handshake and refusals; Resume and Reset of a session; sessions that are
 //     over
 //   - state.go: which messages are legal in which state
 //   - errors.go: reasons and errors; close messages

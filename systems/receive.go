@@ -46,15 +46,6 @@ func (r *Receive) Update(*netecs.World) {
 	}
 	r.end.BeginFrame(r.Now())
 	r.takeAll()
-	mover, ok := r.Socket.(interface{ Moved() (transport.Move, bool) }) // A transport.Mover: paths have changed below the addresses.
-	end, knows := r.end.(interface{ Moved(m transport.Move) })
-	for ok && knows {
-		m, more := mover.Moved()
-		if !more {
-			return
-		}
-		end.Moved(m)
-	}
 }
 
 // takeAll passes the waiting datagrams to the end.

@@ -11,7 +11,8 @@ type Addr struct {
 	// IP is the peer's IP address and port, for limits by address and network. An IPv4 address is never IPv4-mapped IPv6. It is
 	// zero if the transport does not know it: such a peer has no limits by address.
 	IP netip.AddrPort
-	// Key distinguishes peers that IP does not: the number of a connection, or the identity of a user. 0 means none.
+	// Key names a peer that the transport itself recognises, such as a connection or the keys of transport/secure: IP is then only
+	// where the peer is at present. 0 means none: IP and port name the peer.
 	Key uint64
 	// Via is the number of the connection inside a Join, from 1. It is 0 without Join.
 	Via uint8
@@ -36,6 +37,14 @@ func MustParseAddr(text string) Addr { return AddrOf(netip.MustParseAddrPort(tex
 
 // IsValid reports whether the address identifies a peer, by IP address and port or by key.
 func (a Addr) IsValid() bool { return a.Key != 0 || a.IP.IsValid() && a.IP.Port() != 0 }
+
+// Peer returns the name of the peer at an address: with a Key without IP, so that it stays while the peer moves.
+func (a Addr) Peer() Addr {
+	if a.Key != 0 {
+		a.IP = netip.AddrPort{}
+	}
+	return a
+}
 
 // MarshalText returns String, for JSON and structured logs. Addresses with a key cannot be parsed back.
 func (a Addr) MarshalText() ([]byte, error) { return []byte(a.String()), nil }

@@ -115,9 +115,6 @@ func (c *Conditioner) Secure() bool { return IsSecure(c.inner) }
 // Proved implements Prover: it asks the inner connection.
 func (c *Conditioner) Proved(of Addr) (user string, data []byte, ok bool) { return proved(c.inner, of) }
 
-// Moved implements Mover: it asks the inner connection.
-func (c *Conditioner) Moved() (m Move, ok bool) { return moved(c.inner) }
-
 // Waited implements Timed: it returns the time since the datagram left the link.
 func (c *Conditioner) Waited() time.Duration { return c.waited }
 

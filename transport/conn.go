@@ -76,12 +76,6 @@ func RankOf(conn any, session bool) {
 	}
 }
 
-// Numbered is implemented by a Conn that the game asks about addresses, which have the Via of a Join, such as transport/secure.
-type Numbered interface {
-	// SetVia tells the number of the connection inside a Join: addresses with another one are not its own.
-	SetVia(via uint8)
-}
-
 // Secured is implemented by a Conn that can protect its datagrams from being read or changed. A Conn without it is unprotected.
 type Secured interface {
 	// Secure reports whether nobody on the path can read or change datagrams.
@@ -99,28 +93,6 @@ type Prover interface {
 	// Proved returns the proved user at an address and further data of the proof, which must not be changed. ok is false without
 	// proof.
 	Proved(of Addr) (user string, data []byte, ok bool)
-}
-
-// Mover is implemented by a Conn that follows its peers to other addresses and keeps their names, such as transport/secure. The
-// layer above must measure the new path: it may be slower and take smaller datagrams.
-type Mover interface {
-	// Moved returns a move that it has not returned before; of several moves of a peer, one that spans all. ok is false if there
-	// is none.
-	Moved() (m Move, ok bool)
-}
-
-// Move is a change of the path to a peer.
-type Move struct {
-	Peer     Addr // The address by which the peer is known, before and after.
-	From, To Addr // The old and new address of the peer. Both are Peer if this end moved.
-}
-
-// moved calls Moved of any connection.
-func moved(conn Conn) (m Move, ok bool) {
-	if p, is := conn.(Mover); is {
-		return p.Moved()
-	}
-	return Move{}, false
 }
 
 // proved calls Proved of any connection.

@@ -35,11 +35,6 @@ func Join(conns ...Conn) *Joined {
 			panic("transport: Join of a Joined: join its connections")
 		}
 	}
-	for i, c := range conns {
-		if n, ok := c.(Numbered); ok {
-			n.SetVia(uint8(i + 1))
-		}
-	}
 	return &Joined{conns: conns, closed: make([]bool, len(conns))}
 }
 
@@ -172,17 +167,6 @@ func (j *Joined) Proved(of Addr) (user string, data []byte, ok bool) {
 		return "", nil, false
 	}
 	return proved(c, of)
-}
-
-// Moved implements Mover: it returns the moves of all inner connections.
-func (j *Joined) Moved() (m Move, ok bool) {
-	for v, c := range j.conns {
-		if m, ok = moved(c); ok {
-			m.Peer.Via, m.From.Via, m.To.Via = uint8(v+1), uint8(v+1), uint8(v+1)
-			return m, true
-		}
-	}
-	return Move{}, false
 }
 
 // Waited implements Timed: it asks the connection of the last datagram.

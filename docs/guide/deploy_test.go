@@ -45,9 +45,8 @@ func publicServer(listen, public, keyFile string, protocol *netcode.Protocol, wo
 		return nil, nil, errors.Join(err, conn.Close())
 	}
 	server.OnConnect(func(client netcode.ClientID) {
-		stats, _ := server.ClientStats(client)
-		who, _ := conn.Identity(stats.Address)
-		log.Printf("client %d is %s, %s", client, who.User, who.Data)
+		user, data, _ := server.Proved(client)
+		log.Printf("client %d is %s, %s", client, user, data)
 	})
 	return systems.NewRunner(world, systems.NewServer(server, conn, systems.WallClock()), 60), conn, nil
 }
@@ -202,10 +201,10 @@ func TestAPlayerJoinsAPublicServerWithATokenOfTheBackend(t *testing.T) {
 		time.Sleep(time.Millisecond)
 	}
 	require.Equal(t, netcode.Connected, client.State(), socket.Err())
-	who, ok := conn.Identity(socketAddress(t, socket))
+	user, data, ok := conn.Proved(transport.Addr{Key: 1}) // The first session.
 	require.True(t, ok)
-	require.Equal(t, "ada", who.User)
-	require.Equal(t, "red team", string(who.Data))
+	require.Equal(t, "ada", user)
+	require.Equal(t, "red team", string(data))
 }
 
 func askToken(t *testing.T, web *httptest.Server, user string) ([]byte, int) {
@@ -234,10 +233,4 @@ func freePort(t *testing.T) string {
 	require.NoError(t, err)
 	defer socket.Close()
 	return fmt.Sprint(socket.LocalAddr().IP.Port())
-}
-
-// socketAddress is the address of a client's socket as a server of this machine sees it.
-func socketAddress(t *testing.T, c transport.Conn) transport.Addr {
-	t.Helper()
-	return transport.MustParseAddr(fmt.Sprint("127.0.0.1:", c.LocalAddr().IP.Port()))
 }

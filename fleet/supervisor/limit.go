@@ -86,7 +86,7 @@ func (l *limits) hold(c net.Conn) net.Conn {
 	ip := ipOf(c.RemoteAddr().String())
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	load := l.connections.LoadOf(ip, nil)
+	load := l.connections.LoadOf(ip)
 	if load >= hostConnections {
 		return nil
 	}

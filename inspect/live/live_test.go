@@ -668,16 +668,13 @@ func address(port uint16) netip.AddrPort {
 	return netip.AddrPortFrom(netip.MustParseAddr("127.0.0.1"), port)
 }
 
-// knowing is a socket that knows how long datagrams waited, and which peers moved.
+// knowing is a socket that knows how long datagrams waited.
 type knowing struct {
 	*memory.Conn
 	closed bool
 }
 
-func (k *knowing) Waited() time.Duration { return 7 * time.Millisecond }
-func (k *knowing) Moved() (m transport.Move, ok bool) {
-	return transport.Move{Peer: transport.AddrOf(address(3))}, true
-}
+func (k *knowing) Waited() time.Duration                                        { return 7 * time.Millisecond }
 func (k *knowing) SendAll(_ []transport.Addr, _ [][]byte, _ []int) (int, error) { return 5, nil }
 func (k *knowing) Close() error                                                 { k.closed = true; return nil }
 
@@ -695,9 +692,6 @@ func TestTheSocketKeepsWhatItKnows(t *testing.T) {
 	k := &knowing{Conn: inside}
 	socket := group(k).Receive.Socket
 	require.Equal(t, 7*time.Millisecond, transport.WaitedOf(socket))
-	m, ok := socket.(transport.Mover).Moved()
-	require.True(t, ok)
-	require.Equal(t, transport.AddrOf(address(3)), m.Peer)
 	failed, err := socket.(transport.BatchSender).SendAll(nil, nil, nil)
 	require.NoError(t, err)
 	require.Equal(t, 5, failed)
@@ -706,8 +700,6 @@ func TestTheSocketKeepsWhatItKnows(t *testing.T) {
 
 	socket = group(inside).Receive.Socket
 	require.Zero(t, transport.WaitedOf(socket))
-	_, ok = socket.(transport.Mover).Moved()
-	require.False(t, ok)
 	require.NotImplements(t, (*transport.BatchSender)(nil), socket)
 }
 

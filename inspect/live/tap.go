@@ -299,14 +299,6 @@ func (s *tapped) Waited() time.Duration { return transport.WaitedOf(s.Socket) }
 // Rank implements transport.Ranker.
 func (s *tapped) Rank(session bool) { transport.RankOf(s.Socket, session) }
 
-// Moved implements transport.Mover.
-func (s *tapped) Moved() (m transport.Move, ok bool) {
-	if mover, is := s.Socket.(transport.Mover); is {
-		return mover.Moved()
-	}
-	return m, false
-}
-
 // Close closes the socket if it has Close.
 func (s *tapped) Close() error {
 	if c, ok := s.Socket.(io.Closer); ok {

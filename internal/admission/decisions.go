@@ -102,7 +102,7 @@ func (d *Decisions) MakeRoom(from transport.Addr, most int) bool {
 	if len(d.Waiting) < most {
 		return true
 	}
-	least := d.hosts.LoadOf(from.IP.Addr(), nil) + 1
+	least := d.hosts.LoadOf(from.IP.Addr()) + 1
 	for drop := d.hosts.Worst(least); drop != nil; drop = d.hosts.Worst(least) {
 		if drop.Of.State == Open {
 			d.Settle(drop.Of)

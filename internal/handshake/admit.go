@@ -44,12 +44,9 @@ func (d *Door) hasRoom(from transport.Addr, old Session) *peer.Error {
 const silentAfter = time.Second
 
 // silent returns the session that may lose its place to a client at an address, that of a client which has crashed and come back: of the same
-// host, silent, where the transport proves no users. Where it does, the name of a user passes on instead.
+// host and the same proved user, or of none, and silent.
 func (d *Door) silent(from transport.Addr) Session {
-	if d.sessions.Proved(from) != "" {
-		return Session{}
-	}
-	return d.sessions.Silent(silentAfter, func(at transport.Addr) bool { return hosts.Same(at.IP.Addr(), from.IP.Addr()) })
+	return d.sessions.Silent(silentAfter, d.sessions.Proved(from), func(at transport.Addr) bool { return hosts.Same(at.IP.Addr(), from.IP.Addr()) })
 }
 
 // displace ends a silent session if a client needs its place. It returns the reason to refuse the client if there is none, nor a place.

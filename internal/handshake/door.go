@@ -10,6 +10,7 @@ import (
 	"github.com/arche-netcode/netcode/internal/admission"
 	"github.com/arche-netcode/netcode/internal/canon"
 	"github.com/arche-netcode/netcode/internal/hosts"
+	"github.com/arche-netcode/netcode/internal/proof"
 	"github.com/arche-netcode/netcode/internal/report"
 	"github.com/arche-netcode/netcode/peer"
 	"github.com/arche-netcode/netcode/tick"
@@ -71,8 +72,8 @@ type Sessions interface {
 	Open(s Session, seed peer.SkipSeed)           // Begins a session.
 	Replace(address transport.Addr)               // Ends the session of an address: its client has forgotten it.
 	End(client wire.ClientID, reason *peer.Error) // Ends a session and tells its client, before another one takes its place.
-	// Silent returns the session that is silent for longest, and longer than d, of those at addresses for which a function is true. Sessions whose user the transport proved are none.
-	Silent(d time.Duration, at func(transport.Addr) bool) Session
+	// Silent returns the session of a proved user, "" for none, that is silent for longest, and longer than d, of those at addresses for which a function is true.
+	Silent(d time.Duration, user string, at func(transport.Addr) bool) Session
 	Resumed(client wire.ClientID, number uint32)    // Accepts a Resume of a session.
 	Move(client wire.ClientID, to transport.Addr)   // Moves a session to another address.
 	Left(client wire.ClientID)                      // Handles a client that has left for good.
@@ -90,8 +91,8 @@ type Door struct {
 	frame     *tick.Frame
 	out       Outbox
 	report    *report.Reporter
-	cookies   *peer.Cookies
-	tokens    *peer.Tokens
+	cookies   *proof.Cookies
+	tokens    *proof.Tokens
 	places    *admission.Places
 	past      peer.PastSessions // Ends of sessions, for late Joins and Resumes.
 	decisions admission.Decisions
@@ -115,7 +116,7 @@ func NewDoor(config Config, sessions Sessions, frame *tick.Frame, out Outbox, r 
 	}
 	return Door{
 		config: config, sessions: sessions, frame: frame, out: out, report: r,
-		cookies: peer.NewCookies(secret), tokens: peer.NewTokens(key), places: admission.NewPlaces(places, config.Limits),
+		cookies: proof.NewCookies(secret), tokens: proof.NewTokens(key), places: admission.NewPlaces(places, config.Limits),
 		past: peer.NewPastSessions(), decisions: admission.NewDecisions(), Players: admission.NewPlayers(),
 	}, nil
 }
@@ -202,7 +203,7 @@ func (d *Door) receiveJoin(from transport.Addr, packet []byte) {
 }
 
 // sealOf returns the epoch and the protocol of a Join's checksum: the server's own protocol, or an older build's.
-func (d *Door) sealOf(join []byte, epochs peer.Epochs) (epoch uint32, protocol uint64, sealed bool) {
+func (d *Door) sealOf(join []byte, epochs proof.Epochs) (epoch uint32, protocol uint64, sealed bool) {
 	for _, of := range d.config.Known {
 		epoch = epochOf(epochs, of.Hash)
 		if fromClient, _ := Checksums(epoch, of.Hash); peer.JoinSealed(join, fromClient) {
@@ -226,7 +227,7 @@ func (s Session) cookieEpoch(nonce uint64) uint32 {
 }
 
 // epochOf returns the epoch of the session that a cookie opens: its first epoch with which no checksum starts from zero.
-func epochOf(epochs peer.Epochs, protocol uint64) uint32 {
+func epochOf(epochs proof.Epochs, protocol uint64) uint32 {
 	epoch := uint32(1)
 	for i := len(epochs) - 1; i >= 0; i-- {
 		if in, out := Checksums(epochs[i], protocol); epochs[i] != 0 && in != 0 && out != 0 {
@@ -311,7 +312,7 @@ func (d *Door) accept(to transport.Addr, nonce uint64, epoch uint32) {
 func (d *Door) Welcome(s Session) {
 	_, check := Checksums(s.Epoch, s.Protocol)
 	d.out.send(s.Address, answerRoom, func(b []byte) []byte {
-		return peer.AppendWelcome(b, peer.Welcome{Client: s.Client, Tick: d.frame.Clock.Tick(), Token: d.tokens.Make(s.Client, s.Nonce)}, check)
+		return peer.AppendWelcome(b, peer.Welcome{Client: s.Client, Tick: d.frame.Clock.Tick(), Token: d.tokens.Make(uint32(s.Client), s.Nonce)}, check)
 	})
 }
 
@@ -412,7 +413,7 @@ func (d *Door) reset(to transport.Addr, r *peer.Resume) {
 	}
 	d.out.Stats.Resets++
 	d.out.send(to, answerRoom, func(b []byte) []byte {
-		return peer.AppendReset(b, peer.Reset{Client: r.Client, Nonce: r.Nonce, Path: r.Path, Reason: reason, Token: d.tokens.Make(r.Client, r.Nonce)})
+		return peer.AppendReset(b, peer.Reset{Client: r.Client, Nonce: r.Nonce, Path: r.Path, Reason: reason, Token: d.tokens.Make(uint32(r.Client), r.Nonce)})
 	})
 }
 

@@ -39,31 +39,20 @@ func NewTable[T any](oldest bool) *Table[T] {
 // Len returns the number of all.
 func (t *Table[T]) Len() int { return t.n }
 
-// LoadOf returns the load of the host behind an address, as Counts.Load does. without is not counted, nil for none.
-func (t *Table[T]) LoadOf(ip netip.Addr, without *Held[T]) int {
-	host, limited := Of(ip)
-	if !limited {
-		return 0
-	}
-	if without != nil {
-		t.Counts.Add(without.host, -1)
-		defer t.Counts.Add(without.host, 1)
-	}
+// LoadOf returns the load of the host behind an address, as Counts.Load does.
+func (t *Table[T]) LoadOf(ip netip.Addr) int {
+	host, _ := Of(ip)
 	return t.Counts.Load(host)
 }
 
 // Add adds one of an address.
 func (t *Table[T]) Add(ip netip.Addr, of T) *Held[T] {
 	h := &Held[T]{Of: of}
-	t.add(h, ip)
-	return h
-}
-
-func (t *Table[T]) add(h *Held[T], ip netip.Addr) {
 	h.host, _ = Of(ip)
 	t.n++
 	t.Counts.Add(h.host, 1)
 	t.Keep(h, false)
+	return h
 }
 
 // Remove removes one, once.
@@ -72,12 +61,6 @@ func (t *Table[T]) Remove(h *Held[T]) {
 	t.Counts.Add(h.host, -1)
 	t.Keep(h, true)
 	h.host.levels(t.order) // Also if it stayed: the load of its host has changed.
-}
-
-// Move counts one at another address, as a new one.
-func (t *Table[T]) Move(h *Held[T], ip netip.Addr) {
-	t.Remove(h)
-	t.add(h, ip)
 }
 
 // Keep tells whether one stays whoever comes. One that stays no more counts as new.

@@ -36,8 +36,6 @@ type End interface {
 	Receive(from transport.Addr, packet []byte)
 	// Knows reports whether an address has a connection. A socket asks it which datagrams to keep when it is flooded.
 	Knows(from transport.Addr) bool
-	// Moved takes a change of the path to a peer, of a transport whose sessions move.
-	Moved(m transport.Move)
 	// Tag tells the entities of this end from those of any other one in the same process.
 	Tag() uint32
 	// Contain calls a function of the game. If it panics, OnError is given a *PanicError with that name, and the frame goes on.

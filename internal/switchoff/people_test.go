@@ -39,6 +39,8 @@ func people() []mutation {
 			"handshake.go", "c.link.ReceivedAt < since &&", "c.link.ReceivedAt <= since+d &&"),
 		change("players", "a neighbour ends a silent session", "TestAClientThatCrashedHasThePlaceOfItsSilentSession",
 			"internal/handshake/admit.go", "return hosts.Same(at.IP.Addr(), from.IP.Addr()) })", "return hosts.Same(at.IP.Addr(), at.IP.Addr()) })").inFolder("."),
+		change("players", "a silent session of any user makes room", "TestAClientThatCrashedHasThePlaceOfItsSilentSession",
+			"handshake.go", "&& c.joined.User == user &&", "&&"),
 		change("players", "a client that crashed waits for its own session", "TestAClientThatCrashedHasThePlaceOfItsSilentSession",
 			"internal/handshake/admit.go", "if reason != nil && d.silent(from).Phase == Nobody {", "if reason != nil {").inFolder("."),
 		change("players", "a client with many identities ends the time of others", "TestManyIdentitiesTakeNoTimeOfOthers",

@@ -87,9 +87,9 @@ func (p *Pending) Enter(ip netip.Addr) (*Claim, error) {
 // a host has at most a quarter of what is left, but always one.
 func (p *Pending) room(ip netip.Addr) (displaced *hosts.Held[*Claim], ok bool) {
 	switch unready := p.early.Len(); {
-	case unready >= 4*p.most || p.early.LoadOf(ip, nil) >= max(1, (p.most-unready)/4):
+	case unready >= 4*p.most || p.early.LoadOf(ip) >= max(1, (p.most-unready)/4):
 		return nil, false
-	case p.claims.LoadOf(ip, nil) >= p.config.PerIP:
+	case p.claims.LoadOf(ip) >= p.config.PerIP:
 		displaced = p.claims.WorstNear(ip)
 		return displaced, displaced != nil
 	case p.claims.Len() < p.most:

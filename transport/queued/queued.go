@@ -128,7 +128,7 @@ func (c *Conn) place(ip netip.Addr) (displaced *Peer, err error) {
 	switch {
 	case c.closed:
 		return nil, transport.ErrClosed
-	case c.hosts.LoadOf(ip, nil) >= c.config.PerIP:
+	case c.hosts.LoadOf(ip) >= c.config.PerIP:
 		return nil, ErrFull
 	case len(c.peers) < c.config.Connections:
 		return nil, nil

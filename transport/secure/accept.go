@@ -4,9 +4,12 @@ import (
 	"encoding/binary"
 	"fmt"
 	"io"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/arche-netcode/netcode/internal/hosts"
+	"github.com/arche-netcode/netcode/internal/proof"
 	"github.com/arche-netcode/netcode/transport"
 )
 
@@ -36,7 +39,7 @@ func (s *Server) handshake(from transport.Addr, packet []byte, now time.Duration
 		s.stats.Malformed++
 		return
 	}
-	if !s.cookies.good(packet[helloSize:challengeSize], from, nonce, now) {
+	if _, proved := s.cookies.Check(proof.Cookie(packet[helloSize:]), from, binary.BigEndian.Uint64(nonce), 0, now); !proved {
 		s.stats.BadCookie++
 		s.challenge(from, nonce, now)
 		return
@@ -47,7 +50,8 @@ func (s *Server) handshake(from transport.Addr, packet []byte, now time.Duration
 // challenge sends a cookie to the client.
 func (s *Server) challenge(from transport.Addr, nonce []byte, now time.Duration) {
 	s.out = appendHello(s.out[:0], kindChallenge, nonce)
-	s.out = s.cookies.append(s.out, from, nonce, now)
+	cookie := s.cookies.Make(from, binary.BigEndian.Uint64(nonce), 0, now)
+	s.out = append(s.out, cookie[:]...)
 	s.reply(from)
 }
 
@@ -94,9 +98,9 @@ func (s *Server) initiate(from transport.Addr, packet []byte, now time.Duration)
 	}
 	c := &session{from: from, heard: now, ephemeral: [32]byte(message)}
 	cipher, result := s.judge(c, payload, now)
-	body := [acceptPayload]byte{byte(result), byte(cipher)}
-	binary.BigEndian.PutUint32(body[2:], c.id)
-	copy(body[6:], s.resets.token(c.id))
+	body, token := [acceptPayload]byte{byte(result)<<4 | byte(cipher)}, s.tokens.Make(c.id, 0)
+	binary.BigEndian.PutUint32(body[1:], c.id)
+	copy(body[5:], token[:])
 	s.out = appendHello(s.out[:0], kindAccept, nonce)
 	out, toServer, toClient, err := hs.WriteMessage(s.out, body[:])
 	if err != nil {
@@ -143,18 +147,35 @@ func (s *Server) judge(c *session, payload []byte, now time.Duration) (cipher Ci
 	return cipher, accepted
 }
 
-// full reports whether there is no room for a session. The session of the same user at the same address, which the new one replaces, does
-// not count: nobody is locked out by the own old session.
+// full reports whether there is no room for a session, nor one that makes room. That is first a silent session of the same user, so that
+// nobody is locked out by the own old session.
 func (s *Server) full(c *session) bool {
-	replaced := 0
-	var held *hosts.Held[*session]
-	if old := s.users[c.userAt()]; old != nil {
-		replaced, held = 1, old.held
+	for {
+		crowded := s.hostIsFull(c.from)
+		if !crowded && len(s.sessions) < s.config.Sessions && !s.pendingIsFull() {
+			return false
+		}
+		old := s.silentOf(c.who.User, c.heard)
+		if old == nil {
+			return crowded || !s.makeRoom(c.from)
+		}
+		s.stats.Replaced++
+		s.end(old)
 	}
-	if s.hostIsFull(c.from, held) {
-		return true
+}
+
+// silentAfter is the silence after which a session of a user ends for a new one.
+const silentAfter = time.Second
+
+// silentOf returns the session of a user that is silent for longest, nil if none is silent.
+func (s *Server) silentOf(user string, now time.Duration) (found *session) {
+	since := now - silentAfter
+	for _, c := range s.sessions {
+		if user != "" && c.who.User == user && c.heard <= since {
+			since, found = c.heard, c
+		}
 	}
-	return (len(s.sessions)-replaced >= s.config.Sessions || s.pendingIsFull()) && !s.makeRoom(c.from)
+	return found
 }
 
 // pendingIsFull reports whether half of the sessions are unconfirmed ones.
@@ -167,7 +188,7 @@ func (s *Server) makeRoom(from transport.Addr) bool {
 	if s.gate.open && !s.pendingIsFull() {
 		table = s.hosts
 	}
-	worst := table.Worst(table.LoadOf(from.IP.Addr(), nil) + 1)
+	worst := table.Worst(table.LoadOf(from.IP.Addr()) + 1)
 	if worst == nil {
 		return false
 	}
@@ -176,9 +197,9 @@ func (s *Server) makeRoom(from transport.Addr) bool {
 	return true
 }
 
-// hostIsFull reports whether the host of an address, or its network, has Config.SessionsPerHost sessions, without one, nil for none.
-func (s *Server) hostIsFull(from transport.Addr, without *hosts.Held[*session]) bool {
-	return s.config.SessionsPerHost > 0 && s.hosts.LoadOf(from.IP.Addr(), without) >= s.config.SessionsPerHost
+// hostIsFull reports whether the host of an address, or its network, has Config.SessionsPerHost sessions.
+func (s *Server) hostIsFull(from transport.Addr) bool {
+	return s.config.SessionsPerHost > 0 && s.hosts.LoadOf(from.IP.Addr()) >= s.config.SessionsPerHost
 }
 
 // claim names an unconfirmed session: one token has one, and without a token one address.
@@ -187,7 +208,7 @@ type claim struct {
 	from  transport.Addr
 }
 
-// claim returns the claim of a session. Its address changes only after it was confirmed.
+// claim returns the claim of a session.
 func (c *session) claim() claim {
 	if c.expires != 0 {
 		return claim{token: c.token}
@@ -217,4 +238,27 @@ func logKeys(to io.Writer, id uint32, cipher Cipher, toServer, toClient [32]byte
 func (s *Server) mayAnswer(to transport.Addr, work hosts.Work, now time.Duration) bool {
 	host, limited := hosts.Of(to.IP.Addr())
 	return !limited || s.config.HandshakesPerHost <= 0 || s.limiter.Take(host.Prefix, work, s.config.HandshakesPerHost, now)
+}
+
+// newTokens makes the tokens that prove to a client that its session is over. They are derived from the server's key and names. A
+// restarted server makes the same tokens; another server with the same key cannot.
+func newTokens(key Key, local transport.Addr, names []string) *proof.Tokens {
+	names = slices.Sorted(slices.Values(names))
+	if len(names) == 0 {
+		names = []string{local.String()}
+	}
+	return proof.NewTokens(key.derive("netcode secure reset key " + strings.Join(names, " ")))
+}
+
+// tellReset answers a datagram of an unknown session. The answer is shorter than the datagram, and limited by host. It costs a MAC, as a
+// Challenge does, so that there is no total, which senders of forged addresses could use up.
+func (s *Server) tellReset(to transport.Addr, packet []byte, now time.Duration) {
+	if !s.mayAnswer(to, hosts.Unproven, now) {
+		return
+	}
+	token := s.tokens.Make(binary.BigEndian.Uint32(packet[1:]), 0)
+	s.out = append(append(s.out[:0], kindReset), packet[1:5]...)
+	s.out = append(s.out, token[:resetToken]...)
+	s.stats.Resets++
+	s.reply(to)
 }

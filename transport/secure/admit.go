@@ -54,7 +54,7 @@ func (g *gate) warn(log *slog.Logger, local transport.Addr) {
 }
 
 // check validates the token of a client. With Open an empty token is valid.
-func (g *gate) check(token []byte, now time.Time) (who Identity, id tokenID, expires int64, result status) {
+func (g *gate) check(token []byte, now time.Time) (who identity, id tokenID, expires int64, result status) {
 	if len(token) == 0 {
 		if g.open {
 			return who, id, 0, accepted
@@ -66,7 +66,7 @@ func (g *gate) check(token []byte, now time.Time) (who Identity, id tokenID, exp
 		return who, id, 0, refusedMalformed
 	}
 	if who, result = t.read(g.key); result != accepted {
-		return Identity{}, id, 0, result
+		return identity{}, id, 0, result
 	}
 	id = tokenID(t.nonce)
 	seconds := now.Unix()

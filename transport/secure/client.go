@@ -1,6 +1,7 @@
 package secure
 
 import (
+	"crypto/subtle"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -71,24 +72,16 @@ type Client struct {
 	untold   bool  // Receive has not returned err yet.
 	id       uint32
 	reset    [resetToken]byte // Secret token by which the server proves that the session is over.
-	sentAt   time.Duration    // Time of the last datagram sent.
 	to       sealer
 	from     opener
 	heard    time.Duration
 	asked    time.Duration // Time of the first Send after heard. If it is not after heard, there was none.
 	waiting  []byte        // The newest datagram, while there is no session.
 	scratch  []byte
-	text     [pathText]byte // Text of a Path.
-	asks     [pathText]byte // Text of the server's newest question.
-	moved    bool           // That text was new, and Moved has not returned it yet.
-	mayMove  time.Duration  // Moved returns nothing before this time.
 	out      []byte
 }
 
-var (
-	_ transport.Conn  = (*Client)(nil)
-	_ transport.Mover = (*Client)(nil)
-)
+var _ transport.Conn = (*Client)(nil)
 
 // Dial wraps a client's connection. The Client owns the connection and closes it. Nothing is sent before the first Send. The
 // error is ErrTokenMalformed or ErrTokenExpired, or names what is missing.
@@ -204,7 +197,6 @@ func (c *Client) mayRetry(now time.Duration) bool {
 func (c *Client) seal(datagram []byte, now time.Duration) error {
 	c.out = c.to.seal(c.out[:0], kindData, c.id, now, datagram)
 	c.stats.Sealed++
-	c.sentAt = now
 	return c.inner.Send(c.peer, c.out)
 }
 
@@ -269,7 +261,7 @@ func (c *Client) Receive(buf []byte) (n int, from transport.Addr, err error) {
 		}
 		packet := c.scratch[:n]
 		switch packet[0] {
-		case kindData, kindPath:
+		case kindData:
 			n, err = c.open(buf, packet, now)
 		case kindReset:
 			n = 0
@@ -282,7 +274,7 @@ func (c *Client) Receive(buf []byte) (n int, from transport.Addr, err error) {
 			return n, from, err
 		}
 	}
-	if err := errors.Join(c.drive(now), c.showPath(now)); err != nil {
+	if err := c.drive(now); err != nil {
 		return 0, transport.Addr{}, err
 	}
 	if c.untold {
@@ -294,8 +286,7 @@ func (c *Client) Receive(buf []byte) (n int, from transport.Addr, err error) {
 
 // open opens a datagram of the session.
 func (c *Client) open(buf, packet []byte, now time.Duration) (int, error) {
-	isPath := packet[0] == kindPath
-	if len(packet) < Overhead || isPath && len(packet) != pathSize {
+	if len(packet) < Overhead {
 		c.stats.Malformed++
 		return 0, nil
 	}
@@ -303,18 +294,10 @@ func (c *Client) open(buf, packet []byte, now time.Duration) (int, error) {
 		c.stats.Unknown++
 		return 0, nil
 	}
-	if isPath {
-		buf = c.text[:]
-	}
 	n, result := c.from.open(buf, packet)
 	switch result {
 	case fine:
 		c.heard = now
-		if isPath {
-			c.stats.Paths++
-			c.noteMove()
-			return 0, c.sealPath(now)
-		}
 		c.stats.Opened++
 		return n, nil
 	case repeated:
@@ -357,7 +340,7 @@ func (c *Client) answer(packet []byte, now time.Duration) error {
 // initiate sends the first message of Noise with the cookie. A repeated cookie changes nothing, so that the server recognises
 // repeats of the Initiate, nor does another one soon after, which answers an earlier Request: an Accept may be on its way.
 func (c *Client) initiate(cookie []byte, now time.Duration) error {
-	if c.state == initiating && (now-c.cookieAt < cookieFor || string(cookie[:4]) == string(c.hello[helloSize:helloSize+4])) {
+	if c.state == initiating && (now-c.cookieAt < cookieFor || string(cookie) == string(c.hello[helloSize:challengeSize])) {
 		return nil
 	}
 	c.cookieAt = now
@@ -379,11 +362,11 @@ func (c *Client) initiate(cookie []byte, now time.Duration) error {
 // accept handles the second message of Noise. Only the server with the expected key can have made it.
 func (c *Client) accept(message []byte, now time.Duration) error {
 	body, toServer, toClient, err := c.hs.ReadMessage(nil, message)
-	if err != nil || len(body) != acceptPayload || body[0] >= byte(numStatus) {
+	if err != nil || len(body) != acceptPayload || body[0]>>4 >= byte(numStatus) {
 		c.stats.Forged++
 		return nil
 	}
-	result, cipher := status(body[0]), Cipher(body[1])
+	result, cipher := status(body[0]>>4), Cipher(body[0]&15)
 	if result != accepted {
 		c.stats.Refused++
 		c.fail(result.err(), now)
@@ -395,12 +378,27 @@ func (c *Client) accept(message []byte, now time.Duration) error {
 		return nil
 	}
 	keyOut, keyIn := toServer.UnsafeKey(), toClient.UnsafeKey()
-	c.id, c.to, c.from = binary.BigEndian.Uint32(body[2:]), newSealer(cipher, keyOut, now, c.config.RekeyEvery), newOpener(cipher, keyIn)
-	c.reset = [resetToken]byte(body[6:])
-	c.state, c.hs, c.err, c.heard, c.asked, c.moved = open, nil, nil, now, now-1, false
+	c.id, c.to, c.from = binary.BigEndian.Uint32(body[1:]), newSealer(cipher, keyOut, now, c.config.RekeyEvery), newOpener(cipher, keyIn)
+	c.reset = [resetToken]byte(body[5:])
+	c.state, c.hs, c.err, c.heard, c.asked = open, nil, nil, now, now-1
 	c.stats.Sessions++
 	logKeys(c.config.KeyLog, c.id, cipher, keyOut, keyIn)
 	waiting := c.waiting
 	c.waiting = c.waiting[:0]
 	return c.seal(waiting, now) // Also an empty one: it confirms the session.
+}
+
+// forget ends the session if the datagram is its Reset. The next Send begins a handshake.
+func (c *Client) forget(packet []byte) {
+	switch {
+	case len(packet) != resetSize:
+		c.stats.Malformed++
+	case c.state != open || binary.BigEndian.Uint32(packet[1:]) != c.id:
+		c.stats.Unknown++
+	case subtle.ConstantTimeCompare(packet[5:], c.reset[:]) == 0:
+		c.stats.Forged++
+	default:
+		c.stats.Resets++
+		c.state = idle
+	}
 }

@@ -16,21 +16,16 @@
 //
 // The package defines these words:
 //
-//   - session: the keys that a server shares with one client
+//   - session: the keys that a server shares with one client; its number is the Key of the client's addresses
 //   - key epoch: 2^20 numbers that share a key
-//   - path: the address at which a client receives at present
-//   - name: the address by which the layer above knows a client; it never changes
 //   - cookie: proof that a client receives at its address
 //   - Key: the secret of a server
-//   - Identity: user and data of a connect token
 //
 // # Files
 //
 //   - server.go, client.go: the two ends as a transport.Conn
-//   - handshake.go: the formats of the handshake, cookies
-//   - accept.go: the server's half of the handshake
-//   - address.go: addresses in cookies and limits
-//   - path.go: a client that moves to another address; names of sessions; resets of ended sessions
+//   - handshake.go: the formats of the handshake
+//   - accept.go: the server's half of the handshake; resets of ended sessions
 //   - seal.go: seals and opens datagrams; key epochs; the replay window
 //   - admit.go, token.go, key.go: admission of clients, connect tokens, keys
 //   - keylog.go: opens captured datagrams with logged keys

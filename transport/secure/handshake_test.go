@@ -226,7 +226,7 @@ func TestASecondReaderDecodesASession(t *testing.T) {
 			p.pump()
 			must(r.drain(c))
 			if i == 30 {
-				p.rebind() // Paths are in the recording too.
+				p.rebind()
 			}
 			if r.now += 100 * time.Millisecond; i > 5 {
 				r.now += 6 * time.Second // Over two changes of the keys.
@@ -238,9 +238,9 @@ func TestASecondReaderDecodesASession(t *testing.T) {
 		require.NoError(t, err)
 		keys := [2][]byte{must(hex.DecodeString(up)), must(hex.DecodeString(down))}
 		epochs, newest := [2]uint64{}, [2]uint64{}
-		texts, paths := [2][]string{}, [2]int{}
+		texts := [2][]string{}
 		for _, d := range p.recorded {
-			if d.bytes[0] != 6 && d.bytes[0] != 7 || hex.EncodeToString(d.bytes[1:5]) != id {
+			if d.bytes[0] != 6 || hex.EncodeToString(d.bytes[1:5]) != id {
 				continue
 			}
 			way := 1
@@ -263,16 +263,9 @@ func TestASecondReaderDecodesASession(t *testing.T) {
 			nonce := binary.BigEndian.AppendUint64(make([]byte, 4), number)
 			text, err := aead.Open(nil, nonce, d.bytes[9:], d.bytes[:9])
 			require.NoError(t, err)
-			if d.bytes[0] == 7 {
-				require.Len(t, text, 8)
-				paths[way]++
-				continue
-			}
 			texts[way] = append(texts[way], string(text))
 		}
 		require.Greater(t, len(texts[0]), 55)
-		require.Positive(t, paths[0])
-		require.Positive(t, paths[1])
 		require.Equal(t, "upward 59", texts[0][len(texts[0])-1])
 		require.Equal(t, "down 59", texts[1][len(texts[1])-1])
 		require.Greater(t, epochs[0], uint64(1))
@@ -286,8 +279,6 @@ func FuzzServer(f *testing.F) {
 	f.Add([]byte{kindRequest, version, 1, 2, 3, 4, 5, 6, 7, 8}, true)
 	f.Add(append([]byte{kindInitiate, version}, make([]byte, 200)...), true)
 	f.Add(append([]byte{kindData, 0, 0, 0, 1}, make([]byte, 40)...), true)
-	f.Add(append([]byte{kindPath, 0, 0, 0, 1}, make([]byte, pathSize-5)...), true)
-	f.Add(append([]byte{kindPath, 0, 0, 0, 1}, make([]byte, pathSize-5)...), false)
 	f.Add(append([]byte{kindReset, 0, 0, 0, 1}, make([]byte, resetToken)...), false)
 	f.Add(append([]byte{kindAccept, version}, make([]byte, acceptSize-2)...), false)
 	f.Add(append([]byte{kindChallenge, version}, make([]byte, challengeSize-2)...), false)

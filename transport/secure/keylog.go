@@ -97,11 +97,11 @@ func parseLogged(words []string) (s *loggedSession, id uint32, ok bool) {
 // Open returns a copy of the datagram inside a captured one. If there is none it returns nil and describes the captured datagram
 // in words.
 func (l *KeyLog) Open(datagram []byte) (plain []byte, what string) {
-	names := [...]string{kindRequest: "Request", kindChallenge: "Challenge", kindInitiate: "Initiate", kindAccept: "Accept", kindRefuse: "Refuse", kindReset: "Reset", kindPath: "Path"}
+	names := [...]string{kindRequest: "Request", kindChallenge: "Challenge", kindInitiate: "Initiate", kindAccept: "Accept", kindRefuse: "Refuse", kindReset: "Reset"}
 	switch {
 	case len(datagram) == 0 || datagram[0] == 0 || datagram[0] > kindReset:
 		return nil, "no datagram of transport/secure"
-	case datagram[0] != kindData && datagram[0] != kindPath:
+	case datagram[0] != kindData:
 		return nil, names[datagram[0]]
 	case len(datagram) < Overhead:
 		return nil, "cut off"
@@ -113,8 +113,6 @@ func (l *KeyLog) Open(datagram []byte) (plain []byte, what string) {
 			switch {
 			case !ok:
 				continue
-			case datagram[0] == kindPath:
-				return nil, fmt.Sprintf("Path of session %08x", id)
 			case len(text) == 0:
 				return nil, fmt.Sprintf("Data of session %08x, empty", id)
 			}

@@ -46,12 +46,12 @@ func newProxy(r *rig, seed uint64) *proxy {
 	return p
 }
 
-// clientAtServer is the address that the layer above the server knows the client by, if there is a session.
+// clientAtServer is the client's newest session at its present address, if there is one.
 func (p *proxy) clientAtServer() (name transport.Addr, ok bool) {
 	newest := time.Duration(-1)
-	for _, c := range p.r.server.byName {
+	for _, c := range p.r.server.bySerial {
 		if c.heard > newest {
-			name, newest = c.name, c.heard
+			name, newest = keyedBy(p.back, c.serial), c.heard
 		}
 	}
 	return name, newest >= 0
@@ -174,7 +174,6 @@ func TestNothingIsAcceptedTwiceOrChanged(t *testing.T) {
 		b = binary.BigEndian.AppendUint64(b, sent[side]*0x9E3779B97F4A7C15)
 		return binary.BigEndian.AppendUint64(b, uint64(side))
 	}
-	rebinds := uint64(0)
 	for sent[0]+sent[1] < uint64(*datagrams) {
 		for range 20 {
 			require.NoError(t, c.Send(p.front, text(0)))
@@ -195,7 +194,6 @@ func TestNothingIsAcceptedTwiceOrChanged(t *testing.T) {
 			c.state = idle
 		}
 		if p.random.IntN(100) == 0 { // The router between them forgets the client, who has another address from then on.
-			rebinds++
 			p.rebind()
 		}
 		if len(p.recorded) > 20000 {
@@ -203,8 +201,6 @@ func TestNothingIsAcceptedTwiceOrChanged(t *testing.T) {
 		}
 	}
 	s, o := r.server.Stats(), c.Stats()
-	require.LessOrEqual(t, s.Moved, rebinds, "no recording moves a session back")
-	require.Greater(t, s.Moved, rebinds/2)
 	t.Logf("sent %v, accepted %d and %d; proxy %+v; server %+v; client %+v", sent, len(seen[0]), len(seen[1]), p.counts, s, o)
 	require.Greater(t, len(seen[0]), int(sent[0])*3/4, "most arrives")
 	require.Greater(t, len(seen[1]), int(sent[1])*3/4)
@@ -222,8 +218,8 @@ func TestNothingIsAcceptedTwiceOrChanged(t *testing.T) {
 // taken sums the counters of both ends: each datagram that came is in one of them.
 func (p *proxy) taken(t *testing.T, s Stats, o ClientStats) [2]uint64 {
 	t.Helper()
-	server := s.Opened + s.Repeated + s.TooOld + s.Forged + s.Unknown + s.Malformed + s.Paths + s.Requests + s.BadCookie + s.Version + s.Busy + s.Handshakes + s.RepeatedInitiates
-	client := o.Opened + o.Repeated + o.TooOld + o.Forged + o.Unknown + o.Malformed + o.Paths + o.Resets + o.Challenges + o.Sessions + o.Refused + o.Hints
+	server := s.Opened + s.Repeated + s.TooOld + s.Forged + s.Unknown + s.Malformed + s.Requests + s.BadCookie + s.Version + s.Busy + s.Handshakes + s.RepeatedInitiates
+	client := o.Opened + o.Repeated + o.TooOld + o.Forged + o.Unknown + o.Malformed + o.Resets + o.Challenges + o.Sessions + o.Refused + o.Hints
 	return [2]uint64{server, client}
 }
 

@@ -80,6 +80,12 @@ func (r *rig) dialOver(socket transport.Conn, c ClientConfig) *Client {
 	return client
 }
 
+// keyedBy returns an address with the number of a session, as the server tells it.
+func keyedBy(a transport.Addr, session uint64) transport.Addr {
+	a.Key = session
+	return a
+}
+
 // got is a datagram that an end gave out.
 type got struct {
 	from transport.Addr

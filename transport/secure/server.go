@@ -6,12 +6,12 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"slices"
 	"time"
 
 	"github.com/flynn/noise"
 
 	"github.com/arche-netcode/netcode/internal/hosts"
+	"github.com/arche-netcode/netcode/internal/proof"
 	"github.com/arche-netcode/netcode/transport"
 )
 
@@ -24,7 +24,7 @@ type Config struct {
 	// the place of the newest session of the host with the most, if that has more than the client's host: of an unconfirmed session,
 	// with Open of any.
 	Sessions int
-	// SessionsPerHost is the maximum number of sessions of one IPv4 address or IPv6 /64 network. A network around it may have twice as
+	// SessionsPerHost is the maximum number of sessions whose handshakes came from one IPv4 address or IPv6 /64 network. A network around it may have twice as
 	// many (/24, /56), a /48 four times. The default is an eighth of Sessions, at least 8; below 0 there is no limit. Loopback addresses are exempt
 	// from this limit and from HandshakesPerHost.
 	SessionsPerHost int
@@ -51,7 +51,6 @@ const (
 	// leastPerHost is the least default of Config.SessionsPerHost: a household plays on a small server too, and a client that comes back
 	// from another port is not locked out by its own old session.
 	leastPerHost = 8
-	plainNames   = 1 << 16 // Maximum of addresses that are used as names.
 )
 
 // withDefaults sets the zero fields to their defaults.
@@ -93,12 +92,9 @@ func (c Config) withDefaults() Config {
 // session is the keys that the server shares with a client.
 type session struct {
 	id          uint32
-	serial      uint64         // The number of the session since Listen.
-	from        transport.Addr // The client's present address.
-	name        transport.Addr // The address for the layer above; never changes.
-	path        path           // An address to which the session may have moved.
-	left        transport.Addr // The address before moves that Moved has not returned yet; zero: none.
-	who         Identity
+	serial      uint64         // The number of the session since Listen: the Key of its addresses for the layer above.
+	from        transport.Addr // Where the client made its handshake.
+	who         identity
 	token       tokenID // Zero without a token.
 	expires     int64   // Expiry of the token; 0: no token.
 	out         sealer
@@ -111,34 +107,29 @@ type session struct {
 }
 
 // Server is the server's end. It implements transport.Conn and transport.BatchSender. It receives from and sends to clients with
-// a complete handshake only. The layer above knows a client by its name: the address of its first datagram, with a key if another
-// session had that name before. The name stays when the client moves: Path returns the present address. No name ever passes to
-// another client, but for a handshake of the same user of a token from the same address. All methods are called from one goroutine.
+// a complete handshake only. An address has the number of its session as Key, which no other session ever has, and the IP from which the
+// datagram came. The layer above decides whether a client has moved there: it sends to the IP that it trusts (docs/adr/0101). All
+// methods are called from one goroutine.
 type Server struct {
 	inner       transport.Conn
 	batch       transport.BatchSender // nil if inner does not implement it.
 	config      Config
 	gate        gate
 	static      noise.DHKey
-	cookies     *cookies
+	cookies     *proof.Cookies
+	tokens      *proof.Tokens // For Resets.
 	sessions    map[uint32]*session
-	serial      uint64                      // Of the newest session.
-	via         uint8                       // The number inside a Join; 0: none.
-	initiates   map[[32]byte]*session       // All sessions by the key of their Initiate.
-	users       map[userAt]*session         // Confirmed sessions with a user, by user and present address.
-	byName      map[transport.Addr]*session // Confirmed sessions by name.
-	addresses   map[transport.Addr]struct{} // Addresses that were used as names, at most plainNames.
+	serial      uint64                // Of the newest session.
+	initiates   map[[32]byte]*session // All sessions by the key of their Initiate.
+	bySerial    map[uint64]*session   // Confirmed sessions.
 	pending     map[claim]*session
 	hosts       *hosts.Table[*session] // All sessions,
 	unconfirmed *hosts.Table[*session] // and those of pending.
 	limiter     *hosts.Limiter
-	resets      *resets
-	moved       []*session // Sessions with moves that Moved has not returned yet.
 	swept       time.Duration
 	stats       Stats
 
 	scratch []byte // The received datagram.
-	text    [pathText]byte
 	out     []byte // Datagrams to send,
 	to      []transport.Addr
 	runs    [][]byte
@@ -149,8 +140,7 @@ type Server struct {
 var (
 	_ transport.Conn        = (*Server)(nil)
 	_ transport.BatchSender = (*Server)(nil)
-	_ transport.Mover       = (*Server)(nil)
-	_ transport.Numbered    = (*Server)(nil)
+	_ transport.Prover      = (*Server)(nil)
 )
 
 // Listen wraps a server's connection. The Server owns the connection and closes it. The error names the missing field of Config.
@@ -173,24 +163,25 @@ func Listen(inner transport.Conn, config Config) (*Server, error) {
 		}
 		admit.servers = []string{inner.LocalAddr().String()}
 	}
-	cookies, err := newCookies(config.Random)
-	if err != nil {
-		return nil, err
-	}
-	var secret [16]byte
+	var secret [48]byte
 	if _, err := io.ReadFull(config.Random, secret[:]); err != nil {
 		return nil, fmt.Errorf("secure: Config.Random: %w", err)
 	}
 	s := &Server{
-		inner: inner, config: config, static: config.Key.static(), cookies: cookies,
+		inner: inner, config: config, static: config.Key.static(), cookies: proof.NewCookies([32]byte(secret[:])),
 		gate:     gate{Admission: &admit, key: config.Key, used: map[tokenID]usedToken{}, byUser: map[string]int{}, limit: config.UsedTokens},
-		sessions: map[uint32]*session{}, initiates: map[[32]byte]*session{}, users: map[userAt]*session{}, byName: map[transport.Addr]*session{},
-		addresses: map[transport.Addr]struct{}{}, pending: map[claim]*session{}, hosts: hosts.NewTable[*session](false), unconfirmed: hosts.NewTable[*session](false), limiter: hosts.NewLimiter(secret),
-		resets: newResets(config.Key, inner.LocalAddr(), admit.servers), scratch: make([]byte, transport.MaxDatagram),
+		sessions: map[uint32]*session{}, initiates: map[[32]byte]*session{}, bySerial: map[uint64]*session{},
+		pending: map[claim]*session{}, hosts: hosts.NewTable[*session](false), unconfirmed: hosts.NewTable[*session](false), limiter: hosts.NewLimiter([16]byte(secret[32:])),
+		tokens: newTokens(config.Key, inner.LocalAddr(), admit.servers), scratch: make([]byte, transport.MaxDatagram),
 	}
 	s.batch, _ = inner.(transport.BatchSender)
 	s.gate.warn(config.Logger, inner.LocalAddr())
 	return s, nil
+}
+
+// isUnspecified reports whether an address has no IP to which a client could send.
+func isUnspecified(a transport.Addr) bool {
+	return !a.IP.IsValid() || a.IP.Addr().IsUnspecified()
 }
 
 // Secure implements transport.Secured: it returns true.
@@ -214,61 +205,24 @@ func (s *Server) Stats() Stats {
 	return s.stats
 }
 
-// Identity returns the user and data of the client at an address. ok is false if there is no session. Call it in OnConnect:
-//
-//	server.OnConnect(func(client netcode.ClientID) {
-//		stats, _ := server.ClientStats(client)
-//		who, _ := conn.Identity(stats.Address)
-//	})
-func (s *Server) Identity(of transport.Addr) (who Identity, ok bool) {
-	if c := s.named(of); c != nil {
-		return c.who, true
-	}
-	return Identity{}, false
-}
-
-// Proved implements transport.Prover with the connect tokens: they become Approval.User and Approval.Data of netcode.
+// Proved implements transport.Prover with the connect tokens: they become Approval.User and Approval.Data of netcode. ok is false
+// where there is no session, and for a client without a token.
 func (s *Server) Proved(of transport.Addr) (user string, data []byte, ok bool) {
-	who, ok := s.Identity(of)
-	return who.User, who.Data, ok && who.User != ""
+	if c := s.bySerial[of.Key]; c != nil {
+		return c.who.User, c.who.Data, c.who.User != ""
+	}
+	return "", nil, false
 }
 
-// Path returns the present address of a client. of is its name. ok is false if there is no session.
-func (s *Server) Path(of transport.Addr) (at transport.Addr, ok bool) {
-	if c := s.named(of); c != nil {
-		return c.from, true
-	}
-	return transport.Addr{}, false
-}
-
-// Moved implements transport.Mover: it returns a client whose address changed and whose name stayed.
-func (s *Server) Moved() (m transport.Move, ok bool) {
-	last := len(s.moved) - 1
-	if last < 0 {
-		return m, false
-	}
-	c := s.moved[last]
-	s.moved[last], s.moved = nil, s.moved[:last]
-	m = transport.Move{Peer: c.name, From: c.left, To: c.from}
-	c.left = transport.Addr{}
-	return m, true
-}
-
-// SetVia implements transport.Numbered.
-func (s *Server) SetVia(via uint8) { s.via = via }
-
-// named finds a session for the game, whose address may have the Via of a transport.Join. The same address over another connection of
-// the Join is another client.
-func (s *Server) named(of transport.Addr) *session {
-	if of.Via == s.via {
-		of.Via = 0
-	}
-	return s.byName[of]
+// at returns the address of the inner connection for one of the layer above.
+func (c *session) at(to transport.Addr) transport.Addr {
+	to.Key = c.from.Key
+	return to
 }
 
 // Send seals and sends a datagram. For an address without a session it only counts.
 func (s *Server) Send(to transport.Addr, datagram []byte) error {
-	c := s.byName[to]
+	c := s.bySerial[to.Key]
 	switch {
 	case len(datagram) == 0:
 		return nil
@@ -280,7 +234,7 @@ func (s *Server) Send(to transport.Addr, datagram []byte) error {
 	}
 	s.out = c.out.seal(s.out[:0], kindData, c.id, s.config.Now(), datagram)
 	s.stats.Sealed++
-	return s.inner.Send(c.from, s.out)
+	return s.inner.Send(c.at(to), s.out)
 }
 
 // SendAll implements transport.BatchSender. It seals each datagram of each run, and passes the runs to the inner connection.
@@ -301,12 +255,12 @@ func (s *Server) SendAll(to []transport.Addr, runs [][]byte, sizes []int) (faile
 	s.out, s.to, s.runs, s.sizes, s.which = s.out[:0], s.to[:0], s.runs[:0], s.sizes[:0], s.which[:0]
 	now := s.config.Now()
 	for i, run := range runs {
-		c := s.byName[to[i]]
+		c := s.bySerial[to[i].Key]
 		if c == nil {
 			s.stats.NoSession += uint64((len(run) + sizes[i] - 1) / sizes[i])
 			continue
 		}
-		s.sealRun(c, i, run, sizes[i], now)
+		s.sealRun(c, to[i], i, run, sizes[i], now)
 	}
 	if len(s.runs) == 0 {
 		return 0, nil
@@ -316,11 +270,11 @@ func (s *Server) SendAll(to []transport.Addr, runs [][]byte, sizes []int) (faile
 }
 
 // sealRun seals the datagrams of a run. It splits a run that becomes longer than a datagram may be.
-func (s *Server) sealRun(c *session, which int, run []byte, size int, now time.Duration) {
+func (s *Server) sealRun(c *session, to transport.Addr, which int, run []byte, size int, now time.Duration) {
 	begin := len(s.out)
 	flush := func() {
 		if len(s.out) > begin {
-			s.to, s.runs = append(s.to, c.from), append(s.runs, s.out[begin:len(s.out):len(s.out)])
+			s.to, s.runs = append(s.to, c.at(to)), append(s.runs, s.out[begin:len(s.out):len(s.out)])
 			s.sizes, s.which = append(s.sizes, size+Overhead), append(s.which, which)
 			begin = len(s.out)
 		}
@@ -364,7 +318,7 @@ func (s *Server) Receive(buf []byte) (n int, from transport.Addr, err error) {
 			return 0, transport.Addr{}, err
 		}
 		packet := s.scratch[:n]
-		if packet[0] != kindData && packet[0] != kindPath {
+		if packet[0] != kindData {
 			s.handshake(from, packet, now)
 			continue
 		}
@@ -376,26 +330,20 @@ func (s *Server) Receive(buf []byte) (n int, from transport.Addr, err error) {
 	return 0, transport.Addr{}, nil
 }
 
-// open opens a datagram of a session. The first one confirms the session. If the newest one comes from another address, a check
-// of that address begins.
+// open opens a datagram of a session. The first one confirms the session.
 func (s *Server) open(buf []byte, from transport.Addr, packet []byte, now time.Duration) (n int, name transport.Addr, err error) {
-	isPath := packet[0] == kindPath
-	if len(packet) < Overhead || isPath && len(packet) != pathSize {
+	if len(packet) < Overhead {
 		s.stats.Malformed++
 		return 0, name, nil
 	}
 	c := s.sessions[binary.BigEndian.Uint32(packet[1:])]
-	if c == nil || !c.confirmed && c.from != from {
+	if c == nil || from.Key != c.from.Key || !c.confirmed && c.from != from {
 		s.stats.Unknown++
 		if c == nil {
-			s.resets.answer(s, from, packet, now)
+			s.tellReset(from, packet, now)
 		}
 		return 0, name, nil
 	}
-	if isPath {
-		buf = s.text[:]
-	}
-	newest := c.in.window.next
 	n, result := c.in.open(buf, packet)
 	switch result {
 	case repeated:
@@ -414,20 +362,12 @@ func (s *Server) open(buf []byte, from transport.Addr, packet []byte, now time.D
 	if !c.confirmed && !s.confirm(c) {
 		return 0, name, nil
 	}
-	if isPath {
-		s.stats.Paths++
-		c.answered(s, from)
-		n = 0
-	} else {
-		s.stats.Opened++
-	}
-	if c.in.window.next > newest {
-		c.follow(s, from, len(packet), now)
-	}
-	return n, c.name, nil
+	s.stats.Opened++
+	from.Key = c.serial
+	return n, from, nil
 }
 
-// confirm gives a session its name and marks its token as used.
+// confirm makes a session known to the layer above and marks its token as used.
 func (s *Server) confirm(c *session) bool {
 	if c.expires != 0 && !s.gate.use(c.token, c.who.User, c.expires, s.config.Wall()) {
 		s.stats.TokenUsed++
@@ -435,44 +375,18 @@ func (s *Server) confirm(c *session) bool {
 		return false
 	}
 	s.settle(c)
-	c.name = s.newName(c)
 	c.confirmed, c.answer = true, nil
-	s.byName[c.name] = c
-	c.arrive(s)
+	s.bySerial[c.serial] = c
 	s.stats.Confirmed++
 	return true
-}
-
-// newName chooses the name of a session. The name of a session passes on to a new one of the same user at the same address, and ends
-// the old one: it is a client that lost its keys. All others get a name that no session had: the layer above may still have the
-// session of an earlier one, which another client must not inherit.
-func (s *Server) newName(c *session) transport.Addr {
-	if old := s.users[c.userAt()]; old != nil {
-		s.stats.Replaced++
-		s.end(old)
-		return old.name
-	}
-	name := c.from
-	if _, used := s.addresses[name]; used || len(s.addresses) >= plainNames {
-		name.Key = madeName | c.serial
-		return name
-	}
-	s.addresses[name] = struct{}{}
-	return name
 }
 
 // end removes a session.
 func (s *Server) end(c *session) {
 	delete(s.sessions, c.id)
 	delete(s.initiates, c.ephemeral)
-	c.leave(s)
-	if s.byName[c.name] == c {
-		delete(s.byName, c.name)
-	}
+	delete(s.bySerial, c.serial)
 	s.settle(c)
-	if c.left.IsValid() {
-		s.moved = slices.DeleteFunc(s.moved, func(other *session) bool { return other == c })
-	}
 	s.hosts.Remove(c.held)
 }
 

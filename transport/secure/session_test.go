@@ -21,24 +21,21 @@ func TestASessionMovesDatagramsBothWays(t *testing.T) {
 	require.Empty(t, must(r.drain(r.server)))
 	require.Empty(t, must(r.drain(c)))
 	require.True(t, c.Open())
-	require.Equal(t, []got{{c.LocalAddr(), "first"}}, must(r.drain(r.server)), "the newest datagram waits for the session, and the address is the client's own")
-	require.NoError(t, r.server.Send(c.LocalAddr(), []byte("welcome")))
+	at := keyedBy(c.LocalAddr(), 1)
+	require.Equal(t, []got{{at, "first"}}, must(r.drain(r.server)), "the newest datagram waits for the session, and the address is the client's own")
+	require.NoError(t, r.server.Send(at, []byte("welcome")))
 	require.Equal(t, []got{{r.at, "welcome"}}, must(r.drain(c)))
 
-	who, ok := r.server.Identity(c.LocalAddr())
-	require.True(t, ok)
-	require.Equal(t, Identity{User: "ada", Data: []byte("red team")}, who)
 	proves := transport.Join(transport.Condition(r.server, transport.Link{}, 1, func() time.Duration { return 0 }))
-	at := c.LocalAddr()
-	_, _, ok = proves.Proved(at)
+	_, _, ok := proves.Proved(at)
 	require.False(t, ok, "it comes through none of the connections")
 	at.Via = 1
 	user, data, ok := proves.Proved(at) // Through a Join and a conditioner: netcode's Approval has it.
 	require.True(t, ok)
-	require.Equal(t, who.User, user)
-	require.Equal(t, who.Data, data)
-	_, ok = r.server.Identity(transport.MustParseAddr("127.0.0.1:1"))
-	require.False(t, ok)
+	require.Equal(t, "ada", user)
+	require.Equal(t, []byte("red team"), data)
+	_, _, ok = r.server.Proved(c.LocalAddr())
+	require.False(t, ok, "an address in clear")
 	require.True(t, r.server.Secure() && c.Secure())
 	s := r.server.Stats()
 	require.Equal(t, []uint64{1, 1, 1, 1, 1, 1}, []uint64{s.Requests, s.Handshakes, s.Accepted, s.Confirmed, s.Opened, s.Sealed})
@@ -99,7 +96,7 @@ func TestNothingIsReadableOnThePath(t *testing.T) {
 	}
 }
 
-// A client that begins again at its address gets a fresh session. The name passes on to the same user alone.
+// A client that begins again at its address gets a fresh session under a number of its own, and ends none.
 func TestAClientThatReconnectsGetsAFreshSession(t *testing.T) {
 	r := newRig(t, nil)
 	socket := must(r.network.Listen(transport.Addr{}))
@@ -111,27 +108,22 @@ func TestAClientThatReconnectsGetsAFreshSession(t *testing.T) {
 	require.NoError(t, r.join(again))
 	must(r.drain(r.server))
 	require.NotEqual(t, a.id, again.id)
-	require.EqualValues(t, 1, r.server.Stats().Replaced)
-	require.NoError(t, socket.Send(r.at, old))
-	require.Empty(t, must(r.drain(r.server)), "datagrams of the session before are of no use")
-	require.EqualValues(t, 1, r.server.Stats().Unknown)
 	require.NoError(t, again.Send(r.at, []byte("hi")))
-	require.Equal(t, []got{{socket.LocalAddr(), "hi"}}, must(r.drain(r.server)), "under the same name")
+	require.Equal(t, []got{{keyedBy(socket.LocalAddr(), 2), "hi"}}, must(r.drain(r.server)))
+	require.NoError(t, socket.Send(r.at, old))
+	require.Equal(t, []got{{keyedBy(socket.LocalAddr(), 1), "of the old session"}}, must(r.drain(r.server)))
 
 	b := r.dialOver(socket, ClientConfig{Token: r.token(func(tk *Token) { tk.User = "bob" })})
 	require.NoError(t, r.join(b))
 	must(r.drain(r.server))
-	require.EqualValues(t, 1, r.server.Stats().Replaced, "another user ends no session")
 	require.NoError(t, b.Send(r.at, []byte("hi")))
-	name := must(r.drain(r.server))[0].from
-	require.NotEqual(t, socket.LocalAddr(), name)
-	require.Equal(t, "bob", first(r.server.Identity(name)).User)
-	require.Equal(t, "ada", first(r.server.Identity(socket.LocalAddr())).User)
-	require.NoError(t, socket.Send(r.at, again.to.seal(nil, kindData, again.id, r.now, []byte("still here"))))
-	require.Equal(t, []got{{socket.LocalAddr(), "still here"}}, must(r.drain(r.server)))
+	require.Equal(t, []got{{keyedBy(socket.LocalAddr(), 3), "hi"}}, must(r.drain(r.server)))
+	for session, want := range map[uint64]string{1: "ada", 2: "ada", 3: "bob"} {
+		user, _, _ := r.server.Proved(keyedBy(socket.LocalAddr(), session))
+		require.Equal(t, want, user)
+	}
+	require.Zero(t, r.server.Stats().Replaced)
 }
-
-func first[A, B any](a A, _ B) A { return a }
 
 // Neither end stores anything for ever: silent sessions end, and a client makes a new one when the server forgot it.
 func TestSilentSessionsEndAndAreMadeAnew(t *testing.T) {
@@ -144,7 +136,7 @@ func TestSilentSessionsEndAndAreMadeAnew(t *testing.T) {
 	must(r.drain(r.server))
 	require.Zero(t, r.server.Stats().Sessions)
 	require.EqualValues(t, 1, r.server.Stats().TimedOut)
-	require.NoError(t, r.server.Send(c.LocalAddr(), []byte("anybody?")))
+	require.NoError(t, r.server.Send(keyedBy(c.LocalAddr(), 1), []byte("anybody?")))
 	require.EqualValues(t, 1, r.server.Stats().NoSession)
 	for range 4 { // It is told at once.
 		require.NoError(t, c.Send(r.at, []byte("still here")))
@@ -154,11 +146,8 @@ func TestSilentSessionsEndAndAreMadeAnew(t *testing.T) {
 	require.True(t, c.Open())
 	must(r.drain(r.server))
 	require.EqualValues(t, 2, c.Stats().Sessions)
-	_, ok := r.server.Identity(c.LocalAddr())
-	require.False(t, ok, "the layer above may still have the session of that name, which is nobody's now")
-	require.NoError(t, c.Send(r.at, []byte("under a name of its own")))
-	_, ok = r.server.Identity(must(r.drain(r.server))[0].from)
-	require.True(t, ok)
+	require.NoError(t, c.Send(r.at, []byte("under a number of its own")))
+	require.Equal(t, keyedBy(c.LocalAddr(), 2), must(r.drain(r.server))[0].from, "the layer above may still have the first session, which is nobody's now")
 }
 
 func TestOpenSaysThatAnyoneMayJoin(t *testing.T) {
@@ -167,10 +156,9 @@ func TestOpenSaysThatAnyoneMayJoin(t *testing.T) {
 	require.Contains(t, r.log.String(), "level=WARN")
 	c := r.dial(ClientConfig{ServerKey: r.key.Public()})
 	require.NoError(t, r.join(c))
-	must(r.drain(r.server))
-	who, ok := r.server.Identity(c.LocalAddr())
-	require.True(t, ok)
-	require.Empty(t, who.User)
+	require.NoError(t, c.Send(r.at, []byte("anyone")))
+	_, _, ok := r.server.Proved(must(r.drain(r.server))[0].from)
+	require.False(t, ok)
 	require.NotContains(t, newRig(t, nil).log.String(), "ANYONE", "a server with tokens has nothing to warn of")
 }
 
@@ -295,29 +283,6 @@ func TestAFloodCostsNoStateAndIsNotAmplified(t *testing.T) {
 	require.EqualValues(t, 1, s.Version)
 }
 
-// A cookie is good for its address, its nonce and ten seconds.
-func TestACookieIsBoundToItsAddressAndTime(t *testing.T) {
-	r := newRig(t, nil)
-	k := r.server.cookies
-	a, b := transport.MustParseAddr("192.0.2.1:5"), transport.MustParseAddr("192.0.2.1:6")
-	nonce, other := []byte("12345678"), []byte("12345679")
-	cookie := k.append(nil, a, nonce, 100*time.Second)
-	require.True(t, k.good(cookie, a, nonce, 110*time.Second))
-	require.False(t, k.good(cookie, a, nonce, 111*time.Second))
-	require.False(t, k.good(cookie, a, nonce, 99*time.Second))
-	require.False(t, k.good(cookie, b, nonce, 100*time.Second))
-	require.False(t, k.good(cookie, a, other, 100*time.Second))
-	via, key := a, a
-	via.Via, key.Key = 1, 1
-	require.False(t, k.good(cookie, via, nonce, 100*time.Second))
-	require.False(t, k.good(cookie, key, nonce, 100*time.Second))
-	for i := range cookie {
-		cookie[i] ^= 1
-		require.False(t, k.good(cookie, a, nonce, 101*time.Second), i)
-		cookie[i] ^= 1
-	}
-}
-
 // Sessions are limited by number and by host. When there are no more, the host with the most gives one up.
 func TestHandshakesAndSessionsAreBounded(t *testing.T) {
 	r := newRig(t, func(c *Config) { c.Admit, c.Sessions, c.SessionsPerHost = Open(), 6, 2 })
@@ -359,7 +324,7 @@ func TestRunsAreSealedOneByOne(t *testing.T) {
 	must(r.drain(r.server))
 	nobody := transport.MustParseAddr("127.0.0.1:1")
 	long := strings.Repeat("0123456789", 6550)
-	failed, err := r.server.SendAll([]transport.Addr{a.LocalAddr(), nobody, b.LocalAddr()}, [][]byte{[]byte("aabbc"), []byte("xx"), []byte(long)}, []int{2, 2, 1000})
+	failed, err := r.server.SendAll([]transport.Addr{keyedBy(a.LocalAddr(), 1), nobody, keyedBy(b.LocalAddr(), 2)}, [][]byte{[]byte("aabbc"), []byte("xx"), []byte(long)}, []int{2, 2, 1000})
 	require.NoError(t, err)
 	require.Zero(t, failed)
 	require.Equal(t, []got{{r.at, "aa"}, {r.at, "bb"}, {r.at, "c"}}, must(r.drain(a)))
@@ -371,7 +336,7 @@ func TestRunsAreSealedOneByOne(t *testing.T) {
 	require.Equal(t, 3, batch.runs, "the long run is cut in two")
 	require.EqualValues(t, 1, r.server.Stats().NoSession)
 	batch.err = transport.ErrAddress
-	failed, err = r.server.SendAll([]transport.Addr{nobody, a.LocalAddr()}, [][]byte{[]byte("x"), []byte("y")}, []int{1, 1})
+	failed, err = r.server.SendAll([]transport.Addr{nobody, keyedBy(a.LocalAddr(), 1)}, [][]byte{[]byte("x"), []byte("y")}, []int{1, 1})
 	require.ErrorIs(t, err, transport.ErrAddress)
 	require.Equal(t, 1, failed, "the number of the caller's run")
 }
@@ -412,16 +377,12 @@ func TestTheIdentityOfAnotherConnectionOfAJoinIsNone(t *testing.T) {
 	require.NoError(t, err)
 	require.Positive(t, n)
 	require.EqualValues(t, 2, from.Via)
-	who, ok := r.server.Identity(from)
+	user, _, ok := server.Proved(from)
 	require.True(t, ok)
-	require.Equal(t, "ada", who.User)
-	for _, via := range []uint8{1, 3} {
+	require.Equal(t, "ada", user)
+	for _, via := range []uint8{0, 1, 3} {
 		from.Via = via
-		_, ok = r.server.Identity(from)
-		require.False(t, ok)
-		_, _, ok = r.server.Proved(from)
-		require.False(t, ok)
-		_, ok = r.server.Path(from)
+		_, _, ok = server.Proved(from)
 		require.False(t, ok)
 	}
 }

@@ -13,7 +13,6 @@ type Stats struct {
 	Forged    uint64 // Datagrams that were changed or sealed with another key.
 	Unknown   uint64 // Datagrams of an unknown session, or of an unconfirmed session from another address.
 	Malformed uint64 // Datagrams of an unknown kind or with a wrong length.
-	Paths     uint64 // Path datagrams of clients.
 	NoSession uint64 // Datagrams not sent because their address has no session.
 
 	Requests          uint64 // Requests for a cookie, each answered.
@@ -25,14 +24,11 @@ type Stats struct {
 	WrongKey          uint64 // Initiates for another server key, or changed ones.
 	NoCipher          uint64 // Initiates without a common cipher.
 
-	Challenged uint64 // Addresses that were asked whether a session has moved there.
-	Moved      uint64 // Sessions that moved to another address.
-	PathFull   uint64 // Addresses not asked, because their host has Config.SessionsPerHost sessions.
-	Resets     uint64 // Clients that were told that their session is over; counted in Unknown too.
+	Resets uint64 // Clients that were told that their session is over; counted in Unknown too.
 
 	Accepted       uint64 // Sessions created.
 	Confirmed      uint64 // Sessions whose client has used the keys.
-	Replaced       uint64 // Sessions that ended because their user has a new one at the same address.
+	Replaced       uint64 // Silent sessions that ended because their user needed the room for a new one.
 	Evicted        uint64 // Sessions that ended for one of another host, because Config.Sessions or half of it was reached.
 	TimedOut       uint64 // Sessions that were silent, or not confirmed in time.
 	Full           uint64 // Clients refused because Config.Sessions, SessionsPerHost or UsedTokens was reached.
@@ -79,7 +75,6 @@ type ClientStats struct {
 	Forged    uint64 // Datagrams of the session or the handshake that were changed or made with another key.
 	Unknown   uint64 // Datagrams from other addresses, of other sessions, and of other handshakes.
 	Malformed uint64 // Datagrams of an unknown kind or with a wrong length.
-	Paths     uint64 // The server's questions about the client's address, each answered.
 	Resets    uint64 // Sessions that the server reset because it no longer has them.
 	Dropped   uint64 // Datagrams of the game not sent because there was no session.
 

@@ -38,8 +38,8 @@ type Token struct {
 	Issued  time.Time // Time of issue; zero means now.
 }
 
-// Identity is the content of a client's token.
-type Identity struct {
+// identity is the content of a client's token.
+type identity struct {
 	User string // Token.User; empty if the server has Open and the client has no token.
 	Data []byte // Token.Data; do not change it.
 }
@@ -134,20 +134,20 @@ func parseToken(b []byte) (t openToken, err error) {
 }
 
 // read decrypts the secret part with the server's key.
-func (t *openToken) read(key Key) (Identity, status) {
+func (t *openToken) read(key Key) (identity, status) {
 	k := key.derive("netcode secure token key")
 	aead, err := chacha20poly1305.NewX(k[:])
 	if err != nil {
-		return Identity{}, refusedForged
+		return identity{}, refusedForged
 	}
 	secret, err := aead.Open(nil, t.nonce, t.sealed, t.open)
 	if err != nil {
-		return Identity{}, refusedForged
+		return identity{}, refusedForged
 	}
 	if len(secret) < 2 || secret[0] == 0 || int(secret[0]) > MaxUser || len(secret) < 1+int(secret[0]) {
-		return Identity{}, refusedMalformed
+		return identity{}, refusedMalformed
 	}
-	return Identity{User: string(secret[1 : 1+secret[0]]), Data: secret[1+secret[0]:]}, accepted
+	return identity{User: string(secret[1 : 1+secret[0]]), Data: secret[1+secret[0]:]}, accepted
 }
 
 // TokenServers returns the server addresses in a token, in the order of Token.Servers. A client connects to the first; if that

@@ -1,8 +1,8 @@
 // transport/secure for Node: encrypts the datagrams of another transport. PROTOCOL.md, section 18. Browsers have TLS.
 import { createCipheriv, createDecipheriv, createHash, createHmac, createPublicKey, diffieHellman, generateKeyPairSync, randomBytes } from 'node:crypto';
 
-const kind = { request: 1, challenge: 2, initiate: 3, accept: 4, refuse: 5, data: 6, path: 7, reset: 8 };
-const version = 2;
+const kind = { request: 1, challenge: 2, initiate: 3, accept: 4, refuse: 5, data: 6, reset: 7 };
+const version = 3;
 const aesGCM = 1;
 const chaCha = 2;
 const words = ['accepted', 'wrong key', 'another version', 'no common cipher', 'the server is full', 'the token is missing', 'malformed', 'the token is forged', 'the token has expired', 'the token is not valid yet', 'the token is for another server', 'the token was used'];
@@ -153,20 +153,19 @@ export class SecureTransport {
       this.next = now + this.pause;
       this.pause = Math.min(this.pause * 1.5, 1000);
     }
-    if (this.session !== null && now - this.session.at > 250) this.put(kind.path, randomBytes(8), now);
     return null;
   }
 
   take(b, now) {
-    if (b[0] === kind.data || b[0] === kind.path) return this.open(b, now);
+    if (b[0] === kind.data) return this.open(b);
     if (b[0] === kind.reset) {
       const s = this.session;
       if (s !== null && b.length === 17 && b.readUInt32BE(1) === s.number && b.subarray(5).equals(s.token)) this.begin();
       return null;
     }
     if (this.session !== null) return null;
-    if (b[0] === kind.challenge && b.length === 30 && b[1] === version && b.subarray(2, 10).equals(this.nonce) && !(this.noise && now - this.cookieAt < cookieFor)) this.initiate(b, now);
-    if (b[0] === kind.accept && b.length === 76 && b[1] === version && b.subarray(2, 10).equals(this.nonce) && this.noise) this.accept(b, now);
+    if (b[0] === kind.challenge && b.length === 26 && b[1] === version && b.subarray(2, 10).equals(this.nonce) && !(this.noise && now - this.cookieAt < cookieFor)) this.initiate(b, now);
+    if (b[0] === kind.accept && b.length === 75 && b[1] === version && b.subarray(2, 10).equals(this.nonce) && this.noise) this.accept(b);
     return null;
   }
 
@@ -180,21 +179,22 @@ export class SecureTransport {
     this.next = now;
   }
 
-  accept(b, now) {
+  accept(b) {
     const { h, ck, key } = this.noise; // a forged answer changes nothing
     const payload = this.noise.second(b.subarray(10));
     if (payload === null) {
       Object.assign(this.noise, { h, ck, key });
       return;
     }
-    if (payload[0] !== 0) {
-      this.refused = new Error(`netcode: secure: ${words[payload[0]] ?? `status ${payload[0]}`}`);
+    const status = payload[0] >> 4;
+    if (status !== 0) {
+      this.refused = new Error(`netcode: secure: ${words[status] ?? `status ${status}`}`);
       return;
     }
     const [up, down] = this.noise.split();
-    this.session = { cipher: payload[1], number: payload.readUInt32BE(2), token: Buffer.from(payload.subarray(6, 18)), up: new Keys(up), down: new Keys(down), sent: 0, newest: -1, seen: new Set(), at: now };
+    this.session = { cipher: payload[0] & 15, number: payload.readUInt32BE(1), token: Buffer.from(payload.subarray(5, 17)), up: new Keys(up), down: new Keys(down), sent: 0, newest: -1, seen: new Set() };
     this.noise = null;
-    this.put(kind.data, Buffer.alloc(0), now); // the session counts from the first Data on
+    this.put(Buffer.alloc(0)); // the session counts from the first Data on
   }
 
   nonceOf(number) {
@@ -203,19 +203,18 @@ export class SecureTransport {
     return nonce;
   }
 
-  put(what, plain, now) {
+  put(plain) {
     const s = this.session;
     const head = Buffer.alloc(9);
-    head[0] = what;
+    head[0] = kind.data;
     head.writeUInt32BE(s.number, 1);
     head.writeUInt32BE(s.sent % 2 ** 32, 5);
     const sealed = seal(s.cipher, s.up.of(s.sent, s.sent), this.nonceOf(s.sent), head, plain);
     s.sent++;
-    s.at = now;
     this.inner.send(Buffer.concat([head, sealed]));
   }
 
-  open(b, now) {
+  open(b) {
     const s = this.session;
     if (s === null || b.length < 25 || b.readUInt32BE(1) !== s.number) return null;
     const low = b.readUInt32BE(5);
@@ -228,16 +227,11 @@ export class SecureTransport {
     s.seen.add(number);
     s.newest = Math.max(s.newest, number);
     if (s.seen.size > 2 * replay) for (const n of s.seen) if (n <= s.newest - replay) s.seen.delete(n);
-    s.at = now;
-    if (b[0] === kind.path) {
-      if (plain.length === 8) this.put(kind.path, plain, now);
-      return null;
-    }
     return plain.length > 0 ? plain : null;
   }
 
   send(bytes) {
-    if (this.session !== null) this.put(kind.data, bytes, this.now());
+    if (this.session !== null) this.put(bytes);
   }
 
   close() {
