@@ -299,7 +299,7 @@ type connection struct {
 	link.Link
 	session  *Session        // The session of this connection; nil on a client.
 	loopback *endpointCore   // The other end, if it is in this process; else nil. Such a link sends no packets. A recorded player's end has no inbound.
-	held     *held.Queue     // Messages that wait for their entity; nil if the other end is in this process.
+	held     *held.Queue     // Messages that are held back; nil if the other end is in this process.
 	older    *registry.Older // The protocol of the session, if it is an older build's.
 	passed   uint64          // The number of the newest section passed to an end in this process.
 	config   *Config

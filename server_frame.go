@@ -368,6 +368,10 @@ func (s *Server) writePacket(c *Session, cache *snapshot.EncodeCache) bool {
 		if state = c.link.AddState(&b, c.view, cache); state != nil {
 			c.sending.toldTickAt = s.frame.Now
 		}
+		if c.link.held.Count > 0 && !c.stateWaits() { // Messages about entities that were just sent, into the same packet.
+			s.release(&c.link)
+			c.link.AddMessages(&b, false)
+		}
 	}
 	c.sending.stateFirst = (borrowed || state == nil && !b.Empty()) && c.stateWaits()
 	c.sending.sectionsLast = wrote && state == nil && c.stateWaits()

@@ -100,7 +100,7 @@ func (m *model) begin(now time.Duration, t tick.Tick) {
 // late drops a message that has waited too long: an unreliable one, or one that waits only for its entity.
 func (m *model) late(s int, p *posted) bool {
 	if p.Channel.Delivery().Reliable() {
-		if m.now-p.when <= m.limits.DeferredTime || p.Entity.IsZero() || m.exists[p.Entity] == Exists || !m.turn(p) || p.NotBefore > m.tick {
+		if m.now-p.when <= m.limits.EntityTime || p.Entity.IsZero() || m.exists[p.Entity] == Exists || !m.turn(p) || p.NotBefore > m.tick {
 			return false
 		}
 		m.stats.Undeliverable++
@@ -395,6 +395,7 @@ func newTwins(t *rapid.T, outer testing.TB) *twins {
 		Deferred:      rapid.IntRange(1, 10).Draw(t, "deferred"),
 		DeferredBytes: rapid.IntRange(1, 300).Draw(t, "deferred bytes"),
 		DeferredTime:  50 * time.Millisecond,
+		EntityTime:    70 * time.Millisecond,
 	}
 	w := &twins{}
 	w.model = model{limits: limits, history: rapid.IntRange(0, 3).Draw(t, "history"), exists: map[wire.NetworkID]Existence{},
