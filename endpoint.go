@@ -29,16 +29,16 @@ type endpointCore struct {
 	report   *report.Reporter
 	stats    *Stats
 
-	inbound  *message.Inbound
-	outbound *message.Outbound // Nil without Config.History.
-	pool     *peer.Pool
-	buffers  [][]byte // Buffers for messages that are encoded before their recipients are known: one for each level of nesting.
-	calls    calls.Table
+	inbound *message.Inbound
+	handled *message.History // Nil without Config.History and Handled hooks.
+	sent    *message.History // Nil without Config.History.
+	pool    *peer.Pool
+	buffers [][]byte // Buffers for messages that are encoded before their recipients are known: one for each level of nesting.
+	calls   calls.Table
 
-	tag        uint32
-	running    bool      // A frame is under way.
-	redelivers bool      // Redeliver runs.
-	sentUpTo   tick.Tick // The tick of the newest Send.
+	tag      uint32
+	running  bool      // A frame is under way.
+	sentUpTo tick.Tick // The tick of the newest Send.
 
 	sections sections
 	states   []any // The states of extensions.
@@ -116,16 +116,25 @@ func (c *endpointCore) setUp(end endpoint, config Config) {
 	}
 	c.self = end
 	c.inbound = message.NewInbound(message.Config{
-		Registry: &c.protocol.types.Messages, End: end, Limits: config.queues(others), History: config.History,
+		Registry: &c.protocol.types.Messages, End: end, Limits: config.queues(others),
 		Exists: end.exists, Ready: end.ready, Special: c.special, Panicked: c.panicked, Unhandled: c.unhandled,
 	})
 	if config.History > 0 {
-		c.outbound = message.NewOutbound(config.History, config.queues(others))
+		c.sent = message.NewHistory(config.History, config.queues(others).Bytes)
+		c.keepHandled(config.History, config.queues(others))
 	}
 	c.pool = peer.NewPool(config.PacketSize)
 	c.calls = calls.New(config.Calls)
 	c.calls.Late, c.calls.Tell = ErrDeadline, c.tellCaller
 	c.arrived = c.queueArrival
+}
+
+// keepHandled makes the history of handled messages, if there is none.
+func (c *endpointCore) keepHandled(past int, limits message.Limits) {
+	if c.handled == nil {
+		c.handled = message.NewHistory(past, limits.Bytes)
+		c.inbound.Keep(c.handled)
+	}
 }
 
 // stage returns the present stage of the frame. Outside of a frame it returns tick.Update.
@@ -141,9 +150,7 @@ func (c *endpointCore) beginFrame() {
 	c.running = true
 	c.inbound.Begin(c.frame.Now, c.frame.Clock.Tick())
 	c.inbound.Due(c.self.due())
-	if c.outbound != nil {
-		c.outbound.Begin(c.frame.Now, c.frame.Clock.Tick())
-	}
+	c.sent.Begin()
 	if c.calls.Waiting > 0 {
 		late, cancelled := c.calls.Expire(c.frame.Now)
 		c.stats.CallsLate += late
@@ -162,11 +169,9 @@ func (c *endpointCore) forgetMessages(l *connection) {
 
 // record stores a sent message in the history.
 func (c *endpointCore) record(to wire.ClientID, p *peer.Post, body []byte) {
-	if c.outbound == nil {
-		return
+	if c.sent != nil {
+		c.sent.Add(message.Record{Peer: to, Message: localMessage(p), Tick: c.frame.Clock.Tick(), Received: c.frame.Now, Payload: body})
 	}
-	m := localMessage(p)
-	c.outbound.Record(to, &m, body)
 }
 
 // panicked ends the connection of the sender of a message whose handler panicked. The other messages are handled.
@@ -248,26 +253,12 @@ func mustBeGiven(given bool, call string) {
 	}
 }
 
-// ReceivedIn is the messages that came or waited in a frame: 0 is the present one, 1 the one before, up to Config.History.
-// It is nil for a frame that is not kept, and valid until the next BeginFrame.
-func (c *endpointCore) ReceivedIn(past int) *message.Frame { return c.inbound.Past(past) }
+// ReceivedIn is the messages that were handled in a frame: 0 is the present one, 1 the one before, up to Config.History. It is
+// nil for a frame that is not kept, and valid until the next BeginFrame.
+func (c *endpointCore) ReceivedIn(past int) *message.Frame { return c.handled.Past(past) }
 
 // SentIn is the messages that were sent in a frame, as for ReceivedIn; a server's message to several is there once for each.
-// Without Config.History there are none.
-func (c *endpointCore) SentIn(past int) *message.Frame {
-	if c.outbound == nil {
-		return nil
-	}
-	return c.outbound.Past(past)
-}
-
-// Redeliver calls the handlers of the messages that were handled in a frame of the history once more, in the same order,
-// and returns their number; calls are left out. Messages that the handlers send are sent again.
-func (c *endpointCore) Redeliver(past int) int {
-	c.redelivers = true
-	defer func() { c.redelivers = false }()
-	return c.inbound.Redeliver(past)
-}
+func (c *endpointCore) SentIn(past int) *message.Frame { return c.sent.Past(past) }
 
 // OnError adds a function that is given every error that has no caller: socket faults, values that cannot be sent, entities
 // that game code changed against the server, systems out of order, handlers that panic (*PanicError). It may be called many

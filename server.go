@@ -31,7 +31,7 @@ import (
 //   - Owners: [Server.SetOwner], [Server.Owner]; components that clients write: package authority
 //   - Entities that are in no world: [Server.Spawn], [Server.Has], [Put], [Remove], [Server.Despawn]
 //   - Ticks: [Server.Tick], [Server.TickDue], [Server.Steps], [Server.Slipped], [Server.Interval], [Server.TickRate]
-//   - The past: [ValueAt], [Server.Store], [Server.ReceivedIn], [Server.SentIn], [Server.Redeliver]
+//   - The past: [ValueAt], [Server.Store], [Server.ReceivedIn], [Server.SentIn]
 //   - Itself: [Server.ID], [Server.Protocol], [Server.Config], [Server.Stats], [Server.String], [Server.Report], [Server.ReportUnreplicated], [Server.Close], [Server.Closed], [Server.SetOpen], [Server.Alone], [Server.MayListen]
 //
 // # Methods for the systems

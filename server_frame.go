@@ -227,7 +227,7 @@ func (s *Server) sendFrame() {
 	s.writeTick()
 	s.sentUpTo = now
 	if s.eachHandled != nil {
-		s.inbound.Past(0).Each(s.eachHandled)
+		s.handled.Past(0).Each(s.eachHandled)
 	}
 	for _, f := range s.hooks.afterSend {
 		f()

@@ -411,25 +411,8 @@ func (in *Inbound) release(ctx *Context, s *Source, e *deferredMessage) {
 	in.buffer = append(in.buffer[:0], s.deferred.payload(e)...)
 	s.deferred.remove(e)
 	in.count(&m)
-	if in.config.History > 0 {
-		in.rememberBody(&o, &m, in.buffer, false)
-	}
 	in.describe(ctx, &o, m.Stage)
 	in.deliver(ctx, s, &m, in.buffer)
-}
-
-// rememberBody copies a message from outside the frame's bytes into the history, if there is room.
-func (in *Inbound) rememberBody(o *origin, m *Message, payload []byte, nested bool) {
-	start, ok := in.store(o.source, payload)
-	if !ok {
-		in.stats.Unrecorded++
-		return
-	}
-	f := in.cur
-	it := item{
-		start: uint32(start), size: uint16(len(payload)), origin: f.enterOrigin(o), options: f.enterOptions(m), kind: m.Type, channel: m.Channel,
-	}
-	f.past = append(f.past, pastItem{item: it, stage: m.Stage, nested: nested})
 }
 
 // reserve returns room for size bytes of a source in this frame, nil if there is none. Half of a frame's bytes is

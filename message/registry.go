@@ -252,6 +252,5 @@ type Stats struct {
 	StateLate     uint64 // reliable ones handled after Limits.DeferredTime without the state of their entity
 	Superseded    uint64 // dropped on sequenced channels: a newer message was handled
 	Panics        uint64 // handlers that panicked
-	Unrecorded    uint64 // handled and not recorded in the history: no room
 	Grown         uint64 // growths of a queue's memory
 }
