@@ -415,6 +415,6 @@ func TestNewsOfABirthComesWithIt(t *testing.T) {
 	require.Len(t, heard, 4)
 	for _, frame := range heard {
 		require.LessOrEqual(t, frame, came)
-		require.LessOrEqual(t, frame-born, 9, "100 ms are 6 frames of 60 Hz")
+		require.LessOrEqual(t, frame-born, 7, "100 ms are 6 frames of 60 Hz")
 	}
 }
