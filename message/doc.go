@@ -10,7 +10,7 @@
 // working memory of codecs. A handler gets a Context with the Endpoint that runs it.
 //
 // Queues. An Inbound has one queue per stage, bounded by Limits; Existence tells it whether an entity exists. A
-// History keeps the handled or the sent messages of the last frames.
+// History keeps the handled or the sent messages of the last frames; a Frame has those of one.
 //
 // Order. Within a stage, messages are handled in the order of their arrival. A message that a handler pushes for its own
 // stage waits for the next Drain. Unhandled messages come first in the next frame. Later messages overtake a message that

@@ -29,7 +29,7 @@ type Record struct {
 	Message
 	Tick     tick.Tick     // The end's tick when it was received or sent.
 	Received time.Duration // The end's time when it was received or sent.
-	Payload  []byte
+	Payload  []byte        // A copy in the history.
 }
 
 // NewHistory returns a history of past frames beside the present one, each with at most limit bytes of payloads.
