@@ -57,7 +57,7 @@ func (s State) String() string {
 //     [Client.RTT], [Client.Ping], [Client.Loss], [Client.Line], [Client.PacketSize], [Client.SetPacketSize]; [Host] and [Client.Hosted]
 //   - Time: [Client.Present], [Client.PresentDelay], [Client.SetPresentDelay], [Client.ServerTime], [Client.Time], [Client.Steps], [Client.Pace], [Client.Lead], [Client.Tick], [Client.TickDue], [Client.TickRate], [Client.Interval]
 //   - State: [Client.Replica]
-//   - Looking closely: [Client.Stats], [Client.ReceivedIn], [Client.SentIn], [Client.Redeliver], [Client.Protocol], [Client.Config], [Client.String], [Client.Report]
+//   - Looking closely: [Client.Stats], [Client.ReceivedIn], [Client.SentIn], [Client.Protocol], [Client.Config], [Client.String], [Client.Report]
 //
 // Package systems runs its frames. Features ask package extend for the rest ([extend.OfClient]).
 type Client struct {

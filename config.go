@@ -112,7 +112,7 @@ type Config struct {
 	SilenceTimeout   time.Duration // The connection to a peer that sends nothing for so long ends; default 10 s.
 	KeepAlive        time.Duration // Something is sent at least this often; default 1 s.
 	Pulse            time.Duration // A client is told the server's tick at least this often, in a world at rest too; default 250 ms. Alike on both sides.
-	DeferredTime     time.Duration // How long an unreliable message waits for its tick or entity, and a reliable one for its entity; default 2 s, beyond that it is dropped.
+	DeferredTime     time.Duration // How long an unreliable message waits for its tick or entity; default 2 s, beyond that it is dropped. A reliable one waits so long for its entity's state, and SilenceTimeout for its entity.
 	ReliableStall    time.Duration // A peer that lets reliable messages wait for this long, and was not asked to (NotBefore), is closed; default 5 s.
 	FlushTimeout     time.Duration // How long closing waits for messages to be delivered; default 1 s.
 	LeaveTimeout     time.Duration // How long reliable messages of an end that has closed may still wait to be handled; default 2 s.
@@ -257,7 +257,7 @@ func (c Config) queues(others int) message.Limits {
 	return message.Limits{
 		PerStage: max(32768, 512*c.Clients), Bytes: min(max(16<<20, (c.Clients+1)*(queueSenderBytes*3/2+peer.InitialCredit)), 1<<30), Sources: others + 1,
 		PerSender: c.QueuePerSender, SenderBytes: queueSenderBytes,
-		Deferred: c.Deferred, DeferredTime: c.DeferredTime,
+		Deferred: c.Deferred, DeferredTime: c.DeferredTime, EntityTime: c.SilenceTimeout,
 	}
 }
 

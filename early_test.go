@@ -3,6 +3,7 @@ package netcode_test
 import (
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -10,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/arche-netcode/netcode"
+	"github.com/arche-netcode/netcode/consistent"
 	"github.com/arche-netcode/netcode/errs"
 	"github.com/arche-netcode/netcode/inspect"
 	"github.com/arche-netcode/netcode/internal/alloctest"
@@ -166,7 +168,6 @@ func TestMessagesAboutEntitiesAtRandom(t *testing.T) {
 			}
 		}
 		stats, there := s.Stats(), c.Stats().Messages
-		require.Greater(t, stats.Delayed, uint64(5))
 		require.Positive(t, stats.DelayedDropped)
 		require.LessOrEqual(t, uint64(missing), stats.DelayedDropped+stats.Recalled+there.Undeliverable, "seed %d", seed)
 		require.Positive(t, missing)
@@ -249,7 +250,7 @@ func TestDelayedMessagesAreBounded(t *testing.T) {
 					break
 				}
 			}
-			require.InDelta(t, map[wire.Delivery]int{netcode.Unreliable: 4 << 10 / 100, netcode.Reliable: 8 << 10 / 100}[mode], sent, 1)
+			require.InDelta(t, map[wire.Delivery]int{netcode.Unreliable: 4 << 10 / 20, netcode.Reliable: 8 << 10 / 100}[mode], sent, 1)
 		}
 	}
 	for range 5 {
@@ -258,7 +259,7 @@ func TestDelayedMessagesAreBounded(t *testing.T) {
 		stats, _ := s.ClientStats(1)
 		require.Positive(t, stats.Waiting)
 		k.Run(2 * time.Second)
-		require.Len(t, k.heard, 4<<10/100+8<<10/100)
+		require.Greater(t, len(k.heard), 8<<10/100+50)
 	}
 	require.Len(t, k.Server.Log, 1)
 	how := []netcode.Option{netcode.About(id), netcode.Over(netcode.ReliableOrdered)}
@@ -286,4 +287,89 @@ func TestDelayedMessagesAreBounded(t *testing.T) {
 	dropped := s.Stats().DelayedDropped
 	require.True(t, s.Kick(1, "out"))
 	require.Equal(t, dropped+1, s.Stats().DelayedDropped, "what a client that is gone was not told is counted")
+}
+
+// A message about an entity that is made, or shown again, in the same frame comes with the entity, reliable or not. A client
+// that had the entity before waits for the record of its new life, however often that is lost.
+func TestAMessageAboutANewEntityComesWithIt(t *testing.T) {
+	for _, again := range []bool{false, true} {
+		for _, mode := range everyMode {
+			for _, atOnce := range []bool{false, true} {
+				var how netcode.Option
+				if atOnce {
+					how = netcode.AtOnce()
+				}
+				k := newTalk(t, netcode.Config{}, 1)
+				c, name := k.Clients[0], fmt.Sprint(again, " ", mode, " ", atOnce)
+				id := k.Spawn(1)
+				k.Run(time.Second)
+				require.True(t, k.Server.Hide(1, id))
+				k.Run(time.Second)
+				k.Server.Game = func(store *snapshot.Store) {
+					if !again {
+						id = store.Spawn()
+					}
+					k.Set(store, id, 2)
+					k.Server.Game = nil
+				}
+				k.Server.Late = func() {
+					if k.Server.Game != nil {
+						return
+					}
+					k.Server.Show(1, id)
+					require.NoError(t, netcode.Send(k.Server.Server, netcode.To(1), &chat{7}, how, netcode.About(id), netcode.Over(mode)))
+					k.Server.Late = nil
+				}
+				if mode.Reliable() {
+					k.Tamper = loseState(k, 3)
+				}
+				there := func() bool { _, ok := k.X(c, id); return ok }
+				for !there() {
+					require.Empty(t, k.heard, name)
+					k.Step()
+				}
+				k.Step()                     // The rig's clients apply what came with the frame.
+				if !atOnce { // The state of the frame was captured before: the message follows that of the next tick.
+					k.Run(2 * rig.FrameTime)
+				}
+				require.Equal(t, []string{"1<0:7"}, k.heard, name)
+			}
+		}
+	}
+}
+
+// Entities that live for a third of a second take turns for a short budget, and package consistent holds many back until they are
+// gone. What is said about those is dropped, and what is said behind it on an ordered channel goes on.
+func TestMessagesBehindAnEntityThatIsNeverSentGoOn(t *testing.T) {
+	p, heard := protocol(), 0
+	consistent.Register(p)
+	netcode.Handle(p, func(*netcode.Context, *chat) { heard++ })
+	r := rig.New(t, p, netcode.Config{SendBudget: 6 << 10})
+	r.Joined(p, netcode.Config{})
+	rng := rand.New(rand.NewPCG(1, 1))
+	var all, live []wire.NetworkID
+	r.Server.Game = func(store *snapshot.Store) {
+		for len(all) < 200 {
+			all = append(all, store.Spawn())
+		}
+		for live = append(live, store.Spawn(), store.Spawn(), store.Spawn()); len(live) > 12; live = live[1:] {
+			store.Despawn(live[0])
+		}
+		for _, id := range slices.Concat(all, live) {
+			r.Set(store, id, rng.Float32())
+		}
+	}
+	r.Tamper = lossy(7, 10)
+	r.Run(time.Second)
+	last, gap := r.Now, time.Duration(0)
+	for range 60 * 20 {
+		before := heard
+		require.NoError(t, netcode.Send(r.Server.Server, netcode.ToAll(), &chat{1}, netcode.About(live[len(live)-1]), netcode.Over(netcode.ReliableOrdered)))
+		if r.Step(); heard > before {
+			last = r.Now
+		}
+		gap = max(gap, r.Now-last)
+	}
+	require.Greater(t, r.Server.Stats().DelayedDropped, uint64(300), "many are never sent")
+	require.Less(t, gap, 2*time.Second)
 }

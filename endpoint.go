@@ -30,16 +30,16 @@ type endpointCore struct {
 	report   *report.Reporter
 	stats    *Stats
 
-	inbound  *message.Inbound
-	outbound *message.Outbound // Nil without Config.History.
-	pool     *peer.Pool
-	buffers  [][]byte // Buffers for messages that are encoded before their recipients are known: one for each level of nesting.
-	calls    calls.Table
+	inbound *message.Inbound
+	handled *message.History // Nil without Config.History and Handled hooks.
+	sent    *message.History // Nil without Config.History.
+	pool    *peer.Pool
+	buffers [][]byte // Buffers for messages that are encoded before their recipients are known: one for each level of nesting.
+	calls   calls.Table
 
-	tag        uint32
-	running    bool      // A frame is under way.
-	redelivers bool      // Redeliver runs.
-	sentUpTo   tick.Tick // The tick of the newest Send.
+	tag      uint32
+	running  bool      // A frame is under way.
+	sentUpTo tick.Tick // The tick of the newest Send.
 
 	sections sections
 	states   []any // The states of extensions.
@@ -117,16 +117,25 @@ func (c *endpointCore) setUp(end endpoint, config Config) {
 	}
 	c.self = end
 	c.inbound = message.NewInbound(message.Config{
-		Registry: &c.protocol.types.Messages, End: end, Limits: config.queues(others), History: config.History,
+		Registry: &c.protocol.types.Messages, End: end, Limits: config.queues(others),
 		Exists: end.exists, Ready: end.ready, Special: c.special, Panicked: c.panicked, Unhandled: c.unhandled,
 	})
 	if config.History > 0 {
-		c.outbound = message.NewOutbound(config.History, config.queues(others))
+		c.sent = message.NewHistory(config.History, config.queues(others).Bytes)
+		c.keepHandled(config.History, config.queues(others))
 	}
 	c.pool = peer.NewPool(config.PacketSize)
 	c.calls = calls.New(config.Calls)
 	c.calls.Late, c.calls.Tell = errs.ErrDeadline, c.tellCaller
 	c.arrived = c.queueArrival
+}
+
+// keepHandled makes the history of handled messages, if there is none.
+func (c *endpointCore) keepHandled(past int, limits message.Limits) {
+	if c.handled == nil {
+		c.handled = message.NewHistory(past, limits.Bytes)
+		c.inbound.Keep(c.handled)
+	}
 }
 
 // stage returns the present stage of the frame. Outside of a frame it returns tick.Update.
@@ -142,9 +151,7 @@ func (c *endpointCore) beginFrame() {
 	c.running = true
 	c.inbound.Begin(c.frame.Now, c.frame.Clock.Tick())
 	c.inbound.Due(c.self.due())
-	if c.outbound != nil {
-		c.outbound.Begin(c.frame.Now, c.frame.Clock.Tick())
-	}
+	c.sent.Begin()
 	if c.calls.Waiting > 0 {
 		late, cancelled := c.calls.Expire(c.frame.Now)
 		c.stats.CallsLate += late
@@ -163,11 +170,9 @@ func (c *endpointCore) forgetMessages(l *connection) {
 
 // record stores a sent message in the history.
 func (c *endpointCore) record(to wire.ClientID, p *peer.Post, body []byte) {
-	if c.outbound == nil {
-		return
+	if c.sent != nil {
+		c.sent.Add(message.Record{Peer: to, Message: localMessage(p), Tick: c.frame.Clock.Tick(), Received: c.frame.Now, Payload: body})
 	}
-	m := localMessage(p)
-	c.outbound.Record(to, &m, body)
 }
 
 // panicked ends the connection of the sender of a message whose handler panicked. The other messages are handled.
@@ -246,26 +251,12 @@ func mustBeGiven(given bool, call string) {
 	}
 }
 
-// ReceivedIn is the messages that came or waited in a frame: 0 is the present one, 1 the one before, up to Config.History.
-// It is nil for a frame that is not kept, and valid until the next BeginFrame.
-func (c *endpointCore) ReceivedIn(past int) *message.Frame { return c.inbound.Past(past) }
+// ReceivedIn is the messages that were handled in a frame: 0 is the present one, 1 the one before, up to Config.History. It is
+// nil for a frame that is not kept, and valid until the next BeginFrame.
+func (c *endpointCore) ReceivedIn(past int) *message.Frame { return c.handled.Past(past) }
 
 // SentIn is the messages that were sent in a frame, as for ReceivedIn; a server's message to several is there once for each.
-// Without Config.History there are none.
-func (c *endpointCore) SentIn(past int) *message.Frame {
-	if c.outbound == nil {
-		return nil
-	}
-	return c.outbound.Past(past)
-}
-
-// Redeliver calls the handlers of the messages that were handled in a frame of the history once more, in the same order,
-// and returns their number; calls are left out. Messages that the handlers send are sent again.
-func (c *endpointCore) Redeliver(past int) int {
-	c.redelivers = true
-	defer func() { c.redelivers = false }()
-	return c.inbound.Redeliver(past)
-}
+func (c *endpointCore) SentIn(past int) *message.Frame { return c.sent.Past(past) }
 
 // OnError adds a function that is given every error that has no caller: socket faults, values that cannot be sent, entities
 // that game code changed against the server, systems out of order, handlers that panic (*PanicError). It may be called many
@@ -294,7 +285,7 @@ type connection struct {
 	link.Link
 	session  *session        // The session of this connection; nil on a client.
 	loopback *endpointCore   // The other end, if it is in this process; else nil. Such a link sends no packets. A recorded player's end has no inbound.
-	held     *held.Queue     // Messages that wait for their entity; nil if the other end is in this process.
+	held     *held.Queue     // Messages that are held back; nil if the other end is in this process.
 	older    *registry.Older // The protocol of the session, if it is an older build's.
 	passed   uint64          // The number of the newest section passed to an end in this process.
 	config   *Config

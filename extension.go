@@ -149,7 +149,7 @@ func appendGiven[T any](list []T, one T, given bool) []T {
 func (s *Server) addHooks(h *extend.ServerHooks) {
 	s.states = appendGiven(s.states, h.State, h.State != nil)
 	if s.hooks.add(h); h.Handled != nil {
-		s.keepHandled()
+		s.tellHandled()
 	}
 }
 

@@ -154,7 +154,7 @@ func (p protocolInside) HandleRaw(call string, m extend.RawMessage) extend.Raw {
 // take handles a message that arrived at a client.
 func (m *rawMessage) take(ctx *Context, body []byte) {
 	c := coreOf(ctx.End)
-	if c == nil || c.client == nil || c.redelivers {
+	if c == nil || c.client == nil {
 		return
 	}
 	var err error

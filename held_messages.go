@@ -8,15 +8,14 @@ import (
 	"github.com/arche-netcode/netcode/wire"
 )
 
-// A message about an entity is held back while the other end lacks the entity. A reliable message is sent when the other
-// end has acknowledged the entity, an unreliable one when the entity was sent. If the entity dies or is hidden before, no
-// byte of the message is sent. A message that follows state waits for the next capture. Package internal/held stores the
-// messages.
+// A message is held back until the capture of the state that it follows. A server's message about an entity leaves with the
+// first record of the entity, or after it; the receiver waits for that record. If the entity dies or is hidden before, no byte
+// of the message is sent. Package internal/held stores the messages.
 
 // hold holds a message back. It returns an error without room for the message.
 func (l *connection) hold(p *held.Envelope, name string, body []byte) error {
 	longest := p.Post
-	if p.AsOf != tick.None && p.Flags&wire.FlagEntity != 0 {
+	if p.AboutEntity() {
 		longest.Flags |= wire.FlagState
 	}
 	limits := held.Limits{Unreliable: l.config.OutboxBytes, Reliable: l.config.ReliableBytes}
@@ -24,9 +23,6 @@ func (l *connection) hold(p *held.Envelope, name string, body []byte) error {
 	case len(body) > l.Outgoing.MaxBody(&longest):
 		return l.failed(peer.ErrTooLarge, name, &longest, len(body))
 	case l.held.Add(p, name, body, l.Frame.Now, limits):
-		if p.Missing {
-			l.stats.Delayed++
-		}
 		return nil
 	case p.Channel.Delivery().Reliable():
 		return l.failed(peer.ErrBackPressure, name, &longest, len(body))
@@ -58,36 +54,24 @@ func (c *endpointCore) nextCapture(captured tick.Tick) tick.Tick {
 	return c.frame.Clock.Tick() + 1
 }
 
-// holdsBack reports whether a message cannot be sent yet, and sets the state and the tick that it waits for.
+// holdsBack reports whether a message must wait, and sets the tick of the state that it follows. It waits for the end of the
+// frame at most if release finds that it may be sent.
 func (c *endpointCore) holdsBack(l *connection, p *held.Envelope, body []byte) bool {
 	if c.client != nil {
 		c.client.awaitAction(p)
 	}
-	e := l.held
-	p.Missing, p.AsOf = false, tick.None
-	early := c.server != nil && c.server.namesEarly(p.Type, body)
-	if e == nil || !early && !p.AboutEntity() && p.After != held.AfterAll && e.Count == 0 && p.Seers.IsZero() {
+	p.AsOf = tick.None
+	if l.held == nil {
 		return false
 	}
 	follows := p.After == held.AfterAll || p.After == held.AfterEntity && p.AboutEntity()
-	if c.server != nil {
-		p.Missing = p.AboutEntity() && !ready(l.session.view, &p.Post)
-		if follows || early || !p.Seers.IsZero() {
-			p.AsOf = c.nextCapture(c.server.store.Tick())
-		}
-	} else if follows && c.client.up.store != nil && (p.After == held.AfterAll || !c.client.owns(p.Entity).IsZero()) {
+	switch s := c.server; {
+	case s != nil && (follows || !p.Seers.IsZero() || s.namesEarly(p.Type, body)):
+		p.AsOf = c.nextCapture(s.store.Tick())
+	case s == nil && follows && c.client.up.store != nil && (p.After == held.AfterAll || !c.client.owns(p.Entity).IsZero()):
 		p.AsOf = c.nextCapture(c.client.up.store.Tick())
 	}
-	waits := e.Holds(p.Missing || p.AsOf != tick.None, &p.Post)
-	if waits && p.AsOf == tick.None { // Behind others on its channel.
-		p.Missing = true
-	}
-	return waits
-}
-
-// ready reports whether a message about an entity that the client may see can be sent.
-func ready(v *snapshot.View, p *peer.Post) bool {
-	return v.Held(p.Entity) || !p.Channel.Delivery().Reliable() && v.Sent(p.Entity)
+	return p.AsOf != tick.None || l.held.Blocks(p.Channel) || c.server != nil && p.AboutEntity() && !l.session.view.Held(p.Entity)
 }
 
 // awaitAction makes a client's message that follows its state wait for the tick whose input has the present action.
@@ -113,33 +97,24 @@ func (c *Client) awaitAction(p *held.Envelope) {
 // any more. The state of this tick must be captured, and observed by the session's view.
 func (c *endpointCore) release(l *connection) {
 	e := l.held
-	var behind [2]uint64 // Channels with a message that stays held: sequenced ones that wait for a capture, ordered ones.
+	var behind [2]uint64 // Channels with a message that stays held and that no later one may overtake, as in held.Order.
 	full := false        // There is no room for more reliable messages.
 	list := e.Messages()
 	for i := range list {
 		m := &list[i]
-		mode, number := m.Channel.Delivery(), uint64(1)<<m.Channel.Number()
-		switch c.verdict(l, m) {
-		case heldGone:
+		of, bit := held.Order(m.Channel)
+		verdict := c.verdict(l, m)
+		switch {
+		case verdict == heldGone:
 			l.stats.DelayedDropped++
 			e.Drop(m)
-		case heldReady:
-			if mode == wire.ReliableOrdered && behind[1]&number != 0 || mode == wire.UnreliableSequenced && behind[0]&number != 0 {
-				continue
-			}
-			if full = c.letGo(l, m, full); mode == wire.ReliableOrdered && !m.Gone() {
-				behind[1] |= number
-			}
-		case heldStays:
-			switch {
-			case mode == wire.ReliableOrdered:
-				behind[1] |= number
-			case mode == wire.UnreliableSequenced && m.AsOf > c.frame.Clock.Tick():
-				behind[0] |= number
-			}
-			if m.Missing && c.server != nil && m.AboutEntity() {
-				l.session.view.Urge(m.Entity, l.session.view.Needs(m.Entity, c.server.store.Tick()))
-			}
+		case verdict == heldReady && behind[of]&bit == 0:
+			full = c.letGo(l, i, full)
+		case verdict == heldStays && c.server != nil && m.AboutEntity() && !l.session.view.Sent(m.Entity):
+			l.session.view.Urge(m.Entity, l.session.view.Needs(m.Entity, c.server.store.Tick()))
+		}
+		if !m.Gone() && (of == 1 || m.AsOf > c.frame.Clock.Tick()) {
+			behind[of] |= bit
 		}
 	}
 	e.Sweep()
@@ -163,8 +138,6 @@ func (c *endpointCore) verdict(l *connection, m *held.Message) heldVerdict {
 		return heldGone
 	case !m.Seers.IsZero() && !c.maySee(l, m.Seers):
 		return heldGone
-	case l.held.Overtaken(m):
-		return heldGone
 	case m.AsOf > c.frame.Clock.Tick():
 		return heldStays
 	case m.After == held.AfterAll && m.AsOf > c.viewTo(l).Proved():
@@ -172,10 +145,10 @@ func (c *endpointCore) verdict(l *connection, m *held.Message) heldVerdict {
 			return heldGone
 		}
 		return heldStays
-	case !m.AboutEntity() || c.server == nil || ready(l.session.view, &m.Post):
+	case !m.AboutEntity() || c.server == nil || l.session.view.Sent(m.Entity):
 		return heldReady
 	case late && (!reliable || l.session.view.TooLarge(m.Entity)):
-		return heldGone // The entity will not arrive, or the message will be too old.
+		return heldGone // The entity will not be sent, or the message will be too old.
 	}
 	return heldStays
 }
@@ -188,38 +161,43 @@ func (c *endpointCore) viewTo(l *connection) *snapshot.View {
 	return c.client.up.view
 }
 
-// letGo queues a held message for sending. It adds the tick of the state that the message follows, unless the other end
-// has acknowledged that state. It reports whether the room for reliable messages is used up; then the message stays held.
-func (c *endpointCore) letGo(l *connection, m *held.Message, full bool) bool {
-	if full && m.Channel.Delivery().Reliable() {
+// letGo queues the i-th held message for sending. It adds the tick of the state without which the other end must not handle
+// it, unless the other end has acknowledged that state. It reports whether the room for reliable messages is used up; then the
+// message stays held.
+func (c *endpointCore) letGo(l *connection, i int, full bool) bool {
+	m := &l.held.Messages()[i]
+	reliable := m.Channel.Delivery().Reliable()
+	if full && reliable {
 		return true
 	}
 	p, of, needs := m.Post, m.Entity, tick.None
 	if c.client != nil {
 		of = c.client.owns(m.Entity)
 	}
-	if m.After == held.AfterEntity && m.AsOf != tick.None {
-		if needs = c.viewTo(l).Needs(of, m.AsOf); needs != tick.None {
-			p.Flags |= wire.FlagState
-			p.State = needs
-		}
+	switch {
+	case m.After == held.AfterEntity && m.AsOf != tick.None:
+		needs = c.viewTo(l).Needs(of, m.AsOf)
+	case c.server != nil && m.AboutEntity() && !l.session.view.Held(of): // Any record of this lifetime will do.
+		needs, _ = l.session.view.Life(of)
+	}
+	if needs != tick.None {
+		p.Flags |= wire.FlagState
+		p.State = needs
 	}
 	body := c.hideNames(l, m.Type, l.held.Body(m))
-	err := l.Outgoing.Push(&p, body)
-	switch {
-	case err == nil:
-		c.record(l.Remote, &p, body)
-		l.held.Leave(m)
-		if needs != tick.None {
-			c.viewTo(l).Urge(of, needs)
+	if err := l.Outgoing.Push(&p, body); err != nil {
+		if reliable {
+			return true
 		}
-		return full
-	case m.Channel.Delivery().Reliable():
-		return true
-	default:
 		_ = l.failed(err, m.Name, &p, m.Size) // The error is counted: the caller already knows that the message waits.
+		l.held.Drop(m)
+		return full
 	}
-	l.held.Drop(m)
+	c.record(l.Remote, &p, body)
+	l.stats.DelayedDropped += l.held.Leave(i)
+	if needs != tick.None {
+		c.viewTo(l).Urge(of, needs)
+	}
 	return full
 }
 
@@ -233,7 +211,7 @@ func (c *endpointCore) releaseLast(l *connection) {
 	list := e.Messages()
 	for i := range list {
 		if m := &list[i]; m.AsOf != tick.None {
-			e.Free(m)
+			m.After, m.AsOf = held.AfterNothing, tick.None
 		}
 	}
 	c.release(l)

@@ -93,12 +93,12 @@ func (s *Server) renamed(m *extend.Posted, names func(NetworkID) NetworkID, buff
 	return buffer[:w.Finish()]
 }
 
-// keepHandled stores the handled messages of clients in each frame, and passes them at its end to the extensions with a
-// Handled hook, except messages of calls.
-func (s *Server) keepHandled() {
-	s.inbound.KeepHandled()
+// tellHandled passes the handled messages of clients at the end of each frame to the extensions with a Handled hook, except
+// messages of calls.
+func (s *Server) tellHandled() {
+	s.keepHandled(0, s.config.queues(s.config.Clients))
 	s.eachHandled = func(r *message.Record) bool { // Made once, so that a frame allocates nothing.
-		if !r.Handled || r.Peer == 0 || r.HasCall {
+		if r.Peer == 0 || r.HasCall {
 			return true
 		}
 		s.posted = extend.Posted{Clients: s.posted.Clients[:0], Message: r.Message, Body: r.Payload}

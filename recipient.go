@@ -77,10 +77,10 @@ func (r Recipient) entity() wire.NetworkID {
 func NotBefore(t Tick) Option { return Option{What: registry.OptionBefore, Before: t} }
 
 // About names the entity that the message is about. The handler finds it as Context.Entity, and does not run before the entity
-// exists there. Nobody is sent a message about an entity that it may not see: a server keeps the message back until the client
-// has the entity, a round trip for one that has just come, together with messages behind it on an ordered channel. If the
-// entity dies or is hidden before, the message is dropped, reliable or not. The end that drops it counts it. While the server
-// kept it back: the server's Stats().DelayedDropped. At the receiver, because the entity left before the message was handled:
+// exists there. Nobody is sent a message about an entity that it may not see. A message about an entity that has just come is sent
+// with the entity, and waits at the client if that comes later, together with messages behind it on an ordered channel. If the
+// entity dies or is hidden before, the message is dropped, reliable or not. The end that drops it counts it. Before it was
+// sent: the server's Stats().DelayedDropped. At the receiver, because the entity left before the message was handled:
 // its Stats().Messages.Undeliverable. At a server, because the client that sent it may not see the entity then:
 // Stats().NotVisible.
 //

@@ -32,7 +32,7 @@ import (
 //   - Owners: [Server.SetOwner], [Server.Owner]; components that clients write: package authority
 //   - Entities that are in no world: [Server.Spawn], [Server.Has], [Put], [Remove], [Server.Despawn]
 //   - Ticks: [Server.Tick], [Server.TickDue], [Server.Steps], [Server.Slipped], [Server.Interval], [Server.TickRate]
-//   - The past: [ValueAt], [Server.Store], [Server.ReceivedIn], [Server.SentIn], [Server.Redeliver]
+//   - The past: [ValueAt], [Server.Store], [Server.ReceivedIn], [Server.SentIn]
 //   - Itself: [Server.ID], [Server.Protocol], [Server.Config], [Server.Stats], [Server.String], [Server.Report], [Server.Close], [Server.Closed], [Server.SetOpen], [Server.MayListen]
 //
 // Package systems runs its frames. Features ask package extend for the rest ([extend.OfServer]).
@@ -225,8 +225,8 @@ func (s *Server) OnMigrate(f func(client ClientID, from, to transport.Addr)) {
 }
 
 // Kick ends a client's connection; detail is told to the client. Messages that were sent to it are delivered before
-// that, for Config.FlushTimeout at most. Messages that wait for an entity that the client does not have yet (Stats.Delayed), and those
-// behind them on an ordered channel, are dropped (Stats.DelayedDropped).
+// that, for Config.FlushTimeout at most. Messages about an entity that was not sent to the client yet, and those behind them on an
+// ordered channel, are dropped (Stats.DelayedDropped).
 // OnDisconnect follows before Kick returns, or, when Kick is called from one of the server's own functions, after that one.
 // Messages of the client are not handled any more, also when the client has closed already and OnDisconnect has not come
 // yet. A player that is away (Config.Keep) has left for good with Kick. Kick returns false if there is no such client. A kicked player
@@ -244,8 +244,8 @@ func (s *Server) Kick(client ClientID, detail string) bool {
 }
 
 // Close ends every connection for a reason, peer.ReasonShuttingDown if peer.ReasonNone is given, and refuses new ones.
-// The next frames deliver the sent messages, for Config.FlushTimeout at most, and tell the clients, until Closed. Messages that wait
-// for an entity that a client does not have yet are dropped, as by Kick, and so are received messages that the server has not handled
+// The next frames deliver the sent messages, for Config.FlushTimeout at most, and tell the clients, until Closed. Messages
+// about an entity that was not sent to a client yet are dropped, as by Kick, and so are received messages that the server has not handled
 // yet. A client handles the reliable messages that it has accepted, also those that wait for a stage or a tick, for its
 // Config.LeaveTimeout at most; then it calls its OnDisconnect.
 func (s *Server) Close(reason peer.Reason) {

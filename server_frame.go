@@ -228,7 +228,7 @@ func (s *Server) sendFrame() {
 	s.writeTick()
 	s.sentUpTo = now
 	if s.eachHandled != nil {
-		s.inbound.Past(0).Each(s.eachHandled)
+		s.handled.Past(0).Each(s.eachHandled)
 	}
 	for _, f := range s.hooks.afterSend {
 		f()
@@ -368,6 +368,10 @@ func (s *Server) writePacket(c *session, cache *snapshot.EncodeCache) bool {
 	if s.store.Tick() != tick.None && c.stateWaits() {
 		if state = c.link.AddState(&b, c.view, cache); state != nil {
 			c.sending.toldTickAt = s.frame.Now
+		}
+		if c.link.held.Count > 0 && !c.stateWaits() { // Messages about entities that were just sent, into the same packet.
+			s.release(&c.link)
+			c.link.AddMessages(&b, false)
 		}
 	}
 	c.sending.stateFirst = (borrowed || state == nil && !b.Empty()) && c.stateWaits()

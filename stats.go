@@ -30,9 +30,8 @@ type Stats struct {
 	SentRingFull    uint64 // SentPackets: packets not sent, or later, because too many before them are not acknowledged.
 	OutboxFull      uint64 // OutboxBytes: unreliable messages that were not sent.
 	BackPressure    uint64 // ReliableBytes: reliable messages that were not sent.
-	Delayed         uint64 // Messages about entities that a client did not hold yet, and what came behind them, put aside for their time.
 	Recalled        uint64 // Messages taken back before they left, since the entity that they are about left the client's sight.
-	DelayedDropped  uint64 // Of these, dropped: the entity died or was hidden before the client held it, the connection ended, or DeferredTime, or a newer one.
+	DelayedDropped  uint64 // Messages held back and then dropped: their entity died or was hidden before it was sent, the connection ended, or DeferredTime, or a newer one.
 	TooLarge        uint64 // PacketSize: messages refused because they are larger than what can travel.
 	QueueOverflows  uint64 // ReliableBytes: connections ended because a reliable message could not be kept, also one that came while a stage was full (see QueuePerSender).
 	Stalled         uint64 // ReliableStall: connections ended because reliable messages waited for window or credit for too long.

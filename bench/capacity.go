@@ -22,11 +22,8 @@ const (
 )
 
 // runCapacity looks for the most entities whose tick, from reading the acknowledgements to the kernel's sends, takes one
-// core no longer than a frame of 60 Hz lasts. All clients decode and apply everything, and their worlds are compared. With -bound it looks for the most clients instead.
+// core no longer than a frame of 60 Hz lasts. All clients decode and apply everything, and their worlds are compared.
 func runCapacity(o options) error {
-	if o.bound > 0 {
-		return findPlayers(o)
-	}
 	before := runtime.GOMAXPROCS(1)
 	defer runtime.GOMAXPROCS(before)
 	fractions := []float64{0.1, 0.01}

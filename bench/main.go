@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"errors"
 	"flag"
 	"fmt"
@@ -11,9 +10,7 @@ import (
 	"time"
 
 	"github.com/arche-netcode/netcode/internal/usage"
-	bots "github.com/arche-netcode/netcode/load"
 	"github.com/arche-netcode/netcode/snapshot"
-	"github.com/arche-netcode/netcode/systems"
 )
 
 // options are the command line of a run; zero values mean "the scenario's own set".
@@ -31,7 +28,6 @@ type options struct {
 	exact    bool
 	network  realNetwork
 	sight    int
-	bound    time.Duration
 	report   func(result)
 }
 
@@ -62,7 +58,7 @@ func scenarios() []scenario {
 		{"faults", "64 clients, 1000 entities, 60 Hz, 10 % loss, one client dead, one flooding, 10 joins a second: the server's tick (-e -c -t)", runFaults},
 		{"steady", "T12: 10 s at 60 Hz and 1 % loss: allocations, bytes of headers, the packet layer (-e -c -frac -t)", runSteady},
 		{"hitch", "how old inputs are 1 s after a hitch of the server or of the client, 2 s after one above 1 s, against a game without one; simulated", runHitch},
-		{"capacity", "T13: the most entities at 60 Hz on one core, 64 clients, 10 and 1 % moving (-e to begin with -c -frac -t); with -bound the most clients, predicted and found by bots (-e -c -frac)", runCapacity},
+		{"capacity", "T13: the most entities at 60 Hz on one core, 64 clients, 10 and 1 % moving (-e to begin with -c -frac -t)", runCapacity},
 		{"share", "T8: the part of encodes that clients share, 64 of them in four classes of round trip at 1 % loss (-e -c -frac)", runShare},
 		{"smooth", "error and jerk of interpolated motion at 0 to 10 % loss and 0 to 60 ms jitter, against applying on arrival (-trace FILE)", runSmooth},
 		{"bands", "distance bands: bytes, error in pixels and server tick of 1000 bodies over 512 m, against the same without bands (-e -c)", runBands},
@@ -81,21 +77,10 @@ func main() {
 	}
 }
 
-// dispatch runs the command that the first argument names: the far end of a measurement, the scene's server, its bots, or else scenarios.
+// dispatch runs the command that the first argument names: the far end of a measurement, or else scenarios.
 func dispatch(args []string) error {
-	command := ""
-	if len(args) > 0 {
-		command = args[0]
-	}
-	switch command {
-	case childCommand:
+	if len(args) > 0 && args[0] == childCommand {
 		return runChild(args[1:], os.Stdin, os.Stdout)
-	case serveCommand:
-		return runServe(args[1:], os.Stdin, os.Stdout)
-	case botsCommand:
-		ctx, stop := systems.Interrupt(context.Background())
-		defer stop()
-		os.Exit(bots.Main(ctx, args[1:], os.Stdout, os.Stderr, bodyBots()))
 	}
 	return run(args, os.Stdout)
 }
@@ -121,7 +106,6 @@ func run(args []string, out io.Writer) error {
 	profile := flags.String("cpuprofile", "", "write a CPU profile of this process, the server's, to `FILE`")
 	flags.BoolVar(&o.exact, "exact", false, "scenario tick: exact 40-byte rows instead of quantised ones")
 	o.network.flags(flags, 0.05, 1, 4)
-	flags.DurationVar(&o.bound, "bound", 0, "scenario capacity: the clients for which a tick takes this processor `time`, predicted and found by bots (0: the entities of T13)")
 	flags.IntVar(&o.sight, "sight", 0, "scenario real: all bodies walk, and each client sees about so many around one of them (0: each sees all)")
 	if err := usage.Parse(flags, args, takes()); err != nil {
 		return err
@@ -158,7 +142,6 @@ func takes() usage.Takes {
 		"": "a scenario's name, by mistake", "run": "the name of a scenario; -list lists them", "trace": "a file", "tables": "a file", "train": "a file",
 		"only": "the name of a line", "record": "a file", "motion": "a file", "cpuprofile": "a file", "e": "a whole number from 0 to 1048576", "c": "a whole number from 0 to 1024",
 		"frac": "a number from 0 to 1", "t": "a time with its unit, as 2s or 200ms",
-		"bound": "a time with its unit, as 2ms", "addr": "an address", "inspect": "an address",
 		"loss": "a number from 0 to 0.9", "jitter": "a whole number from 0 to 16", "classes": "a whole number from 1 to 4", "seed": "a whole number", "sight": "a whole number from 0 to 1048576",
 	}
 }
@@ -172,8 +155,6 @@ func (o *options) validate() error {
 		return takes().Wrong("c", o.clients)
 	case !(o.moving >= 0 && o.moving <= 1):
 		return takes().Wrong("frac", o.moving)
-	case o.bound < 0:
-		return takes().Wrong("bound", o.bound)
 	case o.sight < 0 || o.sight > snapshot.MaxEntities:
 		return takes().Wrong("sight", o.sight)
 	}

@@ -14,7 +14,6 @@ import (
 	"github.com/arche-netcode/netcode"
 	"github.com/arche-netcode/netcode/collections"
 	"github.com/arche-netcode/netcode/errs"
-	"github.com/arche-netcode/netcode/inspect"
 	"github.com/arche-netcode/netcode/internal/alloctest"
 	"github.com/arche-netcode/netcode/internal/rig"
 	"github.com/arche-netcode/netcode/internal/steps"
@@ -414,30 +413,6 @@ func TestForgedCollections(t *testing.T) {
 			require.EqualValues(t, 1, c.Stats().Malformed)
 		})
 	}
-}
-
-// Redelivery of a frame's messages does not change collections again.
-func TestRedeliverLeavesCollectionsAlone(t *testing.T) {
-	g := newGoods(t, netcode.Config{History: 4}, false)
-	c := g.Joined(g.protocol, netcode.Config{History: 4})
-	id := g.Spawn(1)
-	list := g.list.Of(g.Server.Server, id)
-	require.NoError(t, list.Append(rig.Marked{Marker: 1}))
-	g.Until(func() bool { return g.list.Of(c.Client, id).Len() == 1 })
-	require.NoError(t, list.Append(rig.Marked{Marker: 2}))
-	g.Until(func() bool { return g.list.Of(c.Client, id).Len() == 2 })
-	again := 0
-	for past := range 3 {
-		again += c.Redeliver(past)
-	}
-	require.Positive(t, again)
-	dump := ""
-	for past := range 4 {
-		dump += string(inspect.AppendMessages(nil, g.protocol, g.Server.SentIn(past))) + string(inspect.AppendMessages(nil, g.protocol, c.ReceivedIn(past)))
-	}
-	require.Contains(t, dump, "list insert 1+1 Marker=2 Of=nil")
-	require.Equal(t, []uint64{1, 2}, g.numbers(c.Client, id))
-	require.Equal(t, netcode.Connected, c.State())
 }
 
 // A new connection starts without collections and reports that.

@@ -52,7 +52,7 @@ type RawMessage struct {
 	// Check judges a body that came, without any effect. A body that is not legal ends the connection as malformed.
 	Check func(body []byte) bool
 	// Handle takes a body that was checked. Its message is about an entity and came on Channel. An error ends the connection as
-	// malformed. Client.Redeliver does not call Handle again.
+	// malformed.
 	Handle func(ctx *message.Context, body []byte) error
 	// Dump appends a body for people, legal or not.
 	Dump func(dst, body []byte) []byte

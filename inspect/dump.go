@@ -30,9 +30,21 @@ func AppendClientDump(dst []byte, c *netcode.Client, datagram []byte) []byte {
 	return dump(dst, c.Protocol(), datagram, extend.OfClient(c).Newest().AppendDump)
 }
 
-// AppendMessages appends the messages of a frame, one line each, with names and fields.
+// AppendMessages appends the messages of a frame, one line each, with names and fields. It appends nothing for nil.
 func AppendMessages(dst []byte, p *netcode.Protocol, frame *message.Frame) []byte {
-	return frame.AppendDump(dst, extend.OfProtocol(p).Messages())
+	frame.Each(func(m *message.Record) bool {
+		name, values := fmt.Sprintf("type %d", m.Type), fmt.Appendf(nil, "%x", m.Payload)
+		if t, known := extend.OfProtocol(p).Messages().Lookup(m.Type); known {
+			name, values = t.Name, t.Codec.AppendValues(nil, m.Payload)
+		}
+		dst = fmt.Appendf(dst, "%d at tick %d: %s on %s, stage %s", m.Peer, m.Tick, name, m.Channel, m.Stage)
+		if !m.Entity.IsZero() {
+			dst = fmt.Appendf(dst, ", about %s", m.Entity)
+		}
+		dst = fmt.Appendf(dst, ": %s\n", values)
+		return true
+	})
+	return dst
 }
 
 // resyncSize is the size of the payload of a resync message, in bytes.

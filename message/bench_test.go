@@ -63,11 +63,12 @@ type loadRig struct {
 	now     tick.Tick
 }
 
-func newLoadRig(t testing.TB, history int) *loadRig {
+func newLoadRig(t testing.TB, history *History) *loadRig {
 	r := &loadRig{rig: &rig{}}
 	r.order = r.registry.Add(Type{Name: "order", Codec: codec(t, "order", func(_ *Context, m *order) { r.sum += m.Serial; r.count++ })})
 	r.registry.Freeze()
-	r.Inbound = NewInbound(Config{Registry: &r.registry, History: history})
+	r.Inbound = NewInbound(Config{Registry: &r.registry})
+	r.Keep(history)
 	r.load = newLoad(r.order.ID())
 	for i := range r.sources {
 		r.sources[i] = NewSource(wire.ClientID(i + 1))
@@ -94,7 +95,7 @@ func (r *loadRig) frame() {
 }
 
 func TestLoadIsHandledWhole(t *testing.T) {
-	for _, history := range []int{0, 2} {
+	for _, history := range []*History{nil, NewHistory(2, 1<<20)} {
 		r := newLoadRig(t, history)
 		for range 3 {
 			r.sum, r.count = 0, 0
@@ -103,6 +104,6 @@ func TestLoadIsHandledWhole(t *testing.T) {
 			require.Equal(t, r.load.sum, r.sum)
 		}
 		r.frame()
-		alloctest.Zero(t, 3, r.frame, "history of %d", history)
+		alloctest.Zero(t, 3, r.frame, "with a history: %v", history != nil)
 	}
 }

@@ -314,8 +314,8 @@ func (in *Inbound) expireUnreliable(s *Source) {
 	d.fifo, d.fifoHead = d.fifo[:0], 0
 }
 
-// expireReady ends the wait of reliable messages that waited too long for an entity, and reports whether it dropped
-// any. It drops a message whose entity is missing. If only the entity's state is missing the message is released.
+// expireReady ends the wait of reliable messages that waited too long, and reports whether it dropped any. It drops a message
+// whose entity is missing. If only the entity's state is missing the message is released.
 func (in *Inbound) expireReady(s *Source, room *stageWaiters) (dropped bool) {
 	for i := 0; i < len(room.ready); i++ {
 		e := &s.deferred.list[room.ready[i].at]
@@ -324,21 +324,22 @@ func (in *Inbound) expireReady(s *Source, room *stageWaiters) (dropped bool) {
 			continue
 		}
 		in.checks++
-		if in.now-e.received <= in.limits.DeferredTime || m.NotBefore > in.due {
-			continue
+		missing, wait := in.lacksEntity(m), in.limits.DeferredTime
+		if missing {
+			wait = in.limits.EntityTime
 		}
-		if in.lacksState(s, m) {
+		switch {
+		case in.now-e.received <= wait || m.NotBefore > in.due:
+		case missing:
+			in.stats.Undeliverable++
+			in.stats.DeferredLate++
+			s.deferred.remove(e)
+			s.done(m)
+			dropped = true
+		case in.lacksState(s, m):
 			in.stats.StateLate++
 			m.State = tick.None
 		}
-		if !in.lacksEntity(m) {
-			continue
-		}
-		in.stats.Undeliverable++
-		in.stats.DeferredLate++
-		s.deferred.remove(e)
-		s.done(m)
-		dropped = true
 	}
 	return dropped
 }
@@ -410,25 +411,8 @@ func (in *Inbound) release(ctx *Context, s *Source, e *deferredMessage) {
 	in.buffer = append(in.buffer[:0], s.deferred.payload(e)...)
 	s.deferred.remove(e)
 	in.count(&m)
-	if in.config.History > 0 {
-		in.rememberBody(&o, &m, in.buffer, false)
-	}
 	in.describe(ctx, &o, m.Stage)
 	in.deliver(ctx, s, &m, in.buffer)
-}
-
-// rememberBody copies a message from outside the frame's bytes into the history, if there is room.
-func (in *Inbound) rememberBody(o *origin, m *Message, payload []byte, nested bool) {
-	start, ok := in.store(o.source, payload)
-	if !ok {
-		in.stats.Unrecorded++
-		return
-	}
-	f := in.cur
-	it := item{
-		start: uint32(start), size: uint16(len(payload)), origin: f.enterOrigin(o), options: f.enterOptions(m), kind: m.Type, channel: m.Channel,
-	}
-	f.past = append(f.past, pastItem{item: it, stage: m.Stage, nested: nested})
 }
 
 // reserve returns room for size bytes of a source in this frame, nil if there is none. Half of a frame's bytes is

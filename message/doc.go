@@ -9,8 +9,8 @@
 // CodecOf for a Go type, Raw for bytes that RawCalls decode. Bounded types have a known maximum size. A Scratch is the
 // working memory of codecs. A handler gets a Context with the Endpoint that runs it.
 //
-// Queues. An Inbound has one queue per stage, bounded by Limits; Existence tells it whether an entity exists. With a
-// history, a Frame has the received messages of one frame, and Outbound records the sent ones.
+// Queues. An Inbound has one queue per stage, bounded by Limits; Existence tells it whether an entity exists. A
+// History keeps the handled or the sent messages of the last frames; a Frame has those of one.
 //
 // Order. Within a stage, messages are handled in the order of their arrival. A message that a handler pushes for its own
 // stage waits for the next Drain. Unhandled messages come first in the next frame. Later messages overtake a message that
@@ -37,7 +37,7 @@
 //	bound, err := codec.SizeBound(scratch, &m)                        // room to reserve
 //	n, err := codec.Encode(scratch, room, &m)                         // *FieldError, *BoundError, *SerializeError: do not send
 //	err = inbound.PushLocal(source, &Message{…}, payload)             // to an end of this process, or to oneself
-//	outbound.Record(to, &Message{…}, payload)                         // with a history
+//	history.Add(Record{Peer: to, Message: …, Payload: payload})      // with a history
 //
 // Receiving, each frame:
 //

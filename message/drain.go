@@ -29,7 +29,7 @@ func (in *Inbound) Drain(stage tick.Stage) int {
 	if q.live == 0 {
 		q.clear()
 	}
-	if in.config.History == 0 && in.cur.waiting() == 0 {
+	if in.cur.waiting() == 0 {
 		in.empty()
 	}
 	in.draining = false
@@ -88,8 +88,13 @@ func (ctx *Context) specify(m *Message) {
 	ctx.NotBefore, ctx.Entity, ctx.Call, ctx.HasCall = m.NotBefore, m.Entity, m.Call, m.HasCall
 }
 
-// call passes a payload to its handler.
+// call passes a payload to its handler, and adds it to the history.
 func (in *Inbound) call(ctx *Context, payload []byte) {
+	if in.history != nil {
+		in.history.Add(Record{Peer: ctx.Sender, Tick: ctx.Tick, Received: ctx.Received, Payload: payload, Message: Message{
+			Type: ctx.Type, Stage: ctx.Stage, Channel: ctx.Channel, NotBefore: ctx.NotBefore, Entity: ctx.Entity, Call: ctx.Call, HasCall: ctx.HasCall,
+		}})
+	}
 	if c := in.codecs[ctx.Type]; c == nil || ctx.HasCall || !c.Handle(ctx, payload) {
 		in.callOther(ctx, c, payload)
 	}
@@ -122,9 +127,6 @@ func (in *Inbound) drainOne(ctx *Context, it item) {
 		return
 	}
 	in.count(&m)
-	if in.config.History > 0 {
-		in.remember(it, m.Stage)
-	}
 	in.deliver(ctx, s, &m, f.payload(it))
 }
 
@@ -153,11 +155,6 @@ func (in *Inbound) unhandled(t wire.MessageType) {
 	if in.config.Unhandled != nil {
 		in.config.Unhandled(t)
 	}
-}
-
-// remember adds a handled message to the history.
-func (in *Inbound) remember(it item, stage tick.Stage) {
-	in.cur.past = append(in.cur.past, pastItem{item: it, stage: stage})
 }
 
 // channelOrder is the progress of one source's ordered and sequenced channels.

@@ -125,7 +125,7 @@ func TestManyOrderedMessagesBehindOne(t *testing.T) {
 	require.Empty(t, source.deferred.list, "and nothing is left")
 }
 
-// A reliable message about an entity that never comes is dropped after DeferredTime. It is not a fault of its sender,
+// A reliable message about an entity that never comes is dropped after EntityTime. It is not a fault of its sender,
 // and later messages of its channel are handled in order.
 func TestReliableAboutAnEntityThatNeverComes(t *testing.T) {
 	here := map[uint32]Existence{7: NotYet, 8: Exists}
@@ -140,10 +140,10 @@ func TestReliableAboutAnEntityThatNeverComes(t *testing.T) {
 	r.on(t, Message{Stage: tick.Update, Channel: ordered, Entity: about(7)}, 4)
 	r.on(t, Message{Stage: tick.Update, Channel: ordered}, 5)
 	r.Drain(tick.Update)
-	r.Begin(3*time.Second, 60)
+	r.Begin(11*time.Second, 60)
 	r.Drain(tick.Update)
-	require.Zero(t, source.TakeFreed(), "two seconds are not too long")
-	r.Begin(3*time.Second+1, 61)
+	require.Zero(t, source.TakeFreed(), "ten seconds are not too long")
+	r.Begin(11*time.Second+1, 61)
 	r.Drain(tick.Update)
 	require.NoError(t, source.Fault())
 	require.Equal(t, 2*48, source.TakeFreed())

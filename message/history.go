@@ -1,154 +1,80 @@
 package message
 
 import (
-	"fmt"
 	"time"
 
 	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/wire"
 )
 
-// Redeliver calls the handlers of a past frame's messages again, in the same order, and returns their number. The
-// contexts are the same, except for the end's own time and tick. Two kinds are left out: calls, whose answers were sent
-// already; loopback messages that were handled at once, since their handlers send them again. Handlers send their
-// messages again; nothing is added to the history. Redeliver does nothing while a handler runs.
-func (in *Inbound) Redeliver(frames int) int {
-	f := in.Past(frames)
-	if f == nil || in.draining || in.depth > 0 {
-		return 0
+// History keeps the messages of one direction: those of the present frame and of a number of past ones. Its memory is reused.
+type History struct {
+	frames []Frame
+	at     int // The present one.
+	begun  int // Number of frames since the start, at most all.
+	limit  int // Bytes of the payloads of a frame.
+}
+
+// Frame has the messages of one frame, in the order in which they were handled or sent.
+type Frame struct {
+	Lost    uint64 // Messages without room.
+	records []Record
+	bytes   []byte
+	record  Record // The argument of Each's callback.
+}
+
+// Record describes one message of a frame.
+type Record struct {
+	Peer wire.ClientID // The sender; in a history of sent messages the receiver.
+	Message
+	Tick     tick.Tick     // The end's tick when it was received or sent.
+	Received time.Duration // The end's time when it was received or sent.
+	Payload  []byte        // A copy in the history.
+}
+
+// NewHistory returns a history of past frames beside the present one, each with at most limit bytes of payloads.
+func NewHistory(past, limit int) *History {
+	return &History{frames: make([]Frame, past+1), limit: limit}
+}
+
+// Begin starts a frame. It does nothing for nil.
+func (h *History) Begin() {
+	if h != nil {
+		h.at, h.begun = (h.at+1)%len(h.frames), min(h.begun+1, len(h.frames)-1)
+		f := &h.frames[h.at]
+		f.Lost, f.records, f.bytes = 0, f.records[:0], f.bytes[:0]
 	}
-	in.draining, in.redelivering, in.nested = true, true, 0
-	stage, next, count := in.stage, 0, 0
-	for end := len(f.past); !in.redeliver(f, &next, end, &count); {
-	}
-	in.draining, in.redelivering, in.stage = false, false, stage
-	return count
 }
 
-// redeliver handles the items from next to end. It returns false after a panic; the caller calls it again.
-func (in *Inbound) redeliver(f *Frame, next *int, end int, count *int) (done bool) {
-	ctx := &in.contexts[0]
-	defer in.recovered(ctx)
-	in.depth = 1
-	for *next < end {
-		p := f.past[*next]
-		*next++
-		m := f.options(p.item)
-		if m.HasCall || p.nested {
-			continue
-		}
-		*count++
-		in.stage = p.stage
-		m.Type, m.Channel = p.kind, p.channel
-		in.describe(ctx, &f.origins[p.origin], p.stage)
-		ctx.specify(&m)
-		in.call(ctx, f.payload(p.item))
-		if poisoning {
-			poisonContext(ctx)
-		}
-	}
-	in.depth = 0
-	return true
-}
-
-// Outbound is the history of sent messages: a number of past frames and the current one.
-type Outbound struct {
-	frames     []Frame
-	frameIndex int
-	limits     Limits
-	number     uint64
-	now        time.Duration
-	tick       tick.Tick
-	lost       uint64
-}
-
-// NewOutbound returns a history of this many past frames, at least one, beside the current one. A frame stores at most
-// Limits.Bytes; messages beyond that are not recorded.
-func NewOutbound(frames int, limits Limits) *Outbound {
-	o := &Outbound{limits: limits.WithDefaults(), number: 1, frames: make([]Frame, max(frames, 1)+1)}
-	o.frames[0].clear(1)
-	return o
-}
-
-// Lost returns the number of sent messages that were not recorded for lack of room.
-func (o *Outbound) Lost() uint64 { return o.lost }
-
-// Begin starts a frame.
-func (o *Outbound) Begin(now time.Duration, t tick.Tick) {
-	o.now, o.tick = now, t
-	o.number++
-	o.frameIndex = (o.frameIndex + 1) % len(o.frames)
-	o.frames[o.frameIndex].clear(o.number)
-}
-
-// Record adds a sent message to the current frame.
-func (o *Outbound) Record(to wire.ClientID, m *Message, payload []byte) {
-	f := &o.frames[o.frameIndex]
-	room, _ := f.room(len(payload), o.limits.Bytes)
-	if room == nil || len(payload) > maxPayload {
-		o.lost++
+// Add adds a message to the present frame, with a copy of its payload.
+func (h *History) Add(r Record) {
+	f := &h.frames[h.at]
+	if len(f.bytes)+len(r.Payload) > h.limit {
+		f.Lost++
 		return
 	}
-	copy(room, payload)
-	f.allOptions = append(f.allOptions, *m)
-	it := item{
-		start: uint32(len(f.bytes)), size: uint16(len(payload)), origin: f.enterOrigin(&origin{peer: to, tick: o.tick, received: o.now}),
-		options: uint32(len(f.allOptions)), kind: m.Type, channel: m.Channel,
-	}
-	f.past = append(f.past, pastItem{item: it, stage: m.Stage})
-	f.bytes = f.bytes[:len(f.bytes)+len(payload)]
+	f.bytes = append(f.bytes, r.Payload...)
+	r.Payload = f.bytes[len(f.bytes)-len(r.Payload):]
+	f.records = append(f.records, r)
 }
 
-// Past returns a frame of the history: 0 is the current one. It returns nil for a frame that does not exist.
-func (o *Outbound) Past(frames int) *Frame {
-	if frames < 0 || frames >= len(o.frames) || uint64(frames) >= o.number {
+// Past returns a frame: 0 is the present one. It returns nil for a frame that is not kept, and for a nil history.
+func (h *History) Past(frames int) *Frame {
+	if h == nil || frames < 0 || frames > h.begun {
 		return nil
 	}
-	return &o.frames[(o.frameIndex+len(o.frames)-frames)%len(o.frames)]
+	return &h.frames[(h.at+len(h.frames)-frames)%len(h.frames)]
 }
 
-// AppendDump appends what a frame holds, one line a message, with the names and fields that the registry knows:
-//
-//	frame 12, 2 messages
-//	 handled  from 3 at tick 40: Chat on Unreliable 0, stage Update: From=3 Heat=0.5
-//	 waiting  from 3 at tick 40: Move on ReliableOrdered 1, stage FixedUpdate, not before 44, about 7v1: X=4
-func (f *Frame) AppendDump(dst []byte, r *Registry) []byte {
-	dst = fmt.Appendf(dst, "frame %d, %d messages\n", f.number, f.Len())
-	f.Each(func(m *Record) bool {
-		dst = m.append(dst, r)
-		return true
-	})
-	return dst
-}
-
-// append appends the line of a message.
-func (m *Record) append(dst []byte, r *Registry) []byte {
-	word := "waiting "
-	if m.Handled {
-		word = "handled "
+// Each calls do for each message of the frame until do returns false. The record is reused; it and its payload are valid during
+// the call. A nil frame has none.
+func (f *Frame) Each(do func(r *Record) bool) {
+	if f == nil {
+		return
 	}
-	dst = fmt.Appendf(dst, " %s %d at tick %d: ", word, m.Peer, m.Tick)
-	t, known := r.Lookup(m.Type)
-	if known {
-		dst = append(dst, t.Name...)
-	} else {
-		dst = fmt.Appendf(dst, "type %d", m.Type)
+	for _, f.record = range f.records {
+		if !do(&f.record) {
+			return
+		}
 	}
-	dst = fmt.Appendf(dst, " on %s, stage %s", m.Channel, m.Stage)
-	if m.NotBefore != tick.None {
-		dst = fmt.Appendf(dst, ", not before %d", m.NotBefore)
-	}
-	if !m.Entity.IsZero() {
-		dst = fmt.Appendf(dst, ", about %s", m.Entity)
-	}
-	if m.HasCall {
-		dst = fmt.Appendf(dst, ", call %d", m.Call)
-	}
-	dst = append(dst, ": "...)
-	if known {
-		dst = t.Codec.AppendValues(dst, m.Payload)
-	} else {
-		dst = fmt.Appendf(dst, "%x", m.Payload)
-	}
-	return append(dst, '\n')
 }

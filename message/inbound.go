@@ -23,7 +23,6 @@ type Config struct {
 	Local    wire.ClientID // id of this end; SetLocal changes it
 	End      Endpoint      // for Context.End
 	Limits   Limits        // zero fields take their defaults
-	History  int           // past frames that are kept beside the current one
 
 	// Exists tells whether messages about an entity may be handled; nil: every entity exists.
 	Exists func(id wire.NetworkID) Existence
@@ -43,19 +42,19 @@ type Config struct {
 // alone cannot displace the messages of others within a frame: its quota prevents that. An Inbound belongs to one
 // goroutine.
 type Inbound struct {
-	config     Config
-	limits     Limits
-	codecs     [1 << 8]Codec
-	frames     []Frame // at least two
-	frameIndex int     // index of the current one
-	cur        *Frame
-	number     uint64
-	now        time.Duration
-	tick       tick.Tick
-	due        tick.Tick  // messages for ticks up to this one need not wait
-	stage      tick.Stage // the present stage
-	stats      Stats
-	scratch    Scratch
+	config  Config
+	limits  Limits
+	codecs  [1 << 8]Codec
+	frames  [2]frame
+	cur     *frame // one of frames; the other one was the last
+	number  uint64
+	now     time.Duration
+	tick    tick.Tick
+	due     tick.Tick  // messages for ticks up to this one need not wait
+	stage   tick.Stage // the present stage
+	stats   Stats
+	history *History // of the handled messages; may be nil
+	scratch Scratch
 
 	local       *Source
 	from        origin // origin of the messages of Push
@@ -70,10 +69,9 @@ type Inbound struct {
 	draining    bool
 	queues      bool // queue loopback messages instead of handling them at once
 
-	redelivering bool
-	nested       int // loopback messages handled at once since Drain began
-	depth        int
-	contexts     [MaxNested + 1]Context // by nesting depth
+	nested   int // loopback messages handled at once since Drain began
+	depth    int
+	contexts [MaxNested + 1]Context // by nesting depth
 }
 
 // NewInbound returns empty queues. It panics without a frozen registry.
@@ -81,9 +79,8 @@ func NewInbound(c Config) *Inbound {
 	if c.Registry == nil || !c.Registry.frozen {
 		panic("message: an Inbound needs a frozen registry")
 	}
-	c.History = max(c.History, 0)
 	in := &Inbound{
-		config: c, limits: c.Limits.WithDefaults(), frames: make([]Frame, max(c.History+1, 2)),
+		config: c, limits: c.Limits.WithDefaults(),
 		stage: tick.Update, number: 1, local: NewSource(c.Local),
 	}
 	for _, t := range c.Registry.types {
@@ -92,7 +89,6 @@ func NewInbound(c Config) *Inbound {
 	in.local.inside = true
 	in.sourceBytes = in.limits.Bytes / 2 / in.limits.Sources
 	in.cur = &in.frames[0]
-	in.cur.clear(1)
 	in.from = origin{source: in.local, peer: c.Local}
 	for i := range in.contexts {
 		in.contexts[i].scratch = &in.scratch
@@ -116,8 +112,8 @@ func (in *Inbound) SetLocal(id wire.ClientID) {
 // Queue(true) makes messages of this process wait for the next Drain of their stage, even in the present stage.
 func (in *Inbound) Queue(on bool) { in.queues = on }
 
-// KeepHandled makes Past(0) include handled messages from the next frame on, even without Config.History.
-func (in *Inbound) KeepHandled() { in.config.History = max(in.config.History, 1) }
+// Keep adds the messages that are handled from now on to a history; nil ends that.
+func (in *Inbound) Keep(h *History) { in.history = h }
 
 // Local returns the source of loopback messages, for its Fault.
 func (in *Inbound) Local() *Source { return in.local }
@@ -140,15 +136,6 @@ func (in *Inbound) Waiting(stage tick.Stage) int {
 	return in.cur.stages[stage].live
 }
 
-// Past returns a frame of the history: 0 is the current one, Config.History the oldest. It returns nil for a frame that
-// does not exist.
-func (in *Inbound) Past(frames int) *Frame {
-	if frames < 0 || frames > in.config.History || uint64(frames) >= in.number {
-		return nil
-	}
-	return &in.frames[(in.frameIndex+len(in.frames)-frames)%len(in.frames)]
-}
-
 // Begin starts a frame: it renews the quotas, moves unhandled messages of the last frame to the front, and drops
 // messages deferred for too long. It does nothing while a handler runs.
 func (in *Inbound) Begin(now time.Duration, t tick.Tick) {
@@ -158,10 +145,12 @@ func (in *Inbound) Begin(now time.Duration, t tick.Tick) {
 	in.now, in.tick, in.stage, in.nested = now, t, tick.Initialization, 0
 	in.due = t
 	in.number++
+	in.history.Begin()
 	last := in.cur
-	if in.config.History > 0 || last.waiting() > 0 {
-		in.frameIndex = (in.frameIndex + 1) % len(in.frames)
-		in.cur = &in.frames[in.frameIndex]
+	if last.waiting() > 0 {
+		if in.cur = &in.frames[0]; last == in.cur {
+			in.cur = &in.frames[1]
+		}
 	}
 	in.empty()
 	if last != in.cur {
@@ -174,7 +163,7 @@ func (in *Inbound) Begin(now time.Duration, t tick.Tick) {
 
 // empty clears the current frame.
 func (in *Inbound) empty() {
-	in.cur.clear(in.number)
+	in.cur.clear()
 	in.emptied++
 	in.sharedBytes = 0
 }
@@ -185,7 +174,7 @@ func (in *Inbound) Due(t tick.Tick) { in.due = t }
 
 // carry moves the unhandled messages of the last frame to this one. They count against their source's quota, so that
 // nobody fills the queue of a stage that does not run.
-func (in *Inbound) carry(last *Frame) {
+func (in *Inbound) carry(last *frame) {
 	for stage := range last.stages {
 		q := &last.stages[stage]
 		for _, it := range q.items[q.head:] {
@@ -217,46 +206,34 @@ func (in *Inbound) grew(grown bool) {
 	}
 }
 
-// Frame has the messages of one frame: the waiting ones and, with a history, the handled or sent ones. Its memory is
-// reused.
-type Frame struct {
-	number     uint64 // from 1; 0: unused
+// frame has the messages of one frame that wait. Its memory is reused.
+type frame struct {
 	bytes      []byte // payloads
 	origins    []origin
 	allOptions []Message // options of messages that have any; Type, Stage and Channel are in the item
 	stages     [tick.NumStages]queue
-	past       []pastItem // handled or sent, in this order
-	record     Record     // argument of Each's callback
 }
 
-// origin is the source of the messages of one packet, with the time of arrival. In outbound frames it is their destination.
+// origin is the source of the messages of one packet, with the time of arrival.
 type origin struct {
-	source   *Source // nil in outbound frames
+	source   *Source
 	peer     wire.ClientID
 	tick     tick.Tick
 	received time.Duration
 }
 
-// pastItem is a message that was handled or sent.
-type pastItem struct {
-	item
-	stage  tick.Stage
-	nested bool // handled at once, inside another handler
-}
-
 const firstBytes = 4096 // initial capacity of a frame
 
 // clear empties the frame and keeps its memory.
-func (f *Frame) clear(number uint64) {
-	f.number = number
-	f.bytes, f.origins, f.allOptions, f.past = f.bytes[:0], f.origins[:0], f.allOptions[:0], f.past[:0]
+func (f *frame) clear() {
+	f.bytes, f.origins, f.allOptions = f.bytes[:0], f.origins[:0], f.allOptions[:0]
 	for i := range f.stages {
 		f.stages[i].clear()
 	}
 }
 
 // waiting returns how many messages wait, for all stages.
-func (f *Frame) waiting() (n int) {
+func (f *frame) waiting() (n int) {
 	for i := range f.stages {
 		n += f.stages[i].live
 	}
@@ -264,14 +241,14 @@ func (f *Frame) waiting() (n int) {
 }
 
 // payload returns the bytes of a message, with no spare capacity.
-func (f *Frame) payload(it item) []byte {
+func (f *frame) payload(it item) []byte {
 	end := it.start + uint32(it.size)
 	return f.bytes[it.start:end:end]
 }
 
 // room returns size bytes behind those of the frame, nil if that exceeds limit. The caller then commits them: f.bytes =
 // f.bytes[:len(f.bytes)+size].
-func (f *Frame) room(size, limit int) (room []byte, grown bool) {
+func (f *frame) room(size, limit int) (room []byte, grown bool) {
 	n := len(f.bytes)
 	if size > limit-n {
 		return nil, false
@@ -285,63 +262,18 @@ func (f *Frame) room(size, limit int) (room []byte, grown bool) {
 }
 
 // options returns the options of a message, the zero value if it has none.
-func (f *Frame) options(it item) Message {
+func (f *frame) options(it item) Message {
 	if it.options == 0 {
 		return Message{}
 	}
 	return f.allOptions[it.options-1]
 }
 
-// Record describes one message of a frame.
-type Record struct {
-	Peer     wire.ClientID // sender; in outbound frames the receiver
-	Message                // options
-	Tick     tick.Tick     // the end's tick when it was received or sent
-	Received time.Duration // the end's time when it was received or sent
-	Handled  bool          // inbound: handled in this frame; else it waits, or waited when the frame ended
-	Payload  []byte        // payload bytes
-}
-
-// Number returns the number of this frame, from 1.
-func (f *Frame) Number() uint64 { return f.number }
-
-// Len returns the number of messages that Each visits.
-func (f *Frame) Len() int { return len(f.past) + f.waiting() }
-
-// Each calls do for each message of the frame until do returns false: first the handled or sent ones, in that order,
-// then the waiting ones, by stage. The record is reused; it and its payload are valid during the call.
-func (f *Frame) Each(do func(r *Record) bool) {
-	for i := range f.past {
-		if f.show(f.past[i].item, f.past[i].stage, true); !do(&f.record) {
-			return
-		}
-	}
-	for stage := range f.stages {
-		q := &f.stages[stage]
-		for i := q.head; i < len(q.items); i++ {
-			if q.items[i].dead() {
-				continue
-			}
-			if f.show(q.items[i], tick.Stage(stage), false); !do(&f.record) {
-				return
-			}
-		}
-	}
-}
-
-// show sets the frame's record to a message.
-func (f *Frame) show(it item, stage tick.Stage, handled bool) {
-	o := &f.origins[it.origin]
-	m := f.options(it)
-	m.Type, m.Stage, m.Channel, m.order = it.kind, stage, it.channel, 0
-	f.record = Record{Peer: o.peer, Message: m, Tick: o.tick, Received: o.received, Handled: handled, Payload: f.payload(it)}
-}
-
 // item is a message in a frame. It contains no pointer, so that the garbage collector skips the queues.
 type item struct {
 	start   uint32           // offset of the payload in the frame's bytes
 	origin  uint32           // index in the frame's origins
-	options uint32           // index in Frame.allOptions plus 1; 0: none
+	options uint32           // index in frame.allOptions plus 1; 0: none
 	size    uint16           // of the payload, in bytes
 	kind    wire.MessageType // 0: dropped while it waited
 	channel wire.Channel
@@ -507,9 +439,6 @@ func (in *Inbound) handleAtOnce(from *Source, m *Message, payload []byte) {
 		from.handled(&now)
 	}
 	o := origin{source: from, peer: from.id, tick: in.tick, received: in.now}
-	if in.config.History > 0 && !in.redelivering {
-		in.rememberBody(&o, m, payload, in.depth > 0)
-	}
 	if c := in.codecs[m.Type]; c == nil || !c.Handled() {
 		in.unhandled(m.Type)
 		return

@@ -194,8 +194,8 @@ func TestDueCountsWaitingMessages(t *testing.T) {
 }
 
 func TestLimitsHaveDefaults(t *testing.T) {
-	require.Equal(t, Limits{32768, 32 << 20, 64, 1024, 256 << 10, 64, 16 << 10, 2 * time.Second, 4096}, Limits{PerStage: -1}.WithDefaults())
-	chosen := Limits{1, 2, 3, 4, 5, 6, 7, 8, 9}
+	require.Equal(t, Limits{32768, 32 << 20, 64, 1024, 256 << 10, 64, 16 << 10, 2 * time.Second, 10 * time.Second, 4096}, Limits{PerStage: -1}.WithDefaults())
+	chosen := Limits{1, 2, 3, 4, 5, 6, 7, 8, 9, 10}
 	require.Equal(t, chosen, chosen.WithDefaults())
 }
 

@@ -133,7 +133,7 @@ func TestLoopbackOfAMessageWithoutFields(t *testing.T) {
 	calls := 0
 	registry.Add(Type{Name: "empty", Codec: codec(t, "empty", func(*Context, *empty) { calls++ })})
 	registry.Freeze()
-	in := NewInbound(Config{Registry: &registry, History: 1})
+	in := NewInbound(Config{Registry: &registry})
 	of, _ := TypeOf[empty](&registry)
 	for _, m := range []Message{{Stage: tick.PreLateUpdate}, {Stage: tick.PreLateUpdate, NotBefore: 2}, {Stage: tick.Update}} {
 		m.Type = of.ID()
@@ -143,8 +143,6 @@ func TestLoopbackOfAMessageWithoutFields(t *testing.T) {
 	in.Begin(0, 2)
 	in.Drain(tick.PreLateUpdate)
 	require.Equal(t, 3, calls)
-	require.Equal(t, 1, in.Redeliver(0))
-	require.Equal(t, 2, in.Redeliver(1), "also what was handled at once")
 }
 
 // Case 14 of the catalogue, re-entrant handler: each handler sends the next of a million messages to its own stage. The
@@ -209,7 +207,6 @@ func TestCase14HandlerThatTurnsTheLoop(t *testing.T) {
 	r.onOrder = func(ctx *Context, m *order) {
 		r.Begin(time.Hour, 99)
 		require.Zero(t, r.Drain(tick.Update))
-		require.Zero(t, r.Redeliver(0))
 		r.Forget(source)
 		require.Equal(t, tick.Update, r.Stage())
 		seen = append(seen, m.Serial)

@@ -46,7 +46,6 @@ const modelSources = 4
 // model is the simplest implementation of Inbound.
 type model struct {
 	limits   Limits
-	history  int
 	tick     tick.Tick
 	now      time.Duration
 	exists   map[wire.NetworkID]Existence
@@ -100,7 +99,7 @@ func (m *model) begin(now time.Duration, t tick.Tick) {
 // late drops a message that has waited too long: an unreliable one, or one that waits only for its entity.
 func (m *model) late(s int, p *posted) bool {
 	if p.Channel.Delivery().Reliable() {
-		if m.now-p.when <= m.limits.DeferredTime || p.Entity.IsZero() || m.exists[p.Entity] == Exists || !m.turn(p) || p.NotBefore > m.tick {
+		if m.now-p.when <= m.limits.EntityTime || p.Entity.IsZero() || m.exists[p.Entity] == Exists || !m.turn(p) || p.NotBefore > m.tick {
 			return false
 		}
 		m.stats.Undeliverable++
@@ -315,12 +314,6 @@ func (m *model) drain(stage tick.Stage) {
 			}
 			m.deferred[s] = slices.Delete(m.deferred[s], i, i+1)
 			if verdict == Exists {
-				switch {
-				case m.history > 0 && m.fits(&p):
-					m.take(&p) // it is in the frame's history
-				case m.history > 0:
-					m.stats.Unrecorded++
-				}
 				m.handle(p)
 				continue
 			}
@@ -328,7 +321,7 @@ func (m *model) drain(stage tick.Stage) {
 		}
 	}
 	m.drainQueue(stage, due)
-	if m.history == 0 && m.waiting() == 0 {
+	if m.waiting() == 0 {
 		m.used, m.held = 0, [modelSources]int{}
 	}
 }
@@ -395,11 +388,12 @@ func newTwins(t *rapid.T, outer testing.TB) *twins {
 		Deferred:      rapid.IntRange(1, 10).Draw(t, "deferred"),
 		DeferredBytes: rapid.IntRange(1, 300).Draw(t, "deferred bytes"),
 		DeferredTime:  50 * time.Millisecond,
+		EntityTime:    70 * time.Millisecond,
 	}
 	w := &twins{}
-	w.model = model{limits: limits, history: rapid.IntRange(0, 3).Draw(t, "history"), exists: map[wire.NetworkID]Existence{},
+	w.model = model{limits: limits, exists: map[wire.NetworkID]Existence{},
 		newest: map[[2]int]posted{}, settled: map[int]bool{}}
-	w.rig = newRig(outer, Config{Limits: limits, History: w.model.history, Local: 50,
+	w.rig = newRig(outer, Config{Limits: limits, Local: 50,
 		Exists: func(id wire.NetworkID) Existence { return w.model.exists[id] }})
 	w.model.begin(time.Second, 1)
 	w.sources[0] = w.Local()

@@ -91,7 +91,7 @@ func (in *Inbound) store(s *Source, payload []byte) (start int, ok bool) {
 }
 
 // enterOptions stores the options of a message, if it has any, and returns item.options.
-func (f *Frame) enterOptions(m *Message) uint32 {
+func (f *frame) enterOptions(m *Message) uint32 {
 	if m.NotBefore == tick.None && m.Entity.IsZero() && m.Cost == 0 && !m.HasCall && !inOrder(m.Channel.Delivery()) {
 		return 0
 	}
@@ -100,7 +100,7 @@ func (f *Frame) enterOptions(m *Message) uint32 {
 }
 
 // enterOrigin returns the index of an origin in the frame. Messages that come one after the other share it.
-func (f *Frame) enterOrigin(from *origin) uint32 {
+func (f *frame) enterOrigin(from *origin) uint32 {
 	if n := len(f.origins); n == 0 || f.origins[n-1] != *from {
 		f.origins = append(f.origins, *from)
 	}

@@ -201,7 +201,8 @@ type Limits struct {
 	SenderBytes   int           // payload bytes of one source in a frame, carried ones included; default 256 KiB
 	Deferred      int           // unreliable deferred messages of one source; credit bounds reliable ones; default 64
 	DeferredBytes int           // payload bytes of these; default 16 KiB
-	DeferredTime  time.Duration // maximum wait of an unreliable message, and of a reliable one for its entity and that entity's state; default 2 s
+	DeferredTime  time.Duration // maximum wait of an unreliable message, and of a reliable one for the state of its entity; default 2 s
+	EntityTime    time.Duration // maximum wait of a reliable message for its entity; default 10 s
 	Nested        int           // loopback messages handled inside other handlers in one Drain; the rest is queued; default 4096
 }
 
@@ -223,6 +224,9 @@ func (l Limits) WithDefaults() Limits {
 	if l.DeferredTime <= 0 {
 		l.DeferredTime = 2 * time.Second
 	}
+	if l.EntityTime <= 0 {
+		l.EntityTime = 10 * time.Second
+	}
 	return l
 }
 
@@ -243,11 +247,10 @@ type Stats struct {
 	Illegal       uint64 // dropped from a queue: payload not legal or type unknown; the caller had not checked them
 	Deferred      uint64 // deferred: they wait for a tick, an entity or an earlier message
 	DeferredFull  uint64 // dropped for Limits.Deferred or Limits.DeferredBytes
-	DeferredLate  uint64 // dropped for Limits.DeferredTime
+	DeferredLate  uint64 // dropped for Limits.DeferredTime or Limits.EntityTime
 	Undeliverable uint64 // dropped: their entity will never exist here or, for reliable ones, did not come in time
 	StateLate     uint64 // reliable ones handled after Limits.DeferredTime without the state of their entity
 	Superseded    uint64 // dropped on sequenced channels: a newer message was handled
 	Panics        uint64 // handlers that panicked
-	Unrecorded    uint64 // handled and not recorded in the history: no room
 	Grown         uint64 // growths of a queue's memory
 }

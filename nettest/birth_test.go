@@ -19,6 +19,7 @@ import (
 	"github.com/arche-netcode/netcode/nettest"
 	"github.com/arche-netcode/netcode/systems"
 	"github.com/arche-netcode/netcode/transport"
+	"github.com/arche-netcode/netcode/wire"
 )
 
 type (
@@ -381,5 +382,41 @@ func TestReferencesByNetworkIDAreSent(t *testing.T) {
 			write(pursuit{Of: of, N: 3})
 			want("another field when it is gone", pursuit{N: 3}, pursuit{N: 3})
 		})
+	}
+}
+
+// TestNewsOfABirthComesWithIt sends reliable messages about an entity in the frame of its spawn over 100 ms. They are handled in
+// the frame in which the client gets the entity, without a round trip more.
+func TestNewsOfABirthComesWithIt(t *testing.T) {
+	p := protocol()
+	var n *nettest.Net
+	var id netcode.NetworkID
+	born, came, heard := 0, 0, []int(nil) // frames
+	netcode.Handle(p, func(*netcode.Context, *birthNews) { heard = append(heard, n.Frame()) }, netcode.FromServer())
+	n = nettest.New(t, nettest.Config{
+		Protocol: p, Clients: 1, Link: transport.Link{Delay: 100 * time.Millisecond},
+		Game: func(w *ecs.World, frame int) {
+			if _, ok := n.Clients[0].Systems.Entity(id); ok && came == 0 && born > 0 {
+				came = frame
+			}
+			if frame != 60 {
+				return
+			}
+			build := generic.NewMap2[components.Replicated, position](w)
+			born = frame
+			id, _ = n.Server.Systems.ID(build.New())
+			for _, mode := range []wire.Delivery{netcode.Reliable, netcode.ReliableOrdered} {
+				for _, how := range []netcode.Option{{}, netcode.AtOnce()} {
+					require.NoError(t, netcode.Send(n.Server.Server, netcode.ToAll(), &birthNews{1}, netcode.Over(mode), netcode.About(id), how))
+				}
+			}
+		},
+	})
+	n.Run(3 * time.Second)
+	t.Logf("sent in frame %d, entity seen in %d, handled in %v", born, came, heard)
+	require.Len(t, heard, 4)
+	for _, frame := range heard {
+		require.LessOrEqual(t, frame, came)
+		require.LessOrEqual(t, frame-born, 7, "100 ms are 6 frames of 60 Hz")
 	}
 }

@@ -8,11 +8,11 @@ import (
 	"github.com/arche-netcode/netcode/wire"
 )
 
-// messageCost is the number of bytes that a held message counts in Limits, in addition to its body. briefCost is the same for an
-// unreliable message that waits for a capture, for at most a tick: about its overhead in a packet.
+// briefCost and messageCost are the bytes that a held message counts in Limits, in addition to its body: an unreliable one,
+// which is sent or dropped soon, about as much as in a packet.
 const (
-	messageCost = 96
 	briefCost   = 16
+	messageCost = 96
 )
 
 // firstMessages and firstBytes are the initial capacities for messages and bodies.
@@ -34,10 +34,9 @@ const (
 // Envelope is the header of a message, with the state that must be sent before it.
 type Envelope struct {
 	peer.Post
-	After   Wait           // The state that the message follows.
-	Missing bool           // The other end may not have the entity, or the message is behind such a message.
-	AsOf    tick.Tick      // It follows the state captured in this tick; tick.None: no state.
-	Seers   wire.NetworkID // Only a client that sees this entity gets the message. The entity was not captured when it was sent. Zero: no such condition.
+	After Wait           // The state that the message follows.
+	AsOf  tick.Tick      // It follows the state captured in this tick; tick.None: no state.
+	Seers wire.NetworkID // Only a client that sees this entity gets the message. The entity was not captured when it was sent. Zero: no such condition.
 }
 
 // AboutEntity reports whether the message is about an entity.
@@ -50,9 +49,7 @@ type Message struct {
 	Since time.Duration // Time of Add.
 	Size  int           // Size of its body in bytes.
 
-	place uint64
 	start int // Offset of its body.
-	cost  int
 	gone  bool
 }
 
@@ -69,21 +66,25 @@ type Queue struct {
 	Count  int // Number of held messages: those in list that are not gone.
 	list   []Message
 	bodies []byte
-	bytes  int // Size of their bodies.
-	costs  [2]int
-
-	handed  uint64                   // Number of messages so far: the place of the newest one.
-	newest  [wire.MaxChannels]uint64 // By sequenced channel: place of the newest sent message.
-	ordered [wire.MaxChannels]int    // By ordered channel: number of messages.
-	next    [wire.MaxChannels]int    // By sequenced channel: number of messages that wait for a capture.
+	bytes  int       // Size of their bodies.
+	used   [2]int    // Bytes of Limits, by kind.
+	behind [2]uint64 // Channels with order that have a held message, by kind.
 }
 
-// kind returns the index in costs for a channel.
+// kind returns the index of a channel in the arrays of a Queue.
 func kind(ch wire.Channel) int {
 	if ch.Delivery().Reliable() {
 		return 1
 	}
 	return 0
+}
+
+// Order returns the index of a channel in a set of channels with order, and its bit there: 0 without order.
+func Order(ch wire.Channel) (of int, bit uint64) {
+	if d := ch.Delivery(); d == wire.ReliableOrdered || d == wire.UnreliableSequenced {
+		bit = 1 << ch.Number()
+	}
+	return kind(ch), bit
 }
 
 // Bytes returns the size of the held bodies; 0 for nil.
@@ -94,60 +95,37 @@ func (q *Queue) Bytes() int {
 	return q.bytes
 }
 
-// Holds reports whether a message must be held, because it waits itself or is behind others on its channel. On a sequenced
-// channel a message that need not wait overtakes those that wait for their entity.
-func (q *Queue) Holds(waits bool, p *peer.Post) bool {
-	switch {
-	case waits:
-		return true
-	case q.Count == 0:
-	case p.Channel.Delivery() == wire.ReliableOrdered:
-		return q.ordered[p.Channel.Number()] > 0
-	case p.Channel.Delivery() == wire.UnreliableSequenced:
-		if q.next[p.Channel.Number()] > 0 {
-			return true
-		}
-		q.handed++
-		q.newest[p.Channel.Number()] = q.handed
-	}
-	return false
+// Blocks reports whether a message must be held because another one is held on its channel, which has an order.
+func (q *Queue) Blocks(ch wire.Channel) bool {
+	of, bit := Order(ch)
+	return q.behind[of]&bit != 0
 }
 
 // Add adds a message. It returns false if there is no room.
 func (q *Queue) Add(e *Envelope, name string, body []byte, now time.Duration, limits Limits) bool {
-	cost, limit := len(body)+messageCost, limits.Unreliable
-	switch {
-	case e.Channel.Delivery().Reliable():
-		limit = limits.Reliable
-	case !e.Missing:
-		cost = len(body) + briefCost
-	}
-	if q.costs[kind(e.Channel)]+cost > limit {
+	of, bit := Order(e.Channel)
+	if q.used[of]+cost(of, len(body)) > [2]int{limits.Unreliable, limits.Reliable}[of] {
 		return false
 	}
-	q.handed++
 	if q.list == nil { // Allocated late: a client without held messages needs no memory.
 		q.list, q.bodies = make([]Message, 0, firstMessages), make([]byte, 0, firstBytes)
 	}
-	q.list = append(q.list, Message{Envelope: *e, Name: name, place: q.handed, Since: now, start: len(q.bodies), Size: len(body), cost: cost})
+	q.list = append(q.list, Message{Envelope: *e, Name: name, Since: now, start: len(q.bodies), Size: len(body)})
 	q.bodies = append(q.bodies, body...)
+	q.behind[of] |= bit
 	q.tally(&q.list[len(q.list)-1], +1)
 	return true
 }
 
+// cost returns what a message of a kind counts in Limits.
+func cost(of, size int) int { return size + [2]int{briefCost, messageCost}[of] }
+
 // tally counts an added (+1) or removed (-1) message.
 func (q *Queue) tally(m *Message, by int) {
+	of := kind(m.Channel)
 	q.Count += by
 	q.bytes += by * m.Size
-	q.costs[kind(m.Channel)] += by * m.cost
-	switch m.Channel.Delivery() {
-	case wire.ReliableOrdered:
-		q.ordered[m.Channel.Number()] += by
-	case wire.UnreliableSequenced:
-		if m.AsOf != tick.None {
-			q.next[m.Channel.Number()] += by
-		}
-	}
+	q.used[of] += by * cost(of, m.Size)
 }
 
 // Messages returns the messages in the order in which they were added. The slice is valid until the next Add or Sweep.
@@ -156,17 +134,17 @@ func (q *Queue) Messages() []Message { return q.list }
 // Body returns the body of a message, valid until the next Add or Sweep.
 func (q *Queue) Body(m *Message) []byte { return q.bodies[m.start : m.start+m.Size] }
 
-// Overtaken reports whether a later message of the same sequenced channel was sent.
-func (q *Queue) Overtaken(m *Message) bool {
-	return m.Channel.Delivery() == wire.UnreliableSequenced && m.place < q.newest[m.Channel.Number()]
-}
-
-// Leave removes a message that is sent.
-func (q *Queue) Leave(m *Message) {
-	if m.Channel.Delivery() == wire.UnreliableSequenced {
-		q.newest[m.Channel.Number()] = m.place
+// Leave removes the i-th message, which is sent, and on a sequenced channel those that it overtakes. It returns their number.
+func (q *Queue) Leave(i int) (overtaken uint64) {
+	ch := q.list[i].Channel
+	q.Drop(&q.list[i])
+	for k := range q.list[:i] {
+		if m := &q.list[k]; ch.Delivery() == wire.UnreliableSequenced && m.Channel == ch && !m.gone {
+			q.Drop(m)
+			overtaken++
+		}
 	}
-	q.Drop(m)
+	return overtaken
 }
 
 // Drop removes a message; Sweep frees its memory.
@@ -175,19 +153,13 @@ func (q *Queue) Drop(m *Message) {
 	q.tally(m, -1)
 }
 
-// Free makes a message wait for no state.
-func (q *Queue) Free(m *Message) {
-	q.tally(m, -1)
-	m.After, m.AsOf = AfterNothing, tick.None
-	q.tally(m, +1)
-}
-
 // Sweep removes the gaps that Leave and Drop left.
 func (q *Queue) Sweep() {
 	if q.Count == len(q.list) {
 		return
 	}
 	kept, bodies := q.list[:0], q.bodies[:0]
+	q.behind = [2]uint64{}
 	for _, m := range q.list {
 		if m.gone {
 			continue
@@ -196,6 +168,8 @@ func (q *Queue) Sweep() {
 		m.start = len(bodies)
 		bodies = append(bodies, body...)
 		kept = append(kept, m)
+		of, bit := Order(m.Channel)
+		q.behind[of] |= bit
 	}
 	clear(q.list[len(kept):]) // Releases the names.
 	q.list, q.bodies = kept, bodies

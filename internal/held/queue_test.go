@@ -19,42 +19,36 @@ func post(mode wire.Delivery, number int) peer.Post {
 func TestMessagesWaitBehindOthersOfTheirChannel(t *testing.T) {
 	ordered, sequenced := post(wire.ReliableOrdered, 1), post(wire.UnreliableSequenced, 1)
 	for name, row := range map[string]struct {
-		held  Envelope
-		next  peer.Post
-		holds bool
+		held, next peer.Post
+		blocks     bool
 	}{
-		"behind an ordered one":                    {Envelope{Post: ordered, Missing: true}, ordered, true},
-		"on another ordered channel":               {Envelope{Post: ordered, Missing: true}, post(wire.ReliableOrdered, 2), false},
-		"unordered":                                {Envelope{Post: ordered, Missing: true}, post(wire.Reliable, 1), false},
-		"before a sequenced one without an entity": {Envelope{Post: sequenced, Missing: true}, sequenced, false},
-		"behind a sequenced one before a capture":  {Envelope{Post: sequenced, AsOf: 7}, sequenced, true},
-		"unreliable":                               {Envelope{Post: sequenced, AsOf: 7}, post(wire.Unreliable, 1), false},
+		"behind an ordered one":      {ordered, ordered, true},
+		"on another ordered channel": {ordered, post(wire.ReliableOrdered, 2), false},
+		"unordered":                  {ordered, post(wire.Reliable, 1), false},
+		"behind a sequenced one":     {sequenced, sequenced, true},
+		"unreliable":                 {sequenced, post(wire.Unreliable, 1), false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var q Queue
-			require.False(t, q.Holds(false, &row.next), "nothing is held")
-			require.True(t, q.Holds(true, &row.next), "it waits itself")
-			require.True(t, q.Add(&row.held, "m", nil, 0, Limits{1 << 10, 1 << 10}))
-			require.Equal(t, row.holds, q.Holds(false, &row.next))
+			require.False(t, q.Blocks(row.next.Channel), "nothing is held")
+			require.True(t, q.Add(&Envelope{Post: row.held}, "m", nil, 0, Limits{1 << 10, 1 << 10}))
+			require.Equal(t, row.blocks, q.Blocks(row.next.Channel))
 			q.Drop(&q.Messages()[0])
-			require.False(t, q.Holds(false, &row.next), "nothing is held any more")
+			q.Sweep()
+			require.False(t, q.Blocks(row.next.Channel), "nothing is held any more")
 		})
 	}
 }
 
-func TestASequencedMessageThatLeftOvertakesOlderOnes(t *testing.T) {
+func TestASequencedMessageThatLeavesDropsOlderOnes(t *testing.T) {
 	var q Queue
-	p := post(wire.UnreliableSequenced, 3)
-	for range 3 {
-		require.True(t, q.Add(&Envelope{Post: p, Missing: true}, "m", nil, 0, Limits{1 << 10, 1 << 10}))
+	for _, ch := range []int{3, 2, 3, 3} {
+		require.True(t, q.Add(&Envelope{Post: post(wire.UnreliableSequenced, ch)}, "m", nil, 0, Limits{1 << 10, 1 << 10}))
 	}
-	list := q.Messages()
-	require.False(t, q.Overtaken(&list[0]))
-	q.Leave(&list[1])
-	require.True(t, q.Overtaken(&list[0]))
-	require.False(t, q.Overtaken(&list[2]))
-	require.False(t, q.Holds(false, &p))
-	require.True(t, q.Overtaken(&list[2]), "one that leaves at once overtakes all that wait for their entity")
+	require.EqualValues(t, 1, q.Leave(2))
+	require.Equal(t, 2, q.Count)
+	require.True(t, q.Messages()[0].Gone())
+	require.Zero(t, q.Leave(3))
 }
 
 func TestLimitsOfHeldMessages(t *testing.T) {
@@ -63,11 +57,10 @@ func TestLimitsOfHeldMessages(t *testing.T) {
 		body int
 		fits int // How many, of 1000 bytes.
 	}{
-		"reliable":                       {Envelope{Post: post(wire.Reliable, 0)}, 4, 10},
-		"unreliable, without its entity": {Envelope{Post: post(wire.Unreliable, 0), Missing: true}, 4, 10},
-		"unreliable, for a tick at most": {Envelope{Post: post(wire.Unreliable, 0), AsOf: 7}, 4, 50},
-		"large bodies":                   {Envelope{Post: post(wire.Reliable, 0)}, 904, 1},
-		"too large":                      {Envelope{Post: post(wire.Reliable, 0)}, 905, 0},
+		"reliable":     {Envelope{Post: post(wire.Reliable, 0)}, 4, 10},
+		"unreliable":   {Envelope{Post: post(wire.Unreliable, 0)}, 4, 50},
+		"large bodies": {Envelope{Post: post(wire.Reliable, 0)}, 904, 1},
+		"too large":    {Envelope{Post: post(wire.Reliable, 0)}, 905, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var q Queue
@@ -92,12 +85,12 @@ func TestLimitsOfHeldMessages(t *testing.T) {
 
 // A queue keeps the messages that a list keeps, with their bodies, in their order.
 func TestQueueAgainstAList(t *testing.T) {
-	modes := []wire.Delivery{wire.Unreliable, wire.UnreliableSequenced, wire.Reliable, wire.ReliableOrdered}
+	modes := []wire.Delivery{wire.Unreliable, wire.Reliable, wire.ReliableOrdered} // A sequenced one takes others along.
 	rapid.Check(t, func(t *rapid.T) {
 		var q Queue
 		var model []string
 		for n := range rapid.IntRange(1, 60).Draw(t, "steps") {
-			switch step := rapid.SampledFrom([]string{"add", "add", "drop", "leave", "free", "sweep"}).Draw(t, "step"); step {
+			switch step := rapid.SampledFrom([]string{"add", "add", "drop", "leave", "sweep"}).Draw(t, "step"); step {
 			case "add":
 				e := Envelope{Post: post(rapid.SampledFrom(modes).Draw(t, "mode"), rapid.IntRange(0, 2).Draw(t, "channel")), AsOf: tick.Tick(rapid.IntRange(0, 1).Draw(t, "tick"))}
 				body := fmt.Sprint("body ", n)
@@ -118,10 +111,7 @@ func TestQueueAgainstAList(t *testing.T) {
 						case "drop":
 							q.Drop(m)
 						case "leave":
-							q.Leave(m)
-						case "free":
-							q.Free(m)
-							q.Drop(m)
+							q.Leave(i)
 						}
 						break
 					}
@@ -138,7 +128,7 @@ func TestQueueAgainstAList(t *testing.T) {
 			if fmt.Sprint(got) != fmt.Sprint(model) || q.Count != len(model) {
 				t.Fatalf("%v, not %v", got, model)
 			}
-			if len(model) == 0 && (q.costs != [2]int{} || q.ordered != [wire.MaxChannels]int{} || q.next != [wire.MaxChannels]int{}) {
+			if q.Sweep(); len(model) == 0 && (q.used != [2]int{} || q.behind != [2]uint64{}) {
 				t.Fatal("counts of nothing")
 			}
 		}

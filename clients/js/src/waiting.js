@@ -84,10 +84,10 @@ export class Waiting {
     if (m.tick >= 0 && nearest(m.tick, client.tick) > client.tick) return 'wait';
     if (!m.entity) return 'handle';
     const e = client.snapshots.entities.get(m.entity.index);
-    const patience = now - m.came < 2000;
-    if (!e || e.generation < m.entity.generation) return patience ? 'wait' : 'drop';
-    if (e.generation > m.entity.generation || !e.alive) return 'drop';
-    if (m.state >= 0 && patience && nearest(m.state, client.snapshots.newest || client.serverTick) > e.tick) return 'wait';
-    return 'handle';
+    if (e && e.generation > m.entity.generation) return 'drop';
+    const known = e !== undefined && e.generation === m.entity.generation;
+    const lacks = !known || (m.state >= 0 && nearest(m.state, client.snapshots.newest || client.serverTick) > e.tick);
+    if (known && e.alive) return lacks && now - m.came < 2000 ? 'wait' : 'handle';
+    return lacks && now - m.came < 10000 ? 'wait' : 'drop'; // it may come, or come again
   }
 }
