@@ -3,7 +3,6 @@ package record
 import (
 	"bytes"
 	"compress/flate"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"hash/crc32"
@@ -77,19 +76,6 @@ func (h *Header) appendText(dst []byte) []byte {
 		dst = append(append(dst, '\n'), t...)
 	}
 	return dst
-}
-
-// appendTo appends the header in the format of a file's start.
-func (h *Header) appendTo(dst []byte) []byte {
-	text := h.appendText(nil)
-	var packed bytes.Buffer
-	packer, _ := flate.NewWriter(&packed, packLevel) // the level is legal
-	_, _ = packer.Write(text)                        // a buffer takes everything
-	_ = packer.Close()
-	dst = binary.LittleEndian.AppendUint32(append(dst, magic...), uint32(packed.Len()))
-	dst = binary.LittleEndian.AppendUint32(dst, uint32(len(text)))
-	dst = binary.LittleEndian.AppendUint32(dst, checksum(packed.Bytes()))
-	return append(dst, packed.Bytes()...)
 }
 
 // unpack decompresses exactly size bytes from all of packed.

@@ -4,10 +4,13 @@ import (
 	"errors"
 	"io"
 	"math"
+	"slices"
 
 	"github.com/arche-netcode/netcode/delta"
 	"github.com/arche-netcode/netcode/quantize"
+	"github.com/arche-netcode/netcode/snapshot"
 	"github.com/arche-netcode/netcode/tick"
+	"github.com/arche-netcode/netcode/wire"
 )
 
 // Info summarises the chunk heads of a recording. Damaged chunks are not counted.
@@ -64,6 +67,27 @@ func Trips(rate int) (trips []int) {
 		}
 	}
 	return trips
+}
+
+// fill makes a store's world that of a reader's tick.
+func fill(s *snapshot.Store, r *Reader) {
+	for id := range slices.Values(slices.Collect(s.All)) {
+		if generation, _ := r.Entity(id.Index); generation != id.Generation {
+			s.Despawn(id)
+		}
+	}
+	for index := range r.Recent {
+		generation, mask := r.Entity(index)
+		id := wire.NetworkID{Index: index, Generation: generation}
+		s.Mirror(id)
+		for row := range len(r.plans) {
+			if mask.Has(row) {
+				s.Set(id, row, r.Row(index, row))
+			} else {
+				s.Remove(id, row)
+			}
+		}
+	}
 }
 
 // Learn plays the ticks from..to-1 of a recording through clients with several round trips, and counts the encoded
@@ -142,11 +166,6 @@ func (p *playback) run(in io.Reader, known ...*quantize.Plan) error {
 	if err != nil {
 		return ended(err)
 	}
-	rows := make([]int, len(r.plans))
-	for row := range rows {
-		rows[row] = row
-	}
-	copies, changed := newMirror(captured{t.Store}, r.plans, rows), []uint32(nil)
 	for {
 		now, err := r.Next()
 		switch {
@@ -158,8 +177,7 @@ func (p *playback) run(in io.Reader, known ...*quantize.Plan) error {
 		before := t.deltas()
 		counts = now >= p.from
 		t.Store.Begin(now)
-		changed = copies.changed(changed[:0], r)
-		copies.copy(r, changed)
+		fill(t.Store, r)
 		t.Store.Commit()
 		if err := t.Send(); err != nil {
 			return err

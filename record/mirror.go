@@ -1,6 +1,7 @@
 package record
 
 import (
+	"github.com/arche-netcode/netcode"
 	"github.com/arche-netcode/netcode/quantize"
 	"github.com/arche-netcode/netcode/snapshot"
 	"github.com/arche-netcode/netcode/wire"
@@ -12,64 +13,52 @@ type world interface {
 	Row(index uint32, row int) []uint32
 }
 
-// target takes the entities of a world: a server, or an open store.
-type target interface {
-	Spawn() wire.NetworkID
-	Despawn(id wire.NetworkID) bool
-	PutRow(id wire.NetworkID, row int, lanes []uint32) bool
-	RemoveRow(id wire.NetworkID, row int) bool
-}
-
-// captured is a store as a world and as a target.
+// captured is the newest capture of a store as a world.
 type captured struct{ *snapshot.Store }
 
+// Entity implements world.
 func (c captured) Entity(index uint32) (generation uint32, mask snapshot.Mask) {
 	id, _ := c.At(index)
 	return id.Generation, c.Mask(id)
 }
 
+// Row implements world.
 func (c captured) Row(index uint32, row int) []uint32 {
 	id, _ := c.At(index)
 	return c.Store.Row(id, row)
 }
 
-func (c captured) Despawn(id wire.NetworkID) bool {
-	c.Store.Despawn(id)
-	return true
+// rename replaces the entities that a row of a plan names.
+func rename(plan *quantize.Plan, lanes []uint32, name func(wire.NetworkID) wire.NetworkID) {
+	for _, at := range plan.Refs() {
+		id := name(wire.NetworkID{Index: lanes[at], Generation: lanes[at+1]})
+		lanes[at], lanes[at+1] = id.Index, id.Generation
+	}
 }
 
-func (c captured) PutRow(id wire.NetworkID, row int, lanes []uint32) bool {
-	return c.Set(id, row, lanes)
-}
-
-func (c captured) RemoveRow(id wire.NetworkID, row int) bool {
-	c.Remove(id, row)
-	return true
-}
-
-// mirror copies the entities of a world into a target, under ids of the target.
+// mirror copies the entities of a recording to a server, under ids of the server.
 type mirror struct {
-	to     target
-	rows   []int // by row of the world: the row of the target, -1 for none
+	server *netcode.Server
+	rows   []int // by recorded row: the row of the server, -1 for none
 	plans  []*quantize.Plan
-	played []played // by index of the world
+	played []played // by recorded index
 	was    map[wire.NetworkID]wire.NetworkID
 	lanes  []uint32
 }
 
-// played is the target's entity for one of the world.
+// played is the server's entity for a recorded one.
 type played struct {
-	generation uint32 // of the world; 0: there is none
+	generation uint32 // recorded; 0: there is none
 	id         wire.NetworkID
-	mask       snapshot.Mask // rows of the world that the target has
+	mask       snapshot.Mask // recorded rows that the server has
 }
 
-// newMirror returns a mirror of a world with these components.
-func newMirror(to target, plans []*quantize.Plan, rows []int) mirror {
-	return mirror{to: to, rows: rows, plans: plans, was: map[wire.NetworkID]wire.NetworkID{}}
+// newMirror returns a mirror of a recording with these components.
+func newMirror(s *netcode.Server, plans []*quantize.Plan, rows []int) mirror {
+	return mirror{server: s, rows: rows, plans: plans, was: map[wire.NetworkID]wire.NetworkID{}}
 }
 
-// ID returns the target's entity for one of the world, the zero id if there is none.
+// ID returns the server's entity for a recorded one, the zero id if it does not exist at this tick.
 func (m *mirror) ID(of wire.NetworkID) wire.NetworkID {
 	if int64(of.Index) >= int64(len(m.played)) || of.Generation == 0 || m.played[of.Index].generation != of.Generation {
 		return wire.NetworkID{}
@@ -89,9 +78,9 @@ func (m *mirror) changed(indexes []uint32, r *Reader) []uint32 {
 	return indexes
 }
 
-// copy makes the entities at these indexes those of the world, and reports whether the target had room for all. All are
+// copy makes the entities at these indexes those of the recording, and reports whether the server had room for all. All are
 // spawned before any rows, which may name them.
-func (m *mirror) copy(from world, indexes []uint32) (room bool) {
+func (m *mirror) copy(from *Reader, indexes []uint32) (room bool) {
 	room = true
 	for _, index := range indexes {
 		room = m.live(from, index) && room
@@ -102,8 +91,8 @@ func (m *mirror) copy(from world, indexes []uint32) (room bool) {
 	return room
 }
 
-// live spawns or despawns the target's entity, and returns false if there is no room for it.
-func (m *mirror) live(from world, index uint32) bool {
+// live spawns or despawns the server's entity, and returns false if there is no room for it.
+func (m *mirror) live(from *Reader, index uint32) bool {
 	for int(index) >= len(m.played) {
 		m.played = append(m.played, played{})
 	}
@@ -113,14 +102,14 @@ func (m *mirror) live(from world, index uint32) bool {
 		return true
 	}
 	if e.generation != 0 {
-		m.to.Despawn(e.id)
+		m.server.Despawn(e.id)
 		delete(m.was, e.id)
 		*e = played{}
 	}
 	if generation == 0 {
 		return true
 	}
-	id := m.to.Spawn()
+	id := m.server.Spawn()
 	if id.IsZero() {
 		return false
 	}
@@ -129,15 +118,15 @@ func (m *mirror) live(from world, index uint32) bool {
 	return true
 }
 
-// put sets the rows of the target's entity and removes others that it had.
-func (m *mirror) put(from world, index uint32) {
+// put sets the rows of the server's entity and removes others that it had.
+func (m *mirror) put(from *Reader, index uint32) {
 	e := &m.played[index]
 	if e.generation == 0 {
 		return
 	}
 	_, mask := from.Entity(index)
 	for gone := e.mask.Minus(mask); !gone.IsZero(); gone = gone.Rest() {
-		m.to.RemoveRow(e.id, m.rows[gone.Lowest()])
+		m.server.RemoveRow(e.id, m.rows[gone.Lowest()])
 	}
 	e.mask = snapshot.Mask{}
 	for ; !mask.IsZero(); mask = mask.Rest() {
@@ -147,10 +136,7 @@ func (m *mirror) put(from world, index uint32) {
 		}
 		e.mask = e.mask.With(row)
 		m.lanes = append(m.lanes[:0], from.Row(index, row)...)
-		for _, at := range m.plans[row].Refs() {
-			id := m.ID(wire.NetworkID{Index: m.lanes[at], Generation: m.lanes[at+1]})
-			m.lanes[at], m.lanes[at+1] = id.Index, id.Generation
-		}
-		m.to.PutRow(e.id, m.rows[row], m.lanes)
+		rename(m.plans[row], m.lanes, m.ID)
+		m.server.PutRow(e.id, m.rows[row], m.lanes)
 	}
 }

@@ -39,7 +39,6 @@ var (
 // server's network ticks. Spectators are ordinary clients of this server, with its interest, its rates and its late
 // join. A Player belongs to the server's goroutine.
 type Player struct {
-	server *netcode.Server
 	file   io.ReadSeeker
 	reader *Reader
 	index  []chunkPlace
@@ -94,7 +93,7 @@ func Play(s *netcode.Server, file io.ReadSeeker) (*Player, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &Player{server: s, file: file, reader: r, chunk: -1, follows: map[netcode.ClientID]netcode.ClientID{}}
+	p := &Player{file: file, reader: r, chunk: -1, follows: map[netcode.ClientID]netcode.ClientID{}}
 	rows, err := r.header.rowsIn(schema)
 	if err != nil {
 		return nil, err

@@ -291,6 +291,8 @@ func FuzzReader(f *testing.F) {
 	h, packed, err := r.look()
 	require.NoError(f, err)
 	require.NoError(f, r.open(&h, packed))
+	schema, err := r.header.schema(r.plans)
+	require.NoError(f, err)
 	f.Add(data[first:], false)
 	f.Add(append([]byte{}, r.raw...), true)
 	f.Add([]byte{1, 1, 1, 0, 0, 1, 0, 0, 1, 1, 0, 0}, true)
@@ -305,9 +307,8 @@ func FuzzReader(f *testing.F) {
 		}
 		r, err := NewReader(io.MultiReader(bytes.NewReader(head), bytes.NewReader(chunk)))
 		require.NoError(t, err)
+		r.schema = schema
 		if unpacked { // past compression and checksum
-			r.schema, err = r.header.schema(r.plans)
-			require.NoError(t, err)
 			r.raw, r.now, r.end, r.left, r.fresh = chunk, 1, 9, 3, true
 		}
 		for range 100 {

@@ -65,18 +65,29 @@ func save(s *netcode.Server, out io.Writer, rows snapshot.Mask, entities []wire.
 	h.tables = []string{string(gaps.AppendText(nil))}
 	to := snapshot.NewStore(saved, snapshot.Config{Entities: len(entities)})
 	to.Begin(1) // whatever the tick of the server: equal states give equal bytes
-	copies, indexes := newMirror(captured{to}, plansOf(schema), places), []uint32{}
+	was, ids, lanes := map[wire.NetworkID]wire.NetworkID{}, map[wire.NetworkID]wire.NetworkID{}, []uint32(nil)
 	for _, id := range entities {
-		indexes = append(indexes, id.Index)
+		if ids[id].IsZero() {
+			ids[id] = to.Spawn()
+			was[ids[id]] = id
+		}
 	}
-	copies.copy(captured{from}, indexes)
+	for _, id := range entities {
+		for mask := from.Mask(id); !mask.IsZero(); mask = mask.Rest() {
+			if row := mask.Lowest(); places[row] >= 0 {
+				lanes = append(lanes[:0], from.Row(id, row)...)
+				rename(schema.Plan(row), lanes, func(named wire.NetworkID) wire.NetworkID { return ids[named] })
+				to.Set(ids[id], places[row], lanes)
+			}
+		}
+	}
 	to.Commit()
 	w, err := newWriter(out, h, to)
 	if err != nil {
 		return err
 	}
-	w.Note(noteOwners, appendClients(nil, to, func(id wire.NetworkID) wire.ClientID { return from.Owner(copies.was[id]) }))
-	w.Note(noteNamed, appendClients(nil, to, func(id wire.NetworkID) wire.ClientID { return from.Named(copies.was[id]) }))
+	w.Note(noteOwners, appendClients(nil, to, func(id wire.NetworkID) wire.ClientID { return from.Owner(was[id]) }))
+	w.Note(noteNamed, appendClients(nil, to, func(id wire.NetworkID) wire.ClientID { return from.Named(was[id]) }))
 	return errors.Join(w.Tick(), w.Close())
 }
 
@@ -163,13 +174,12 @@ func (g *Saved) Entity(i int) (rows snapshot.Mask, owner, named wire.ClientID) {
 func (g *Saved) Row(dst []uint32, i, row int, name func(place int) wire.NetworkID) []uint32 {
 	at, from := slices.Index(g.rows, row), len(dst)
 	dst = append(dst, g.reader.Row(g.ids[i].Index, at)...)
-	for _, lane := range g.reader.plans[at].Refs() {
-		of := dst[from+lane:]
-		if place, ok := g.places[wire.NetworkID{Index: of[0], Generation: of[1]}]; ok {
-			id := name(place)
-			of[0], of[1] = id.Index, id.Generation
+	rename(g.reader.plans[at], dst[from:], func(id wire.NetworkID) wire.NetworkID {
+		if place, ok := g.places[id]; ok {
+			return name(place)
 		}
-	}
+		return id // nobody
+	})
 	return dst
 }
 

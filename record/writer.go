@@ -2,6 +2,7 @@ package record
 
 import (
 	"bytes"
+	"cmp"
 	"compress/flate"
 	"encoding/binary"
 	"fmt"
@@ -61,11 +62,9 @@ func NewWriter(out io.Writer, h Header, store *snapshot.Store) (*Writer, error) 
 // newWriter does what NewWriter does, for a header with tables.
 func newWriter(out io.Writer, h Header, store *snapshot.Store) (*Writer, error) {
 	h.Window = store.Window()
-	if err := h.check(); err != nil {
-		return nil, err
-	}
-	if size := len(h.appendText(nil)); size > maxHeader {
-		return nil, fmt.Errorf("%w: a header of %d bytes", ErrFormat, size)
+	text := h.appendText(nil)
+	if err := h.check(); err != nil || len(text) > maxHeader {
+		return nil, cmp.Or(err, fmt.Errorf("%w: a header of %d bytes", ErrFormat, len(text)))
 	}
 	w := &Writer{out: out, rate: h.TickRate, store: store, cache: store.EncodeCache(), width: 64}
 	w.view = snapshot.NewView(store, snapshot.Config{SentPackets: 1 << 15, Recorder: true}) // so that a tick of any size fits
@@ -74,11 +73,16 @@ func newWriter(out io.Writer, h Header, store *snapshot.Store) (*Writer, error) 
 		room, w.width = room+8*words, w.width+4*int(store.Schema().Widths[row])
 	}
 	w.payload = make([]byte, room)
-	var err error
-	if w.packer, err = flate.NewWriter(&w.packed, packLevel); err != nil {
-		return nil, err
-	}
-	_, err = out.Write(h.appendTo(nil))
+	w.packed.WriteString(magic)
+	w.packed.Write(make([]byte, headerFixed-len(magic)))
+	w.packer, _ = flate.NewWriter(&w.packed, packLevel) // the level is legal, and a buffer takes everything
+	_, _ = w.packer.Write(text)
+	_ = w.packer.Close()
+	b := w.packed.Bytes()
+	binary.LittleEndian.PutUint32(b[len(magic):], uint32(len(b)-headerFixed))
+	binary.LittleEndian.PutUint32(b[len(magic)+4:], uint32(len(text)))
+	binary.LittleEndian.PutUint32(b[len(magic)+8:], checksum(b[headerFixed:]))
+	_, err := out.Write(b)
 	return w, err
 }
 
