@@ -150,11 +150,11 @@ func (u *usedTables) Table(name, class string, symbols, contexts int) (*delta.Ta
 	return t, err
 }
 
-// useTables sets the tables to those of a schema, for these of its plans.
-func (h *Header) useTables(schema *format.Schema, plans []*quantize.Plan) error {
+// useTables sets the tables to those of a schema.
+func (h *Header) useTables(schema *format.Schema) error {
 	h.tables = nil
 	u := &usedTables{schema.Codes.Source, map[string]*delta.Table{}, map[string]*delta.Table{}}
-	if _, err := format.NewSchemaWith(plans, u); err != nil {
+	if _, err := format.NewSchemaWith(plansOf(schema), u); err != nil {
 		return err
 	}
 	for _, tables := range []map[string]*delta.Table{u.own, u.classes} { // a class of the one must not hide a name of the other

@@ -25,6 +25,7 @@ type Reader struct {
 	plans   []*quantize.Plan
 	schema  *format.Schema   // nil before the first tick
 	replica *replica.Replica // of the chunk
+	most    int              // most bytes of its versions
 	chunks  int              // number of valid chunks and damaged parts passed
 	began   int64            // offset of the chunk in the file
 	raw     []byte           // rest of the chunk
@@ -49,7 +50,7 @@ type Note struct {
 // NewReader reads the header. Give it the plans of the program for a recording with components that have an extrapolation of
 // their own (netcode.ExtrapolatedBy): Next cannot read these by their description.
 func NewReader(in io.Reader, known ...*quantize.Plan) (*Reader, error) {
-	r := &Reader{in: input{in: in}}
+	r := &Reader{in: input{in: in}, most: maxHistory}
 	fixed, err := r.in.peek(headerFixed)
 	switch {
 	case err != nil:
@@ -220,7 +221,7 @@ func (r *Reader) nextTick() bool {
 		if size == 0 {
 			break
 		}
-		if r.replica.Read(r.raw[:size]) != nil || r.replica.LastRead() != r.now || r.replica.HistoryBytes() > maxHistory {
+		if r.replica.Read(r.raw[:size]) != nil || r.replica.LastRead() != r.now || r.replica.HistoryBytes() > r.most {
 			return false
 		}
 		r.raw = r.raw[size:]

@@ -42,11 +42,16 @@ func newGame(t testing.TB, rate int, list ...reflect.Type) *game {
 
 func newGameOf(t testing.TB, rate int, plans ...*quantize.Plan) *game {
 	t.Helper()
+	return newGameOn(t, rate, snapshot.NewStore(format.NewSchema(plans), snapshot.Config{}))
+}
+
+func newGameOn(t testing.TB, rate int, store *snapshot.Store) *game {
+	t.Helper()
 	h := Header{TickRate: rate, Entries: []string{"limits netcode{version:1}"}}
-	for _, p := range plans {
+	for _, p := range plansOf(store.Schema()) {
 		h.Entries = append(h.Entries, componentOf+string(p.Describe(nil)))
 	}
-	g := &game{store: snapshot.NewStore(format.NewSchema(plans), snapshot.Config{})}
+	g := &game{store: store}
 	var err error
 	g.writer, err = NewWriter(&g.out, h, g.store)
 	require.NoError(t, err)

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io"
 
-	"github.com/arche-netcode/netcode/quantize"
 	"github.com/arche-netcode/netcode/snapshot"
 	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/wire"
@@ -47,13 +46,7 @@ const usualPayload = 1 << 16
 
 // NewWriter writes the header. Its component entries must be those of the schema of the store, in the same order.
 func NewWriter(out io.Writer, h Header, store *snapshot.Store) (*Writer, error) {
-	schema, plans := store.Schema(), []*quantize.Plan{}
-	for row := range schema.Rows() {
-		if !schema.Older.Has(row) { // forms of older builds are not recorded
-			plans = append(plans, schema.Plan(row))
-		}
-	}
-	if err := h.useTables(schema, plans); err != nil {
+	if err := h.useTables(store.Schema()); err != nil {
 		return nil, err
 	}
 	return newWriter(out, h, store)

@@ -59,7 +59,8 @@ func (v *View) Resync(epoch uint16, nextSeq uint64) bool {
 // Restart does what Resync does, without an epoch: for a reader that begins with the next payload, as at a chunk of a recording.
 func (v *View) Restart(nextSeq uint64) {
 	v.flushSpawns()
-	v.epochSeq, v.answer, v.answered = nextSeq, true, false
+	v.epochSeq = nextSeq
+	v.answer, v.answered = true, false
 	v.waits = true
 	v.links.changes++
 	for w := v.seenFrom(0); w < len(v.pages); w = v.seenFrom(w + 1) {
