@@ -81,36 +81,43 @@ func TestVersionsOfAChunkAreBounded(t *testing.T) {
 	}
 }
 
-// A recording is no client: its bits are not in the account of those to clients.
+// A recording is no client: its bits are not in the account of those to clients, and these get the same bytes.
 func TestARecordingIsNoClient(t *testing.T) {
-	p := netcode.NewProtocol()
-	netcode.Replicate[banded](p)
+	var without [][]byte
 	for _, recorded := range []bool{false, true} {
-		store := snapshot.NewStore(p.Schema(), snapshot.Config{})
-		store.Count(true)
-		view := snapshot.NewView(store, snapshot.Config{Client: 1})
-		w := &Writer{}
-		if recorded {
-			var err error
-			w, err = NewWriter(&bytes.Buffer{}, Header{TickRate: 30, Entries: p.Description()}, store)
-			require.NoError(t, err)
+		g := newGame(t, 30, types(exactPlace{}, ample{})...)
+		g.store.Count(true)
+		views := make([]*snapshot.View, 3) // one more would share pages of exact floats
+		for i := range views {
+			views[i] = snapshot.NewView(g.store, snapshot.Config{Client: netcode.ClientID(i + 1)})
 		}
-		var sent uint64
-		for now := range tick.Tick(20) {
-			store.Begin(now + 1)
-			store.Set(store.Spawn(), 0, []uint32{uint32(now)})
-			store.Commit()
-			view.Observe()
-			payload := make([]byte, 1000)
-			sent += 8 * uint64(view.Write(payload, uint64(now+1)))
-			view.Acked(uint64(now + 1))
-			if recorded {
-				require.NoError(t, w.Tick())
+		bits := format.NewBits(g.store.Schema())
+		c, sent := cast{}, 0
+		for now := range 40 {
+			g.store.Begin(tick.Tick(now + 1))
+			for n := range 6 {
+				put(g.store, c.id(g.store, n), exactPlace{float32(now) / 3, float32(n), float32(now*n) / 7})
+				put(g.store, c.id(g.store, n), ample{})
 			}
-			bits := format.NewBits(p.Schema())
-			store.TakeBits(bits)
-			require.Equal(t, sent, bits.Total())
-			sent = 0
+			g.store.Commit()
+			for i, view := range views {
+				view.Observe()
+				payload := make([]byte, 8000)
+				payload = payload[:view.Write(payload, uint64(now+1))]
+				if sent += len(payload); !recorded {
+					without = append(without, payload)
+				} else {
+					require.Equal(t, without[3*now+i], payload, "tick %d", now)
+				}
+				if now > 3 {
+					view.Acked(uint64(now - 2))
+				}
+			}
+			if recorded {
+				require.NoError(t, g.writer.Tick())
+			}
 		}
+		g.store.TakeBits(bits)
+		require.EqualValues(t, 8*sent, bits.Total())
 	}
 }

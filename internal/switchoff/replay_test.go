@@ -28,6 +28,7 @@ func replays() []mutation {
 		change("recording", "a file lacks the tables of its game", "TestARecordingHasItsTables", "record/format.go", "h.tables = append(h.tables, string(set.AppendText(nil)))", "_ = set"),
 		change("recording", "a class of trained tables hides a lane's", "TestARecordingHasItsTables", "record/format.go", "if t != nil && t.Name() != class {", "if t != nil && t.Name() == class {"),
 		change("recording", "a chunk's rows take any memory", "TestVersionsOfAChunkAreBounded", "record/reader.go", " || r.replica.HistoryBytes() > r.most {", " {"),
+		testedIn("record", change("recording", "a recording is a client that pages are shared with", "TestARecordingIsNoClient", "snapshot/view.go", "\tif !v.recorder {\n", "\tif true {\n")),
 		testedIn("record", change("recording", "a recording is a client to the account", "TestARecordingIsNoClient", "snapshot/account.go", "if !d.store.counts || v.recorder {", "if !d.store.counts {")),
 		change("replay", "a killcam ends a second early", "TestAMemoryPlaysTheLastSeconds", "record/memory.go", "\t\tr.writer.flush()\n", ""),
 		change("replay", "a memory forgets too early", "TestAMemoryPlaysTheLastSeconds", "record/memory.go", "kept[0].last+m.ticks <= last", "kept[0].last < last"),
