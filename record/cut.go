@@ -88,11 +88,11 @@ func (d *Difference) Between(a, b string) string {
 
 // Diff returns the first difference of two recordings with the same components, nil if there is none. It compares from
 // the first tick that both have to the last tick that either has, and matches entities by id. The errors are
-// ErrProtocol, ErrNothingRecorded and those of the readers; damage is an error too.
-func Diff(a, b io.Reader) (*Difference, error) {
+// ErrProtocol, ErrNothingRecorded and those of the readers; damage is an error too. known is that of NewReader.
+func Diff(a, b io.Reader, known ...*quantize.Plan) (*Difference, error) {
 	var sides [2]*Reader
 	for i, in := range []io.Reader{a, b} {
-		r, err := NewReader(in)
+		r, err := NewReader(in, known...)
 		if err != nil {
 			return nil, err
 		}

@@ -217,6 +217,11 @@ func TestTrainingPlaysRecordings(t *testing.T) {
 	require.ErrorIs(t, err, delta.ErrExtrapolation)
 	require.ErrorContains(t, err, "record.Train")
 	file := func() io.Reader { return bytes.NewReader(g.out.Bytes()) }
+	_, err = Diff(file(), file())
+	require.ErrorIs(t, err, delta.ErrExtrapolation)
+	difference, err := Diff(file(), file(), plans()...)
+	require.NoError(t, err)
+	require.Nil(t, difference)
 	tables, err := Train(plans(), file(), file(), file(), file())
 	require.NoError(t, err)
 	var names []string
