@@ -328,7 +328,7 @@ func TestAMessageAboutANewEntityComesWithIt(t *testing.T) {
 					require.Empty(t, k.heard, name)
 					k.Step()
 				}
-				k.Step()                     // The rig's clients apply what came with the frame.
+				k.Step()     // The rig's clients apply what came with the frame.
 				if !atOnce { // The state of the frame was captured before: the message follows that of the next tick.
 					k.Run(2 * rig.FrameTime)
 				}

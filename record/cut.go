@@ -9,7 +9,6 @@ import (
 
 	"github.com/arche-netcode/netcode"
 	"github.com/arche-netcode/netcode/quantize"
-	"github.com/arche-netcode/netcode/snapshot"
 	"github.com/arche-netcode/netcode/tick"
 )
 
@@ -37,7 +36,7 @@ func Cut(out io.Writer, in io.Reader, from, to tick.Tick) (first, last tick.Tick
 		if h.last >= from {
 			if first == tick.None {
 				first = h.first
-				if _, err := out.Write(r.header.appendTo(nil)); err != nil {
+				if _, err := out.Write(r.packed); err != nil {
 					return first, last, err
 				}
 			}
@@ -89,11 +88,11 @@ func (d *Difference) Between(a, b string) string {
 
 // Diff returns the first difference of two recordings with the same components, nil if there is none. It compares from
 // the first tick that both have to the last tick that either has, and matches entities by id. The errors are
-// ErrProtocol, ErrNothingRecorded and those of the readers; damage is an error too.
-func Diff(a, b io.Reader) (*Difference, error) {
+// ErrProtocol, ErrNothingRecorded and those of the readers; damage is an error too. known is that of NewReader.
+func Diff(a, b io.Reader, known ...*quantize.Plan) (*Difference, error) {
 	var sides [2]*Reader
 	for i, in := range []io.Reader{a, b} {
-		r, err := NewReader(in)
+		r, err := NewReader(in, known...)
 		if err != nil {
 			return nil, err
 		}
@@ -129,7 +128,7 @@ func Diff(a, b io.Reader) (*Difference, error) {
 		if d := apart(sides[0].now, sides[1].now); d != nil {
 			return d, nil
 		}
-		if d := differ(sides[0], sides[1], len(sides[1].known)); d != nil {
+		if d := differ(sides[0], sides[1], sides[1].indexes); d != nil {
 			return d, nil
 		}
 	}
@@ -164,16 +163,10 @@ func apart(a, b tick.Tick) *Difference {
 	return &Difference{Tick: b, A: absent, B: there}
 }
 
-// world is the state of a tick: a Reader or a capture.
-type world interface {
-	Entity(index uint32) (generation uint32, mask snapshot.Mask)
-	Row(index uint32, row int) []uint32
-}
-
 // differ returns the first difference between a reader's world and another world of the same tick. indexes is the
 // number of indexes of b.
 func differ(a *Reader, b world, indexes int) *Difference {
-	for index := range uint32(max(len(a.known), indexes)) {
+	for index := range uint32(max(a.indexes, indexes)) {
 		of, mask := a.Entity(index)
 		generation, other := b.Entity(index)
 		d := &Difference{Tick: a.now, Entity: netcode.NetworkID{Index: index, Generation: max(of, generation)}, A: there, B: absent}

@@ -200,11 +200,7 @@ func TestTrainingPlaysRecordings(t *testing.T) {
 		p.ExtrapolateBy("still", func(extrapolated []uint32, v *quantize.Baselines) {})
 		return []*quantize.Plan{p}
 	}
-	g := newGame(t, 10, types(place{})...)
-	g.out.Reset()
-	var err error
-	g.writer, err = NewWriter(&g.out, Header{TickRate: 10, Entries: []string{componentOf + string(plans()[0].Describe(nil))}}, g.store.Schema())
-	require.NoError(t, err)
+	g := newGameOf(t, 10, plans()...)
 	g.store.Begin(1)
 	id, lanes := g.store.Spawn(), make([]uint32, 3)
 	for n := range 200 {
@@ -217,10 +213,15 @@ func TestTrainingPlaysRecordings(t *testing.T) {
 	}
 	require.NoError(t, g.writer.Close())
 
-	_, err = Learn(bytes.NewReader(g.out.Bytes()), 1, 201, delta.NewCounting(delta.NewTrainer(), false), nil)
+	_, err := Learn(bytes.NewReader(g.out.Bytes()), 1, 201, delta.NewCounting(delta.NewTrainer(), false), nil)
 	require.ErrorIs(t, err, delta.ErrExtrapolation)
 	require.ErrorContains(t, err, "record.Train")
 	file := func() io.Reader { return bytes.NewReader(g.out.Bytes()) }
+	_, err = Diff(file(), file())
+	require.ErrorIs(t, err, delta.ErrExtrapolation)
+	difference, err := Diff(file(), file(), plans()...)
+	require.NoError(t, err)
+	require.Nil(t, difference)
 	tables, err := Train(plans(), file(), file(), file(), file())
 	require.NoError(t, err)
 	var names []string

@@ -1,30 +1,40 @@
 package record
 
 import (
-	"encoding/binary"
+	"bytes"
+	"compress/flate"
 	"errors"
 	"fmt"
 	"hash/crc32"
+	"io"
+	"maps"
+	"slices"
 	"strconv"
 	"strings"
 
+	"github.com/arche-netcode/netcode/delta"
 	"github.com/arche-netcode/netcode/quantize"
 	"github.com/arche-netcode/netcode/snapshot"
+	"github.com/arche-netcode/netcode/snapshot/format"
+	"github.com/arche-netcode/netcode/tick"
 )
 
 // A recording is a header and chunks; docs/recording.md describes every byte. All fixed-width numbers are
 // little-endian.
 const (
-	magic       = "netcode recording 2\r\n\x00" // the line end reveals a copy in text mode
-	headerFixed = len(magic) + 8                // + u32 length of the text, u32 CRC
+	magic       = "netcode recording 3\r\n\x00" // the line end reveals a copy in text mode
+	headerFixed = len(magic) + 12               // + u32 packed bytes, u32 unpacked bytes, u32 CRC
 	chunkFixed  = 32
 	chunkMagic  = "CHNK"
 
-	maxHeader = 1 << 20 // bytes of the header's text
-	maxRaw    = 1 << 28 // bytes of a chunk, decompressed
-	maxShrink = 1040    // upper bound of DEFLATE's compression ratio
-	maxTicks  = 1 << 16 // per chunk
-	maxNotes  = 1 << 16 // per tick
+	maxHeader  = 1 << 22 // bytes of the header's text
+	maxRaw     = 1 << 28 // bytes of a chunk, decompressed
+	maxShrink  = 1040    // upper bound of DEFLATE's compression ratio
+	maxTicks   = 1 << 16 // per chunk
+	maxNotes   = 1 << 16 // per tick
+	maxPayload = 1 << 22 // bytes of a payload
+	maxHistory = 1 << 30 // bytes of the decoded versions of a chunk
+	maxWindow  = 4096    // ticks
 )
 
 // Errors of reading.
@@ -43,36 +53,42 @@ var (
 
 // Header describes a recording.
 type Header struct {
-	TickRate int      // ticks per second, 1 to 1000
-	Entries  []string // the protocol's canonical description, one entry each: "component Position{X:f32}"
+	TickRate int       // ticks per second, 1 to 1000
+	Window   tick.Tick // history window of the recorded store, in ticks, 1 to 4096; NewWriter sets it
+	Entries  []string  // the protocol's canonical description, one entry each: "component Position{X:f32}"
+
+	tables []string // texts of delta.Tables that the payloads use: the game's own, and those by class
 }
 
 const (
 	tickRateKey = "tick-rate "
+	windowKey   = "window "
 	componentOf = "component "
 )
 
-// appendText appends the header's text.
+// appendText appends the header's text: lines, and behind an empty line the text of each set of tables.
 func (h *Header) appendText(dst []byte) []byte {
-	dst = fmt.Appendf(dst, "%s%d\n", tickRateKey, h.TickRate)
+	dst = fmt.Appendf(dst, "%s%d\n%s%d\n", tickRateKey, h.TickRate, windowKey, h.Window)
 	for _, e := range h.Entries {
 		dst = append(append(dst, e...), '\n')
+	}
+	for _, t := range h.tables {
+		dst = append(append(dst, '\n'), t...)
 	}
 	return dst
 }
 
-// appendTo appends the header in the format of a file's start.
-func (h *Header) appendTo(dst []byte) []byte {
-	text := h.appendText(nil)
-	dst = binary.LittleEndian.AppendUint32(append(dst, magic...), uint32(len(text)))
-	dst = binary.LittleEndian.AppendUint32(dst, checksum(text))
-	return append(dst, text...)
+// unpack decompresses exactly size bytes from all of packed.
+func unpack(packed []byte, size uint32) ([]byte, bool) {
+	raw, in := bytes.NewBuffer(make([]byte, 0, size)), bytes.NewReader(packed)
+	n, err := io.Copy(raw, io.LimitReader(flate.NewReader(in), int64(size)+1))
+	return raw.Bytes(), err == nil && n == int64(size) && in.Len() == 0
 }
 
 // check returns an error for an invalid header.
 func (h *Header) check() error {
-	if h.TickRate < 1 || h.TickRate > 1000 {
-		return fmt.Errorf("%w: %d ticks a second", ErrFormat, h.TickRate)
+	if h.TickRate < 1 || h.TickRate > 1000 || h.Window < 1 || h.Window > maxWindow {
+		return fmt.Errorf("%w: %d ticks a second, a window of %d", ErrFormat, h.TickRate, h.Window)
 	}
 	for _, e := range h.Entries {
 		if e == "" || strings.ContainsAny(e, "\r\n") {
@@ -84,31 +100,93 @@ func (h *Header) check() error {
 
 // parseHeader parses the header's text.
 func parseHeader(text string) (*Header, error) {
-	lines := strings.Split(text, "\n")
-	rate, ok := strings.CutPrefix(lines[0], tickRateKey)
-	n, err := strconv.Atoi(rate)
-	if !ok || err != nil || len(lines) < 2 || lines[len(lines)-1] != "" {
-		return nil, fmt.Errorf("%w: the header begins %.60q", ErrFormat, text)
+	part := strings.SplitAfter(text, "\n\n")
+	for i := range len(part) - 1 {
+		part[i] = strings.TrimSuffix(part[i], "\n")
 	}
-	h := &Header{TickRate: n, Entries: lines[1 : len(lines)-1]}
-	if err := h.check(); err != nil {
-		return nil, err
+	h, lines := &Header{tables: part[1:]}, strings.Split(part[0], "\n")
+	if len(lines) > 2 {
+		h.TickRate, _ = strconv.Atoi(strings.TrimPrefix(lines[0], tickRateKey)) // compared below
+		window, _ := strconv.Atoi(strings.TrimPrefix(lines[1], windowKey))
+		h.Window, h.Entries = tick.Tick(window), lines[2:len(lines)-1]
 	}
 	if string(h.appendText(nil)) != text {
 		return nil, fmt.Errorf("%w: the header begins %.60q", ErrFormat, text)
 	}
-	return h, nil
+	return h, h.check()
 }
 
-// Plans returns the plans of the components, in the order of the entries.
-func (h *Header) Plans() ([]*quantize.Plan, error) {
+// schema returns the schema that the payloads are coded by.
+func (h *Header) schema(plans []*quantize.Plan) (*format.Schema, error) {
+	var source delta.TableSource = delta.Shipped()
+	for i := len(h.tables) - 1; i >= 0; i-- { // the first set is above the others
+		tables, err := delta.ParseTables([]byte(h.tables[i]))
+		if err != nil {
+			return nil, fmt.Errorf("%w: %w", ErrFormat, err)
+		}
+		source = tables.Over(source)
+	}
+	schema, err := format.NewSchemaWith(plans, source)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrFormat, err)
+	}
+	return schema, nil
+}
+
+// usedTables is a source that notes the tables of another one.
+type usedTables struct {
+	of           delta.TableSource
+	own, classes map[string]*delta.Table
+}
+
+// Table implements delta.TableSource.
+func (u *usedTables) Table(name, class string, symbols, contexts int) (*delta.Table, error) {
+	t, err := u.of.Table(name, class, symbols, contexts)
+	if t != nil && t.Name() != class {
+		u.own[name] = t
+	} else if t != nil {
+		u.classes[class] = t
+	}
+	return t, err
+}
+
+// useTables sets the tables to those of a schema.
+func (h *Header) useTables(schema *format.Schema) error {
+	h.tables = nil
+	u := &usedTables{schema.Codes.Source, map[string]*delta.Table{}, map[string]*delta.Table{}}
+	if _, err := format.NewSchemaWith(plansOf(schema), u); err != nil {
+		return err
+	}
+	for _, tables := range []map[string]*delta.Table{u.own, u.classes} { // a class of the one must not hide a name of the other
+		if len(tables) == 0 {
+			continue
+		}
+		set, err := delta.NewTables(slices.Collect(maps.Values(tables))...)
+		if err != nil {
+			return err
+		}
+		h.tables = append(h.tables, string(set.AppendText(nil)))
+	}
+	return nil
+}
+
+// Plans returns the plans of the components, in the order of the entries: those of known that are the same, which have
+// an extrapolation of a game's own, and others that know it by name alone.
+func (h *Header) Plans(known ...*quantize.Plan) ([]*quantize.Plan, error) {
 	var plans []*quantize.Plan
+	same := map[string]*quantize.Plan{}
+	for _, p := range known {
+		same[componentOf+string(p.Describe(nil))] = p
+	}
 	for _, e := range h.Entries {
 		text, _, ok := cutComponent(e)
 		if !ok {
 			continue
 		}
-		p, err := quantize.ParsePlan(strings.TrimPrefix(text, componentOf))
+		p, err := same[text], error(nil)
+		if p == nil {
+			p, err = quantize.ParsePlan(strings.TrimPrefix(text, componentOf))
+		}
 		if err != nil {
 			return nil, err
 		}
@@ -120,6 +198,14 @@ func (h *Header) Plans() ([]*quantize.Plan, error) {
 	return plans, nil
 }
 
+// plansOf returns the plans of a schema.
+func plansOf(schema *snapshot.Schema) (plans []*quantize.Plan) {
+	for row := range schema.Rows() {
+		plans = append(plans, schema.Plan(row))
+	}
+	return plans
+}
+
 // cutComponent returns a component's entry without the text after its fields, such as the component's writer. That text
 // does not affect its rows. band reports whether it is a distance band of another component.
 func cutComponent(entry string) (text string, band, ok bool) {
@@ -129,25 +215,27 @@ func cutComponent(entry string) (text string, band, ok bool) {
 
 // rowsIn returns the schema's row for each recorded row; -1 for a distance band, which is derived from its component.
 // The error wraps ErrProtocol and names a component that the schema lacks.
-func (h *Header) rowsIn(schema *snapshot.Schema) ([]int, error) {
-	var lines []string
-	var rows []int
+func (h *Header) rowsIn(schema *snapshot.Schema) (rows []int, err error) {
+	here := map[string]int{}
+	for row, p := range plansOf(schema) {
+		if !schema.Coarse.Has(row) {
+			here[componentOf+string(p.Describe(nil))] = row
+		}
+	}
 	for _, e := range h.Entries {
-		switch text, band, ok := cutComponent(e); {
-		case ok && band:
-			rows = append(rows, -1)
-		case ok:
-			rows, lines = append(rows, len(lines)), append(lines, text)
+		text, band, ok := cutComponent(e)
+		if !ok {
+			continue
 		}
-	}
-	found, err := matchRows(lines, schema)
-	if err != nil {
-		return nil, err
-	}
-	for i, at := range rows {
-		if at >= 0 {
-			rows[i] = found[at]
+		row, has := here[text]
+		switch {
+		case band:
+			row = -1
+		case !has:
+			return nil, fmt.Errorf("%w: this protocol has no %.200s", ErrProtocol, text)
 		}
+		delete(here, text)
+		rows = append(rows, row)
 	}
 	return rows, nil
 }
@@ -161,9 +249,3 @@ func checksum(parts ...[]byte) uint32 {
 	}
 	return sum
 }
-
-// Kinds of entity records in a tick.
-const (
-	recordSame = 0 // the chunk has already described the entity
-	recordNew  = 1 // first record of the entity in the chunk: all rows follow
-)

@@ -21,7 +21,7 @@ import (
 func hostileMatch(t *testing.T, p *netcode.Protocol, r *rand.Rand) []byte {
 	var file bytes.Buffer
 	store := snapshot.NewStore(p.Schema(), snapshot.Config{})
-	w, err := record.NewWriter(&file, record.Header{TickRate: replayRate, Entries: p.Description()}, p.Schema())
+	w, err := record.NewWriter(&file, record.Header{TickRate: replayRate, Entries: p.Description()}, store)
 	require.NoError(t, err)
 	client := func(b []byte) []byte {
 		return wire.AppendVarint(b, [...]uint64{1, 2, 3, 1<<32 - 1, 1<<31 - 1}[r.IntN(5)])
@@ -38,7 +38,7 @@ func hostileMatch(t *testing.T, p *netcode.Protocol, r *rand.Rand) []byte {
 			w.Note(6, append(body, byte(r.IntN(3)), byte(r.IntN(3)), byte(r.IntN(3)))[:len(body)+r.IntN(4)])
 		}
 		store.Commit()
-		require.NoError(t, w.Tick(store))
+		require.NoError(t, w.Tick())
 	}
 	require.NoError(t, w.Close())
 	return file.Bytes()

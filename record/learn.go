@@ -4,6 +4,7 @@ import (
 	"errors"
 	"io"
 	"math"
+	"slices"
 
 	"github.com/arche-netcode/netcode/delta"
 	"github.com/arche-netcode/netcode/quantize"
@@ -68,33 +69,17 @@ func Trips(rate int) (trips []int) {
 	return trips
 }
 
-// stage copies the state of a reader into a store, under ids of the store.
-type stage struct {
-	ids         []wire.NetworkID // by recorded index
-	generations []uint32
-}
-
-func (p *stage) fill(s *snapshot.Store, r *Reader) {
-	for len(p.ids) < len(r.known) {
-		p.ids, p.generations = append(p.ids, wire.NetworkID{}), append(p.generations, 0)
-	}
-	if r.Fresh() {
-		for index := range p.ids {
-			if generation, _ := r.Entity(uint32(index)); generation != p.generations[index] {
-				p.end(s, uint32(index))
-			}
+// fill makes a store's world that of a reader's tick.
+func fill(s *snapshot.Store, r *Reader) {
+	for id := range slices.Values(slices.Collect(s.All)) {
+		if generation, _ := r.Entity(id.Index); generation != id.Generation {
+			s.Despawn(id)
 		}
-	}
-	for index := range r.Ended {
-		p.end(s, index)
 	}
 	for index := range r.Recent {
 		generation, mask := r.Entity(index)
-		if generation != p.generations[index] {
-			p.end(s, index)
-			p.ids[index], p.generations[index] = s.Spawn(), generation
-		}
-		id := p.ids[index]
+		id := wire.NetworkID{Index: index, Generation: generation}
+		s.Mirror(id)
 		for row := range len(r.plans) {
 			if mask.Has(row) {
 				s.Set(id, row, r.Row(index, row))
@@ -105,19 +90,12 @@ func (p *stage) fill(s *snapshot.Store, r *Reader) {
 	}
 }
 
-func (p *stage) end(s *snapshot.Store, index uint32) {
-	if p.generations[index] != 0 {
-		s.Despawn(p.ids[index])
-		p.generations[index] = 0
-	}
-}
-
 // Learn plays the ticks from..to-1 of a recording through clients with several round trips, and counts the encoded
 // symbols. The chunk of the first tick is played from its start, without counting before that tick. progress, if not
 // nil, is called after each chunk's first tick. Damaged parts are skipped: ticks is the number of readable ones.
 func Learn(in io.Reader, from, to tick.Tick, counting *delta.Counting, progress func(tick.Tick)) (ticks int, err error) {
 	p := playback{tables: counting, watch: counting.Count, from: from, to: to, progress: progress}
-	err = p.runFile(in)
+	err = p.run(in)
 	return p.ticks, err
 }
 
@@ -145,7 +123,7 @@ func Measure(in io.Reader, from, to tick.Tick, tables delta.TableSource, progres
 			c.Bits += float64(n + list[i].RawBits)
 		}
 	}}
-	err := p.runFile(in)
+	err := p.run(in)
 	c.Rows = p.rows
 	return c, err
 }
@@ -161,18 +139,18 @@ type playback struct {
 	rows  uint64 // rows sent as deltas in them
 }
 
-// runFile plays a recording of the components that it names itself.
-func (p *playback) runFile(in io.Reader) error {
-	r, err := NewReader(in)
+// run plays a recording of the components that it names itself; known are plans of a program, as NewReader has them.
+func (p *playback) run(in io.Reader, known ...*quantize.Plan) error {
+	r, err := NewReader(in, known...)
 	if err != nil {
 		return err
 	}
-	return p.run(r, r.plans)
-}
-
-// run plays a recording of these components.
-func (p *playback) run(r *Reader, plans []*quantize.Plan) error {
-	t, err := NewTraining(plans, p.tables, Trips(r.header.TickRate)...)
+	if known != nil {
+		if err := sameComponents(r.plans, known); err != nil {
+			return err
+		}
+	}
+	t, err := NewTraining(r.plans, p.tables, Trips(r.header.TickRate)...)
 	if err != nil {
 		return err
 	}
@@ -188,7 +166,6 @@ func (p *playback) run(r *Reader, plans []*quantize.Plan) error {
 	if err != nil {
 		return ended(err)
 	}
-	var s stage
 	for {
 		now, err := r.Next()
 		switch {
@@ -200,7 +177,7 @@ func (p *playback) run(r *Reader, plans []*quantize.Plan) error {
 		before := t.deltas()
 		counts = now >= p.from
 		t.Store.Begin(now)
-		s.fill(t.Store, r)
+		fill(t.Store, r)
 		t.Store.Commit()
 		if err := t.Send(); err != nil {
 			return err

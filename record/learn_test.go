@@ -9,6 +9,7 @@ import (
 
 	"github.com/arche-netcode/netcode/delta"
 	"github.com/arche-netcode/netcode/quantize"
+	"github.com/arche-netcode/netcode/snapshot"
 	"github.com/arche-netcode/netcode/snapshot/format"
 	"github.com/arche-netcode/netcode/tick"
 )
@@ -54,7 +55,7 @@ func TestTicksBeforeTheFirstCountForNothing(t *testing.T) {
 	}
 	learned := func(from tick.Tick) (symbols int) {
 		p := playback{tables: delta.Shipped(), from: from, to: 21, watch: func(list []delta.DeltaSymbol) { symbols += len(list) }}
-		require.NoError(t, p.runFile(bytes.NewReader(data)))
+		require.NoError(t, p.run(bytes.NewReader(data)))
 		return symbols
 	}
 	for from := tick.Tick(12); from < 20; from++ {
@@ -84,7 +85,7 @@ func TestRecordingsOfADebugProtocolAreNotLearned(t *testing.T) {
 	_, err = NewTraining([]*quantize.Plan{p}, delta.Shipped(), 1)
 	require.ErrorContains(t, err, "place has packing off")
 	var file bytes.Buffer
-	_, err = NewWriter(&file, Header{TickRate: 30, Entries: []string{componentOf + string(p.Describe(nil))}}, format.NewSchema([]*quantize.Plan{p}))
+	_, err = NewWriter(&file, Header{TickRate: 30, Entries: []string{componentOf + string(p.Describe(nil))}}, snapshot.NewStore(format.NewSchema([]*quantize.Plan{p}), snapshot.Config{}))
 	require.NoError(t, err)
 	_, err = Learn(&file, 1, 9, delta.NewCounting(delta.NewTrainer(), false), nil)
 	require.ErrorContains(t, err, "place has packing off")

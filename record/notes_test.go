@@ -65,13 +65,11 @@ func FuzzPosted(f *testing.F) {
 
 // Notes that Start cannot write are refused, and use no more memory than legal ones.
 func FuzzNotes(f *testing.F) {
-	f.Add([]byte{1, 5}, []byte{5}, []byte{5, 1, 0, 1, 0})
-	f.Add([]byte{2, 9}, []byte{1, 2, 3}, []byte{2, 0})
-	f.Add([]byte{0}, []byte{255, 255}, []byte{1, 1, 1, 0, 1})
-	f.Add([]byte{1, 5}, []byte{5}, []byte{5, 2, 0}) // sees nobody
-	f.Fuzz(func(t *testing.T, owners, views, view []byte) {
-		r := &Reader{known: []memory{{generation: 1}, {}, {generation: 3}}, whole: true}
-		r.notes = []Note{{noteOwners, owners}, {noteViews, views}, {noteView, view}, {99, view}}
+	f.Add([]byte{1, 5}, []byte{5, 1, 1, 0, 0, 0, 0, 0, 0, 0, 1, 1, 0})
+	f.Add([]byte{2, 9}, []byte{1, 0, 0})
+	f.Add([]byte{0}, []byte{255, 255})
+	f.Fuzz(func(t *testing.T, owners, views []byte) {
+		r := &Reader{whole: true, notes: []Note{{noteOwners, owners}, {noteSights, views}, {99, views}}}
 		var all recorded
 		if !all.read(r) {
 			return
@@ -79,8 +77,7 @@ func FuzzNotes(f *testing.F) {
 		require.LessOrEqual(t, len(all.views), wire.MaxClients)
 		for client, v := range all.views {
 			require.NotZero(t, client)
-			require.LessOrEqual(t, len(v.visible), 1)
-			require.False(t, v.has(1), "nobody lives there")
+			require.LessOrEqual(t, 8*len(v.visible), len(views))
 		}
 	})
 }

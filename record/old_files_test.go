@@ -10,7 +10,7 @@ import (
 	"github.com/arche-netcode/netcode/record"
 )
 
-// Recordings from before messages, inputs and features still play, and recordings without these options have not grown.
+// A recording has the tables that its payloads use, so that a build with others plays it; and recordings have not grown.
 func TestOlderRecordingsAreRead(t *testing.T) {
 	old, err := os.ReadFile("testdata/without_options.recording")
 	require.NoError(t, err)

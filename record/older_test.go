@@ -34,7 +34,7 @@ func TestOlderBuildsAreNotRecorded(t *testing.T) {
 		schema := p.Schema()
 		require.Equal(t, 2+i, schema.Rows())
 		s := snapshot.NewStore(schema, snapshot.Config{})
-		w, err := record.NewWriter(&files[i], record.Header{TickRate: 20, Entries: p.Description()}, schema)
+		w, err := record.NewWriter(&files[i], record.Header{TickRate: 20, Entries: p.Description()}, s)
 		require.NoError(t, err)
 		for now := tick.Tick(1); now < 50; now++ {
 			s.Begin(now)
@@ -42,7 +42,7 @@ func TestOlderBuildsAreNotRecorded(t *testing.T) {
 			s.Set(id, 0, []uint32{uint32(now), 7})
 			s.Set(id, schema.Rows()-1, []uint32{uint32(now)})
 			s.Commit()
-			require.NoError(t, w.Tick(s))
+			require.NoError(t, w.Tick())
 		}
 		require.NoError(t, w.Close())
 	}

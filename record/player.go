@@ -9,7 +9,6 @@ import (
 
 	"github.com/arche-netcode/netcode"
 	"github.com/arche-netcode/netcode/extend"
-	"github.com/arche-netcode/netcode/snapshot"
 	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/wire"
 )
@@ -41,13 +40,10 @@ var (
 // server's network ticks. Spectators are ordinary clients of this server, with its interest, its rates and its late
 // join. A Player belongs to the server's goroutine.
 type Player struct {
-	server *netcode.Server
 	file   io.ReadSeeker
 	reader *Reader
 	index  []chunkPlace
-	rows   []int         // by recorded row: the server's row; -1 for a distance band
-	plays  snapshot.Mask // recorded rows that are not distance bands
-	naming snapshot.Mask
+	mirror
 
 	chunk  int // index of the reader's chunk; -1 for none
 	at     tick.Tick
@@ -56,12 +52,8 @@ type Player struct {
 	paused bool
 	failed bool // the file cannot be read any more
 
-	played  []played // by recorded index
-	touched []uint32
-	whole   bool // all entities may have changed
-	crowded bool // some entities found no room; reported once
-	was     map[netcode.NetworkID]netcode.NetworkID
-	lanes   []uint32
+	touched []uint32 // recorded indexes that are to be copied
+	crowded bool     // some entities found no room; reported once
 
 	features []*extend.ServerRecord
 
@@ -77,13 +69,6 @@ type Player struct {
 type chunkPlace struct {
 	first, last tick.Tick
 	offset      int64
-}
-
-// played is the server's entity for a recorded one.
-type played struct {
-	generation uint32 // of the recorded entity; 0: none
-	mask       snapshot.Mask
-	id         netcode.NetworkID
 }
 
 // Play makes a server play a recording from its first tick on, at the recorded speed. The server's protocol must have
@@ -104,23 +89,17 @@ func Play(s *netcode.Server, file io.ReadSeeker) (*Player, error) {
 	if _, err := file.Seek(0, io.SeekStart); err != nil {
 		return nil, err
 	}
-	r, err := NewReader(file)
+	schema := s.Protocol().Schema()
+	r, err := NewReader(file, plansOf(schema)...)
 	if err != nil {
 		return nil, err
 	}
-	p := &Player{server: s, file: file, reader: r, chunk: -1, was: map[netcode.NetworkID]netcode.NetworkID{}, follows: map[netcode.ClientID]netcode.ClientID{}}
-	schema := s.Protocol().Schema()
-	if p.rows, err = r.header.rowsIn(schema); err != nil {
+	p := &Player{file: file, reader: r, chunk: -1, follows: map[netcode.ClientID]netcode.ClientID{}}
+	rows, err := r.header.rowsIn(schema)
+	if err != nil {
 		return nil, err
 	}
-	for row, to := range p.rows {
-		if to < 0 {
-			continue
-		}
-		if p.plays = p.plays.With(row); len(schema.Plan(to).Refs()) > 0 {
-			p.naming = p.naming.With(row)
-		}
-	}
+	p.mirror = newMirror(s, r.plans, rows)
 	if p.index, err = r.places(s.Report); err != nil {
 		return nil, err
 	}
@@ -219,12 +198,7 @@ func (p *Player) Seek(t tick.Tick) {
 }
 
 // ID returns the server's entity for a recorded one, the zero id if it does not exist at this tick.
-func (p *Player) ID(recorded netcode.NetworkID) netcode.NetworkID {
-	if int64(recorded.Index) >= int64(len(p.played)) || recorded.Generation == 0 || p.played[recorded.Index].generation != recorded.Generation {
-		return netcode.NetworkID{}
-	}
-	return p.played[recorded.Index].id
-}
+func (p *Player) ID(recorded netcode.NetworkID) netcode.NetworkID { return p.mirror.ID(recorded) }
 
 // Recorded returns the recorded entity for an entity of the server, the zero id if there is none.
 func (p *Player) Recorded(id netcode.NetworkID) netcode.NetworkID { return p.was[id] }
@@ -286,7 +260,7 @@ func (p *Player) chunkOf(t tick.Tick) int {
 
 // enter reads the first tick of a chunk.
 func (p *Player) enter(chunk int) error {
-	p.chunk, p.whole = chunk, true
+	p.chunk = chunk
 	if err := p.reader.enter(p.file, p.index[chunk]); err != nil {
 		return err
 	}
@@ -303,7 +277,6 @@ func (p *Player) pass() error {
 		if err := p.next(); err != nil {
 			return err
 		}
-		p.touched = append(append(p.touched, p.reader.ended...), p.reader.recent...)
 	}
 }
 
@@ -312,90 +285,19 @@ func (p *Player) next() error {
 	if _, err := p.reader.Next(); err != nil {
 		return err
 	}
+	p.touched = p.changed(p.touched, p.reader)
 	if !p.recorded.read(p.reader) || !p.hear() || !readFeatures(p.features, p.reader) {
 		return p.reader.within(p.reader.now-1, "its notes are none")
 	}
 	return nil
 }
 
-// apply updates the server's entities to the reader's state. All entities are spawned before any rows, which may name
-// them.
+// apply updates the server's entities to the reader's state.
 func (p *Player) apply() {
-	if p.whole {
+	if p.copy(p.reader, p.touched) {
 		p.touched = p.touched[:0]
-		for index := range max(len(p.reader.known), len(p.played)) {
-			p.touched = append(p.touched, uint32(index))
-		}
+	} else if !p.crowded { // the next tick has more room if entities ended in this one
+		p.crowded = true
+		p.server.Report(fmt.Errorf("netcode: playing tick %d: no room for an entity: a seek needs Config.MaxEntities for both ticks", p.at))
 	}
-	p.whole = false
-	for _, index := range p.touched {
-		p.live(index)
-	}
-	for _, index := range p.touched {
-		p.put(index)
-	}
-	p.touched = p.touched[:0]
-}
-
-// live spawns the server's entity of a recorded one, or despawns it.
-func (p *Player) live(index uint32) {
-	for int(index) >= len(p.played) {
-		p.played = append(p.played, played{})
-	}
-	e := &p.played[index]
-	generation, _ := p.reader.Entity(index)
-	if generation == e.generation {
-		return
-	}
-	if e.generation != 0 {
-		p.server.Despawn(e.id)
-		delete(p.was, e.id)
-		*e = played{}
-	}
-	if generation == 0 {
-		return
-	}
-	id := p.server.Spawn()
-	if id.IsZero() {
-		if p.whole = true; !p.crowded { // the next tick has more room if entities ended in this one
-			p.crowded = true
-			p.server.Report(fmt.Errorf("netcode: playing tick %d: no room for an entity: a seek needs Config.MaxEntities for both ticks", p.at))
-		}
-		return
-	}
-	*e = played{generation: generation, id: id}
-	p.was[id] = netcode.NetworkID{Index: index, Generation: generation}
-}
-
-// put sets an entity's components to those of the reader and removes the others.
-func (p *Player) put(index uint32) {
-	e := &p.played[index]
-	if e.generation == 0 {
-		return
-	}
-	_, mask := p.reader.Entity(index)
-	mask = mask.Intersect(p.plays)
-	for gone := e.mask.Minus(mask); !gone.IsZero(); gone = gone.Rest() {
-		extend.OfServer(p.server).RemoveRow(e.id, p.rows[gone.Lowest()])
-	}
-	for rows := mask; !rows.IsZero(); rows = rows.Rest() {
-		row := rows.Lowest()
-		lanes := p.reader.Row(index, row)
-		if p.naming.Has(row) {
-			lanes = p.named(lanes, p.rows[row])
-		}
-		extend.OfServer(p.server).PutRow(e.id, p.rows[row], lanes)
-	}
-	e.mask = mask
-}
-
-// named returns the lanes of a row with recorded entities replaced by those of the server. It is valid until the next
-// call.
-func (p *Player) named(lanes []uint32, row int) []uint32 {
-	p.lanes = append(p.lanes[:0], lanes...)
-	for _, at := range p.server.Protocol().Schema().Plan(row).Refs() {
-		id := p.ID(netcode.NetworkID{Index: p.lanes[at], Generation: p.lanes[at+1]})
-		p.lanes[at], p.lanes[at+1] = id.Index, id.Generation
-	}
-	return p.lanes
 }

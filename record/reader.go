@@ -2,13 +2,14 @@ package record
 
 import (
 	"bytes"
-	"compress/flate"
 	"encoding/binary"
 	"fmt"
 	"io"
 	"math"
+	"slices"
 
 	"github.com/arche-netcode/netcode/quantize"
+	"github.com/arche-netcode/netcode/replica"
 	"github.com/arche-netcode/netcode/snapshot"
 	"github.com/arche-netcode/netcode/snapshot/format"
 	"github.com/arche-netcode/netcode/tick"
@@ -16,25 +17,28 @@ import (
 )
 
 // Reader reads a recording: after each Next it has the world as of a tick. The input may be damaged or hostile: the
-// reader returns errors, and its memory is bounded by the size of the file times the maximum compression ratio.
+// reader returns errors. Its memory is bounded by a chunk, unpacked, and by 1 GiB of decoded rows.
 type Reader struct {
-	in     input
-	header *Header
-	plans  []*quantize.Plan
-	chunks int    // number of valid chunks and damaged parts passed
-	began  int64  // offset of the chunk in the file
-	raw    []byte // rest of the chunk
-	now    tick.Tick
-	end    tick.Tick // of the chunk
-	passed tick.Tick // end of the previous chunk
-	left   int       // remaining ticks of the chunk
-	known  []memory
-	whole  bool // the tick is the first of its chunk
-	fresh  bool // Next has started a chunk
-	number int  // of the tick in its chunk, from 1
-	ended  []uint32
-	recent []uint32
-	notes  []Note
+	in      input
+	packed  []byte // the header
+	header  *Header
+	plans   []*quantize.Plan
+	schema  *format.Schema   // nil before the first tick
+	replica *replica.Replica // of the chunk
+	most    int              // most bytes of its versions
+	chunks  int              // number of valid chunks and damaged parts passed
+	began   int64            // offset of the chunk in the file
+	raw     []byte           // rest of the chunk
+	now     tick.Tick
+	end     tick.Tick // of the chunk
+	passed  tick.Tick // end of the previous chunk
+	left    int       // remaining ticks of the chunk
+	whole   bool      // the tick is the first of its chunk
+	fresh   bool      // Next has started a chunk
+	indexes int       // all entities of the chunk are below this index
+	ended   []uint32
+	recent  []uint32
+	notes   []Note
 }
 
 // Note is additional data of a tick.
@@ -43,35 +47,41 @@ type Note struct {
 	Body []byte // valid until the reader's next call
 }
 
-// NewReader reads the header.
-func NewReader(in io.Reader) (*Reader, error) {
-	r := &Reader{in: input{in: in}}
+// NewReader reads the header. Give it the plans of the program for a recording with components that have an extrapolation of
+// their own (netcode.ExtrapolatedBy): Next cannot read these by their description.
+func NewReader(in io.Reader, known ...*quantize.Plan) (*Reader, error) {
+	r := &Reader{in: input{in: in}, most: maxHistory}
 	fixed, err := r.in.peek(headerFixed)
-	if err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrFormat, err)
-	}
-	if len(fixed) == 0 {
-		return nil, fmt.Errorf("%w: the file is empty", ErrFormat)
-	}
-	if len(fixed) < headerFixed || string(fixed[:len(magic)]) != magic || binary.LittleEndian.Uint32(fixed[len(magic):]) > maxHeader {
-		return nil, fmt.Errorf("%w: it begins % x", ErrFormat, fixed)
-	}
-	size, sum := int(binary.LittleEndian.Uint32(fixed[len(magic):])), binary.LittleEndian.Uint32(fixed[len(magic)+4:])
-	r.in.skip(headerFixed)
-	text, err := r.in.peek(size)
 	switch {
 	case err != nil:
+		return nil, fmt.Errorf("%w: %w", ErrFormat, err)
+	case len(fixed) == 0:
+		return nil, fmt.Errorf("%w: the file is empty", ErrFormat)
+	case len(fixed) < headerFixed || string(fixed[:len(magic)]) != magic:
+		return nil, fmt.Errorf("%w: it begins % x", ErrFormat, fixed)
+	}
+	size := binary.LittleEndian.Uint32(fixed[len(magic):])
+	raw, sum := binary.LittleEndian.Uint32(fixed[len(magic)+4:]), binary.LittleEndian.Uint32(fixed[len(magic)+8:])
+	if raw > maxHeader || size > maxHeader+maxHeader/8 || uint64(raw) > uint64(size)*maxShrink {
+		return nil, fmt.Errorf("%w: a header of %d bytes in %d", ErrFormat, raw, size)
+	}
+	all, err := r.in.peek(headerFixed + int(size))
+	if err != nil {
 		return nil, err
-	case len(text) < size:
-		return nil, faulty(ErrCut, "%d of %d bytes of the header", len(text), size)
-	case checksum(text) != sum:
+	}
+	if len(all) < headerFixed+int(size) {
+		return nil, faulty(ErrCut, "%d of %d bytes of the header", len(all)-headerFixed, size)
+	}
+	text, ok := unpack(all[headerFixed:], raw)
+	if !ok || checksum(all[headerFixed:]) != sum {
 		return nil, faulty(ErrDamaged, "the sum of the header is wrong")
 	}
 	if r.header, err = parseHeader(string(text)); err != nil {
 		return nil, err
 	}
-	r.in.skip(size)
-	r.plans, err = r.header.Plans()
+	r.packed = bytes.Clone(all)
+	r.in.skip(len(all))
+	r.plans, err = r.header.Plans(known...)
 	return r, err
 }
 
@@ -139,16 +149,18 @@ func (r *Reader) pass(h *chunkHead) {
 }
 
 // open decompresses a chunk and moves past it.
-func (r *Reader) open(h *chunkHead, packed []byte) error {
-	raw := bytes.NewBuffer(make([]byte, 0, h.raw))
-	in := bytes.NewReader(packed)
-	n, err := io.Copy(raw, io.LimitReader(flate.NewReader(in), int64(h.raw)+1))
-	left := in.Len()
+func (r *Reader) open(h *chunkHead, packed []byte) (err error) {
+	if r.schema == nil {
+		if r.schema, err = r.header.schema(r.plans); err != nil {
+			return err
+		}
+	}
+	raw, ok := unpack(packed, h.raw)
 	r.pass(h)
-	if err != nil || n != int64(h.raw) || left != 0 {
+	if !ok {
 		return r.within(r.passed, "it does not unpack")
 	}
-	r.raw, r.left, r.now = raw.Bytes(), h.ticks, h.first
+	r.raw, r.left, r.now = raw, h.ticks, h.first
 	r.fresh = true
 	return nil
 }
@@ -189,38 +201,37 @@ func (r *Reader) varint(limit uint64) (uint64, bool) {
 
 // nextTick reads one tick.
 func (r *Reader) nextTick() bool {
-	whole := r.fresh
-	r.whole = whole
-	r.fresh, r.ended, r.recent, r.notes = false, r.ended[:0], r.recent[:0], r.notes[:0]
-	r.number++
-	if whole {
-		r.number = 1
-		for i := range r.known {
-			r.known[i] = r.known[i].empty()
-		}
+	r.whole, r.fresh = r.fresh, false
+	r.ended, r.recent, r.notes = r.ended[:0], r.recent[:0], r.notes[:0]
+	if r.whole {
+		r.replica, r.indexes = replica.New(r.schema, format.Config{Window: r.header.Window}, r.now-1), 0
 	} else {
 		step, ok := r.varint(uint64(r.end - r.now))
 		if !ok || step == 0 {
 			return false
 		}
 		r.now += tick.Tick(step)
-		if !r.gone() {
-			return false
-		}
 	}
-	next := uint64(0)
+	r.replica.ClearChanged()
 	for {
-		gap, ok := r.varint(snapshot.MaxEntities)
-		if !ok {
+		size, ok := r.varint(min(maxPayload, uint64(len(r.raw))))
+		if !ok || size > uint64(len(r.raw)) {
 			return false
 		}
-		if gap == 0 {
+		if size == 0 {
 			break
 		}
-		if next += gap; next > snapshot.MaxEntities || !r.record(uint32(next-1), whole) {
+		if r.replica.Read(r.raw[:size]) != nil || r.replica.LastRead() != r.now || r.replica.HistoryBytes() > r.most {
 			return false
 		}
-		r.recent = append(r.recent, uint32(next-1))
+		r.raw = r.raw[size:]
+	}
+	for _, index := range r.replica.Changed() {
+		if r.replica.Entity(index).Alive {
+			r.recent, r.indexes = append(r.recent, index), max(r.indexes, int(index)+1)
+		} else if !r.whole {
+			r.ended = append(r.ended, index)
+		}
 	}
 	if !r.readNotes() {
 		return false
@@ -245,144 +256,34 @@ func (r *Reader) readNotes() bool {
 	}
 }
 
-// gone reads the indexes of ended entities.
-func (r *Reader) gone() bool {
-	for {
-		n, ok := r.varint(uint64(len(r.known)))
-		if !ok {
-			return false
-		}
-		if n == 0 {
-			return true
-		}
-		m := &r.known[n-1]
-		if m.generation == 0 {
-			return false
-		}
-		*m = m.empty()
-		r.ended = append(r.ended, uint32(n-1))
-	}
-}
-
-// record reads the record of an entity.
-func (r *Reader) record(index uint32, whole bool) bool {
-	if len(r.raw) == 0 {
-		return false
-	}
-	kind := r.raw[0]
-	r.raw = r.raw[1:]
-	if int(index) >= len(r.known) {
-		if kind != recordNew {
-			return false
-		}
-		r.known = append(r.known, make([]memory, int(index)+1-len(r.known))...)
-	}
-	m := &r.known[index]
-	switch kind {
-	case recordSame:
-		return m.generation != 0 && !whole && r.rows(m, false)
-	case recordNew:
-		generation, ok := r.varint(1<<32 - 1)
-		if !ok || generation == 0 || uint32(generation) == m.generation {
-			return false
-		}
-		*m = m.empty()
-		m.generation = uint32(generation)
-		return r.rows(m, true)
-	}
-	return false
-}
-
-// readMask reads a mask written by appendMask for a protocol with this number of rows.
-func readMask(varint func(limit uint64) (uint64, bool), rows int) (snapshot.Mask, bool) {
-	var words [format.MaskWords]uint64
-	for word := 0; word == 0 || 64*word < rows; word++ {
-		v, ok := varint(1<<min(rows-64*word, 64) - 1) // all bits of 64 rows
-		if !ok {
-			return snapshot.Mask{}, false
-		}
-		words[word] = v
-	}
-	return format.FromWords(words[:]...), true
-}
-
-// rows reads masks and lanes.
-func (r *Reader) rows(m *memory, all bool) bool {
-	mask, ok1 := readMask(r.varint, len(r.plans))
-	changed, ok2 := readMask(r.varint, len(r.plans))
-	added := mask.Minus(m.mask)
-	if !ok1 || !ok2 || !changed.Within(mask) || !added.Within(changed) || all && changed != mask || !all && changed.IsZero() && mask == m.mask {
-		return false
-	}
-	moving := m.change(r.plans, mask, changed, r.number)
-	from := 0
-	for rows := mask; !rows.IsZero(); rows = rows.Rest() {
-		row := rows.Lowest()
-		p := r.plans[row]
-		to := from + p.Lanes()
-		if changed.Has(row) {
-			moved := added.Has(row)
-			for at := from; at < to; at++ {
-				d, ok := r.varint(1<<32 - 1)
-				if !ok {
-					return false
-				}
-				m.set(at, m.expected(at, moving.Has(row))+unzigzag(uint32(d)))
-				moved = moved || m.lanes[at] != m.before[at]
-			}
-			if !moved || !p.Legal(m.lanes[from:to]) {
-				return false
-			}
-		}
-		from = to
-	}
-	return true
-}
-
-// Recent yields the indexes of the tick's entity records, ascending.
-func (r *Reader) Recent(yield func(index uint32) bool) {
-	for _, index := range r.recent {
-		if !yield(index) {
-			return
-		}
-	}
-}
+// Recent yields the indexes of the entities that are new or have changed in the tick, ascending.
+func (r *Reader) Recent(yield func(index uint32) bool) { slices.Values(r.recent)(yield) }
 
 // Notes returns the notes that Writer.Note added to the tick, in order. They are valid until the reader's next call.
 func (r *Reader) Notes() []Note { return r.notes }
 
-// Fresh reports whether the tick starts a chunk: it then has a record of every existing entity, and all others have
-// ended.
+// Fresh reports whether the tick starts a chunk: all that exist are then Recent, and all others have ended.
 func (r *Reader) Fresh() bool { return r.whole }
 
 // Ended yields the indexes of entities that ended in this tick; it is empty for a Fresh tick.
-func (r *Reader) Ended(yield func(index uint32) bool) {
-	for _, index := range r.ended {
-		if !yield(index) {
-			return
-		}
-	}
-}
+func (r *Reader) Ended(yield func(index uint32) bool) { slices.Values(r.ended)(yield) }
 
 // Entity returns the generation and the rows of the entity at an index; generation 0 if there is none.
 func (r *Reader) Entity(index uint32) (generation uint32, mask snapshot.Mask) {
-	if int(index) >= len(r.known) {
+	if int64(index) >= int64(r.indexes) {
 		return 0, snapshot.Mask{}
 	}
-	return r.known[index].generation, r.known[index].mask
+	e := r.replica.Entity(index)
+	if !e.Alive {
+		return 0, snapshot.Mask{}
+	}
+	return e.ID.Generation, e.Mask
 }
 
 // Row returns the lanes of a row, nil if the entity lacks it. Do not change the slice.
 func (r *Reader) Row(index uint32, row int) []uint32 {
-	_, mask := r.Entity(index)
-	if !mask.Has(row) {
+	if _, mask := r.Entity(index); !mask.Has(row) {
 		return nil
 	}
-	at := 0
-	for before := range row {
-		if mask.Has(before) {
-			at += r.plans[before].Lanes()
-		}
-	}
-	return r.known[index].lanes[at : at+r.plans[row].Lanes()]
+	return r.replica.Row(index, row)
 }

@@ -32,16 +32,28 @@ type game struct {
 func newGame(t testing.TB, rate int, list ...reflect.Type) *game {
 	t.Helper()
 	var plans []*quantize.Plan
-	h := Header{TickRate: rate, Entries: []string{"limits netcode{version:1}"}}
 	for _, typ := range list {
 		p, err := quantize.Compile(typ, typ.Name())
 		require.NoError(t, err)
 		plans = append(plans, p)
+	}
+	return newGameOf(t, rate, plans...)
+}
+
+func newGameOf(t testing.TB, rate int, plans ...*quantize.Plan) *game {
+	t.Helper()
+	return newGameOn(t, rate, snapshot.NewStore(format.NewSchema(plans), snapshot.Config{}))
+}
+
+func newGameOn(t testing.TB, rate int, store *snapshot.Store) *game {
+	t.Helper()
+	h := Header{TickRate: rate, Entries: []string{"limits netcode{version:1}"}}
+	for _, p := range plansOf(store.Schema()) {
 		h.Entries = append(h.Entries, componentOf+string(p.Describe(nil)))
 	}
-	g := &game{store: snapshot.NewStore(format.NewSchema(plans), snapshot.Config{})}
+	g := &game{store: store}
 	var err error
-	g.writer, err = NewWriter(&g.out, h, g.store.Schema())
+	g.writer, err = NewWriter(&g.out, h, g.store)
 	require.NoError(t, err)
 	return g
 }
@@ -49,7 +61,7 @@ func newGame(t testing.TB, rate int, list ...reflect.Type) *game {
 // commit ends a tick and records it.
 func (g *game) commit(t require.TestingT) {
 	g.store.Commit()
-	require.NoError(t, g.writer.Tick(g.store))
+	require.NoError(t, g.writer.Tick())
 	now := map[wire.NetworkID]map[int][]uint32{}
 	for id := range g.store.All {
 		now[id] = map[int][]uint32{}
@@ -65,7 +77,7 @@ func (g *game) commit(t require.TestingT) {
 // check compares a reader's world with the n-th tick.
 func (g *game) check(t require.TestingT, r *Reader, n int) {
 	found := 0
-	for index := range uint32(len(r.known)) {
+	for index := range uint32(r.indexes) {
 		generation, mask := r.Entity(index)
 		if generation == 0 {
 			continue
@@ -215,10 +227,10 @@ func TestWriterStopsAtTheFirstError(t *testing.T) {
 	for f := 1; err == nil && f < 9; f++ {
 		g.store.Begin(tick.Tick(f))
 		g.store.Commit()
-		err = g.writer.Tick(g.store)
+		err = g.writer.Tick()
 	}
 	require.Equal(t, full, err)
-	require.Equal(t, full, g.writer.Tick(g.store))
+	require.Equal(t, full, g.writer.Tick())
 	require.Equal(t, full, g.writer.Close())
 }
 
@@ -242,7 +254,7 @@ func TestRecordingAllocatesNothing(t *testing.T) {
 			g.store.Set(id, 0, lanes)
 		}
 		g.store.Commit()
-		if err := g.writer.Tick(g.store); err != nil {
+		if err := g.writer.Tick(); err != nil {
 			panic(err)
 		}
 	}
@@ -264,10 +276,11 @@ func TestWrittenComponentsAreRead(t *testing.T) {
 
 func TestHeadersAreRefused(t *testing.T) {
 	for _, h := range []Header{{TickRate: 0}, {TickRate: 1001}, {TickRate: 1, Entries: []string{""}}, {TickRate: 1, Entries: []string{"a\nb"}}} {
-		_, err := NewWriter(io.Discard, h, format.NewSchema(nil))
+		_, err := NewWriter(io.Discard, h, snapshot.NewStore(format.NewSchema(nil), snapshot.Config{}))
 		require.ErrorIs(t, err, ErrFormat, fmt.Sprint(h))
 	}
-	for _, text := range []string{"", "tick-rate 5", "tick-rate 05\n", "tick-rate x\n", "rate 5\n", "tick-rate 5\n\n", "tick-rate 5\na\r\n"} {
+	for _, text := range []string{"", "tick-rate 5\n", "tick-rate 5\nwindow 64", "tick-rate 05\nwindow 64\n", "tick-rate x\nwindow 64\n", "rate 5\nwindow 64\n", "tick-rate 5\nwindow 064\n",
+		"tick-rate 5\nwindow 0\n", "tick-rate 5\nwindow 4097\n", "tick-rate 5\nwindow 64\na\r\n"} {
 		_, err := parseHeader(text)
 		require.ErrorIs(t, err, ErrFormat, text)
 	}
@@ -283,6 +296,8 @@ func FuzzReader(f *testing.F) {
 	h, packed, err := r.look()
 	require.NoError(f, err)
 	require.NoError(f, r.open(&h, packed))
+	schema, err := r.header.schema(r.plans)
+	require.NoError(f, err)
 	f.Add(data[first:], false)
 	f.Add(append([]byte{}, r.raw...), true)
 	f.Add([]byte{1, 1, 1, 0, 0, 1, 0, 0, 1, 1, 0, 0}, true)
@@ -297,6 +312,7 @@ func FuzzReader(f *testing.F) {
 		}
 		r, err := NewReader(io.MultiReader(bytes.NewReader(head), bytes.NewReader(chunk)))
 		require.NoError(t, err)
+		r.schema = schema
 		if unpacked { // past compression and checksum
 			r.raw, r.now, r.end, r.left, r.fresh = chunk, 1, 9, 3, true
 		}

@@ -8,8 +8,6 @@ import (
 
 	"github.com/arche-netcode/netcode"
 	"github.com/arche-netcode/netcode/extend"
-	"github.com/arche-netcode/netcode/quantize"
-	"github.com/arche-netcode/netcode/snapshot"
 	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/wire"
 )
@@ -30,13 +28,10 @@ var ErrReplay = errors.New("record: the recording cannot be replayed on this ser
 // players are not replayed. The errors are ErrReplay, ErrProtocol and those of the reader; damage is an error too. A
 // file that was cut off ends the replay.
 func Replay(s *netcode.Server, file io.Reader, frame func(now time.Duration)) (*Difference, error) {
-	r, err := NewReader(file)
+	plans := plansOf(s.Protocol().Schema())
+	r, err := NewReader(file, plans...)
 	if err != nil {
 		return nil, err
-	}
-	var plans []*quantize.Plan
-	for row := range s.Protocol().Schema().Rows() {
-		plans = append(plans, s.Protocol().Schema().Plan(row))
 	}
 	if err := sameComponents(r.plans, plans); err != nil {
 		return nil, err
@@ -63,7 +58,11 @@ func Replay(s *netcode.Server, file io.Reader, frame func(now time.Duration)) (*
 		case s.Store().Tick() != now:
 			return nil, fmt.Errorf("%w: it has tick %d where the server captured tick %d: begin it before the first frame, with this Config.FirstTick", ErrReplay, now, s.Store().Tick())
 		}
-		if d := differ(r, &p.world, p.world.look(s.Store())); d != nil {
+		indexes := 0
+		for id := range s.Store().All {
+			indexes = int(id.Index) + 1
+		}
+		if d := differ(r, captured{s.Store()}, indexes); d != nil {
 			return d, nil
 		}
 	}
@@ -77,7 +76,6 @@ type replay struct {
 
 	features []*extend.ServerRecord
 
-	world  captured
 	due    bool // the notes of the reader's tick were not yet replayed
 	failed error
 }
@@ -142,42 +140,3 @@ func (p *replay) say(b *noteReader) bool {
 	}
 	return c.Say(&m) == nil
 }
-
-// captured is the newest capture of a server, for comparison.
-type captured struct {
-	store *snapshot.Store
-	ids   []netcode.NetworkID // by index; zero for none
-}
-
-// look reads a capture and returns its number of indexes.
-func (c *captured) look(s *snapshot.Store) int {
-	clear(c.ids)
-	c.store = s
-	for id := range s.All {
-		for int(id.Index) >= len(c.ids) {
-			c.ids = append(c.ids, netcode.NetworkID{})
-		}
-		c.ids[id.Index] = id
-	}
-	return len(c.ids)
-}
-
-// id returns the entity at an index, zero for none.
-func (c *captured) id(index uint32) (id netcode.NetworkID) {
-	if int(index) < len(c.ids) {
-		id = c.ids[index]
-	}
-	return id
-}
-
-// Entity implements world.
-func (c *captured) Entity(index uint32) (uint32, snapshot.Mask) {
-	id := c.id(index)
-	if id.IsZero() {
-		return 0, snapshot.Mask{}
-	}
-	return id.Generation, c.store.Mask(id)
-}
-
-// Row implements world.
-func (c *captured) Row(index uint32, row int) []uint32 { return c.store.Row(c.id(index), row) }

@@ -1,57 +1,28 @@
 package record
 
 import (
-	"bytes"
-	"compress/flate"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
 	"slices"
-	"strings"
 
 	"github.com/arche-netcode/netcode"
-	"github.com/arche-netcode/netcode/extend"
+	"github.com/arche-netcode/netcode/delta"
 	"github.com/arche-netcode/netcode/quantize"
 	"github.com/arche-netcode/netcode/snapshot"
+	"github.com/arche-netcode/netcode/snapshot/format"
 	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/wire"
-)
-
-// saveMagic starts a saved game. Its line end reveals a copy in text mode.
-const (
-	saveMagic = "netcode save 1\r\n\x00"
-	saveFixed = len(saveMagic) + 16 // plus u32 each: length of the text, of the compressed and the decompressed entities; CRC of all other bytes
 )
 
 // ErrNothingSaved means that the server has not captured anything yet.
 var ErrNothingSaved = errors.New("record: nothing was captured yet: save after the first network tick")
 
-// Saved is a decoded saved game: entities with their components and references.
-type Saved struct {
-	entities []savedEntity
-	lanes    []uint32
-	plans    []*quantize.Plan // by row of the schema
-}
-
-// savedEntity is one entity of a saved game.
-type savedEntity struct {
-	Owner wire.ClientID // 0: the server
-	Named wire.ClientID // writer of components for a named client; 0: nobody
-	mask  snapshot.Mask
-	first int // index of its first lane; rows are consecutive
-}
-
 // Save writes the newest capture of a server: all entities with their replicated components (quantised), their
 // references, their owners and the named clients. Equal states give equal bytes. Load reads it, or systems.Load into an
-// Arche world; docs/recording.md has the format. The errors are ErrNothingSaved and those of the writer.
+// Arche world. A saved game is a recording of one tick (docs/recording.md). The errors are ErrNothingSaved and those of the writer.
 func Save(s *netcode.Server, out io.Writer) error {
-	store := s.Store()
-	rows := snapshot.Mask{}
-	for row := range store.Schema().Rows() {
-		rows = rows.With(row)
-	}
-	return save(store, out, rows.Minus(store.Schema().Coarse), slices.Collect(store.All))
+	return save(s, out, snapshot.AllRows(), slices.Collect(s.Store().All))
 }
 
 // SaveSome is Save of some entities, without some components: what a player carries to another server. References to other
@@ -64,264 +35,175 @@ func SaveSome(s *netcode.Server, out io.Writer, entities []netcode.NetworkID, wi
 	for _, id := range entities {
 		rows = rows.Union(store.Mask(id))
 	}
-	return save(store, out, rows.Minus(store.Schema().Coarse).Minus(without), entities)
+	return save(s, out, rows.Minus(without), entities)
 }
 
-// save writes some components of some entities.
-func save(store *snapshot.Store, out io.Writer, rows snapshot.Mask, entities []wire.NetworkID) error {
-	if store.Tick() == tick.None {
+// save records one tick of a store that has some components of some entities. There are no distance bands: they are derived from
+// their components, and a game may change them.
+func save(s *netcode.Server, out io.Writer, rows snapshot.Mask, entities []wire.NetworkID) error {
+	from := s.Store()
+	if from.Tick() == tick.None {
 		return ErrNothingSaved
 	}
-	text := savedText(store.Schema(), rows)
-	raw := appendEntities(nil, store, rows, entities)
-	if len(raw) > maxRaw {
-		return fmt.Errorf("record: a saved game of more than %d bytes", maxRaw)
+	h, schema := Header{TickRate: s.TickRate()}, from.Schema()
+	places, plans := make([]int, schema.Rows()), []*quantize.Plan{}
+	for row := range places {
+		if places[row] = -1; rows.Has(row) && !schema.Coarse.Has(row) {
+			p := schema.Plan(row)
+			places[row], plans = len(plans), append(plans, p)
+			h.Entries = append(h.Entries, componentOf+string(p.Describe(nil)))
+		}
 	}
-	var packed bytes.Buffer
-	packer, err := flate.NewWriter(&packed, flate.BestSpeed)
-	if err == nil {
-		_, err = packer.Write(raw)
-	}
-	if err == nil {
-		err = packer.Close()
-	}
+	saved, err := format.NewSchemaWith(plans, delta.Shipped())
 	if err != nil {
 		return err
 	}
-	head := binary.LittleEndian.AppendUint32([]byte(saveMagic), uint32(len(text)))
-	head = binary.LittleEndian.AppendUint32(head, uint32(packed.Len()))
-	head = binary.LittleEndian.AppendUint32(head, uint32(len(raw)))
-	head = binary.LittleEndian.AppendUint32(head, checksum(head, text, packed.Bytes()))
-	_, err = out.Write(append(append(head, text...), packed.Bytes()...))
-	return err
-}
-
-// savedText returns the components, one line each. rows has no distance bands: they are derived from their components, and
-// a game may change them.
-func savedText(schema *snapshot.Schema, rows snapshot.Mask) (text []byte) {
-	for ; !rows.IsZero(); rows = rows.Rest() {
-		text = append(schema.Plan(rows.Lowest()).Describe(append(text, componentOf...)), '\n')
+	gaps, err := delta.NewTables(saved.Codes.Gap) // full records use no other table
+	if err != nil {
+		return err
 	}
-	return text
-}
-
-// appendEntities appends entities. A reference is the entity's place in the file, from 1.
-func appendEntities(b []byte, store *snapshot.Store, rows snapshot.Mask, entities []wire.NetworkID) []byte {
-	schema, others := store.Schema(), snapshot.Mask{}
-	for row := range schema.Rows() {
-		if !rows.Has(row) {
-			others = others.With(row)
-		}
-	}
-	places := make(map[wire.NetworkID]uint32, len(entities))
-	for i, id := range entities {
-		places[id] = uint32(i + 1)
-	}
-	b = wire.AppendVarint(b, uint64(len(entities)))
+	h.tables = []string{string(gaps.AppendText(nil))}
+	to := snapshot.NewStore(saved, snapshot.Config{Entities: len(entities)})
+	to.Begin(1) // whatever the tick of the server: equal states give equal bytes
+	was, ids, lanes := map[wire.NetworkID]wire.NetworkID{}, map[wire.NetworkID]wire.NetworkID{}, []uint32(nil)
 	for _, id := range entities {
-		mask := store.Mask(id).Minus(others)
-		b = appendMask(b, mask.Squeeze(others), rows.Count())
-		b = wire.AppendVarint(b, uint64(store.Owner(id)))
-		b = wire.AppendVarint(b, uint64(store.Named(id)))
-		for ; !mask.IsZero(); mask = mask.Rest() {
-			row := mask.Lowest()
-			lanes := append([]uint32{}, store.Row(id, row)...)
-			for _, at := range schema.Plan(row).Refs() {
-				lanes[at], lanes[at+1] = places[wire.NetworkID{Index: lanes[at], Generation: lanes[at+1]}], 0
-			}
-			for _, lane := range lanes {
-				b = wire.AppendVarint(b, uint64(lane))
+		if ids[id].IsZero() {
+			ids[id] = to.Spawn()
+			was[ids[id]] = id
+		}
+	}
+	for _, id := range entities {
+		for mask := from.Mask(id); !mask.IsZero(); mask = mask.Rest() {
+			if row := mask.Lowest(); places[row] >= 0 {
+				lanes = append(lanes[:0], from.Row(id, row)...)
+				rename(schema.Plan(row), lanes, func(named wire.NetworkID) wire.NetworkID { return ids[named] })
+				to.Set(ids[id], places[row], lanes)
 			}
 		}
 	}
-	return b
+	to.Commit()
+	w, err := newWriter(out, h, to)
+	if err != nil {
+		return err
+	}
+	w.Note(noteOwners, appendClients(nil, to, func(id wire.NetworkID) wire.ClientID { return from.Owner(was[id]) }))
+	w.Note(noteNamed, appendClients(nil, to, func(id wire.NetworkID) wire.ClientID { return from.Named(was[id]) }))
+	return errors.Join(w.Tick(), w.Close())
+}
+
+// Saved is a decoded saved game: entities with their components and references.
+type Saved struct {
+	ids           []wire.NetworkID // of the file, by place
+	places        map[wire.NetworkID]int
+	owners, named map[uint32]netcode.ClientID
+	reader        *Reader
+	rows          []int // by row of the file: the schema's
 }
 
 // ReadSaved reads a saved game for a schema, which must have each of its components unchanged. The bytes may be damaged
-// or hostile: the errors wrap ErrFormat, ErrDamaged, ErrProtocol or those of the reader. Memory is bounded by the
-// decompressed size.
+// or hostile: the errors wrap ErrFormat, ErrDamaged, ErrProtocol or those of the reader.
 func ReadSaved(in io.Reader, schema *snapshot.Schema) (*Saved, error) {
-	head := make([]byte, saveFixed)
-	begun, err := io.ReadFull(in, head)
-	switch {
-	case err == io.EOF:
-		return nil, fmt.Errorf("%w: the file is empty", ErrFormat)
-	case err != nil || string(head[:len(saveMagic)]) != saveMagic:
-		return nil, fmt.Errorf("%w: it begins % x, which is no saved game", ErrFormat, head[:begun])
-	}
-	size := func(at int) int64 { return int64(binary.LittleEndian.Uint32(head[len(saveMagic)+4*at:])) }
-	text, packed, raw := size(0), size(1), size(2)
-	if text > maxHeader || raw > maxRaw || packed > maxRaw+maxRaw/8 || raw/maxShrink > packed {
-		return nil, faulty(ErrDamaged, "it claims to be %d and %d bytes, %d unpacked", text, packed, raw)
-	}
-	body, err := io.ReadAll(io.LimitReader(in, text+packed+1))
-	switch {
-	case err != nil:
-		return nil, err
-	case int64(len(body)) != text+packed:
-		return nil, faulty(ErrCut, "%d of %d bytes", len(body), text+packed)
-	case checksum(head[:saveFixed-4], body) != binary.LittleEndian.Uint32(head[saveFixed-4:]):
-		return nil, faulty(ErrDamaged, "the sum is wrong")
-	}
-	rows, err := savedRows(string(body[:text]), schema)
+	r, err := NewReader(in, plansOf(schema)...)
 	if err != nil {
 		return nil, err
 	}
-	var unpacked bytes.Buffer
-	n, err := io.Copy(&unpacked, io.LimitReader(flate.NewReader(bytes.NewReader(body[text:])), raw+1))
-	if err != nil || n != raw {
-		return nil, faulty(ErrDamaged, "it does not unpack")
+	g := &Saved{reader: r, places: map[wire.NetworkID]int{}}
+	if g.rows, err = r.header.rowsIn(schema); err != nil {
+		return nil, err
 	}
-	g := &Saved{}
-	for row := range schema.Rows() {
-		g.plans = append(g.plans, schema.Plan(row))
+	switch _, err := r.Next(); {
+	case err == io.EOF:
+		return nil, fmt.Errorf("%w: it has no tick", ErrFormat)
+	case err != nil:
+		return nil, err
+	case r.left > 0:
+		return nil, fmt.Errorf("%w: it has several ticks, which is no saved game", ErrFormat)
 	}
-	if !g.read(unpacked.Bytes(), rows) {
+	for index := range r.Recent {
+		generation, _ := r.Entity(index)
+		id := wire.NetworkID{Index: index, Generation: generation}
+		g.places[id] = len(g.ids)
+		g.ids = append(g.ids, id)
+	}
+	var notes recorded
+	if !notes.read(r) || !g.legal() {
 		return nil, faulty(ErrDamaged, "its entities are none")
+	}
+	g.owners, g.named = notes.owners, notes.named
+	if fixed, err := r.in.peek(1); err != nil || len(fixed) > 0 {
+		return nil, errors.Join(err, fmt.Errorf("%w: more follows the tick", ErrFormat))
 	}
 	return g, nil
 }
 
-// savedRows returns the schema's rows of a saved game's components.
-func savedRows(text string, schema *snapshot.Schema) (rows []int, err error) {
-	lines := strings.Split(text, "\n")
-	if lines[len(lines)-1] != "" {
-		return nil, faulty(ErrDamaged, "its components end in %.60q", lines[len(lines)-1])
-	}
-	return matchRows(lines[:len(lines)-1], schema)
-}
-
-// matchRows returns the schema's row for each of these components. Distance bands do not count.
-func matchRows(lines []string, schema *snapshot.Schema) (rows []int, err error) {
-	here := map[string]int{}
-	for row := range schema.Rows() {
-		if !schema.Coarse.Has(row) {
-			here[componentOf+string(schema.Plan(row).Describe(nil))] = row
-		}
-	}
-	for _, line := range lines {
-		row, ok := here[line]
-		if !ok {
-			return nil, fmt.Errorf("%w: this protocol has no %.200s", ErrProtocol, line)
-		}
-		delete(here, line)
-		rows = append(rows, row)
-	}
-	return rows, nil
-}
-
-// read decodes the entities. rows has the schema's row for each component of the file.
-func (g *Saved) read(b []byte, rows []int) bool {
-	varint := func(limit uint64) (v uint64, ok bool) {
-		v, n, err := wire.ReadVarint(b)
-		if err != nil || v > limit {
-			return 0, false
-		}
-		b = b[n:]
-		return v, true
-	}
-	count, ok := varint(min(snapshot.MaxEntities, uint64(len(b))))
-	for range count {
-		mask, ok1 := readMask(varint, len(rows))
-		owner, ok2 := varint(1<<32 - 1)
-		named, ok3 := varint(1<<32 - 1)
-		if !ok1 || !ok2 || !ok3 || uint64(wire.ClientID(owner)) != owner || uint64(wire.ClientID(named)) != named {
-			return false
-		}
-		e := savedEntity{Owner: wire.ClientID(owner), Named: wire.ClientID(named), first: len(g.lanes)}
-		for place, row := range rows {
-			if !mask.Has(place) {
-				continue
-			}
-			if !e.mask.Within(e.mask.Below(row)) {
-				return false // the rows of a file are in the order of the schema
-			}
-			e.mask = e.mask.With(row)
-			from := len(g.lanes)
-			for range g.plans[row].Lanes() {
-				lane, ok := varint(1<<32 - 1)
-				if !ok {
+// legal reports whether the file names no band and no entity that it lacks.
+func (g *Saved) legal() bool {
+	for _, id := range g.ids {
+		_, mask := g.reader.Entity(id.Index)
+		for ; !mask.IsZero(); mask = mask.Rest() {
+			row := mask.Lowest()
+			lanes := g.reader.Row(id.Index, row)
+			for _, at := range g.reader.plans[row].Refs() {
+				of := wire.NetworkID{Index: lanes[at], Generation: lanes[at+1]}
+				if _, ok := g.places[of]; !ok && !of.IsZero() {
 					return false
 				}
-				g.lanes = append(g.lanes, uint32(lane))
 			}
-			if !legalNames(g.plans[row], g.lanes[from:], uint32(count)) {
+			if g.rows[row] < 0 {
 				return false
 			}
 		}
-		g.entities = append(g.entities, e)
 	}
-	return ok && len(b) == 0
-}
-
-// legalNames checks the lanes of a row. It temporarily treats references (places from 1) as network ids, for the plan's
-// check.
-func legalNames(p *quantize.Plan, lanes []uint32, count uint32) bool {
-	for _, at := range p.Refs() {
-		if lanes[at] > count || lanes[at+1] != 0 {
-			return false
-		}
-		lanes[at+1] = min(lanes[at], 1)
-	}
-	return p.Legal(lanes)
+	return true
 }
 
 // Len returns the number of entities.
-func (g *Saved) Len() int { return len(g.entities) }
+func (g *Saved) Len() int { return len(g.ids) }
 
 // Entity returns the rows, the owner and the named client of an entity.
 func (g *Saved) Entity(i int) (rows snapshot.Mask, owner, named wire.ClientID) {
-	e := &g.entities[i]
-	return e.mask, e.Owner, e.Named
+	_, mask := g.reader.Entity(g.ids[i].Index)
+	for ; !mask.IsZero(); mask = mask.Rest() {
+		rows = rows.With(g.rows[mask.Lowest()])
+	}
+	return rows, g.owners[g.ids[i].Index], g.named[g.ids[i].Index]
 }
 
 // Row appends the lanes of an entity's row. It replaces each reference by the network id that name returns for its
 // place.
 func (g *Saved) Row(dst []uint32, i, row int, name func(place int) wire.NetworkID) []uint32 {
-	at := g.entities[i].first
-	for before := g.entities[i].mask.Below(row); !before.IsZero(); before = before.Rest() {
-		at += g.plans[before.Lowest()].Lanes()
-	}
-	p, from := g.plans[row], len(dst)
-	dst = append(dst, g.lanes[at:at+p.Lanes()]...)
-	for _, lane := range p.Refs() {
-		if of := dst[from+lane:]; of[0] != 0 {
-			id := name(int(of[0]) - 1)
-			of[0], of[1] = id.Index, id.Generation
+	at, from := slices.Index(g.rows, row), len(dst)
+	dst = append(dst, g.reader.Row(g.ids[i].Index, at)...)
+	rename(g.reader.plans[at], dst[from:], func(id wire.NetworkID) wire.NetworkID {
+		if place, ok := g.places[id]; ok {
+			return name(place)
 		}
-	}
+		return id // nobody
+	})
 	return dst
 }
 
 // Load spawns the entities of a saved game on a server without a world, as Server.Spawn and Put do, and returns their
 // ids. The errors are those of ReadSaved, and one if the server has no room. After an error nothing was spawned.
 func Load(s *netcode.Server, in io.Reader) ([]netcode.NetworkID, error) {
-	schema := s.Protocol().Schema()
-	g, err := ReadSaved(in, schema)
+	g, err := ReadSaved(in, s.Protocol().Schema())
 	if err != nil {
 		return nil, err
 	}
-	ids := make([]netcode.NetworkID, 0, g.Len())
-	for range g.Len() {
-		id := s.Spawn()
-		if id.IsZero() {
-			for _, made := range ids {
-				s.Despawn(made)
-			}
-			return nil, fmt.Errorf("record: %d saved entities, and Config.MaxEntities are alive", g.Len())
+	copies, ids, indexes := newMirror(s, g.reader.plans, g.rows), []netcode.NetworkID{}, slices.Collect(g.reader.Recent)
+	room := copies.copy(g.reader, indexes)
+	for _, index := range indexes {
+		id := copies.played[index].id
+		if room {
+			s.SetOwner(id, g.owners[index])
+			s.Store().SetNamed(id, g.named[index])
+			ids = append(ids, id)
+		} else if !id.IsZero() {
+			s.Despawn(id)
 		}
-		ids = append(ids, id)
 	}
-	var lanes []uint32
-	for i, id := range ids {
-		rows, owner, named := g.Entity(i)
-		for ; !rows.IsZero(); rows = rows.Rest() {
-			row := rows.Lowest()
-			lanes = g.Row(lanes[:0], i, row, func(place int) wire.NetworkID { return ids[place] })
-			extend.OfServer(s).PutRow(id, row, lanes)
-		}
-		s.SetOwner(id, owner)
-		s.Store().SetNamed(id, named)
+	if !room {
+		return nil, fmt.Errorf("record: %d saved entities, and Config.MaxEntities are alive", g.Len())
 	}
 	return ids, nil
 }

@@ -2,6 +2,7 @@ package record
 
 import (
 	"bytes"
+	"encoding/binary"
 	"fmt"
 	"maps"
 	"slices"
@@ -9,14 +10,15 @@ import (
 	"github.com/arche-netcode/netcode"
 	"github.com/arche-netcode/netcode/extend"
 	"github.com/arche-netcode/netcode/snapshot"
+	"github.com/arche-netcode/netcode/snapshot/format"
 	"github.com/arche-netcode/netcode/wire"
 )
 
-// Kinds of notes that Start writes.
+// Kinds of notes.
 const (
 	noteOwners = 1 // all entities owned by clients
-	noteView   = 2 // visibility of a client, as changes
-	noteViews  = 3 // the clients whose visibility is recorded
+	noteSights = 2 // what each client sees
+	noteNamed  = 3 // of a saved game: all entities with components for a named client
 
 	noteMessage = 4 // a message of game code to clients
 	notePlayers = 5 // joins and leaves of clients
@@ -28,37 +30,26 @@ const (
 type Option func(*recording)
 
 // Views records what each client sees, for Player.Follow. Each tick it queries each entity for each client.
-func Views() Option {
-	return func(r *recording) { r.views, r.told = true, map[netcode.ClientID]*sight{} }
-}
+func Views() Option { return func(r *recording) { r.views = true } }
 
-// sights has the owners and visible entities that the present chunk has recorded.
+// sights has the notes about owners and sights that the present chunk has recorded.
 type sights struct {
-	views   bool
-	moved   bool // owners may have changed
-	owners  []byte
-	clients []byte
-	told    map[netcode.ClientID]*sight // clients of the previous tick
-	note    []byte
+	views        bool
+	moved        bool // owners may have changed
+	owners, seen []byte
+	note         []byte
+	visible      []uint64
+	parts        []byte
 }
 
 // sight has the entities that a client sees, by index.
 type sight struct {
 	visible []uint64                 // bit per index
 	rows    map[uint32]snapshot.Mask // entities that it sees with some of their components only
-	told    []byte                   // encoded rows in the note
-	here    bool                     // the client is connected
 }
 
 func (v *sight) has(index uint32) bool {
 	return int(index>>6) < len(v.visible) && v.visible[index>>6]>>(index&63)&1 != 0
-}
-
-func (v *sight) toggle(index uint32) {
-	for int(index>>6) >= len(v.visible) {
-		v.visible = append(v.visible, 0)
-	}
-	v.visible[index>>6] ^= 1 << (index & 63)
 }
 
 // ownersMay records whether owners may have changed. Call it while the store has the owner changes.
@@ -67,24 +58,27 @@ func (v *sights) ownersMay(s *netcode.Server) {
 	v.moved = v.moved || s.TickDue() && len(store.Handovers())+len(store.Births())+len(store.Deaths()) > 0
 }
 
+// appendClients appends the entities of a store for which client is not 0, by ascending index.
+func appendClients(b []byte, store *snapshot.Store, client func(wire.NetworkID) wire.ClientID) []byte {
+	last := uint32(0)
+	for id := range store.All {
+		if owner := client(id); owner != 0 {
+			b = wire.AppendVarint(wire.AppendVarint(b, uint64(id.Index+1-last)), uint64(owner))
+			last = id.Index + 1
+		}
+	}
+	return b
+}
+
 // write adds the notes of a tick.
 func (v *sights) write(s *netcode.Server, w *Writer) {
-	begins, store := w.Begins(), s.Store()
+	begins := w.Begins()
 	if begins {
-		clear(v.told)
-		v.owners, v.clients = v.owners[:0], v.clients[:0]
+		v.owners, v.seen = v.owners[:0], v.seen[:0]
 	}
 	if begins || v.moved {
 		v.moved = false
-		v.note = v.note[:0]
-		last := uint32(0)
-		for id := range store.All {
-			if owner := store.Owner(id); owner != 0 {
-				v.note = wire.AppendVarint(v.note, uint64(id.Index+1-last))
-				v.note = wire.AppendVarint(v.note, uint64(owner))
-				last = id.Index + 1
-			}
-		}
+		v.note = appendClients(v.note[:0], s.Store(), s.Store().Owner)
 		v.tell(w, noteOwners, &v.owners)
 	}
 	if !v.views {
@@ -93,15 +87,9 @@ func (v *sights) write(s *netcode.Server, w *Writer) {
 	v.note = v.note[:0]
 	for client := range s.Clients {
 		v.note = wire.AppendVarint(v.note, uint64(client))
+		v.look(s.Store(), extend.OfServer(s).Session(client).View(), w)
 	}
-	v.tell(w, noteViews, &v.clients)
-	for client := range s.Clients {
-		v.writeView(w, store, client, extend.OfServer(s).Session(client).View())
-	}
-	maps.DeleteFunc(v.told, func(_ netcode.ClientID, old *sight) (gone bool) { // the reader removes it too, even if the client returns
-		gone, old.here = !old.here, false
-		return gone
-	})
+	v.tell(w, noteSights, &v.seen)
 }
 
 // tell adds a note unless the chunk already has an equal one.
@@ -112,101 +100,102 @@ func (v *sights) tell(w *Writer, kind uint64, told *[]byte) {
 	}
 }
 
-// writeView adds the note of one client: the entities that became visible or invisible, and those that it sees without
-// some of their components.
-func (v *sights) writeView(w *Writer, store *snapshot.Store, client netcode.ClientID, view *snapshot.View) {
-	old := v.told[client]
-	if old == nil {
-		old = &sight{}
-		v.told[client] = old
-	}
-	old.here = true
-	v.note = wire.AppendVarint(v.note[:0], uint64(client))
-	last, before := uint32(0), len(v.note)
+// look appends the entities that a client sees, and the rows of those that it sees without some of their components.
+func (v *sights) look(store *snapshot.Store, view *snapshot.View, w *Writer) {
+	v.visible, v.parts = v.visible[:0], v.parts[:0]
+	last := uint32(0)
 	for id := range store.All {
-		if view.Visible(id) != old.has(id.Index) {
-			v.note = wire.AppendVarint(v.note, uint64(id.Index+1-last))
-			last = id.Index + 1
-			old.toggle(id.Index)
+		if !view.Visible(id) {
+			continue
 		}
-	}
-	toggled := len(v.note) > before
-	v.note = append(v.note, 0)
-	last, before = 0, len(v.note)
-	for id := range store.All {
-		if mask, rows := store.Mask(id), view.Rows(id); old.has(id.Index) && !mask.Within(rows) {
-			v.note = wire.AppendVarint(v.note, uint64(id.Index+1-last))
-			v.note = w.appendRows(v.note, mask.Intersect(rows))
+		for int(id.Index>>6) >= len(v.visible) {
+			v.visible = append(v.visible, 0)
+		}
+		v.visible[id.Index>>6] |= 1 << (id.Index & 63)
+		if mask, rows := store.Mask(id), view.Rows(id); !mask.Within(rows) {
+			v.parts = wire.AppendVarint(v.parts, uint64(id.Index+1-last))
+			v.parts = w.appendRows(v.parts, mask.Intersect(rows))
 			last = id.Index + 1
 		}
 	}
-	if toggled || !bytes.Equal(v.note[before:], old.told) {
-		w.Note(noteView, v.note)
-		old.told = append(old.told[:0], v.note[before:]...)
+	v.note = wire.AppendVarint(v.note, uint64(len(v.visible)))
+	for _, word := range v.visible {
+		v.note = binary.LittleEndian.AppendUint64(v.note, word)
 	}
+	v.note = append(append(v.note, v.parts...), 0)
+}
+
+// appendRows appends a mask of rows by their numbers in the recording, 64 rows a number. It has no rows of older builds.
+func (w *Writer) appendRows(b []byte, rows snapshot.Mask) []byte {
+	schema := w.store.Schema()
+	rows = rows.Squeeze(schema.Older)
+	for word := 0; word == 0 || 64*word < schema.Rows()-schema.Older.Count(); word++ {
+		b = wire.AppendVarint(b, rows.Word(word))
+	}
+	return b
 }
 
 // recorded has the owners and the visible entities of clients as of a recorded tick.
 type recorded struct {
-	owners map[uint32]netcode.ClientID
-	views  map[netcode.ClientID]*sight
+	owners, named map[uint32]netcode.ClientID
+	views         map[netcode.ClientID]*sight
 }
 
 // read applies the notes of a tick, and reports whether they are legal.
 func (v *recorded) read(r *Reader) bool {
 	if r.Fresh() || v.views == nil {
-		v.owners, v.views = map[uint32]netcode.ClientID{}, map[netcode.ClientID]*sight{}
+		*v = recorded{map[uint32]netcode.ClientID{}, map[uint32]netcode.ClientID{}, map[netcode.ClientID]*sight{}}
 	}
 	for _, n := range r.Notes() {
-		b, ok := noteReader{n.Body, true}, true
+		b := noteReader{n.Body, true}
 		switch n.Kind {
 		case noteOwners:
-			clear(v.owners)
-			for index := range b.indexes {
-				v.owners[index] = b.client()
+			b.clients(v.owners)
+		case noteNamed:
+			b.clients(v.named)
+		case noteSights:
+			clear(v.views)
+			for b.ok && len(b.left) > 0 && len(v.views) < wire.MaxClients {
+				v.views[b.client()] = b.sight(len(r.plans))
 			}
-			ok = len(b.left) == 0
-		case noteViews:
-			var clients []netcode.ClientID
-			for b.ok && len(b.left) > 0 && len(clients) < wire.MaxClients {
-				clients = append(clients, b.client())
-			}
-			ok = len(b.left) == 0
-			for _, client := range clients {
-				if v.views[client] == nil {
-					v.views[client] = &sight{}
-				}
-			}
-			maps.DeleteFunc(v.views, func(client netcode.ClientID, _ *sight) bool { return !slices.Contains(clients, client) })
-		case noteView:
-			ok = v.readView(&b, r)
+		default:
+			continue
 		}
-		if !ok || !b.ok {
+		if !b.ok || len(b.left) > 0 {
 			return false
 		}
 	}
 	return true
 }
 
-// readView applies the note of one client, which must be in noteViews.
-func (v *recorded) readView(b *noteReader, r *Reader) bool {
-	view := v.views[b.client()]
-	if view == nil {
-		return false
+// clients reads what appendClients wrote.
+func (b *noteReader) clients(by map[uint32]netcode.ClientID) {
+	clear(by)
+	for index := range b.indexes {
+		by[index] = b.client()
+	}
+}
+
+// sight reads what sights.look wrote, for a recording of so many rows.
+func (b *noteReader) sight(rows int) *sight {
+	v := &sight{rows: map[uint32]snapshot.Mask{}}
+	n, _ := b.varint(uint64(len(b.left) / 8))
+	for ; n > 0 && len(b.left) >= 8; n-- {
+		v.visible, b.left = append(v.visible, binary.LittleEndian.Uint64(b.left)), b.left[8:]
 	}
 	for index := range b.indexes {
-		if generation, _ := r.Entity(index); generation == 0 {
-			return false
-		}
-		view.toggle(index)
+		v.rows[index] = b.mask(rows)
 	}
-	view.rows = map[uint32]snapshot.Mask{}
-	for index := range b.indexes {
-		mask, ok := readMask(b.varint, len(r.plans))
-		b.ok = b.ok && ok
-		view.rows[index] = mask
+	return v
+}
+
+// mask reads what Writer.appendRows wrote.
+func (b *noteReader) mask(rows int) snapshot.Mask {
+	var words [format.MaskWords]uint64
+	for word := 0; word == 0 || 64*word < rows; word++ {
+		words[word], _ = b.varint(1<<min(rows-64*word, 64) - 1) // all bits of 64 rows
 	}
-	return len(b.left) == 0
+	return format.FromWords(words[:]...)
 }
 
 // noteReader reads the body of a note.

@@ -42,7 +42,7 @@ func Start(s *netcode.Server, w io.Writer, options ...Option) (stop func() error
 		return nil, ErrRecording
 	}
 	h := Header{TickRate: s.TickRate(), Entries: s.Protocol().Description()}
-	writer, err := NewWriter(w, h, s.Protocol().Schema())
+	writer, err := NewWriter(w, h, s.Store())
 	if err != nil {
 		return nil, fmt.Errorf("netcode: record.Start: %w", err)
 	}
@@ -82,7 +82,7 @@ func (r *recording) afterSend() {
 	r.sights.write(r.server, r.writer)
 	r.players.write(r)
 	r.writeFeatures()
-	r.check(r.writer.Tick(r.server.Store()))
+	r.check(r.writer.Tick())
 }
 
 // check ends the recording if err is not nil.

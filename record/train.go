@@ -66,15 +66,8 @@ func Train(plans []*quantize.Plan, recordings ...io.Reader) (*delta.Tables, erro
 	trainer := delta.NewTrainer()
 	counting := delta.NewCounting(trainer, false)
 	for _, in := range recordings {
-		r, err := NewReader(in)
-		if err != nil {
-			return nil, err
-		}
-		if err := sameComponents(r.plans, plans); err != nil {
-			return nil, err
-		}
 		p := playback{tables: counting, watch: counting.Count, from: 1, to: math.MaxInt64}
-		if err := p.run(r, plans); err != nil {
+		if err := p.run(in, plans...); err != nil {
 			return nil, err
 		}
 	}

@@ -96,7 +96,7 @@ const (
 
 // accountOf returns the account of a cache for a payload of a view, nil if nothing is counted.
 func (d *EncodeCache) accountOf(v *View, seq uint64) *bitAccount {
-	if !d.store.counts {
+	if !d.store.counts || v.recorder {
 		return nil
 	}
 	a := d.account

@@ -50,10 +50,17 @@ func (v *View) Resync(epoch uint16, nextSeq uint64) bool {
 	if v.Served(epoch) {
 		return false
 	}
-	v.flushSpawns()
-	v.epoch, v.epochSeq = epoch, nextSeq
-	v.answer, v.answered = true, false
+	v.epoch = epoch
 	v.stats.Resyncs++
+	v.Restart(nextSeq)
+	return true
+}
+
+// Restart does what Resync does, without an epoch: for a reader that begins with the next payload, as at a chunk of a recording.
+func (v *View) Restart(nextSeq uint64) {
+	v.flushSpawns()
+	v.epochSeq = nextSeq
+	v.answer, v.answered = true, false
 	v.waits = true
 	v.links.changes++
 	for w := v.seenFrom(0); w < len(v.pages); w = v.seenFrom(w + 1) {
@@ -68,7 +75,6 @@ func (v *View) Resync(epoch uint16, nextSeq uint64) bool {
 		}
 		v.unsent[w] |= v.visible[w]
 	}
-	return true
 }
 
 // dropBase notes that the client has no record of an entity.

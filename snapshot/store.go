@@ -272,6 +272,9 @@ func (s *Store) Grown() uint64 { return s.grew }
 // MaxEntities returns Config.MaxEntities, the most entities that may be alive.
 func (s *Store) MaxEntities() int { return s.cfg.MaxEntities }
 
+// Window returns Config.Window, the history window W.
+func (s *Store) Window() tick.Tick { return s.cfg.Window }
+
 // Refused returns the number of spawns that were refused because Config.MaxEntities were alive.
 func (s *Store) Refused() uint64 { return s.refused }
 

@@ -27,6 +27,7 @@ type View struct {
 	payload  int           // most bytes of a snapshot in a packet with nothing else
 	unknown  Mask          // Config.Unknown
 	plain    bool          // Config.Plain
+	recorder bool          // Config.Recorder
 	client   wire.ClientID // Config.Client
 	observed tick.Tick     // the newest commit that was observed
 	start    tick.Tick     // the tick of the store when the view was made
@@ -139,7 +140,7 @@ func NewView(store *Store, cfg Config) *View {
 	cfg = cfg.WithDefaults()
 	v := &View{store: store, observed: store.tick, start: store.tick, payload: cfg.Payload}
 	v.sent, v.spoke = newSentRing(cfg.SentPackets, store.cfg.Window), store.tick
-	v.unknown, v.client, v.plain = cfg.Lacks(store.schema), cfg.Client, cfg.Plain
+	v.unknown, v.client, v.plain, v.recorder = cfg.Lacks(store.schema), cfg.Client, cfg.Plain, cfg.Recorder
 	store.numbered++
 	v.number = store.numbered
 	v.overrides.usual = store.schema.Coarse.Minus(cfg.Older).Union(v.unknown)
@@ -184,7 +185,9 @@ func (v *View) Observe() {
 	if v.observed == v.store.tick || v.store.open {
 		return
 	}
-	v.store.observers.Add(1)
+	if !v.recorder {
+		v.store.observers.Add(1)
+	}
 	v.observe()
 	v.applyDeferred()
 }

@@ -40,7 +40,7 @@ func recorded(t *testing.T, ticks int) string {
 	require.NoError(t, err)
 	store := snapshot.NewStore(format.NewSchema([]*quantize.Plan{p}), snapshot.Config{})
 	var file bytes.Buffer
-	w, err := record.NewWriter(&file, record.Header{TickRate: 30, Entries: []string{"component " + string(p.Describe(nil))}}, store.Schema())
+	w, err := record.NewWriter(&file, record.Header{TickRate: 30, Entries: []string{"component " + string(p.Describe(nil))}}, store)
 	require.NoError(t, err)
 	var ids []wire.NetworkID
 	for f := range ticks {
@@ -60,7 +60,7 @@ func recorded(t *testing.T, ticks int) string {
 			store.Set(ids[i], 0, lanes)
 		}
 		store.Commit()
-		require.NoError(t, w.Tick(store))
+		require.NoError(t, w.Tick())
 	}
 	require.NoError(t, w.Close())
 	name := filepath.Join(t.TempDir(), "game.recording")
@@ -257,12 +257,12 @@ func TestTrainRefusesRecordingsOfTwoProtocols(t *testing.T) {
 		plans, err := h.Plans()
 		require.NoError(t, err)
 		store := snapshot.NewStore(format.NewSchema(plans), snapshot.Config{})
-		w, err := record.NewWriter(&file, h, store.Schema())
+		w, err := record.NewWriter(&file, h, store)
 		require.NoError(t, err)
 		for f := range 60 {
 			store.Begin(tick.Tick(f + 1))
 			store.Commit()
-			require.NoError(t, w.Tick(store))
+			require.NoError(t, w.Tick())
 		}
 		require.NoError(t, w.Close())
 		name := filepath.Join(t.TempDir(), "other.recording")

@@ -40,7 +40,7 @@ func schemas() []mutation {
 		change("older builds", "an older client writes zero over the fields that it lacks", "TestSupportNamesWhatIsNotAdditive",
 			"internal/registry/older.go", "name != plan.Name() || isWritten(text) {", "name != plan.Name() {").inFolder("."),
 		change("older builds", "a recording has the components of older builds", "TestOlderBuildsAreNotRecorded",
-			"record/writer.go", "older: schema.Older}", "older: snapshot.Mask{}}"),
+			"record/writer.go", "Recorder: true}", "Recorder: true, Older: store.Schema().Older}"),
 		change("older builds", "rows have the numbers of the newer build", "TestOlderClientsGetTheBytesOfTheirBuild",
 			"snapshot/format/mask_bits.go", "m = m.Squeeze(unknown); n <= 64", "n <= 64").inFolder("snapshot"),
 		change("older builds", "pages of one build are copied to clients of another", "TestOlderClientsSharePages",

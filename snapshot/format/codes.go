@@ -15,6 +15,7 @@ type Codes struct {
 	Nibble  *delta.Table             // which of the next four entities of a page have a record
 	PageEnd int                      // bits of the longest code of NibbleEnd
 	Gap     *delta.Table             // distance to the next unlisted entity
+	Source  delta.TableSource        // all of these tables came from here
 }
 
 // SymbolRows is the number of rows whose changes one symbol encodes.
@@ -30,7 +31,7 @@ const (
 // SetTables builds the codes of the schema from tables. Call it at start-up; both ends must use the same tables. The error names a
 // table that is missing or of another size.
 func (s *Schema) SetTables(source delta.TableSource) error {
-	c := Codes{Deltas: make([]*delta.Delta, len(s.plans))}
+	c := Codes{Deltas: make([]*delta.Delta, len(s.plans)), Source: source}
 	var err error
 	for row, p := range s.plans {
 		if s.Tags.Union(s.Whole).Has(row) {

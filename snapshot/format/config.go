@@ -33,6 +33,8 @@ type Config struct {
 	// Plain makes a View write the snapshots of the plain profile: every record stands by itself, and has the rows that changed since
 	// the newest acknowledged one, whole.
 	Plain bool
+	// Recorder leaves a View out of the account of Store.Count, and of the number of views that share pages: a recording is no client.
+	Recorder bool
 }
 
 const (
