@@ -188,7 +188,7 @@ func (p *packetWriter) writePage(g *ackPage, w uint32, wait uint64) (room bool) 
 			return true
 		}
 		// No shared text for a few small records if the last tick shared little.
-		if !p.cache.alone || p.largeRecord(firstOf(w, wait)) {
+		if few := bits.OnesCount64(wait) < fewEntities; !(p.cache.alone && few && !p.largeRecord(firstOf(w, wait))) {
 			if room, done := p.copyPage(g, w, wait); done {
 				return room
 			}

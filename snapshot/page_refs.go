@@ -11,7 +11,7 @@ import (
 type tickRecords struct {
 	tick  tick.Tick
 	of    []uint64 // entities of the page with a record
-	waits []uint16 // groups of the page that were sent and are not acknowledged
+	waits []uint8  // groups of the page that were sent and are not acknowledged; at most 64, since an entity has one record in a tick
 }
 
 // recentRecords stores the tickRecords of the newest ticks of a View, by tick modulo the length, a power of two.
@@ -33,7 +33,7 @@ func (s recentRecords) has(t tick.Tick) bool { return len(s) > 0 && s.slot(t).ti
 
 // at returns the entities of a page with a record of a tick, and the groups of these that are not acknowledged. It returns no entities if
 // there are none or the tick is forgotten.
-func (s recentRecords) at(t tick.Tick, page int32) (of uint64, waits uint16) {
+func (s recentRecords) at(t tick.Tick, page int32) (of uint64, waits uint8) {
 	if !s.has(t) {
 		return 0, 0
 	}
@@ -59,7 +59,7 @@ func (s recentRecords) dropPage(page int32) {
 }
 
 // sent notes records of the newest tick of a page, and the new groups of these. It forgets the tick that had the slot before.
-func (s *recentRecords) sent(t tick.Tick, page int32, of uint64, groups uint16, pages int) {
+func (s *recentRecords) sent(t tick.Tick, page int32, of uint64, groups uint8, pages int) {
 	if len(*s) == 0 {
 		*s = make(recentRecords, firstTicks)
 	}
@@ -96,7 +96,7 @@ func (v *View) noteSentRefs(w uint32, t tick.Tick, of uint64, group bool) {
 	if g.slot == 0 {
 		v.takeSlot(g)
 	}
-	groups := uint16(0)
+	groups := uint8(0)
 	if group {
 		groups = 1
 	}

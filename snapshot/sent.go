@@ -32,7 +32,6 @@ type sentPacket struct {
 	first   uint64    // position of its first group in the ring of groups
 	n       int       // number of groups; 0 as well if it was acknowledged and compact dropped them
 	records int       // number of records in the groups
-	part    int       // payloads of the same tick before this one
 	pending bool      // neither acknowledged nor lost
 	acked   bool
 }
@@ -60,7 +59,7 @@ const (
 	maxSpan          = math.MaxUint16
 	// ackedBehind is the number of packets before an acknowledged one that later acknowledgements may name. The packet layer names 32 of
 	// them; others are for acknowledgements that were overtaken.
-	ackedBehind = 64
+	ackedBehind = 48
 )
 
 // newSentRing returns an empty ring for at most so many packets, rounded up to a power of two.
@@ -178,7 +177,7 @@ func (r *sentRing) addGroup(p *sentPacket, e sentGroup) (made bool) {
 }
 
 // compact drops the groups of acknowledged packets, and useless packets, which lie between those of lost ones. It reports whether that gave
-// a quarter of the room.
+// an eighth of the room.
 func (r *sentRing) compact(t tick.Tick) bool {
 	to := r.oldestGroup
 	for seq := r.oldest; seq <= r.newest; seq++ {
@@ -201,7 +200,7 @@ func (r *sentRing) compact(t tick.Tick) bool {
 	}
 	made := r.next - to
 	r.next = to
-	return made >= uint64(len(r.groups)/4)
+	return made >= uint64(len(r.groups)/8)
 }
 
 // group returns the i-th group of a packet.
