@@ -92,14 +92,11 @@ type packetWriter struct {
 // Write writes one snapshot payload of what the client lacks into dst, and returns its length. seq is the sequence of the packet, and
 // must rise from call to call. The payload counts as sent. Write returns 0 if there is nothing to send, between Begin and Commit, or
 // if no more packets on their way can be remembered (ViewStats.RingFull).
-func (v *View) Write(dst []byte, seq uint64) int { return v.WriteAt(&v.store.cache, dst, seq) }
-
-// WriteAt does what Write does, with another EncodeCache of the view's store.
-func (v *View) WriteAt(cache *EncodeCache, dst []byte, seq uint64) int {
-	return v.WriteWithin(cache, dst, len(dst), false, seq)
+func (v *View) Write(dst []byte, seq uint64) int {
+	return v.WriteWithin(&v.store.cache, dst, len(dst), false, seq)
 }
 
-// WriteWithin does what WriteAt does, with a budget: it uses the first room bytes of dst. With lend it uses more for one entity or
+// WriteWithin does what Write does, with a budget: it uses the first room bytes of dst. With lend it uses more for one entity or
 // group that is too large for room, if an earlier packet has left it out.
 func (v *View) WriteWithin(cache *EncodeCache, dst []byte, room int, lend bool, seq uint64) int {
 	if v.store.open {

@@ -2,7 +2,7 @@ package switchoff
 
 // pages switches off when a tick of a page may be named, what has to be so that a record may be in a list, and when the text of a page is copied.
 func pages() []mutation {
-	const complete, twins = "TestACompleteTickIsOneOfWhichAllIsAcknowledged", "TestSharedPagesAndDesksChangeNoBit"
+	const complete, twins = "TestACompleteTickIsOneOfWhichAllIsAcknowledged", "TestSharedPagesChangeNoBit"
 	const rows = "TestRule2EntityWithOtherRowsSinceItsListIsUnlisted"
 	const leaks = "TestNothingHiddenChangesAByte"
 	const parts = "TestPagesOfLargeRecordsAreCutBehindAnyRecord"
@@ -95,7 +95,7 @@ func pages() []mutation {
 
 // text switches off that the text of a page is another where a field of its key is.
 func text(off, field, hashed string) mutation {
-	m := change("pages", "a text is copied though "+off, "TestSharedPagesAndDesksChangeNoBit", "snapshot/page_cache.go",
+	m := change("pages", "a text is copied though "+off, "TestSharedPagesChangeNoBit", "snapshot/page_cache.go",
 		"c.texts[n-1].pageKey == *k {", "func() bool { o := c.texts[n-1].pageKey; o."+field+" = k."+field+"; return o == *k }() {")
 	if hashed != "" {
 		m.edits = append(m.edits, edit{"snapshot/page_cache.go", hashed, ""})
