@@ -112,12 +112,12 @@ func (v *View) noteSentRefs(w uint32, t tick.Tick, of uint64, group bool) {
 // findRefs, which plain builds call each time.
 func (v *View) noteAckedRefs(w uint32, t tick.Tick) {
 	g := v.pages[w]
-	of, waits := v.recent.at(t, g.slot)
-	if waits == 0 {
+	if _, waits := v.recent.at(t, g.slot); waits == 0 {
 		return
 	}
 	v.recent.slot(t).waits[g.slot]--
-	if waits > 1 || t <= g.resyncedAt {
+	of := v.completeAt(g, t)
+	if of == 0 {
 		return
 	}
 	switch {
