@@ -21,7 +21,7 @@ type part struct {
 	of reflect.Type
 }
 
-// graph is what was walked.
+// graph has the parts of memory that were counted.
 type graph struct {
 	seen  map[part]bool
 	but   map[reflect.Type]bool
