@@ -93,7 +93,7 @@ type Outcome interface {
 // Read checks a packet and applies its acknowledgements. Accept is called when every message in it was decoded: from
 // then on the packet is acknowledged.
 //
-// A Conn allocates only in NewConn.
+// A Conn allocates in NewConn, and when packets on their way need more records than before, up to SentPackets.
 type Conn struct {
 	// Control is the congestion control of sent packets. Conn reports sent, acknowledged and lost packets to it. The
 	// owner calls its Tick.
@@ -156,13 +156,13 @@ func (c *Conn) Next() uint64 { return c.sent.next }
 
 // CanSend reports whether one more packet with any content can be stored. If not, only signs of life may be sent (see
 // CanSign), until acknowledgements arrive or stored packets are too old to be acknowledged.
-func (c *Conn) CanSend() bool { return c.sent.used() < len(c.sent.ring)-c.sent.signs() }
+func (c *Conn) CanSend() bool { return c.sent.used() < c.sent.most-c.sent.signs() }
 
 // CanSign reports whether a sign of life may be sent: a packet that only acknowledges or shows that this end is alive.
 // Some records are reserved for signs of life. They must last as long as other packets are awaited. So signs of life
 // must be some time apart, except acknowledgements of many packets, which may take half of the reserve.
 func (c *Conn) CanSign(now time.Duration) bool {
-	left := len(c.sent.ring) - c.sent.used()
+	left := c.sent.most - c.sent.used()
 	signs := c.sent.signs()
 	switch {
 	case left > signs:
@@ -174,7 +174,7 @@ func (c *Conn) CanSign(now time.Duration) bool {
 }
 
 // HasRoom reports whether any packet may be sent: the next one must not overwrite the record of an awaited packet.
-func (c *Conn) HasRoom() bool { return c.sent.used() < len(c.sent.ring) }
+func (c *Conn) HasRoom() bool { return c.sent.used() < c.sent.most }
 
 // Skip skips one sequence: no packet has it. A remote end that acknowledges it claims a packet that it cannot have
 // received. Skip does nothing if CanSend is false.
@@ -352,7 +352,7 @@ func (c *Conn) acknowledge(ack wire.Sequence, ackBits uint32, now time.Duration,
 	if age > 1<<15 {
 		return false
 	}
-	if age >= uint64(len(c.sent.ring)) {
+	if age >= uint64(c.sent.most) {
 		return true // its ack bits are older still
 	}
 	from := c.sent.next - 1 - age
@@ -508,7 +508,7 @@ func (c *Conn) tellDelay(b *Builder, now time.Duration) {
 // samplePing uses the ack delay of an accepted packet.
 func (c *Conn) samplePing(in *Incoming) {
 	age := uint64(uint16(wire.Sequence(c.sent.next-1) - in.ack))
-	if age >= uint64(len(c.sent.ring)) || age >= c.sent.next-c.sent.first || c.sent.next-1-age < c.mtu.since {
+	if !c.sent.reached(age) || c.sent.next-1-age < c.mtu.since {
 		return
 	}
 	took := in.Arrived - c.sent.at(c.sent.next-1-age).at - time.Duration(in.delay)*wire.AckDelayUnit

@@ -135,10 +135,10 @@ func TestMalformedPackets(t *testing.T) {
 func TestConfigDefaultsAndLimits(t *testing.T) {
 	c := NewConn(ConnConfig{})
 	require.Equal(t, uint64(1), c.Next())
-	require.Len(t, c.sent.ring, DefaultSentPackets)
+	require.Equal(t, DefaultSentPackets, c.sent.most)
 	require.Equal(t, DefaultPacketSize, c.config.PacketSize)
 	for asked, want := range map[int]int{-1: 1024, 1: 64, 64: 64, 65: 128, 1000: 1024, 1 << 20: 1 << 14} {
-		require.Len(t, NewConn(ConnConfig{SentPackets: asked}).sent.ring, want)
+		require.Equal(t, want, NewConn(ConnConfig{SentPackets: asked}).sent.most)
 	}
 	require.Equal(t, MinPacketSize, NewConn(ConnConfig{PacketSize: 3}).config.PacketSize)
 	require.Equal(t, MaxPacketSize, NewConn(ConnConfig{PacketSize: 1 << 20}).config.PacketSize)

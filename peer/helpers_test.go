@@ -258,14 +258,13 @@ func (e *end) toldArrived(seq uint64) bool {
 	if s := e.sent[seq]; s.eliciting {
 		return s.acked
 	}
-	return seq+e.ring >= e.conn.Next() && e.conn.sent.at(seq).state == sentAcked ||
-		seq+e.ring < e.conn.Next() && e.sent[seq].acked
+	return e.sent[seq].acked || seq >= e.conn.sent.since && e.conn.sent.at(seq).state == sentAcked
 }
 
 // noteSilent keeps in the model which silent packets were acknowledged, before
 // the ring forgets.
 func (e *end) noteSilent() {
-	for seq := e.conn.Next() - min(e.ring, e.conn.Next()-e.first); seq < e.conn.Next(); seq++ {
+	for seq := e.conn.sent.since; seq < e.conn.Next(); seq++ {
 		if s := e.sent[seq]; !s.eliciting && e.conn.sent.at(seq).state == sentAcked {
 			require.True(e.t, s.arrived, "silent %d never arrived", seq)
 			s.acked = true

@@ -35,7 +35,7 @@ const (
 
 func (c OutgoingConfig) withDefaults() OutgoingConfig {
 	conn := ConnConfig{PacketSize: c.PacketSize, SentPackets: c.SentPackets}.withDefaults()
-	c.PacketSize, c.SentPackets = conn.PacketSize, len(newSent(1, conn.SentPackets).ring)
+	c.PacketSize, c.SentPackets = conn.PacketSize, sentRoom(conn.SentPackets)
 	if c.PieceSize <= 0 {
 		c.PieceSize = c.PacketSize
 	}

@@ -36,8 +36,12 @@ type record struct {
 //
 // Steps and times rise with the sequence. So the packets that count as lost are always the oldest pending ones.
 // nextLost walks from oldest and stops at the first packet that is not lost: it passes each record once.
+//
+// The ring is small at first. It grows while a packet that is awaited, or that an acknowledgement can still name, would be overwritten.
 type sent struct {
 	ring   []record // the length is a power of two
+	most   int      // the length that it grows to
+	since  uint64   // sequence of the oldest record in the ring
 	first  uint64   // sequence of the first packet
 	next   uint64   // sequence of the next packet
 	oldest uint64   // no packet before this one is pending
@@ -67,9 +71,19 @@ const (
 // settling is the number of packets that must arrive in order, one after the other, before overtakers falls by one.
 const settling = 32
 
-func newSent(first uint64, size int) sent {
-	size = 1 << bits.Len(uint(size-1)) // rounded up to a power of two
-	return sent{ring: make([]record, size), first: first, next: first, oldest: first, held: first, overtakers: len(sent{}.ackedSteps)}
+// firstRecords is the first length of the ring.
+const firstRecords = 64
+
+// ackableFor is the number of packets before the newest acknowledged one that acknowledgements can still name: those of AckReach, and
+// half as many more for acknowledgements that were overtaken.
+const ackableFor = AckReach + AckReach/2
+
+// sentRoom returns the number of records for so many packets: a power of two.
+func sentRoom(packets int) int { return 1 << bits.Len(uint(packets-1)) }
+
+func newSent(first uint64, packets int) sent {
+	most := sentRoom(packets)
+	return sent{ring: make([]record, min(firstRecords, most)), most: most, since: first, first: first, next: first, oldest: first, held: first, overtakers: len(sent{}.ackedSteps)}
 }
 
 func (s *sent) at(sequence uint64) *record {
@@ -98,7 +112,27 @@ func (s *sent) used() int {
 }
 
 // signs returns the number of records that are reserved for signs of life.
-func (s *sent) signs() int { return len(s.ring) / signsShare }
+func (s *sent) signs() int { return s.most / signsShare }
+
+// reserve makes room for the next record. It grows the ring rather than overwrite a packet whose outcome may still be told.
+func (s *sent) reserve() {
+	n := uint64(len(s.ring))
+	if s.next-s.since < n {
+		return
+	}
+	if len(s.ring) < s.most {
+		if s.used(); s.held == s.since || s.newest < s.since+ackableFor {
+			old := s.ring
+			s.ring = make([]record, 2*n)
+			for i := s.since; i < s.next; i++ {
+				*s.at(i) = old[i&(n-1)]
+			}
+			return
+		}
+	}
+	s.since++
+	s.oldest, s.held = max(s.oldest, s.since), max(s.held, s.since)
+}
 
 // push adds the next packet. The ring must not be full.
 func (s *sent) push(t tick.Tick, now time.Duration, state sentState, size int, end uint32) {
@@ -107,18 +141,19 @@ func (s *sent) push(t tick.Tick, now time.Duration, state sentState, size int, e
 		s.step++
 	}
 	s.now = now
+	s.reserve()
 	*s.at(s.next) = record{at: now, tick: t, step: s.step, state: state, end: end, size: uint16(min(size, math.MaxUint16))}
 	s.next++
-	if s.next-s.oldest > uint64(len(s.ring)) {
-		s.oldest = s.next - uint64(len(s.ring))
-	}
 }
+
+// reached reports whether the record of the packet with an age is in the ring.
+func (s *sent) reached(age uint64) bool { return age < s.next-s.since }
 
 // ackable reports whether a packet may be acknowledged, and whether its acknowledgement is news. age is its distance from
 // the newest sent packet. It may be if it was sent, or if it is older than the ring.
 func (s *sent) ackable(age uint64) (legal, news bool) {
-	if age >= uint64(len(s.ring)) || age >= s.next-s.first {
-		return age >= uint64(len(s.ring)), false
+	if !s.reached(age) {
+		return age < s.next-s.first || age >= uint64(s.most), false
 	}
 	state := s.at(s.next - 1 - age).state
 	return state != sentSkipped, state != sentAcked
@@ -127,7 +162,7 @@ func (s *sent) ackable(age uint64) (legal, news bool) {
 // acked notes the acknowledgement of the packet with an age, and returns its record and its state before. The state is
 // sentAcked if the acknowledgement is not new or the packet is older than the ring.
 func (s *sent) acked(age uint64) (*record, sentState) {
-	if age >= uint64(len(s.ring)) || age >= s.next-s.first {
+	if !s.reached(age) {
 		return nil, sentAcked
 	}
 	r := s.at(s.next - 1 - age)

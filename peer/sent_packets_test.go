@@ -569,3 +569,55 @@ func TestSamplesDoNotEndOnALinkOfBursts(t *testing.T) {
 		require.Greater(t, c.rtt.smoothed, 400*ms)
 	}
 }
+
+// The ring is as long as the round trip needs, however many packets were sent, and no acknowledgement within AckReach is forgotten.
+func TestTheRingOfSentPacketsIsAsLongAsTheRoundTrip(t *testing.T) {
+	for name, c := range map[string]struct{ trip, lossEvery, want int }{
+		"short":           {4, 0, 64},
+		"lossy":           {10, 3, 64},
+		"long":            {100, 0, 256},
+		"nothing arrives": {1 << 20, 0, 1024},
+	} {
+		t.Run(name, func(t *testing.T) {
+			a, b := newTestConn(1, 1024), newTestConn(1, 1024)
+			var out log
+			var packets [][]byte
+			arrived := 0
+			for n := 0; n < 3000 && a.CanSend(); n++ {
+				now := time.Duration(n) * 16 * ms
+				packets = append(packets, append([]byte(nil), finish(t, a, true, tick.Tick(n+1), now)...))
+				if n < c.trip {
+					continue
+				}
+				if i := n - c.trip; c.lossEvery == 0 || i%c.lossEvery != 0 {
+					arrived++
+					deliver(t, b, packets[i], now, nil)
+				}
+				deliver(t, a, finish(t, b, true, tick.Tick(n+1), now), now, &out)
+				a.DetectLost(now, &out)
+			}
+			require.Len(t, a.sent.ring, c.want)
+			require.Len(t, out.acked, arrived)
+		})
+	}
+}
+
+// A record that the ring had forgotten before it grew is not news, and no packet that was never sent.
+func TestAckOfAForgottenRecordAfterGrowth(t *testing.T) {
+	c := newTestConn(1, 1024)
+	for n := range uint64(200) {
+		finish(t, c, true, tick.Tick(n+1), 0)
+		require.NoError(t, readAck(c, n+1, n+1, 0, 0, nil))
+	}
+	require.Len(t, c.sent.ring, 64)
+	for n := range 100 {
+		finish(t, c, true, tick.Tick(300+n), 0)
+	}
+	require.Greater(t, len(c.sent.ring), 64)
+	before := c.Stats()
+	var out log
+	require.NoError(t, readAck(c, 201, 100, 1<<32-1, 0, &out))
+	require.Empty(t, out.acked)
+	before.Received, before.BytesReceived = c.Stats().Received, c.Stats().BytesReceived
+	require.Equal(t, before, c.Stats())
+}

@@ -18,12 +18,8 @@ import (
 // Count makes the writers of the store count the bits of all payloads, for TakeBits, or ends that. Call it between two ticks.
 func (s *Store) Count(on bool) {
 	s.counts = on
-	if on {
-		return
-	}
-	s.cache.account = nil
-	for _, d := range s.caches {
-		d.account = nil
+	if !on {
+		s.cache.account = nil
 	}
 }
 
@@ -31,12 +27,7 @@ func (s *Store) Count(on bool) {
 func (s *Store) Counts() bool { return s.counts }
 
 // TakeBits adds to counters what the writers have counted since the last call.
-func (s *Store) TakeBits(to *format.Bits) {
-	s.cache.account.take(to)
-	for _, d := range s.caches {
-		d.account.take(to)
-	}
-}
+func (s *Store) TakeBits(to *format.Bits) { s.cache.account.take(to) }
 
 // PayloadBits is the account of one payload.
 type PayloadBits struct {
@@ -51,13 +42,7 @@ const maxTraced = 256
 func (s *Store) Trace(client wire.ClientID) { s.traced = client }
 
 // TakeTraced returns the accounts of the payloads that were written since the last call, the newest 256 at most.
-func (s *Store) TakeTraced() []PayloadBits {
-	all := s.cache.account.takeTraced()
-	for _, d := range s.caches {
-		all = append(all, d.account.takeTraced()...)
-	}
-	return all
-}
+func (s *Store) TakeTraced() []PayloadBits { return s.cache.account.takeTraced() }
 
 // bitAccount is the account of the payloads that one EncodeCache writes.
 type bitAccount struct {

@@ -38,7 +38,7 @@ type ackRecord struct {
 // ackPage is the ack state of 64 entities of one client, and the reference ticks of their page.
 //
 // Entities of a page are mostly sent in one packet and acknowledged together. So entities with equal ack states share one: they are
-// the members of the page. Every other entity has its own ackRecord in View.acks. To send or to acknowledge all members is one
+// the members of the page. Every other entity has its own ackRecord. To send or to acknowledge all members is one
 // operation. An event that concerns only some members takes these out first. Membership affects speed only, not the bytes that are
 // sent.
 //
@@ -63,17 +63,17 @@ type ackPage struct { // the fields that a packet is written from are in the fir
 	newestCompleteOf uint64    // entities with a record of newestComplete
 	newestComplete   tick.Tick // the newest complete tick; tick.None: none
 	slot             int32     // its place in recentRecords.pages; 0: no record was sent
-	vacant           uint16    // its blocks in seenPages.vacant
 	preferEven       bool      // R is the even one of two complete ticks: the newest records are large, and there are leastSharing clients
 	pageDistance
-	blocks [blocksInPage]*seenBlock // states of its entities; &seenPages.empty: none of them was seen
+	pageSets
+	pageStates
 }
 
 // ack returns the ack state of an index. It includes a send of a member that the shared state does not have yet.
 func (v *View) ack(index uint32) ackState {
 	g, bit := v.pages[index/format.PageEntities], uint64(1)<<(index%format.PageEntities)
 	if g.members&bit == 0 {
-		return g.record(index).ackState
+		return v.record(index).ackState
 	}
 	a := g.ackState
 	if g.sending&bit != 0 {
@@ -88,18 +88,18 @@ func (v *View) shown(index uint32, now Mask) Mask {
 	if g.members>>(index%format.PageEntities)&1 != 0 {
 		return now // a member leaves the page before its rows change
 	}
-	return g.record(index).mask
+	return v.record(index).mask
 }
 
 // leavePage takes an index out of the members of its page. It returns the index's own ack record, which the caller may change.
 func (v *View) leavePage(index uint32) *ackRecord {
 	g := v.pages[index/format.PageEntities]
 	if bit := uint64(1) << (index % format.PageEntities); g.members&bit != 0 {
-		g.record(index).ackState = v.ack(index)
+		v.record(index).ackState = v.ack(index)
 		g.members &^= bit
 		g.sending &^= bit
 	}
-	return g.record(index)
+	return v.record(index)
 }
 
 // removeMembers takes some entities out of the members of a page.
@@ -179,7 +179,7 @@ func (v *View) flushSending(w uint32) {
 func (v *View) joinPage(index uint32) {
 	w := index / format.PageEntities
 	g := v.pages[w]
-	own := g.record(index).ackState
+	own := v.record(index).ackState
 	if v.otherRows(index, own.base) {
 		return
 	}
@@ -203,7 +203,7 @@ func (v *View) regroup(w uint32) {
 		v.removeMembers(w, g.members)
 	}
 	for of := g.newestCompleteOf &^ g.members; of != 0; of &= of - 1 {
-		if index := firstOf(w, of); g.record(index).base == g.newestComplete {
+		if index := firstOf(w, of); v.record(index).base == g.newestComplete {
 			v.joinPage(index)
 		}
 	}

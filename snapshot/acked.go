@@ -35,9 +35,9 @@ func (v *View) isNewest(p *sentPacket, e *sentGroup, index uint32) bool {
 	case v.ack(index).went != p.tick:
 		return false
 	case e.despawn:
-		return v.despawnOwed.has(index) && p.tick >= v.life(index).endedAt
+		return v.page(index).despawnOwed&bitOf(index) != 0 && p.tick >= v.life(index).endedAt
 	}
-	return v.visible.has(index) && p.tick >= v.life(index).firstTick && v.changedAt(index) > v.ack(index).base
+	return v.page(index).visible&bitOf(index) != 0 && p.tick >= v.life(index).firstTick && v.changedAt(index) > v.ack(index).base
 }
 
 // Wrote returns the newest tick for which a payload was written, tick.None before the first.
@@ -66,14 +66,10 @@ func (v *View) Restart(nextSeq uint64) {
 	for w := v.seenFrom(0); w < len(v.pages); w = v.seenFrom(w + 1) {
 		v.removeMembers(uint32(w), ^uint64(0))
 		v.pages[w].forget(v.store.tick)
-		for _, b := range v.pages[w].blocks {
-			if b != &v.empty {
-				for i := range b.acks {
-					b.acks[i].dropBase()
-				}
-			}
+		for i := range v.pages[w].acks {
+			v.pages[w].acks[i].dropBase()
 		}
-		v.unsent[w] |= v.visible[w]
+		v.pages[w].unsent |= v.pages[w].visible
 	}
 }
 
@@ -92,6 +88,7 @@ func (v *View) Acked(seq uint64) {
 		return
 	}
 	p.pending, p.acked = false, true
+	v.sent.acked = max(v.sent.acked, seq)
 	v.links.changes++
 	if seq >= v.epochSeq {
 		v.answer, v.answered = false, true
@@ -120,12 +117,12 @@ func (v *View) settleDespawn(index uint32, t tick.Tick) {
 	if v.links.n > 0 && t >= p.endedAt {
 		v.links.endLinks(index, t)
 	}
-	if !v.despawnOwed.has(index) || t < p.endedAt {
+	if v.page(index).despawnOwed&bitOf(index) == 0 || t < p.endedAt {
 		return // the despawn of an earlier lifetime: each despawn is sent after the end of its lifetime and before the next end
 	}
-	v.despawnOwed.unset(index)
-	v.unsent.unset(index)
-	v.unacked.unset(index)
+	v.page(index).despawnOwed &^= bitOf(index)
+	v.page(index).unsent &^= bitOf(index)
+	v.page(index).unacked &^= bitOf(index)
 	p.shownGeneration = 0
 }
 
@@ -135,7 +132,7 @@ func (v *View) ackEntity(index uint32, rows Mask, t tick.Tick, span uint16) {
 	q := v.leavePage(index)
 	if q.base == tick.None {
 		// The first tick of a lifetime is after all records of earlier ones.
-		if !v.visible.has(index) || t < v.life(index).firstTick {
+		if v.page(index).visible&bitOf(index) == 0 || t < v.life(index).firstTick {
 			return
 		}
 		v.noteMet(index)
@@ -148,8 +145,8 @@ func (v *View) ackEntity(index uint32, rows Mask, t tick.Tick, span uint16) {
 	}
 	if v.changedAt(index) <= t {
 		// The client has the newest state, whatever else is on its way.
-		v.unacked.unset(index)
-		v.unsent.unset(index)
+		v.page(index).unacked &^= bitOf(index)
+		v.page(index).unsent &^= bitOf(index)
 	}
 }
 
@@ -190,6 +187,6 @@ func (v *View) clearAcked(w uint32, of uint64, t tick.Tick) {
 			}
 		}
 	}
-	v.unacked[w] &^= of
-	v.unsent[w] &^= of
+	v.pages[w].unacked &^= of
+	v.pages[w].unsent &^= of
 }

@@ -136,7 +136,7 @@ func (v *View) bind(index uint32, t tick.Tick) {
 // linkDepartures links the entities that left a group in the newest commit to that group, if the client lacks changes of them.
 func (v *View) linkDepartures() {
 	for _, index := range v.store.groups.left {
-		if v.visible.has(index) && v.changedAt(index) > v.ack(index).base {
+		if v.page(index).visible&bitOf(index) != 0 && v.changedAt(index) > v.ack(index).base {
 			v.bind(index, v.store.tick)
 		}
 	}
@@ -206,7 +206,7 @@ func (p *packetWriter) collectUnit(index uint32) {
 				continue
 			}
 			for _, index := range m.indexes {
-				if !v.despawnOwed.has(index) { // whose despawn is due: its links tell the groups that it had when it was hidden
+				if v.page(index).despawnOwed&bitOf(index) == 0 { // whose despawn is due: its links tell the groups that it had when it was hidden
 					p.addToUnit(index)
 				}
 			}
@@ -233,10 +233,10 @@ func (p *packetWriter) addToUnit(index uint32) {
 	switch {
 	case t.marked.has(index):
 		return
-	case v.despawnOwed.has(index):
+	case v.page(index).despawnOwed&bitOf(index) != 0:
 		t.leaving = append(t.leaving, index)
 		t.out = t.out || v.life(index).endedAt > p.s || v.ack(index).went == p.s
-	case v.visible.has(index) && v.changedAt(index) > v.ack(index).base:
+	case v.page(index).visible&bitOf(index) != 0 && v.changedAt(index) > v.ack(index).base:
 		v.lacking = append(v.lacking, index)
 		t.out = t.out || v.life(index).firstTick > p.s || v.ack(index).went == p.s
 		group = v.store.groups.at(index)
@@ -302,8 +302,8 @@ func (p *packetWriter) collectAll() {
 	t := &v.links
 	t.due = t.due[:0]
 	t.unitMembers.clear()
-	for w := v.seenFrom(0); w < len(v.despawnOwed); w = v.seenFrom(w + 1) {
-		for word := v.despawnOwed[w] &^ t.unitMembers[w]; word != 0; word &= word - 1 {
+	for w := v.seenFrom(0); w < len(v.pages); w = v.seenFrom(w + 1) {
+		for word := v.pages[w].despawnOwed &^ t.unitMembers[w]; word != 0; word &= word - 1 {
 			if index := uint32(w<<6 + bits.TrailingZeros64(word)); t.has(index) && !t.unitMembers.has(index) {
 				p.collectDue(index)
 			}
@@ -332,7 +332,7 @@ func (p *packetWriter) dropSent() {
 // remains reports whether the unit of a despawn is still due in this tick.
 func (p *packetWriter) remains(index uint32) (due bool) {
 	p.collectUnit(index)
-	p.forEachMember(func(index uint32) { due = due || p.v.unsent.has(index) })
+	p.forEachMember(func(index uint32) { due = due || p.v.page(index).unsent&bitOf(index) != 0 })
 	return due && !p.v.links.out
 }
 
@@ -347,7 +347,7 @@ func (p *packetWriter) collectDue(index uint32) {
 	due := false
 	p.forEachMember(func(index uint32) {
 		t.unitMembers.set(index)
-		due = due || v.unsent.has(index)
+		due = due || v.page(index).unsent&bitOf(index) != 0
 	})
 	if due && !t.out {
 		t.due = append(t.due, index)
@@ -407,8 +407,8 @@ func (p *packetWriter) fitUnits() {
 // othersWait reports whether anything waits that is in no unit with a despawn.
 func (p *packetWriter) othersWait() bool {
 	v := p.v
-	for w := v.seenFrom(0); w < len(v.unsent); w = v.seenFrom(w + 1) {
-		if v.unsent[w]&^v.links.unitMembers[w] != 0 {
+	for w := v.seenFrom(0); w < len(v.pages); w = v.seenFrom(w + 1) {
+		if v.pages[w].unsent&^v.links.unitMembers[w] != 0 {
 			return true
 		}
 	}
@@ -451,10 +451,10 @@ func (p *packetWriter) splitUnit() {
 // despawnMask returns the entities of word w whose despawn may be in this packet.
 func (p *packetWriter) despawnMask(w int) uint64 {
 	if !p.linked {
-		return p.v.unsent[w]
+		return p.v.pages[w].unsent
 	}
 	t := &p.v.links
-	return p.v.unsent[w]&^t.unitMembers[w] | t.despawnsNow[w]
+	return p.v.pages[w].unsent&^t.unitMembers[w] | t.despawnsNow[w]
 }
 
 // unitMask returns the entities of word w that belong to a unit with a despawn. They are not written singly; writeUnit decides about
@@ -500,7 +500,7 @@ func (p *packetWriter) writeUnit(index uint32) (done, wrote bool) {
 	case v.links.out && p.split:
 		return true, false // other entities of it may have been sent one by one: the unit is sent in the next tick
 	case v.links.out || len(v.links.leaving) > 0:
-		v.plan.took(index)
+		v.took(index)
 		return true, true // it is sent with its despawns, or as a whole in the next tick
 	case len(v.lacking) <= 1:
 		return false, false
@@ -559,7 +559,7 @@ func (p *packetWriter) skipUnderBudget(index uint32) bool {
 	if !p.tight || !p.v.plan.active || !p.noteStarved(index) {
 		return false
 	}
-	p.v.plan.took(index)
+	p.v.took(index)
 	return true
 }
 
@@ -569,7 +569,7 @@ func (p *packetWriter) takeStarved() bool {
 	v := p.v
 	h := &v.starved
 	index := h.index - 1
-	if v.ack(index).went >= h.at || !v.unsent.has(index) || v.despawnOwed.has(index) || v.life(index).firstTick > p.s {
+	if v.ack(index).went >= h.at || v.page(index).unsent&bitOf(index) == 0 || v.page(index).despawnOwed&bitOf(index) != 0 || v.life(index).firstTick > p.s {
 		*h = starvedGroup{}
 		return false
 	}

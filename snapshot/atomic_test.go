@@ -314,7 +314,6 @@ type outlookGame struct {
 	r      *rand.Rand
 	store  *Store
 	views  [2]*View
-	caches [2]*EncodeCache
 	ids    []wire.NetworkID
 	flight []listFlight
 	seq    uint64
@@ -327,7 +326,7 @@ func newOutlookGame(t *testing.T, seed uint64) *outlookGame {
 	cfg := Config{Window: 16, SentPackets: 64, Payload: 64 + 40*int(seed%3)}
 	g.store = NewStore(simSchema(t), cfg)
 	for i := range g.views {
-		g.views[i], g.caches[i] = NewView(g.store, cfg), g.store.NewEncodeCache()
+		g.views[i] = NewView(g.store, cfg)
 	}
 	g.views[0].links.anew = true
 	return g
@@ -423,7 +422,7 @@ func (g *outlookGame) send(t *testing.T) {
 		var wrote [2][]byte
 		for i, v := range g.views {
 			buf := make([]byte, room)
-			wrote[i] = buf[:v.WriteAt(g.caches[i], buf, g.seq)]
+			wrote[i] = buf[:v.Write(buf, g.seq)]
 		}
 		require.Equal(t, wrote[0], wrote[1], "tick %d", g.store.Tick())
 		if len(wrote[0]) == 0 {

@@ -123,8 +123,8 @@ func (v *View) LacksBands() bool {
 	if v.overrides.banded {
 		return false
 	}
-	for w := v.seenFrom(0); w < len(v.visible); w = v.seenFrom(w + 1) {
-		for word := v.visible[w]; word != 0; word &= word - 1 {
+	for w := v.seenFrom(0); w < len(v.pages); w = v.seenFrom(w + 1) {
+		for word := v.pages[w].visible; word != 0; word &= word - 1 {
 			if v.store.rows.masks[firstOf(uint32(w), word)].Overlaps(v.store.schema.Coarse.Minus(v.store.schema.Older)) {
 				return true
 			}

@@ -124,7 +124,7 @@ func (o *clientOverrides) alike(w uint32, of uint64) bool {
 // reshape notes the entities with hidden components that got or lost a component that the client may see.
 func (v *View) reshape() {
 	for _, index := range v.store.reshaped {
-		if v.overrides.masked.has(index) && v.visible.has(index) && v.maskChanged(index) {
+		if v.overrides.masked.has(index) && v.page(index).visible&bitOf(index) != 0 && v.maskChanged(index) {
 			v.overrides.shapedAt[index] = v.store.tick
 		}
 	}
@@ -133,11 +133,11 @@ func (v *View) reshape() {
 // markVisibleChanges adds the changes of the newest commit to unsent, for a client with hidden components.
 func (v *View) markVisibleChanges() {
 	for _, w := range v.store.words {
-		changed := v.store.changed[w] & v.visible[w]
+		changed := v.store.changed[w] & v.pages[w].visible
 		if int(w) < len(v.overrides.masked) {
 			changed &^= v.dropUnseen(w, changed&v.overrides.masked[w])
 		}
-		v.unsent[w] |= changed
+		v.pages[w].unsent |= changed
 		v.waits = true
 	}
 }

@@ -10,9 +10,7 @@ import (
 	"github.com/arche-netcode/netcode/tick"
 )
 
-// EncodeCache stores the encoded deltas and the texts of pages of one tick, and scratch memory, for one goroutine. Several goroutines
-// may write packets at once if each has its own EncodeCache. Each View is written by one goroutine at a time, and neither the Store
-// nor a View is changed meanwhile. The bytes do not depend on the EncodeCache. [View.Write] uses the Store's own.
+// EncodeCache stores the encoded deltas and the texts of pages of one tick, and scratch memory. The bytes do not depend on it.
 type EncodeCache struct {
 	store   *Store
 	deltas  deltaCache
@@ -29,34 +27,17 @@ type EncodeCache struct {
 	used    uint64      // deltaCache.used when this tick began
 }
 
-// NewEncodeCache returns a new EncodeCache of the Store. It cannot be removed.
-func (s *Store) NewEncodeCache() *EncodeCache {
-	d := &EncodeCache{store: s}
-	s.caches = append(s.caches, d)
-	return d
-}
-
-// EncodeCache returns the Store's own EncodeCache, which Write uses.
+// EncodeCache returns the Store's EncodeCache, which Write uses.
 func (s *Store) EncodeCache() *EncodeCache { return &s.cache }
 
-// Shared returns how many deltas were encoded, and how often one was used again for another client. With more than one EncodeCache the
-// numbers depend on how clients are spread over them.
+// Shared returns how many deltas were encoded, and how often one was used again for another client.
 func (s *Store) Shared() (made, again uint64) {
 	made, used := s.cache.deltas.made, s.cache.deltas.used
-	for _, d := range s.caches {
-		made, used = made+d.deltas.made, used+d.deltas.used
-	}
 	return made, used - min(made, used)
 }
 
 // PagesShared returns how often the text of a page was used again for another client.
-func (s *Store) PagesShared() uint64 {
-	n := s.cache.pages.copied
-	for _, d := range s.caches {
-		n += d.pages.copied
-	}
-	return n
-}
+func (s *Store) PagesShared() uint64 { return s.cache.pages.copied }
 
 // begin forgets the deltas of earlier ticks.
 func (d *EncodeCache) begin() {

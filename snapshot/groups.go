@@ -297,7 +297,7 @@ func (v *View) splits(m *groupMembers) bool {
 func (v *View) groupTooLarge(m *groupMembers) bool {
 	s, size := v.store, emptyBits
 	for _, index := range m.indexes {
-		if !v.visible.has(index) {
+		if v.page(index).visible&bitOf(index) == 0 {
 			continue
 		}
 		if size += v.recordBits(index, s.gens[index]); size > 8*v.payload {
@@ -324,7 +324,7 @@ func (p *packetWriter) writeGroup(m *groupMembers) (done, wrote bool) {
 	v.lacking = v.lacking[:0]
 	for _, index := range m.indexes {
 		switch {
-		case !v.visible.has(index) || v.changedAt(index) <= v.ack(index).base:
+		case v.page(index).visible&bitOf(index) == 0 || v.changedAt(index) <= v.ack(index).base:
 		case v.life(index).firstTick > p.s || v.ack(index).went == p.s:
 			return true, true // a member cannot be sent again in this tick: the whole group is sent in the next
 		default:

@@ -49,9 +49,9 @@ func (p *packetWriter) chooseRefs() {
 	if v.refTick != p.s {
 		v.refTick, v.newestRef, v.listed = p.s, tick.None, 0
 		for w := v.seenFrom(0); w < len(v.pages); w = v.seenFrom(w + 1) {
-			if g := v.pages[w]; v.unsent[w]&g.refOf != 0 && g.ref < p.s {
+			if g := v.pages[w]; v.pages[w].unsent&g.refOf != 0 && g.ref < p.s {
 				v.newestRef = max(v.newestRef, g.ref)
-				v.listed += bits.OnesCount64(v.unsent[w] & g.refOf)
+				v.listed += bits.OnesCount64(v.pages[w].unsent & g.refOf)
 			}
 		}
 	}
@@ -71,7 +71,7 @@ func (p *packetWriter) chooseRefs() {
 func (p *packetWriter) waitsIn(w uint32) uint64 {
 	v := p.v
 	g := v.pages[w]
-	wait := v.unsent[w] & g.refOf &^ v.despawnOwed[w] & v.plan.allows(int(w))
+	wait := v.pages[w].unsent & g.refOf &^ v.pages[w].despawnOwed & v.allows(g)
 	if wait == 0 || g.ref > v.newestRef || p.s-g.ref >= v.store.cfg.Window {
 		return 0
 	}
@@ -123,7 +123,7 @@ func (p *packetWriter) passPage(g *ackPage, w uint32) {
 	case !l.open:
 	case g.ref == l.ref:
 		l.none++
-	case !p.v.recent.has(l.ref) || g.newest >= l.ref && p.v.recent.at(l.ref, g.slot) != nil:
+	case !p.v.recent.has(l.ref) || g.newest >= l.ref && p.v.recent.of(l.ref, g.slot) != 0:
 		p.endList() // the server does not know which records of R the client has of this page
 	}
 }

@@ -185,8 +185,8 @@ func TestUrge(t *testing.T) {
 	commit()
 	tickOf()
 	require.Less(t, went(last), at, "it waits for its turn again")
-	require.Empty(t, view.urged.list)
+	require.Empty(t, view.urged)
 	view.Hide(last)
 	view.Urge(last, at)
-	require.Empty(t, view.urged.list, "of what the client may not see nothing is sent")
+	require.Empty(t, view.urged, "of what the client may not see nothing is sent")
 }

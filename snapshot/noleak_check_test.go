@@ -168,10 +168,10 @@ func (g *leakGame) write(size int) (int, error) {
 	var payloads [2][]byte
 	for i, w := range g.worlds {
 		if w.twin != nil {
-			w.twin.WriteAt(w.cache(0), make([]byte, size), c.seq+1)
+			w.twin.Write(make([]byte, size), c.seq+1)
 		}
 		payloads[i] = make([]byte, size)
-		payloads[i] = payloads[i][:w.view.WriteAt(w.cache(0), payloads[i], c.seq+1)]
+		payloads[i] = payloads[i][:w.view.Write(payloads[i], c.seq+1)]
 	}
 	if !bytes.Equal(payloads[0], payloads[1]) {
 		dumps := [2][]byte{}

@@ -19,7 +19,6 @@ type leakWorld struct {
 	store  *Store
 	view   *View // of that client
 	twin   *View // of one who sees and acknowledges the same, nil where there is none
-	caches []*EncodeCache
 	others []*leakOther
 	unborn []wire.NetworkID // born in this tick, of which the client is to learn nothing though it sees what is new
 }
@@ -60,9 +59,6 @@ func newLeakGame(schema *Schema, seed uint64, tape *leakTape, met *leakLimits) *
 	cfg := Config{Window: sequenceWindow, SentPackets: sequenceRing, Payload: g.client.net.payload}
 	for i := range g.worlds {
 		w := &leakWorld{store: NewStore(schema, cfg)}
-		if g.chance(50) {
-			w.caches = []*EncodeCache{w.store.NewEncodeCache(), w.store.NewEncodeCache()}
-		}
 		w.view = NewView(w.store, cfg)
 		if g.chance(40) {
 			w.twin = NewView(w.store, cfg)
@@ -194,7 +190,7 @@ func (g *leakGame) writeOthers(w *leakWorld) {
 	for _, o := range w.others {
 		buf := make([]byte, g.client.net.payload)
 		for range g.below(3) {
-			if o.view.WriteAt(w.cache(g.below(2)), buf, o.seq+1) > 0 {
+			if o.view.Write(buf, o.seq+1) > 0 {
 				o.seq++
 				o.open = append(o.open, o.seq)
 			}
@@ -214,13 +210,6 @@ func (g *leakGame) both(do func(v *View)) {
 	for _, w := range g.worlds {
 		w.each(do)
 	}
-}
-
-func (w *leakWorld) cache(i int) *EncodeCache {
-	if w.caches == nil {
-		return w.store.EncodeCache()
-	}
-	return w.caches[i]
 }
 
 // at returns the entity that lives at an index, or the zero id if none does.

@@ -15,7 +15,7 @@ func (g *leakGame) secret(world, place int) {
 		if g.free(w, place) {
 			id = wire.NetworkID{Index: index, Generation: w.generation(index) + 1}
 			g.note("  secret birth %v in %d", id, world)
-			if g.met.births++; w.view.despawnOwed.has(index) || w.view.visible.has(index) {
+			if g.met.births++; w.view.page(index).despawnOwed&bitOf(index) != 0 || w.view.page(index).visible&bitOf(index) != 0 {
 				g.met.heirs++
 			}
 			g.secretBirth(w, id)

@@ -23,7 +23,7 @@ func (v *View) ObserveBut(own []wire.NetworkID) {
 	v.observe()
 	for _, id := range kept {
 		if v.touchedAt(id.Index) < v.store.tick {
-			v.unsent.unset(id.Index)
+			v.page(id.Index).unsent &^= bitOf(id.Index)
 		}
 	}
 	v.applyDeferred()
@@ -41,7 +41,7 @@ func (a *ownWrites) kept(v *View, own []wire.NetworkID) []wire.NetworkID {
 		if v.store.changed.has(id.Index) {
 			a.skipOwn(v, id.Index)
 		}
-		if !v.unsent.has(id.Index) {
+		if v.page(id.Index).unsent&bitOf(id.Index) == 0 {
 			own[n] = id
 			n++
 		}

@@ -144,7 +144,7 @@ func (p *packetWriter) usualIn(g *ackPage, w uint32, wait uint64) (of uint64, ok
 		v.flushSending(w)
 	}
 	if v.part > 0 {
-		if b := v.recent.at(p.s, g.slot); b != nil && b.of&wait != 0 {
+		if v.recent.of(p.s, g.slot)&wait != 0 {
 			return 0, false
 		}
 	}
@@ -250,11 +250,11 @@ func (p *packetWriter) copied(g *ackPage, t *cachedPage, cut *pageCut) {
 // usualSent notes that usual records of a page are in the packet. groupSent notes their groups.
 func (p *packetWriter) usualSent(w uint32, of uint64, deltas, same int) {
 	v := p.v
-	v.unsent[w] &^= of
-	v.unacked[w] |= of
+	v.pages[w].unsent &^= of
+	v.pages[w].unacked |= of
 	v.flies = true
 	if v.anyOversize {
-		v.oversize[w] &^= of
+		v.pages[w].oversize &^= of
 	}
 	v.noteSentAcks(w, of, p.s)
 	v.stats.Updates += uint64(bits.OnesCount64(of))

@@ -15,12 +15,10 @@ import (
 	"github.com/arche-netcode/netcode/wire"
 )
 
-// listTwin is a store with views that are written at a number of caches, by an
-// order of their own: whatever that is, the same has to be written.
+// listTwin is a store with views that are written in an order of their own: whatever that is, the same has to be written.
 type listTwin struct {
 	store   *Store
 	views   []*View
-	caches  []*EncodeCache // none: the store's own
 	seqs    []uint64
 	flights [][]listFlight
 
@@ -41,18 +39,15 @@ type listGame struct {
 	loss, personal, plan bool
 	grouped, reordered   bool
 	messages             bool // take room in some packets
-	shares               bool // so much is alike that lists are shared at several caches too
+	shares               bool // so much is alike that lists are shared
 	between              bool // something of one client's own changes between the packets of a tick
 	history              int  // bytes; so few that not all is held that records would lean on
 	ticks                int  // 0: 150
 }
 
-func (g listGame) twin(t testing.TB, shared bool, caches int) *listTwin {
+func (g listGame) twin(t testing.TB, shared bool) *listTwin {
 	cfg := Config{Window: 64, Entities: g.entities, Payload: 300, HistoryBytes: g.history}
 	w := &listTwin{store: NewStore(simSchema(t), cfg)}
-	for range caches {
-		w.caches = append(w.caches, w.store.NewEncodeCache())
-	}
 	if !shared {
 		w.store.cache.plain = true
 	}
@@ -150,10 +145,7 @@ func (g listGame) arrive(w *listTwin, i int, r *rand.Rand, ids []wire.NetworkID)
 
 // send writes a client's packets.
 func (g listGame) send(w *listTwin, i int, r *rand.Rand, ids []wire.NetworkID, payloads [][]byte) [][]byte {
-	v, cache := w.views[i], &w.store.cache
-	if len(w.caches) > 0 {
-		cache = w.caches[i%len(w.caches)]
-	}
+	v := w.views[i]
 	for packets := 0; v.Pending() && (!g.plan || packets < 2); packets++ {
 		if g.between && packets == 1 && r.IntN(5) == 0 { // what waits after that makes the next tick one without lists
 			for range 20 {
@@ -170,7 +162,7 @@ func (g listGame) send(w *listTwin, i int, r *rand.Rand, ids []wire.NetworkID, p
 		}
 		buf := make([]byte, room)
 		w.seqs[i]++
-		n := v.WriteAt(cache, buf, w.seqs[i])
+		n := v.Write(buf, w.seqs[i])
 		if n == 0 {
 			break
 		}
@@ -184,11 +176,7 @@ func (g listGame) send(w *listTwin, i int, r *rand.Rand, ids []wire.NetworkID, p
 	return payloads
 }
 
-func TestSharedPagesAndDesksChangeNoBit(t *testing.T) {
-	caches := []int{0, 1, 3}
-	if testing.Short() {
-		caches = []int{0, 3}
-	}
+func TestSharedPagesChangeNoBit(t *testing.T) {
 	for name, g := range map[string]listGame{
 		"alike":     {seed: 1, clients: 12, entities: 200, shares: true},
 		"lossy":     {seed: 2, clients: 12, entities: 200, loss: true},
@@ -204,28 +192,24 @@ func TestSharedPagesAndDesksChangeNoBit(t *testing.T) {
 		"forgotten": {seed: 10, clients: 6, entities: 600, history: 1, reordered: true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			alone := g.twin(t, false, 0)
-			want := g.play(alone)
-			for _, caches := range caches {
-				twin := g.requireAlike(t, caches, alone, want)
-				require.Equal(t, g.grouped, twin.tied > 0)
-				require.True(t, plain.On || twin.together > 0, "no page had members: the test shows nothing")
-				if g.shares && !plain.On {
-					require.NotZero(t, twin.store.PagesShared(), "nothing was shared: the test shows nothing")
-				}
+			twin := g.requireAlike(t)
+			require.Equal(t, g.grouped, twin.tied > 0)
+			require.True(t, plain.On || twin.together > 0, "no page had members: the test shows nothing")
+			if g.shares && !plain.On {
+				require.NotZero(t, twin.store.PagesShared(), "nothing was shared: the test shows nothing")
 			}
 		})
 	}
 }
 
 // requireAlike plays a game with fast paths: the same is written as by the plain twin. It returns the twin with fast paths.
-func (g listGame) requireAlike(t *testing.T, caches int, alone *listTwin, want [][]byte) *listTwin {
-	twin := g.twin(t, true, caches)
-	got := g.play(twin)
+func (g listGame) requireAlike(t *testing.T) *listTwin {
+	alone, twin := g.twin(t, false), g.twin(t, true)
+	want, got := g.play(alone), g.play(twin)
 	require.Zero(t, alone.store.PagesShared())
 	require.Equal(t, len(want), len(got))
 	for i := range want {
-		require.Equal(t, want[i], got[i], "payload %d of %d, %d caches", i, len(want), caches)
+		require.Equal(t, want[i], got[i], "payload %d of %d", i, len(want))
 	}
 	for i := range alone.views {
 		requireUnseen(t, alone.views[i])
@@ -250,8 +234,7 @@ func FuzzPages(f *testing.F) {
 		if fewBytes {
 			g.history = 1
 		}
-		alone := g.twin(t, false, 0)
-		g.requireAlike(t, int(kind>>7)*3, alone, g.play(alone))
+		g.requireAlike(t)
 	})
 }
 

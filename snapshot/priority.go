@@ -13,16 +13,13 @@ import (
 // sendPlan chooses which entities are sent first in a tick that has no room for all that wait.
 type sendPlan struct {
 	active   bool
-	chosen   bitset
-	left     int         // chosen and not written yet
+	left     int         // chosen (pageSets.chosen) and not written yet
 	advanced bool        // a further part was chosen since writeUnlisted last began with the first index
 	ranked   []candidate // all that wait
 	from     int         // the first from of ranked were chosen
 	tier     int         // entities in a part
 	average  int         // average bits of a record, times averageScale
 
-	scores []int64   // by index: accumulated score; allocated when a budget is short for the first time
-	waited bitset    // indexes ranked by the newest plan and not sent since
 	latest tick.Tick // tick of the newest plan
 	went   []uint32  // indexes sent with the newest plan
 	price  int64     // average score that it takes to be sent
@@ -57,7 +54,7 @@ func (v *View) Plan(bytes int) {
 	v.flushSpawns()
 	p := &v.plan
 	if len(p.went) > 0 {
-		p.settle()
+		v.settleScores()
 	}
 	p.active = false
 	if bytes < 0 {
@@ -68,22 +65,23 @@ func (v *View) Plan(bytes int) {
 	}
 	fits := max(8*averageScale*bytes/p.average, 1)
 	waiting := 0
-	for w := range v.unsent {
-		waiting += bits.OnesCount64(v.unsent[w] &^ v.despawnOwed[w])
+	for w := v.seenFrom(0); w < len(v.pages); w = v.seenFrom(w + 1) {
+		waiting += bits.OnesCount64(v.pages[w].unsent &^ v.pages[w].despawnOwed)
 	}
 	if waiting <= fits && !v.backlog {
 		return
 	}
 	v.rank(waiting <= fits)
 	p.active, p.from, p.tier, v.cursor = true, 0, max(min(fits, waiting)/tiers, 1), 0
-	p.advance()
+	v.choose()
 }
 
 // tiers is the number of parts of a budget.
 const tiers = 4
 
-// advance chooses the next part.
-func (p *sendPlan) advance() {
+// choose chooses the next part.
+func (v *View) choose() {
+	p := &v.plan
 	n := min(p.tier, len(p.ranked)-p.from)
 	if n == 0 {
 		p.active = false
@@ -91,38 +89,42 @@ func (p *sendPlan) advance() {
 	}
 	next := p.ranked[p.from:]
 	selectTop(next, n)
-	p.chosen.clear()
+	for w := v.seenFrom(0); w < len(v.pages); w = v.seenFrom(w + 1) {
+		v.pages[w].chosen = 0
+	}
 	for _, c := range next[:n] {
-		p.chosen.set(c.index)
+		v.page(c.index).chosen |= bitOf(c.index)
 	}
 	p.from, p.left, p.advanced = p.from+n, n, true
 }
 
 // rank lists everything that waits with its score. fits tells that all of it is likely to be sent.
 func (v *View) rank(fits bool) {
-	v.urged.settle(v)
+	v.settleUrged()
 	p := &v.plan
-	if len(p.scores) < v.indexes {
-		p.scores = grown(p.scores, v.indexes, cap(v.store.gens))
-		p.waited = p.waited.grownTo(v.indexes)
-	}
-	if v.store.tick-p.latest != 1 { // in the ticks between, everything was sent
-		p.waited.clear()
-		clear(p.scores)
+	fresh := v.store.tick-p.latest != 1 // in the ticks between, everything was sent
+	if fresh {
 		p.price = 0
 	}
 	if p.latest, p.most = v.store.tick, p.price; fits {
 		p.most = mostScore
 	}
 	p.ranked = p.ranked[:0]
-	for w := range v.unsent {
-		waits := v.unsent[w] &^ v.despawnOwed[w]
-		waited := p.waited[w]
-		p.waited[w] = waits
+	for w := v.seenFrom(0); w < len(v.pages); w = v.seenFrom(w + 1) {
+		g := v.pages[w]
+		if fresh {
+			for i := range g.lives {
+				g.lives[i].score = 0
+			}
+			g.waited = 0
+		}
+		waits, waited := g.unsent&^g.despawnOwed, g.waited
+		g.waited = waits
 		for word := waits; word != 0; word &= word - 1 {
-			index := uint32(w<<6 + bits.TrailingZeros64(word))
-			p.scores[index] = v.score(index, waited>>(index&63)&1 != 0)
-			p.ranked = append(p.ranked, candidate{score: p.scores[index] + v.urgency(index), index: index})
+			index := firstOf(uint32(w), word)
+			e := v.life(index)
+			e.score = v.score(index, waited&bitOf(index) != 0)
+			p.ranked = append(p.ranked, candidate{score: e.score + v.urgency(index), index: index})
 		}
 	}
 }
@@ -132,7 +134,7 @@ func (v *View) rank(fits bool) {
 // at least the price.
 func (v *View) score(index uint32, waited bool) int64 {
 	p := &v.plan
-	score, weight := p.scores[index], v.weight(index)
+	score, weight := v.life(index).score, v.weight(index)
 	if !waited {
 		life, went := v.life(index).firstTick, v.ack(index).went
 		idle := min(v.store.tick-max(went, life-1)-1, 1<<20)
@@ -159,8 +161,8 @@ func (v *View) Ranking(id wire.NetworkID) (weight, score float64) {
 		return 0, 0
 	}
 	const unit = NormalWeight * NormalWeight
-	if int(id.Index) < len(v.plan.scores) && v.plan.waited.has(id.Index) {
-		score = float64(v.plan.scores[id.Index]) / unit
+	if v.page(id.Index).waited&bitOf(id.Index) != 0 {
+		score = float64(v.life(id.Index).score) / unit
 	}
 	return float64(v.weight(id.Index)) / unit, score
 }
@@ -189,18 +191,21 @@ func (v *View) changedSince(index uint32, row int, t tick.Tick) bool {
 	return v.store.sinceOf(index, row) > t
 }
 
-// settle takes the price off the scores of the entities sent with the newest plan.
-func (p *sendPlan) settle() {
-	cut := int64(0)
+// settleScores takes the price off the scores of the entities sent with the newest plan.
+func (v *View) settleScores() {
+	p, cut := &v.plan, int64(0)
 	for _, c := range p.ranked[p.from:] {
-		cut = max(cut, p.scores[c.index])
+		cut = max(cut, v.life(c.index).score)
 	}
 	if p.price == 0 {
 		p.price = cut
 	}
 	p.price += (cut - p.price) / priceShare
 	for _, index := range p.went {
-		p.scores[index] = min(max(p.scores[index]-p.price, -p.price), p.price)
+		if _, held := v.page(index).place(index); held {
+			e := v.life(index)
+			e.score = min(max(e.score-p.price, -p.price), p.price)
+		}
 	}
 	p.went = p.went[:0]
 }
@@ -283,29 +288,30 @@ func (p *sendPlan) wrote(bits int) {
 	p.average += (bits*averageScale - p.average) / 16
 }
 
-// allows returns the indexes of word w that the plan allows to be sent now.
-func (p *sendPlan) allows(w int) uint64 {
-	if !p.active {
+// allows returns the entities of a page that the plan allows to be sent now.
+func (v *View) allows(g *ackPage) uint64 {
+	if !v.plan.active {
 		return ^uint64(0)
 	}
-	return p.chosen[w]
+	return g.chosen
 }
 
-// sent notes that an entity was written.
-func (p *sendPlan) sent(index uint32) {
-	p.waited.unset(index)
-	p.went = append(p.went, index)
-	p.took(index)
+// planSent notes that an entity was written.
+func (v *View) planSent(index uint32) {
+	v.page(index).waited &^= bitOf(index)
+	v.plan.went = append(v.plan.went, index)
+	v.took(index)
 }
 
 // took notes that a chosen entity was written, or cannot be in this tick.
-func (p *sendPlan) took(index uint32) {
-	if !p.active || !p.chosen.has(index) {
+func (v *View) took(index uint32) {
+	g := v.page(index)
+	if !v.plan.active || g.chosen&bitOf(index) == 0 {
 		return
 	}
-	p.chosen.unset(index)
-	if p.left--; p.left == 0 {
-		p.advance()
+	g.chosen &^= bitOf(index)
+	if v.plan.left--; v.plan.left == 0 {
+		v.choose()
 	}
 }
 
@@ -343,44 +349,42 @@ const (
 	urgedTicks  = 64
 )
 
-// urged is the entities that are sent first under a short budget, since something at the client waits for their state.
-type urged struct {
-	of   bitset
-	list []uint32    // indexes in of
-	want []tick.Tick // by index: a record of this tick or a later one is wanted
+// urgedEntity is an entity that is sent first under a short budget, since something at the client waits for a record of a tick or a later one.
+type urgedEntity struct {
+	index uint32
+	want  tick.Tick
 }
 
 // Urge makes an entity be sent earlier than its priority says, until a record of tick t or a later one was sent. It is for messages
 // that wait at the client for that state.
 func (v *View) Urge(id wire.NetworkID, t tick.Tick) {
-	if !v.Visible(id) || !v.unsent.has(id.Index) || v.ack(id.Index).went >= t {
+	if !v.Visible(id) || v.page(id.Index).unsent&bitOf(id.Index) == 0 || v.ack(id.Index).went >= t {
 		return
 	}
-	u := &v.urged
-	u.of, u.want = u.of.grownTo(v.indexes), grown(u.want, v.indexes, cap(v.store.gens))
-	u.want[id.Index] = t
-	if !u.of.has(id.Index) {
-		u.of.set(id.Index)
-		u.list = append(u.list, id.Index)
+	if g := v.page(id.Index); g.urged&bitOf(id.Index) == 0 {
+		g.urged |= bitOf(id.Index)
+		v.urged = append(v.urged, urgedEntity{id.Index, t})
+		return
 	}
+	v.urged[slices.IndexFunc(v.urged, func(u urgedEntity) bool { return u.index == id.Index })].want = t
 }
 
-// settle removes entities that were sent or are no longer visible.
-func (u *urged) settle(v *View) {
-	kept := u.list[:0]
-	for _, index := range u.list {
-		if v.visible.has(index) && v.ack(index).went < u.want[index] {
-			kept = append(kept, index)
+// settleUrged removes entities that were sent or are no longer visible.
+func (v *View) settleUrged() {
+	kept := v.urged[:0]
+	for _, u := range v.urged {
+		if g := v.page(u.index); g.visible&bitOf(u.index) != 0 && v.ack(u.index).went < u.want {
+			kept = append(kept, u)
 		} else {
-			u.of.unset(index)
+			g.urged &^= bitOf(u.index)
 		}
 	}
-	u.list = kept
+	v.urged = kept
 }
 
 // urgency returns by how much an index ranks higher than its score.
 func (v *View) urgency(index uint32) int64 {
-	if !v.urged.of.has(index) {
+	if v.page(index).urged&bitOf(index) == 0 {
 		return 0
 	}
 	return urgedPrices*v.plan.price + urgedTicks*v.weight(index)

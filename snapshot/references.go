@@ -85,7 +85,7 @@ func (r *backRefs) retargeted(w int) uint64 {
 func (v *View) refreshRefs() {
 	for i := range v.store.refs.changed {
 		c := &v.store.refs.changed[i]
-		if !v.visible.has(c.index) {
+		if v.page(c.index).visible&bitOf(c.index) == 0 {
 			continue
 		}
 		if v.readsAlike(c) {

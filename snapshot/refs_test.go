@@ -78,7 +78,7 @@ func TestReferenceToAnEntityShownTooLateWaits(t *testing.T) {
 	d.store.Commit()
 	d.view.Observe()
 	d.view.Hide(whom)
-	d.view.unsent.unset(who.Index) // a small packet: who goes into the second
+	d.view.page(who.Index).unsent &^= bitOf(who.Index) // a small packet: who goes into the second
 	d.ack(d.write())
 	require.True(t, d.replica.Entity(other.Index).Alive)
 	d.view.wait(who.Index)

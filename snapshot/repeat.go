@@ -67,7 +67,7 @@ func (v *View) hidSince(t tick.Tick, e *sentGroup, index uint32) bool {
 		return true
 	case hidden.rowsAt <= t:
 		return false
-	case !v.visible.has(index) || v.life(index).firstTick > t: // the hidden rows of that lifetime are forgotten
+	case v.page(index).visible&bitOf(index) == 0 || v.life(index).firstTick > t: // the hidden rows of that lifetime are forgotten
 		return true
 	}
 	for m := e.rows.Minus(v.rowsOf(index)); !m.IsZero(); m = m.Rest() {
@@ -83,7 +83,7 @@ func (v *View) hidSince(t tick.Tick, e *sentGroup, index uint32) bool {
 // too. It returns tick.None if the client has acknowledged that, or gets no record: the entity is not visible or does not fit a
 // packet.
 func (v *View) Needs(id wire.NetworkID, t tick.Tick) tick.Tick {
-	if v.shares || !v.Visible(id) || v.oversize.has(id.Index) {
+	if v.shares || !v.Visible(id) || v.page(id.Index).oversize&bitOf(id.Index) != 0 {
 		return tick.None
 	}
 	needs := max(min(v.changedAt(id.Index), t), v.life(id.Index).firstTick)
@@ -97,8 +97,8 @@ func (v *View) Needs(id wire.NetworkID, t tick.Tick) tick.Tick {
 func (v *View) Proved() tick.Tick {
 	v.flushSpawns()
 	proved := v.observed
-	for w := v.seenFrom(0); w < len(v.visible); w = v.seenFrom(w + 1) {
-		for word := (v.unsent[w] | v.unacked[w]) & v.visible[w] &^ v.oversize[w]; word != 0; word &= word - 1 {
+	for w := v.seenFrom(0); w < len(v.pages); w = v.seenFrom(w + 1) {
+		for word := (v.pages[w].unsent | v.pages[w].unacked) & v.pages[w].visible &^ v.pages[w].oversize; word != 0; word &= word - 1 {
 			index := firstOf(uint32(w), word)
 			if held := v.ack(index).base; held == tick.None {
 				proved = min(proved, v.life(index).firstTick-1)
@@ -106,7 +106,7 @@ func (v *View) Proved() tick.Tick {
 				proved = min(proved, held)
 			}
 		}
-		for word := v.despawnOwed[w]; word != 0; word &= word - 1 {
+		for word := v.pages[w].despawnOwed; word != 0; word &= word - 1 {
 			proved = min(proved, v.life(firstOf(uint32(w), word)).endedAt-1)
 		}
 	}

@@ -46,7 +46,7 @@ func TestRule1AChangeBetweenThePacketsOfATickFollows(t *testing.T) {
 	d.ack(d.write())
 	d.game(2, func() { d.follow(other, wire.NetworkID{}, 2) })
 	d.view.Show(who)
-	d.view.unsent.unset(who.Index) // a small packet: who goes into the second
+	d.view.page(who.Index).unsent &^= bitOf(who.Index) // a small packet: who goes into the second
 	first := d.write()
 	d.view.wait(who.Index)
 	d.view.Show(whom) // from tick 3 on

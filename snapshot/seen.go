@@ -2,27 +2,39 @@ package snapshot
 
 import (
 	"math/bits"
+	"slices"
 
 	"github.com/arche-netcode/netcode/snapshot/format"
 	"github.com/arche-netcode/netcode/tick"
 )
 
-// seenLife is the present lifetime of an entity at one client, and when anything of it was hidden.
+// seenLife is the present lifetime of an entity at one client, when anything of it was hidden, and its score.
 type seenLife struct {
 	ackLifetime
 	hidden hiddenAt
+	score  int64 // accumulated by sendPlan
 }
 
-// blockEntities is the number of entities whose states are allocated together.
-const (
-	blockEntities = 4
-	blocksInPage  = format.PageEntities / blockEntities
-)
+// pageStates is the states of those entities of a page that the client sees, or saw a short time ago, in order of index. acks and lives are
+// apart since a packet needs the acks alone.
+type pageStates struct {
+	held  uint64 // the entities
+	acks  []ackRecord
+	lives []seenLife
+}
 
-// seenBlock is the states of neighbours by index. acks and lives are apart since a packet needs the acks alone.
-type seenBlock struct {
-	acks  [blockEntities]ackRecord
-	lives [blockEntities]seenLife
+// pageSets is sets of the entities of a page.
+type pageSets struct {
+	visible     uint64 // alive, and the client may see them
+	unsent      uint64 // changed, or lost, since they were last sent; also despawns
+	unacked     uint64 // sent, and the newest record is not acknowledged
+	despawnOwed uint64 // a despawn is due and not acknowledged
+	oversize    uint64 // the newest state does not fit a packet, so the client lacks it
+	retained    uint64 // out of sight, and the client keeps their last state (Keep)
+	chosen      uint64 // of the plan: chosen and not written yet
+	waited      uint64 // ranked by the newest plan and not sent since
+	urged       uint64 // in View.urged
+	vacant      uint64 // in seenPages.vacant
 }
 
 // seenPages is the pages with an entity that the client sees, or saw a short time ago. Only these have memory: a client costs what it
@@ -33,16 +45,16 @@ type seenPages struct {
 	seen    bitset     // pages that are not nothing
 	count   int        // their number
 	nothing ackPage
-	empty   seenBlock // of entities that were never seen
-	vacant  []vacancy // blocks without a visible entity, the oldest first
+	noAck   ackRecord // of entities that are not held; never written, as nothing and noLife
+	noLife  seenLife
+	vacant  []vacancy // entities that have left sight, the oldest first
 	slots   int32     // the highest slot that was ever used; see ackPage.slot
 
-	freeSlots   []int32
-	sparePages  []*ackPage
-	spareBlocks []*seenBlock
+	freeSlots  []int32
+	sparePages []*ackPage
 }
 
-// vacancy is a block without a visible entity, named by one of its indexes, and the tick in which it is to be forgotten.
+// vacancy is an entity that has left sight, and the tick in which its state is to be forgotten.
 type vacancy struct {
 	index uint32
 	at    tick.Tick
@@ -50,11 +62,6 @@ type vacancy struct {
 
 // growPages makes room for n indexes.
 func (p *seenPages) growPages(n, room int) {
-	if p.nothing.blocks[0] == nil {
-		for i := range p.nothing.blocks {
-			p.nothing.blocks[i] = &p.empty
-		}
-	}
 	had := len(p.pages)
 	p.indexes = n
 	p.pages = grown(p.pages, (n+format.PageEntities-1)/format.PageEntities, (room+format.PageEntities-1)/format.PageEntities)
@@ -64,14 +71,39 @@ func (p *seenPages) growPages(n, room int) {
 	p.seen = p.seen.grownTo(len(p.pages))
 }
 
-// life returns the lifetime of an index. It may be changed only for an index that enter has reached.
-func (p *seenPages) life(index uint32) *seenLife {
-	return &p.pages[index/format.PageEntities].blocks[index/blockEntities%blocksInPage].lives[index%blockEntities]
+// bitOf returns the bit of an index in the sets of its page.
+func bitOf(index uint32) uint64 { return 1 << (index % format.PageEntities) }
+
+// page returns the page of an index. It may be changed only if enter has reached an entity of it.
+func (p *seenPages) page(index uint32) *ackPage {
+	if w := int(index / format.PageEntities); w < len(p.pages) {
+		return p.pages[w]
+	}
+	return &p.nothing
 }
 
-// record returns the ack record of an index. It may be changed only for an index that enter has reached.
-func (g *ackPage) record(index uint32) *ackRecord {
-	return &g.blocks[index/blockEntities%blocksInPage].acks[index%blockEntities]
+// place returns the place of an entity among those that are held.
+func (s *pageStates) place(index uint32) (at int, held bool) {
+	bit := bitOf(index)
+	return bits.OnesCount64(s.held & (bit - 1)), s.held&bit != 0
+}
+
+// life returns the lifetime of an index. It may be changed only for an index that enter has reached, and until the next call of reach.
+func (p *seenPages) life(index uint32) *seenLife {
+	g := p.pages[index/format.PageEntities]
+	if at, held := g.place(index); held {
+		return &g.lives[at]
+	}
+	return &p.noLife
+}
+
+// record returns the ack record of an index. It may be changed only for an index that enter has reached, and until the next call of reach.
+func (p *seenPages) record(index uint32) *ackRecord {
+	g := p.pages[index/format.PageEntities]
+	if at, held := g.place(index); held {
+		return &g.acks[at]
+	}
+	return &p.noAck
 }
 
 // seenFrom returns the first seen page from w on. It returns the number of all pages if there is none.
@@ -102,20 +134,15 @@ func (p *seenPages) reach(index uint32) {
 		} else {
 			g = &ackPage{}
 		}
-		*g = ackPage{blocks: p.nothing.blocks}
 		p.pages[w] = g
 		p.seen.set(w)
 		p.count++
 	}
-	b := &p.pages[w].blocks[index/blockEntities%blocksInPage]
-	if *b != &p.empty {
-		return
+	g := p.pages[w]
+	if at, held := g.place(index); !held {
+		g.held |= bitOf(index)
+		g.acks, g.lives = slices.Insert(g.acks, at, ackRecord{}), slices.Insert(g.lives, at, seenLife{})
 	}
-	if n := len(p.spareBlocks); n > 0 {
-		*b, p.spareBlocks = p.spareBlocks[n-1], p.spareBlocks[:n-1]
-		return
-	}
-	*b = &seenBlock{}
 }
 
 // takeSlot gives a page its place in recentRecords.pages, when the first record of it is sent.
@@ -128,17 +155,10 @@ func (p *seenPages) takeSlot(g *ackPage) {
 	g.slot = p.slots
 }
 
-// spared is the number of pages whose memory is kept for later ones, beside half as many as are seen.
+// spared is the number of pages whose memory is kept for later ones, beside an eighth of those that are seen.
 const spared = 8
 
-// dropBlock forgets the states of a block of a page, and keeps the memory for others.
-func (p *seenPages) dropBlock(b **seenBlock) {
-	**b = seenBlock{}
-	p.spareBlocks = trimmed(append(room(p.spareBlocks, 1, usualList), *b), p.count+spared)
-	*b = &p.empty
-}
-
-// dropPage forgets a page without blocks, and keeps its memory for others.
+// dropPage forgets a page without states, and keeps its memory for others.
 func (p *seenPages) dropPage(w uint32) {
 	g := p.pages[w]
 	p.pages[w] = &p.nothing
@@ -147,7 +167,8 @@ func (p *seenPages) dropPage(w uint32) {
 	if g.slot > 0 {
 		p.freeSlots = append(room(p.freeSlots, 1, usualList), g.slot)
 	}
-	p.sparePages = trimmed(append(room(p.sparePages, 1, usualList), g), p.count/2+spared)
+	*g = ackPage{pageStates: pageStates{acks: g.acks, lives: g.lives}}
+	p.sparePages = trimmed(append(room(p.sparePages, 1, spared), g), p.count/8+spared)
 }
 
 // trimmed returns the first so many elements of a list, and forgets the others.
@@ -159,50 +180,57 @@ func trimmed[T any](s []*T, most int) []*T {
 	return s[:most]
 }
 
-// vacate notes that an entity has left sight. The states of its block, and the page, are forgotten as soon as nothing depends on them.
+// vacate notes that an entity has left sight. Its state, and the page, are forgotten as soon as nothing depends on them.
 func (v *View) vacate(index uint32) {
-	w, i := index/format.PageEntities, index/blockEntities%blocksInPage
-	g := v.pages[w]
-	of := uint64(1<<blockEntities-1) << (i * blockEntities)
-	if v.visible[w]&of != 0 || g.vacant>>i&1 != 0 {
+	g := v.page(index)
+	at, held := g.place(index)
+	if !held || (g.visible|g.pageSets.vacant)&bitOf(index) != 0 {
 		return
 	}
-	if !v.forgettable(w, of, g.blocks[i]) {
-		g.vacant |= 1 << i
+	if !v.forgettable(g, bitOf(index), at) {
+		g.pageSets.vacant |= bitOf(index)
 		v.vacant = append(room(v.vacant, 1, usualList), vacancy{index, v.store.tick + v.store.cfg.Window})
 		return
 	}
-	if v.dropBlock(&g.blocks[i]); g.blocks == v.nothing.blocks { // the client has no record of the page that is younger than W
+	g.held &^= bitOf(index)
+	g.acks, g.lives = without(g.acks, at), without(g.lives, at)
+	if g.held == 0 { // the client has no record of the page that is younger than W
 		v.recent.dropPage(g.slot)
-		v.dropPage(w)
+		v.dropPage(index / format.PageEntities)
 	}
 }
 
-// dropVacant forgets blocks that have been vacant for a while.
+// fewStates is the number of states of a page whose memory is kept.
+const fewStates = 2
+
+// without returns the states of a page without one of them, in less memory if few are left.
+func without[T any](states []T, at int) []T {
+	states = slices.Delete(states, at, at+1)
+	if n := len(states); cap(states) > fewStates && n <= cap(states)/4 {
+		return append(make([]T, 0, max(2*n, fewStates)), states...)
+	}
+	return states
+}
+
+// dropVacant forgets entities that left sight a while ago.
 func (v *View) dropVacant() {
 	n := 0
 	for n < len(v.vacant) && v.vacant[n].at <= v.store.tick {
 		index := v.vacant[n].index
-		v.pages[index/format.PageEntities].vacant &^= 1 << (index / blockEntities % blocksInPage)
+		v.page(index).pageSets.vacant &^= bitOf(index)
 		n++
 		v.vacate(index)
 	}
 	v.vacant = v.vacant[:copy(v.vacant, v.vacant[n:])]
 }
 
-// forgettable reports whether the states of a block may be forgotten: nothing of its entities waits, the client has none of them, no packet
-// with them is remembered (hidSince), and their last lifetimes ended W ago: no list names a tick with a record of them, and SawAt
-// need not know them.
-func (v *View) forgettable(w uint32, of uint64, b *seenBlock) bool {
-	if (v.unsent[w]|v.unacked[w]|v.despawnOwed[w]|v.retained[w])&of != 0 {
+// forgettable reports whether the state of an entity may be forgotten: nothing of it waits, the client does not have it, no packet
+// with it is remembered (hidSince), and its last lifetime ended W ago: no list names a tick with a record of it, and SawAt
+// need not know it.
+func (v *View) forgettable(g *ackPage, bit uint64, at int) bool {
+	if (g.unsent|g.unacked|g.despawnOwed|g.retained|g.urged)&bit != 0 {
 		return false
 	}
-	now, window, since := v.store.tick, v.store.cfg.Window, v.sent.since()
-	for i := range b.acks {
-		went := b.acks[i].went
-		if e := &b.lives[i]; e.shownGeneration != 0 || went != tick.None && (went >= since || now-e.lastEnd < window) {
-			return false
-		}
-	}
-	return true
+	e, went := &g.lives[at], g.acks[at].went
+	return e.shownGeneration == 0 && (went == tick.None || went < v.sent.since() && v.store.tick-e.lastEnd >= v.store.cfg.Window)
 }

@@ -71,7 +71,10 @@ func (s *sequence) remove(id wire.NetworkID, row int) {
 // observe calls ObserveBut for a client, as package authority does, and
 // checks that nothing waits of which nothing is to be told.
 func (s *sequence) observe(c *seqClient) error {
-	before := append(bitset(nil), c.view.unsent...)
+	var before bitset
+	for _, g := range c.view.pages {
+		before = append(before, g.unsent)
+	}
 	var own []wire.NetworkID
 	for _, id := range c.wrote {
 		a := s.authors[id.Index]
@@ -95,13 +98,13 @@ func (s *sequence) observe(c *seqClient) error {
 		return err
 	}
 	for index := range uint32(len(s.store.gens)) {
-		if !c.view.unsent.has(index) {
+		if c.view.page(index).unsent&bitOf(index) == 0 {
 			if !s.did[index].Within(c.sights[index].rows) && c.sights[index].visible {
 				s.met.silent++
 			}
 			continue
 		}
-		if before.has(index) || c.view.despawnOwed.has(index) {
+		if before.has(index) || c.view.page(index).despawnOwed&bitOf(index) != 0 {
 			continue
 		}
 		if was := c.meant[s.now-s.start-1][index]; !s.toTell(c, index, &was, &is[index], &saw) {

@@ -41,7 +41,6 @@ type Store struct {
 	groups   groups
 	refs     backRefs
 	cache    EncodeCache               // for Write
-	caches   []*EncodeCache            // of NewEncodeCache
 	watch    func([]delta.DeltaSymbol) // see Watch
 	counts   bool                      // see Count
 	traced   wire.ClientID             // see Trace

@@ -20,7 +20,7 @@ type ackLifetime struct {
 }
 
 // View is the server's knowledge of one client: what the client may see, what it has, and what is on its way. It has an ack state and
-// some bits for each network index. It belongs to the Store's goroutine.
+// some bits for each entity that the client sees. It belongs to the Store's goroutine.
 type View struct {
 	store    *Store
 	number   uint64        // number among the views of the store, from 1
@@ -41,7 +41,7 @@ type View struct {
 	scratch
 
 	plan     sendPlan
-	urged    urged
+	urged    []urgedEntity // those in pageSets.urged
 	links    groupLinks
 	starved  starvedGroup
 	portions []visibleGroupSize // by groupMembers.number
@@ -49,9 +49,7 @@ type View struct {
 
 // clientSight is the entities and components that the client may see.
 type clientSight struct {
-	visible    bitset // entities that are alive and that the client may see
-	retained   bitset // entities out of sight whose last state the client keeps (Keep)
-	hideNew    bool   // ShowNew(false) was called
+	hideNew    bool // ShowNew(false) was called
 	spawns     pendingSpawns
 	overrides  clientOverrides
 	ownWrites  ownWrites
@@ -63,15 +61,11 @@ type clientSight struct {
 
 // waiting is the entities that have to be sent.
 type waiting struct {
-	unsent         bitset // changed, or lost, since they were last sent; also despawns
-	unacked        bitset // sent, and the newest record is not acknowledged
-	despawnOwed    bitset // a despawn is due and not acknowledged
-	oversize       bitset // the newest state does not fit a packet, so the client lacks it
-	anyDespawnOwed bool   // false: despawnOwed is empty
-	anyOversize    bool   // false: oversize is empty
-	flies          bool   // false: unacked is empty
-	waits          bool   // false: unsent is empty
-	waitWord       int    // the first word of unsent that may not be zero
+	anyDespawnOwed bool // false: despawnOwed is empty
+	anyOversize    bool // false: oversize is empty
+	flies          bool // false: unacked is empty
+	waits          bool // false: unsent is empty
+	waitWord       int  // the first word of unsent that may not be zero
 }
 
 // ackStates is the records that the client has, and those on their way.
@@ -163,13 +157,6 @@ func (v *View) grow() {
 		return
 	}
 	v.growPages(n, cap(v.store.gens))
-	v.visible = v.visible.grownTo(n)
-	v.unsent = v.unsent.grownTo(n)
-	v.unacked = v.unacked.grownTo(n)
-	v.despawnOwed = v.despawnOwed.grownTo(n)
-	v.retained = v.retained.grownTo(n)
-	v.oversize = v.oversize.grownTo(n)
-	v.plan.chosen = v.plan.chosen.grownTo(n)
 	if !v.overrides.usual.IsZero() {
 		v.overrides.growUsual(v.store)
 	}
@@ -201,8 +188,8 @@ func (v *View) observe() {
 	if s.tick-v.spoke >= heartbeat {
 		v.answer = true
 	}
-	v.anyDespawnOwed = v.anyDespawnOwed && v.any(v.despawnOwed)
-	v.anyOversize = v.anyOversize && v.any(v.oversize)
+	v.anyDespawnOwed = v.anyDespawnOwed && v.any(func(g *ackPage) uint64 { return g.despawnOwed })
+	v.anyOversize = v.anyOversize && v.any(func(g *ackPage) uint64 { return g.oversize })
 	if len(v.vacant) > 0 && v.vacant[0].at <= s.tick {
 		v.dropVacant()
 	}
@@ -238,18 +225,18 @@ func (v *View) observe() {
 	v.waits = true
 	if len(s.words) < v.count {
 		for _, w := range s.words {
-			v.unsent[w] |= s.changed[w] & v.visible[w]
+			v.pages[w].unsent |= s.changed[w] & v.pages[w].visible
 		}
 		return
 	}
 	for w := v.seenFrom(0); w < len(s.changed); w = v.seenFrom(w + 1) {
-		v.unsent[w] |= s.changed[w] & v.visible[w]
+		v.pages[w].unsent |= s.changed[w] & v.pages[w].visible
 	}
 }
 
 // wait notes that a record or despawn of an index has to be sent.
 func (v *View) wait(index uint32) {
-	v.unsent.set(index)
+	v.page(index).unsent |= bitOf(index)
 	v.waits = true
 	v.links.changes++
 }
@@ -258,8 +245,8 @@ func (v *View) wait(index uint32) {
 // left over (rule 8). Call it if nothing is Pending, before the packets of a tick.
 func (v *View) Repeat(before tick.Tick) {
 	v.flushSpawns()
-	for w := v.seenFrom(0); v.flies && w < len(v.unacked); w = v.seenFrom(w + 1) {
-		for word := v.unacked[w]; word != 0; word &= word - 1 {
+	for w := v.seenFrom(0); v.flies && w < len(v.pages); w = v.seenFrom(w + 1) {
+		for word := v.pages[w].unacked; word != 0; word &= word - 1 {
 			index := uint32(w<<6 + bits.TrailingZeros64(word))
 			if v.ack(index).went < before {
 				v.wait(index)
@@ -271,26 +258,26 @@ func (v *View) Repeat(before tick.Tick) {
 
 // Pending reports whether there is anything to send.
 func (v *View) Pending() bool {
-	if v.waits && (v.waitWord >= len(v.unsent) || v.unsent[v.waitWord] == 0) {
+	if v.waits && (v.waitWord >= len(v.pages) || v.pages[v.waitWord].unsent == 0) {
 		v.waitWord = v.seenFrom(0)
-		for v.waitWord < len(v.unsent) && v.unsent[v.waitWord] == 0 {
+		for v.waitWord < len(v.pages) && v.pages[v.waitWord].unsent == 0 {
 			v.waitWord = v.seenFrom(v.waitWord + 1)
 		}
-		v.waits = v.waitWord < len(v.unsent)
+		v.waits = v.waitWord < len(v.pages)
 	}
 	return v.answer || v.waits
 }
 
 // Synced reports whether the client has acknowledged the newest state of everything.
 func (v *View) Synced() bool {
-	return !v.answer && !v.any(v.unsent) && !v.any(v.unacked) && !v.any(v.despawnOwed) && !v.any(v.oversize)
+	return !v.answer && !v.any(func(g *ackPage) uint64 { return g.unsent | g.unacked | g.despawnOwed | g.oversize })
 }
 
 // Known returns the number of entities with an acknowledged record of their present lifetime.
 func (v *View) Known() int {
 	n := 0
-	for w := v.seenFrom(0); w < len(v.visible); w = v.seenFrom(w + 1) {
-		for word := v.visible[w]; word != 0; word &= word - 1 {
+	for w := v.seenFrom(0); w < len(v.pages); w = v.seenFrom(w + 1) {
+		for word := v.pages[w].visible; word != 0; word &= word - 1 {
 			if v.ack(firstOf(uint32(w), word)).base != tick.None {
 				n++
 			}
@@ -304,17 +291,17 @@ func (v *View) Unacked() (n int) {
 	if !v.flies {
 		return 0
 	}
-	for w := v.seenFrom(0); w < len(v.unacked); w = v.seenFrom(w + 1) {
-		n += bits.OnesCount64(v.unacked[w])
+	for w := v.seenFrom(0); w < len(v.pages); w = v.seenFrom(w + 1) {
+		n += bits.OnesCount64(v.pages[w].unacked)
 	}
 	v.flies = n > 0
 	return n
 }
 
-// any reports whether a set of the view's entities has any.
-func (v *View) any(set bitset) bool {
-	for w := v.seenFrom(0); w < len(set); w = v.seenFrom(w + 1) {
-		if set[w] != 0 {
+// any reports whether a set of a page has any entity in any page.
+func (v *View) any(set func(g *ackPage) uint64) bool {
+	for w := v.seenFrom(0); w < len(v.pages); w = v.seenFrom(w + 1) {
+		if set(v.pages[w]) != 0 {
 			return true
 		}
 	}
@@ -328,4 +315,6 @@ func (v *View) Oversize() uint64 { return v.stats.Oversize }
 func (v *View) Stats() ViewStats { return v.stats }
 
 // TooLarge reports whether the newest state of an entity does not fit a packet, so that the client does not get it.
-func (v *View) TooLarge(id wire.NetworkID) bool { return v.Visible(id) && v.oversize.has(id.Index) }
+func (v *View) TooLarge(id wire.NetworkID) bool {
+	return v.Visible(id) && v.page(id.Index).oversize&bitOf(id.Index) != 0
+}

@@ -84,9 +84,9 @@ func (v *View) Keep(id wire.NetworkID) {
 		return
 	}
 	v.leave(id.Index, v.next())
-	v.unsent.unset(id.Index)
+	v.page(id.Index).unsent &^= bitOf(id.Index)
 	v.endAllLinks(id.Index)
-	v.retained.set(id.Index)
+	v.page(id.Index).retained |= bitOf(id.Index)
 	v.vacate(id.Index)
 }
 
@@ -119,12 +119,12 @@ func (v *View) ShowAll() {
 
 // Visible reports whether the client may see an entity. It is false for entities that are not alive.
 func (v *View) Visible(id wire.NetworkID) bool {
-	return v.visible.has(id.Index) && v.life(id.Index).generation == id.Generation
+	return v.page(id.Index).visible&bitOf(id.Index) != 0 && v.life(id.Index).generation == id.Generation
 }
 
 // Keeps reports whether an entity is out of the client's sight and the client keeps its last state.
 func (v *View) Keeps(id wire.NetworkID) bool {
-	return v.retained.has(id.Index) && v.life(id.Index).generation == id.Generation
+	return v.page(id.Index).retained&bitOf(id.Index) != 0 && v.life(id.Index).generation == id.Generation
 }
 
 // next returns the first tick whose packets can show a change of sight that is made now. It is the tick after the present one if a
@@ -157,9 +157,9 @@ func (v *View) enter(id wire.NetworkID, t tick.Tick) {
 	g.rowsChangedAt = max(g.rowsChangedAt, t)
 	v.overrides.reset(id.Index, v.store.shapedAt[id.Index])
 	v.hideOwned(id.Index)
-	v.despawnOwed.unset(id.Index)
-	v.retained.unset(id.Index)
-	v.visible.set(id.Index)
+	v.page(id.Index).despawnOwed &^= bitOf(id.Index)
+	v.page(id.Index).retained &^= bitOf(id.Index)
+	v.page(id.Index).visible |= bitOf(id.Index)
 	v.wait(id.Index)
 	if v.shares {
 		v.noteMet(id.Index)
@@ -185,7 +185,7 @@ func (v *View) end(index uint32, t tick.Tick) {
 	unseen := v.unseen(index, t)
 	v.leave(index, t)
 	if v.life(index).shownGeneration == 0 {
-		v.unsent.unset(index)
+		v.page(index).unsent &^= bitOf(index)
 		v.endAllLinks(index)
 		return
 	}
@@ -205,9 +205,9 @@ func (v *View) unseen(index uint32, t tick.Tick) bool {
 
 // leave takes an index out of sight at tick t.
 func (v *View) leave(index uint32, t tick.Tick) {
-	v.visible.unset(index)
-	v.unacked.unset(index)
-	v.oversize.unset(index)
+	v.page(index).visible &^= bitOf(index)
+	v.page(index).unacked &^= bitOf(index)
+	v.page(index).oversize &^= bitOf(index)
 	v.forget(index)
 	p := v.life(index)
 	if p.firstTick < t { // otherwise no tick showed the lifetime
@@ -230,9 +230,9 @@ func (v *View) scheduleWithGroup(index uint32, t tick.Tick) {
 
 // scheduleDespawn makes a despawn due, without its group.
 func (v *View) scheduleDespawn(index uint32, t tick.Tick) {
-	v.retained.unset(index)
+	v.page(index).retained &^= bitOf(index)
 	v.life(index).endedAt = t
-	v.despawnOwed.set(index)
+	v.page(index).despawnOwed |= bitOf(index)
 	v.anyDespawnOwed = true
 	v.wait(index)
 }
@@ -247,7 +247,7 @@ func (v *View) renamed(target uint32, t tick.Tick) {
 // rename notes a change at tick t of visible rows that name target.
 func (v *View) rename(target uint32, t tick.Tick) {
 	for _, index := range v.store.refs.to(target) {
-		if v.visible.has(index) && v.names(index, target) {
+		if v.page(index).visible&bitOf(index) != 0 && v.names(index, target) {
 			v.touch(index, t)
 		}
 	}
@@ -270,8 +270,8 @@ func (v *View) addSpawn(index uint32) {
 	n.of, n.replacesOwed, n.replacesSent = n.of.grownTo(v.indexes), n.replacesOwed.grownTo(v.indexes), n.replacesSent.grownTo(v.indexes)
 	n.list, n.at = append(n.list, index), v.store.tick
 	n.of.set(index)
-	if v.despawnOwed.has(index) {
-		if n.replacesOwed.set(index); !v.unsent.has(index) {
+	if v.page(index).despawnOwed&bitOf(index) != 0 {
+		if n.replacesOwed.set(index); v.page(index).unsent&bitOf(index) == 0 {
 			n.replacesSent.set(index)
 		}
 	}
@@ -306,17 +306,17 @@ func (v *View) cancelSpawn(index uint32) bool {
 		return false
 	}
 	n.of.unset(index)
-	v.visible.unset(index)
+	v.page(index).visible &^= bitOf(index)
 	p := v.life(index)
 	p.lastFirst, p.lastEnd = p.firstTick, n.at
 	p.firstTick = n.at + 1
 	v.sights++
 	if n.replacesOwed.has(index) {
-		v.despawnOwed.set(index)
+		v.page(index).despawnOwed |= bitOf(index)
 		v.anyDespawnOwed = true
 	}
 	if !n.replacesOwed.has(index) || n.replacesSent.has(index) {
-		v.unsent.unset(index)
+		v.page(index).unsent &^= bitOf(index)
 	}
 	return true
 }
@@ -337,14 +337,14 @@ func (v *View) SawAt(id wire.NetworkID, t tick.Tick) (saw, known bool) {
 	if uint(id.Index) >= uint(v.indexes) {
 		return false, false
 	}
-	if v.pages[id.Index/format.PageEntities].blocks[id.Index/blockEntities%blocksInPage] == &v.empty {
-		return false, true // nothing of the block was seen in the last W ticks
+	if _, held := v.page(id.Index).place(id.Index); !held {
+		return false, true // it was not seen in the last W ticks
 	}
 	if v.life(id.Index).generation != id.Generation {
 		return false, false
 	}
 	p, t := v.life(id.Index), max(t, v.start)
-	return v.visible.has(id.Index) && t >= p.firstTick || t >= p.lastFirst && t < p.lastEnd, true
+	return v.page(id.Index).visible&bitOf(id.Index) != 0 && t >= p.firstTick || t >= p.lastFirst && t < p.lastEnd, true
 }
 
 // Sights returns how often an entity came into the client's sight or left it.

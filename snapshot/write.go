@@ -92,14 +92,11 @@ type packetWriter struct {
 // Write writes one snapshot payload of what the client lacks into dst, and returns its length. seq is the sequence of the packet, and
 // must rise from call to call. The payload counts as sent. Write returns 0 if there is nothing to send, between Begin and Commit, or
 // if no more packets on their way can be remembered (ViewStats.RingFull).
-func (v *View) Write(dst []byte, seq uint64) int { return v.WriteAt(&v.store.cache, dst, seq) }
-
-// WriteAt does what Write does, with another EncodeCache of the view's store.
-func (v *View) WriteAt(cache *EncodeCache, dst []byte, seq uint64) int {
-	return v.WriteWithin(cache, dst, len(dst), false, seq)
+func (v *View) Write(dst []byte, seq uint64) int {
+	return v.WriteWithin(&v.store.cache, dst, len(dst), false, seq)
 }
 
-// WriteWithin does what WriteAt does, with a budget: it uses the first room bytes of dst. With lend it uses more for one entity or
+// WriteWithin does what Write does, with a budget: it uses the first room bytes of dst. With lend it uses more for one entity or
 // group that is too large for room, if an earlier packet has left it out.
 func (v *View) WriteWithin(cache *EncodeCache, dst []byte, room int, lend bool, seq uint64) int {
 	if v.store.open {
@@ -123,7 +120,6 @@ func (v *View) WriteWithin(cache *EncodeCache, dst []byte, room int, lend bool, 
 	if v.wrote != p.s { // the client's first payload of a tick
 		v.parts, v.part, v.nextPage = v.part, 0, 0
 	}
-	p.sent.part = v.part
 	v.wrote, v.spoke = p.s, p.s
 	p.full, p.tight = room*8-endBits, room < len(dst) // writePayload leaves the room for the ends free
 	if p.most = p.full; lend {
@@ -222,11 +218,11 @@ func (v *View) updatesPending() bool {
 	if !v.waits {
 		return false
 	}
-	if w := v.waitWord; !v.anyDespawnOwed && w < len(v.unsent) && v.unsent[w] != 0 {
+	if w := v.waitWord; !v.anyDespawnOwed && w < len(v.pages) && v.pages[w].unsent != 0 {
 		return true // a word that Pending found
 	}
-	for w := v.seenFrom(0); w < len(v.unsent); w = v.seenFrom(w + 1) {
-		if v.unsent[w]&^v.despawnOwed[w] != 0 {
+	for w := v.seenFrom(0); w < len(v.pages); w = v.seenFrom(w + 1) {
+		if v.pages[w].unsent&^v.pages[w].despawnOwed != 0 {
 			return true
 		}
 	}
@@ -241,11 +237,11 @@ func (p *packetWriter) writeDespawns() {
 		p.limit = p.full/despawnShare + p.ending
 	}
 	plain := p.limit
-	for w := v.seenFrom(0); w < len(v.despawnOwed); w = v.seenFrom(w + 1) {
-		if v.despawnOwed[w] == 0 {
+	for w := v.seenFrom(0); w < len(v.pages); w = v.seenFrom(w + 1) {
+		if v.pages[w].despawnOwed == 0 {
 			continue
 		}
-		for word := v.despawnOwed[w] & p.despawnMask(w); word != 0; word &= word - 1 {
+		for word := v.pages[w].despawnOwed & p.despawnMask(w); word != 0; word &= word - 1 {
 			index := uint32(w<<6 + bits.TrailingZeros64(word))
 			if v.life(index).endedAt > p.s {
 				continue // ended after this tick's first packet: sent in the next tick
@@ -256,8 +252,8 @@ func (p *packetWriter) writeDespawns() {
 				}
 				continue
 			}
-			v.unsent.unset(index)
-			v.unacked.set(index)
+			v.page(index).unsent &^= bitOf(index)
+			v.page(index).unacked |= bitOf(index)
 			v.flies = true
 			v.leavePage(index).went = p.s
 			v.sent.addGroup(p.sent, sentGroup{of: 1 << (index % format.PageEntities), word: index / format.PageEntities, despawn: true})
@@ -309,10 +305,10 @@ func (p *packetWriter) skipTooLarge(index uint32) bool {
 	}
 	v.stats.Oversize++
 	v.stats.OversizeID = wire.NetworkID{Index: index, Generation: v.life(index).generation}
-	v.unsent.unset(index)
-	v.oversize.set(index)
+	v.page(index).unsent &^= bitOf(index)
+	v.page(index).oversize |= bitOf(index)
 	v.anyOversize = true
-	v.plan.took(index)
+	v.took(index)
 	return true
 }
 
@@ -443,15 +439,15 @@ func (p *packetWriter) changedRows(index uint32, base tick.Tick, rows Mask) (cha
 // plan, it repeats this for each part that the plan chooses.
 func (p *packetWriter) writeUnlisted() {
 	v := p.v
-	for again := len(v.unsent) > 0; again; again = v.plan.active && v.plan.advanced {
+	for again := len(v.pages) > 0; again; again = v.plan.active && v.plan.advanced {
 		v.plan.advanced = false
 		start := int(v.cursor >> 6)
-		if start >= len(v.unsent) {
+		if start >= len(v.pages) {
 			start, v.cursor = 0, 0
 		}
 		low := uint64(1)<<(v.cursor&63) - 1 // bits before the cursor, in its word
-		for w := v.seenFrom(start); w < len(v.unsent); w = v.seenFrom(w + 1) {
-			word := v.unsent[w] &^ v.despawnOwed[w]
+		for w := v.seenFrom(start); w < len(v.pages); w = v.seenFrom(w + 1) {
+			word := v.pages[w].unsent &^ v.pages[w].despawnOwed
 			if w == start {
 				word &^= low
 			}
@@ -459,8 +455,8 @@ func (p *packetWriter) writeUnlisted() {
 				return
 			}
 		}
-		for w := v.seenFrom(0); w <= start && w < len(v.unsent); w = v.seenFrom(w + 1) {
-			word := v.unsent[w] &^ v.despawnOwed[w]
+		for w := v.seenFrom(0); w <= start && w < len(v.pages); w = v.seenFrom(w + 1) {
+			word := v.pages[w].unsent &^ v.pages[w].despawnOwed
 			if w == start {
 				word &= low
 			}
@@ -475,7 +471,7 @@ func (p *packetWriter) writeUnlisted() {
 // writeWord writes some entities of word w. It returns false if the packet is full.
 func (p *packetWriter) writeWord(w int, word uint64) bool {
 	v := p.v
-	word &= v.plan.allows(w)
+	word &= v.allows(v.pages[w])
 	bound := word & p.unitMask(w)
 	if !v.plan.active {
 		word &^= bound
@@ -486,9 +482,9 @@ func (p *packetWriter) writeWord(w int, word uint64) bool {
 	for ; word != 0; word &= word - 1 {
 		index := firstOf(uint32(w), word)
 		switch {
-		case !v.unsent.has(index): // written before, with its group
+		case v.page(index).unsent&bitOf(index) == 0: // written before, with its group
 		case bound>>(index&63)&1 != 0 && !p.split || !p.candidate(index):
-			v.plan.took(index) // sent with its despawns, or in the next tick
+			v.took(index) // sent with its despawns, or in the next tick
 		case !p.writeEntity(index) && !p.skipUnderBudget(index):
 			v.cursor = index
 			p.noteStarved(index)
@@ -506,7 +502,7 @@ func (p *packetWriter) writeWord(w int, word uint64) bool {
 func (p *packetWriter) candidate(index uint32) bool {
 	v := p.v
 	w, bit := index>>6, uint64(1)<<(index&63)
-	if v.unsent[w]&^v.despawnOwed[w]&bit == 0 || v.plan.active && v.plan.chosen[w]&bit == 0 {
+	if v.pages[w].unsent&^v.pages[w].despawnOwed&bit == 0 || v.plan.active && v.pages[w].chosen&bit == 0 {
 		return false
 	}
 	ack := v.ack(index)
@@ -629,15 +625,15 @@ func (p *packetWriter) recordSent(r *record) {
 	w, bit := r.index>>6, uint64(1)<<(r.index&63)
 	// If not, a change for this client came after this tick's first packet: it is sent in the next tick.
 	if v.overrides.lastTouched <= p.s || v.touchedAt(r.index) <= p.s {
-		v.unsent[w] &^= bit
+		v.pages[w].unsent &^= bit
 	}
 	if v.anyOversize {
-		v.oversize[w] &^= bit
+		v.pages[w].oversize &^= bit
 	}
-	v.unacked[w] |= bit
+	v.pages[w].unacked |= bit
 	v.flies = true
 	if v.plan.active {
-		v.plan.sent(r.index)
+		v.planSent(r.index)
 	}
 	g := sentGroup{of: bit, rows: r.mask, word: w}
 	if r.same {

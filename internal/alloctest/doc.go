@@ -13,6 +13,7 @@
 //
 //   - alloctest.go: Zero, AtMost, Counter
 //   - memory.go: Cost, Bytes, Heap
+//   - graph.go: GraphBytes
 //   - profile.go: call stacks
 //   - race.go, norace.go: whether the race detector runs
 package alloctest

@@ -6,7 +6,7 @@ func budgets() []mutation {
 		change("budget", "packets are not cut to what is left", "TestAShortBudgetSendsStateInEachTick",
 			"internal/link/link.go", "size = min(size, max(left, LeastPacket))", "_ = left"),
 		change("budget", "a score begins anew when the entity is sent", "TestWeightsHoldOverTime",
-			"snapshot/priority.go", "p.scores[index] = min(max(p.scores[index]-p.price, -p.price), p.price)", "p.scores[index] = 0"),
+			"snapshot/priority.go", "e.score = min(max(e.score-p.price, -p.price), p.price)", "e.score = 0"),
 		change("budget", "what was quiet passes what weighs more", "TestQuietEntitiesDoNotPassHeavierOnes",
 			"snapshot/priority.go", "p.latest, p.most = v.store.tick, p.price; fits {", "p.latest, p.most = v.store.tick, mostScore; fits {"),
 		change("budget", "the importance of components is not asked", "TestImportanceOfComponents",

@@ -9,7 +9,7 @@ func wholeTicks() []mutation {
 		change("consistent", "a claim is made while state waits", torn,
 			"consistent/server.go", "v.Wrote() > f.claimed && !v.Pending()", "v.Wrote() > f.claimed"),
 		testedIn("consistent", change("consistent", "packets with despawns are not named", torn,
-			"snapshot/acked.go", "return v.despawnOwed.has(index) && p.tick >= v.life(index).endedAt", "return false")),
+			"snapshot/acked.go", "return v.page(index).despawnOwed&bitOf(index) != 0 && p.tick >= v.life(index).endedAt", "return false")),
 		change("consistent", "state of later ticks is shown too", torn,
 			"consistent/client.go", "if p.tick > t {\n\t\t\tcontinue", "if p.tick > t+1 {\n\t\t\tcontinue"),
 		change("consistent", "lost packets are not repaired", torn,

@@ -2,18 +2,18 @@ package switchoff
 
 // pages switches off when a tick of a page may be named, what has to be so that a record may be in a list, and when the text of a page is copied.
 func pages() []mutation {
-	const complete, twins = "TestACompleteTickIsOneOfWhichAllIsAcknowledged", "TestSharedPagesAndDesksChangeNoBit"
+	const complete, twins = "TestACompleteTickIsOneOfWhichAllIsAcknowledged", "TestSharedPagesChangeNoBit"
 	const rows = "TestRule2EntityWithOtherRowsSinceItsListIsUnlisted"
 	const leaks = "TestNothingHiddenChangesAByte"
 	const parts = "TestPagesOfLargeRecordsAreCutBehindAnyRecord"
 	const alike = "TestRule3BothEndsDecideAlikeAboutTheSecondVersion"
 	return []mutation{
 		change("pages", "a tick of which one packet is acknowledged is complete", complete,
-			"snapshot/page_refs.go", "return b.acked == b.sent && t", "return b.acked > 0 && t"),
+			"snapshot/page_refs.go", "waits == 0 && t > g.resyncedAt {", "waits >= 0 && t > g.resyncedAt {"),
 		change("pages", "a tick stays complete when more of it is sent", complete,
-			"snapshot/page_refs.go", "b.acked > 0 && (g.newestComplete", "b.acked > 1<<15 && (g.newestComplete"),
+			"snapshot/page_refs.go", "if group && (g.newestComplete", "if !group && (g.newestComplete"),
 		change("pages", "a tick from before a resync is complete", complete,
-			"snapshot/page_refs.go", "return b.acked == b.sent && t > g.resyncedAt", "return b.acked == b.sent"),
+			"snapshot/page_refs.go", "waits == 0 && t > g.resyncedAt {", "waits == 0 {"),
 		change("pages", "N is however far from R", complete,
 			"snapshot/page_refs.go", "was != tick.None && t-was <= format.MaxNear", "was != tick.None"),
 
@@ -55,16 +55,16 @@ func pages() []mutation {
 		change("pages", "a page has records of the page that had its slot before", "TestAPageThatTakesASlotHasNoRecords",
 			"snapshot/seen.go", "\t\tv.recent.dropPage(g.slot)\n", ""),
 		change("pages", "the states of what a client saw are forgotten at once", "TestAVacantPageIsForgottenAfterTheWindow",
-			"snapshot/seen.go", "went >= since || now-e.lastEnd < window", "went >= since && now-e.lastEnd < window"),
+			"snapshot/seen.go", "went < v.sent.since() && v", "went < v.sent.since() || v"),
 		change("pages", "the states of what a client saw are never forgotten", "TestAClientCostsWhatItSees",
-			"snapshot/seen.go", "if !v.forgettable(w, of, g.blocks[i]) {", "if v.forgettable(w, of, g.blocks[i]) || !v.forgettable(w, of, g.blocks[i]) {"),
+			"snapshot/seen.go", "if !v.forgettable(g, bitOf(index), at) {", "if v.forgettable(g, bitOf(index), at) || !v.forgettable(g, bitOf(index), at) {"),
 		change("pages", "the states of what packets on their way name are forgotten", "TestAVacantPageIsForgottenAfterTheWindow",
-			"snapshot/seen.go", "went >= since || ", "since < 0 || "),
+			"snapshot/seen.go", "went < v.sent.since() && v", "v.sent.since() >= 0 && v"),
 		change("pages", "the groups of lost packets are dropped with those of acknowledged ones", "TestLostPacketsHoldLittleMemory",
 			"snapshot/sent.go", "if p.first = to; p.acked {", "if p.first = to; !p.pending {"),
 		change("pages", "a lost packet is remembered until its slot is needed", "TestLostPacketsHoldLittleMemory",
-			"snapshot/sent.go", " && (p.pending || t-p.tick < r.window) {", " {"),
-		change("pages", "a list goes on over a page with records of R", "TestAListEndsBeforeAPageThatHasRecordsOfR", "snapshot/list.go", " || g.newest >= l.ref && p.v.recent.at(l.ref, g.slot) != nil:", ":"),
+			"snapshot/sent.go", "return !p.pending && (t-p.tick", "return false && (t-p.tick"),
+		change("pages", "a list goes on over a page with records of R", "TestAListEndsBeforeAPageThatHasRecordsOfR", "snapshot/list.go", " || g.newest >= l.ref && p.v.recent.of(l.ref, g.slot) != 0:", ":"),
 		change("pages", "a list goes on over a page without room without a code", "TestAPageWithoutRoomKeepsItsPlaceInTheList", "snapshot/list.go", "\t\tp.passPage(g, w) // pages behind it may find room\n", ""),
 		change("pages", "a list goes on over a page that rests without a code", "TestAListTellsOfAPageThatRests", "snapshot/list.go", "\t\tl.none++\n", ""),
 
@@ -95,7 +95,7 @@ func pages() []mutation {
 
 // text switches off that the text of a page is another where a field of its key is.
 func text(off, field, hashed string) mutation {
-	m := change("pages", "a text is copied though "+off, "TestSharedPagesAndDesksChangeNoBit", "snapshot/page_cache.go",
+	m := change("pages", "a text is copied though "+off, "TestSharedPagesChangeNoBit", "snapshot/page_cache.go",
 		"c.texts[n-1].pageKey == *k {", "func() bool { o := c.texts[n-1].pageKey; o."+field+" = k."+field+"; return o == *k }() {")
 	if hashed != "" {
 		m.edits = append(m.edits, edit{"snapshot/page_cache.go", hashed, ""})

@@ -116,13 +116,13 @@ func rule7() []mutation {
 	const nothing, anyRecord = "TestRule7NothingIsOwedWhereNothingWasSent", "TestRule7ADespawnIsOwedForAnyRecordSent"
 	return []mutation{
 		change("rule 7", "acknowledgements of an earlier life make baselines", "TestRule7AcksOfAnEarlierLifeMakeNoBaseline",
-			"snapshot/acked.go", "if !v.visible.has(index) || t < v.life(index).firstTick {", "if !v.visible.has(index) {"),
+			"snapshot/acked.go", "if v.page(index).visible&bitOf(index) == 0 || t < v.life(index).firstTick {", "if v.page(index).visible&bitOf(index) == 0 {"),
 		change("rule 7", "a despawn is owed for acknowledged records only", anyRecord,
 			"snapshot/visibility.go", "v.leave(index, t)\n\tif v.life(index).shownGeneration == 0 {", "known := v.ack(index).base != tick.None\n\tv.leave(index, t)\n\tif !known {"),
 		change("rule 7", "a despawn is owed where nothing was sent", nothing,
 			"snapshot/visibility.go", "if v.life(index).shownGeneration == 0 {", "if false {"),
 		change("rule 7", "a despawn of an earlier end settles", "TestRule7OnlyADespawnOfTheLatestEndSettles",
-			"snapshot/acked.go", "if !v.despawnOwed.has(index) || t < p.endedAt {", "if !v.despawnOwed.has(index) {"),
+			"snapshot/acked.go", "if v.page(index).despawnOwed&bitOf(index) == 0 || t < p.endedAt {", "if v.page(index).despawnOwed&bitOf(index) == 0 {"),
 		testedIn("snapshot", change("rule 7", "a tombstone leaves with the next packet", "TestRule7ATombstoneStaysAsLongAsARecordMayCome",
 			"replica/replica.go", "r.tombstones[k].at <= r.history.horizon", "r.tombstones[k].at <= r.newest")),
 		testedIn("snapshot", change("rule 7", "tombstones never leave", "TestRule7TombstonesLeaveByTickOnly",
@@ -136,7 +136,7 @@ func rule7() []mutation {
 		change("rule 7", "what is left to a client needs no record that arrived", "TestRule7KeepBeforeARecordArrivedOwesTheDespawn",
 			"snapshot/visibility.go", "if v.ack(id.Index).base == tick.None {\n\t\tv.end", "if false {\n\t\tv.end"),
 		{rule: "rule 7", off: "a life goes on where the one before it ended", test: "TestRule7ALifeBeginsWhole", edits: []edit{
-			{"snapshot/visibility.go", "v.oversize.unset(index)\n\tv.forget(index)", "v.oversize.unset(index)"},
+			{"snapshot/visibility.go", "v.page(index).oversize &^= bitOf(index)\n\tv.forget(index)", "v.page(index).oversize &^= bitOf(index)"},
 			{"snapshot/visibility.go", "v.forget(id.Index)\n\tp := ", "p := "},
 		}},
 	}
@@ -150,7 +150,7 @@ func rule8() []mutation {
 		change("rule 8", "what a newer packet carries is sent again too", newest,
 			"snapshot/acked.go", "case v.ack(index).went != p.tick:", "case false:"),
 		change("rule 8", "what is on its way is sent again", newest,
-			"snapshot/write.go", "v.unsent[w] &^= bit", "_ = bit"),
+			"snapshot/write.go", "v.pages[w].unsent &^= bit", "_ = bit"),
 		change("rule 8", "an acknowledgement that comes after the loss counts no more", newest,
 			"snapshot/acked.go", "if p == nil || p.acked {", "if p == nil || !p.pending {"),
 		change("rule 8", "a packet that is overwritten while pending is forgotten", "TestRule8APacketOverwrittenWhilePendingIsLost",

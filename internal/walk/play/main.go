@@ -223,7 +223,7 @@ func report(steps []step, verbose bool) {
 			continue // of the acknowledgement, which comes back
 		}
 		line(s.name, s.calls, all, verbose)
-		for _, part := range []string{"View.Write", "View.WriteAt", "View.WriteWithin", "Replica.Read", "Apply.Run"} {
+		for _, part := range []string{"View.Write", "View.WriteWithin", "Replica.Read", "Apply.Run"} {
 			if from, to := within(s.calls, part); to > from {
 				line("  of it "+part, s.calls[from:to], nil, false)
 				line("  beside it", slices.Concat(s.calls[:from], s.calls[to:]), nil, false)
