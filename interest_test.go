@@ -210,7 +210,7 @@ func TestAViewpointThatGoesIsToldOf(t *testing.T) {
 type flapping struct {
 	*rig.Rig
 	explicit *interest.Explicit
-	rows     *interest.Rows
+	sight    *interest.Interest
 	random   *rand.Rand
 	ids      []wire.NetworkID
 	open     map[wire.NetworkID]bool // whether client 1 may see the marked components
@@ -225,14 +225,15 @@ func newFlapping(t *testing.T, seed uint64, leaving interest.Leaving) *flapping 
 		Rig: rig.New(t, p, netcode.Config{SendBudget: -1}), explicit: interest.NewExplicit(),
 		random: rand.New(rand.NewPCG(47, seed)), open: map[wire.NetworkID]bool{},
 	}
-	f.rows = interest.NewRows(f.explicit, func(_ *snapshot.Store, _ wire.ClientID, id wire.NetworkID) snapshot.Mask {
+	rows := interest.NewRows(f.explicit, func(_ *snapshot.Store, _ wire.ClientID, id wire.NetworkID) snapshot.Mask {
 		if f.open[id] {
 			return snapshot.AllRows()
 		}
 		schema := f.Server.Store().Schema()
 		return interest.MaskOf[marked](schema).Union(interest.MaskOf[tagged](schema)).Not()
 	})
-	f.Server.SetInterest(interest.New(f.rows, leaving))
+	f.sight = interest.New(rows, leaving)
+	f.Server.SetInterest(f.sight)
 	f.Server.Game = f.play
 	return f
 }
@@ -256,7 +257,7 @@ func (f *flapping) play(store *snapshot.Store) {
 		}
 		if f.random.IntN(3) == 0 {
 			f.open[id] = !f.open[id]
-			f.rows.Refresh(id)
+			f.sight.Refresh(id)
 		}
 		visible := f.explicit.Shown(1, id)
 		head := uint64(0x111111111111)

@@ -237,12 +237,14 @@ var withHost = map[string]func(t *testing.T){
 		rooms.Enter(1, arena)
 		h.until(t, func() bool { return h.server.Visible(1, id) })
 	},
-	"Sees": func(t *testing.T) {
-		night := &Night{Policy: interest.All(), Dark: true}
-		h := newHosted(t, protocol(), netcode.Config{}, func(h *hosted) { h.server.SetInterest(interest.New(night, interest.Despawn)) })
+	"atNight": func(t *testing.T) {
+		dark := true
+		var sight *interest.Interest
+		h := newHosted(t, protocol(), netcode.Config{}, func(h *hosted) { sight = atNight(h.server, interest.All(), &dark) })
 		_, id := h.body(t)
 		h.until(t, func() bool { return !h.server.Visible(1, id) })
-		night.Dark = false
+		dark = false
+		sight.RefreshAll()
 		h.until(t, func() bool { return h.server.Visible(1, id) })
 	},
 	"host": func(t *testing.T) { TestGuideHost(t) },
