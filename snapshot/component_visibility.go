@@ -6,8 +6,8 @@ import (
 	"github.com/arche-netcode/netcode/wire"
 )
 
-// sightState is what a client sees of an entity in its present lifetime, and changes of that for this client alone. It is kept with the
-// lifetime, so only for entities that the client sees, or saw a short time ago.
+// sightState has the rows that a client sees of an entity, and changes of that for this client alone. It is kept with the lifetime, so
+// only for entities that the client sees, or saw a short time ago.
 type sightState struct {
 	veil         Mask      // rows that the client does not see
 	shapedAt     tick.Tick // if there are such: newest tick in which a capture changed the set of rows that the client sees
