@@ -20,18 +20,21 @@ type realGame struct {
 	movers  []int
 	orbits  []orbit
 	walkers []walker
+	leads   []int   // walkers that clients follow
+	radius  float64 // within which clients see walkers
 	tumbles bool
 	stopped bool
 }
 
 func newRealGame(s realScene, config snapshot.Config) *realGame {
-	g := &realGame{
-		store: snapshot.NewStore(bodyProtocol(s.exact).Schema(), config), body: newBodyWorld(s.entities, s.exact), tumbles: s.exact,
-		orbits: newScene(s.entities, s.moving).orbits, movers: rand.New(rand.NewPCG(7, 1)).Perm(s.entities)[:movers(s.entities, s.moving)],
-	}
+	g := &realGame{store: snapshot.NewStore(bodyProtocol(s.exact).Schema(), config), tumbles: s.exact}
 	if s.sight > 0 {
 		g.walkers = newWalkers(s.entities)
+		g.arrange(s)
+		s.entities = len(g.walkers)
 	}
+	g.body, g.orbits = newBodyWorld(s.entities, s.exact), newScene(s.entities, s.moving).orbits
+	g.movers = rand.New(rand.NewPCG(7, 1)).Perm(s.entities)[:movers(s.entities, s.moving)]
 	g.capture = netecs.NewCapture(g.body.world, g.store, g.store.Schema(), 1, nil)
 	return g
 }
@@ -73,6 +76,7 @@ func (o *orbit) tumble() (position, rotation, velocity) {
 const (
 	walkSide = 960  // metres: the plane that walkers stay on
 	walkTurn = 0.03 // radians a tick, at most
+	nearWalk = 12   // metres that a walker and a client come nearer to each other in a run, about
 )
 
 // walker is somebody who walks on a plane, at a speed of his own, in curves of his own, and turns back at its border.
@@ -107,26 +111,37 @@ func (w *walker) nextPose() (position, rotation, velocity) {
 
 // sights has each client follow a walker of its own and see what is around it, about s.sight of all.
 func (g *realGame) sights(s realScene) netcode.Interest {
-	clients, enter := s.clients, walkSide*math.Sqrt(float64(s.sight)/(math.Pi*float64(len(g.walkers))))
-	if s.counted {
-		enter = g.radius(clients, s.sight)
-	}
 	place := interest.PositionOf(g.store.Schema(), func(p *quantPosition) (x, y, z float32) { return p.X, p.Y, p.Z })
-	grid := interest.NewGrid(interest.GridConfig{Position: place, Enter: float32(enter)})
+	grid := interest.NewGrid(interest.GridConfig{Position: place, Enter: float32(g.radius)})
 	g.capture.Run(g.store.Tick() + 1)
-	n := 0
-	for id := range g.store.All {
-		if n++; n > clients {
-			break
-		}
-		grid.Follow(wire.ClientID(n), id)
+	ids := slices.Collect(g.store.All)
+	for i, lead := range g.leads {
+		grid.Follow(wire.ClientID(i+1), ids[lead])
 	}
 	return interest.New(grid, interest.Despawn)
 }
 
-// radius is the radius within which the first so many walkers have as many others around them as seen, in the mean. Near the border there are fewer, so a
+// arrange chooses the walkers that clients follow, and the radius of sight. If the scene says so, it leaves
+// out those that no client comes to see.
+func (g *realGame) arrange(s realScene) {
+	g.radius = walkSide * math.Sqrt(float64(s.sight)/(math.Pi*float64(len(g.walkers))))
+	if s.counted {
+		g.radius = g.countedRadius(s.clients, s.sight)
+	}
+	leads := slices.Clone(g.walkers[:min(s.clients, len(g.walkers))])
+	if s.near {
+		g.walkers = slices.DeleteFunc(g.walkers, func(w walker) bool {
+			return !slices.ContainsFunc(leads, func(lead walker) bool { return math.Hypot(lead.x-w.x, lead.y-w.y) <= g.radius+nearWalk })
+		})
+	}
+	for _, lead := range leads {
+		g.leads = append(g.leads, slices.Index(g.walkers, lead))
+	}
+}
+
+// countedRadius is the radius within which the first so many walkers have as many others around them as seen, in the mean. Near the border there are fewer, so a
 // radius by density alone shows fewer of a small world than of a large one. Half of those that have left it are still in sight.
-func (g *realGame) radius(clients, seen int) float64 {
+func (g *realGame) countedRadius(clients, seen int) float64 {
 	var all []float64
 	for i := range clients {
 		at := &g.walkers[i%len(g.walkers)]

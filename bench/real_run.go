@@ -19,6 +19,7 @@ type realScene struct {
 	exact             bool // all ten floats of each body that moves change in each tick, and travel exactly
 	sight             int  // above 0: all walk on a plane, and each client sees about so many, around one of them
 	counted           bool // the mean client sees as many as sight says also in a small world; else the density decides
+	near              bool // only those remain that a client may come to see: the smallest world with the same sights
 }
 
 // config is that of a server's store and of its views at 60 Hz, by default but for SentPackets.
@@ -90,6 +91,7 @@ func (k *realCounts) add(to, from realCounts) {
 func newRealRun(s realScene, n realNetwork) *realRun {
 	config := s.config()
 	r := &realRun{realScene: s, network: n, game: newRealGame(s, config)}
+	r.entities = len(r.game.body.entities)
 	if s.sight > 0 {
 		r.interest = r.game.sights(s)
 	}

@@ -43,7 +43,9 @@ func runScale(o options) error {
 	}
 	own := len(scenes)
 	if o.entities == 0 {
-		scenes = append(scenes, realScene{entities: scaleIdle, clients: clients, moving: 1, sight: scaleOwn, counted: true}, realScene{entities: 1000, clients: clients, moving: 1})
+		near := scenes[own-1]
+		near.near = true
+		scenes = append(scenes, near, realScene{entities: scaleIdle, clients: clients, moving: 1, sight: scaleOwn, counted: true}, realScene{entities: 1000, clients: clients, moving: 1})
 	}
 	for _, s := range scenes {
 		r := &scaleRun{realRun: newRealRun(s, o.network)}
@@ -68,7 +70,8 @@ func runScale(o options) error {
 		}
 	}
 	if own < len(runs) {
-		reportOwn(o, runs[own], runs[own+1])
+		reportWorld(o, runs[own-1], runs[own])
+		reportOwn(o, runs[own+1], runs[own+2])
 	}
 	return nil
 }
@@ -130,6 +133,16 @@ func (r *scaleRun) scaleParams(o options) map[string]any {
 		"entities": r.entities, "clients": r.realScene.clients, "ticks": r.ticks, "rows_compared": r.compared, "sent_packets": peer.DefaultSentPackets,
 		"loss": o.network.loss, "jitter": o.network.jitter, "classes": o.network.classes, "seed": o.network.seed,
 	}
+}
+
+// reportWorld prints what the size of the world costs a client: its share in the largest world, to that in the smallest world with the same
+// sights. In both clients share as little.
+func reportWorld(o options, large, least *scaleRun) {
+	clients := float64(large.realScene.clients) * 1000
+	line := result{Scenario: "scale.world", Value: median(large.shares) / clients, Unit: "us/client", Params: large.scaleParams(o)}
+	line.Params["anchor"], line.Params["least_entities"] = "the smallest world with the same sights", least.entities
+	line.Params["sends_ratio"] = median(large.sends) / median(least.sends)
+	o.report(line.against(median(least.shares)/clients).ratioTarget(scaleTarget, least.compared > 0))
 }
 
 // reportScale prints the lines of one world. least is the time of the smallest one.

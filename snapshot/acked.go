@@ -82,6 +82,7 @@ func (v *View) Acked(seq uint64) {
 		return
 	}
 	p.pending, p.acked = false, true
+	v.sent.acked = max(v.sent.acked, seq)
 	v.links.changes++
 	if seq >= v.epochSeq {
 		v.answer, v.answered = false, true

@@ -123,7 +123,7 @@ func (p *packetWriter) passPage(g *ackPage, w uint32) {
 	case !l.open:
 	case g.ref == l.ref:
 		l.none++
-	case !p.v.recent.has(l.ref) || g.newest >= l.ref && p.v.recent.at(l.ref, g.slot) != nil:
+	case !p.v.recent.has(l.ref) || g.newest >= l.ref && p.v.recent.of(l.ref, g.slot) != 0:
 		p.endList() // the server does not know which records of R the client has of this page
 	}
 }

@@ -169,7 +169,7 @@ func TestAPageRemembersTicksInBoundedMemory(t *testing.T) {
 	g := v.pages[0]
 	for s := tick.Tick(1); s < 5000; s++ {
 		v.noteSentRefs(0, s, 1, true)
-		require.LessOrEqual(t, len(v.recent.ticks), mostTicks)
+		require.LessOrEqual(t, len(v.recent), mostTicks)
 		if s > 4000 {
 			v.recent.late(60)
 			v.noteAckedRefs(0, s-60)

@@ -144,7 +144,7 @@ func (p *packetWriter) usualIn(g *ackPage, w uint32, wait uint64) (of uint64, ok
 		v.flushSending(w)
 	}
 	if v.part > 0 {
-		if b := v.recent.at(p.s, g.slot); b != nil && b.of&wait != 0 {
+		if v.recent.of(p.s, g.slot)&wait != 0 {
 			return 0, false
 		}
 	}

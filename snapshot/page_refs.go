@@ -6,18 +6,16 @@ import (
 	"github.com/arche-netcode/netcode/tick"
 )
 
-// tickRecords is the records of one page in all packets of one tick.
+// tickRecords is the records of one tick, by ackPage.slot. The pages of a tick are neighbours in memory, since they are sent and
+// acknowledged together.
 type tickRecords struct {
-	of          uint64 // entities with a record
-	sent, acked uint16 // groups that were sent, and groups that were acknowledged
+	tick  tick.Tick
+	of    []uint64 // entities of the page with a record
+	waits []uint8  // groups of the page that were sent and are not acknowledged; at most 64, since an entity has one record in a tick
 }
 
-// recentRecords stores the tickRecords of each page for the newest ticks of a View. The pages of a tick are neighbours in memory, since they
-// are sent and acknowledged together.
-type recentRecords struct {
-	ticks []tick.Tick     // by tick modulo the length, a power of two: the tick in this slot
-	pages [][]tickRecords // by slot and ackPage.slot
-}
+// recentRecords stores the tickRecords of the newest ticks of a View, by tick modulo the length, a power of two.
+type recentRecords []tickRecords
 
 const (
 	// firstTicks and mostTicks bound the number of ticks: it is larger than the ticks that an acknowledgement takes.
@@ -28,55 +26,67 @@ const (
 )
 
 // slot returns the slot of a tick.
-func (s *recentRecords) slot(t tick.Tick) int { return int(t) & (len(s.ticks) - 1) }
+func (s recentRecords) slot(t tick.Tick) *tickRecords { return &s[int(t)&(len(s)-1)] }
 
 // has reports whether the records of a tick are remembered.
-func (s *recentRecords) has(t tick.Tick) bool { return len(s.ticks) > 0 && s.ticks[s.slot(t)] == t }
+func (s recentRecords) has(t tick.Tick) bool { return len(s) > 0 && s.slot(t).tick == t }
 
-// at returns the records of a page of a tick. It returns nil if there are none or the tick is forgotten.
-func (s *recentRecords) at(t tick.Tick, page int32) *tickRecords {
+// at returns the entities of a page with a record of a tick, and the groups of these that are not acknowledged. It returns no entities if
+// there are none or the tick is forgotten.
+func (s recentRecords) at(t tick.Tick, page int32) (of uint64, waits uint8) {
 	if !s.has(t) {
-		return nil
+		return 0, 0
 	}
-	if pages := s.pages[s.slot(t)]; int(page) < len(pages) && pages[page].of != 0 {
-		return &pages[page]
+	if r := s.slot(t); int(page) < len(r.of) {
+		return r.of[page], r.waits[page]
 	}
-	return nil
+	return 0, 0
+}
+
+// of returns the entities of a page with a record of a tick.
+func (s recentRecords) of(t tick.Tick, page int32) uint64 {
+	of, _ := s.at(t, page)
+	return of
 }
 
 // dropPage forgets the records of a page.
-func (s *recentRecords) dropPage(page int32) {
-	for _, pages := range s.pages {
-		if int(page) < len(pages) {
-			pages[page] = tickRecords{}
+func (s recentRecords) dropPage(page int32) {
+	for i := range s {
+		if r := &s[i]; int(page) < len(r.of) {
+			r.of[page], r.waits[page] = 0, 0
 		}
 	}
 }
 
-// pageOf returns a page of the newest tick, for changes. It forgets the tick that had the slot before.
-func (s *recentRecords) pageOf(t tick.Tick, page int32, count int) *tickRecords {
-	if len(s.ticks) == 0 {
-		s.ticks, s.pages = make([]tick.Tick, firstTicks), make([][]tickRecords, firstTicks)
+// sent notes records of the newest tick of a page, and the new groups of these. It forgets the tick that had the slot before.
+func (s *recentRecords) sent(t tick.Tick, page int32, of uint64, groups uint8, pages int) {
+	if len(*s) == 0 {
+		*s = make(recentRecords, firstTicks)
 	}
-	i := int(t) & (len(s.ticks) - 1)
-	if s.ticks[i] != t {
-		s.ticks[i] = t
-		clear(s.pages[i])
+	r := s.slot(t)
+	if r.tick != t {
+		r.tick = t
+		clear(r.of)
+		clear(r.waits)
 	}
-	s.pages[i] = grown(s.pages[i], count, (count+slotsTogether-1)&^(slotsTogether-1))
-	return &s.pages[i][page]
+	room := (pages + slotsTogether - 1) &^ (slotsTogether - 1)
+	r.of, r.waits = grown(r.of, pages, room), grown(r.waits, pages, room)
+	r.of[page] |= of
+	r.waits[page] += groups
 }
 
 // late doubles the number of ticks if an acknowledgement came as many ticks late.
 func (s *recentRecords) late(ticks tick.Tick) {
-	n := len(s.ticks)
+	n := len(*s)
 	if n == 0 || n == mostTicks || ticks < tick.Tick(n) {
 		return
 	}
 	old := *s
-	s.ticks, s.pages = make([]tick.Tick, 2*n), make([][]tickRecords, 2*n)
-	for i, t := range old.ticks {
-		s.ticks[s.slot(t)], s.pages[s.slot(t)] = t, old.pages[i]
+	*s = make(recentRecords, 2*n)
+	for _, r := range old {
+		if r.tick != tick.None {
+			*s.slot(r.tick) = r
+		}
 	}
 }
 
@@ -86,15 +96,14 @@ func (v *View) noteSentRefs(w uint32, t tick.Tick, of uint64, group bool) {
 	if g.slot == 0 {
 		v.takeSlot(g)
 	}
-	b := v.recent.pageOf(t, g.slot, int(v.slots)+1)
-	b.of |= of
-	g.newest = t
-	if !group {
-		return
+	groups := uint8(0)
+	if group {
+		groups = 1
 	}
-	b.sent++
+	v.recent.sent(t, g.slot, of, groups, int(v.slots)+1)
+	g.newest = t
 	// A packet of this tick was acknowledged before, and its page is no longer complete.
-	if b.acked > 0 && (g.newestComplete == t || g.ref == t || g.near == t) {
+	if group && (g.newestComplete == t || g.ref == t || g.near == t) {
 		v.findRefs(w, t)
 	}
 }
@@ -103,12 +112,12 @@ func (v *View) noteSentRefs(w uint32, t tick.Tick, of uint64, group bool) {
 // findRefs, which plain builds call each time.
 func (v *View) noteAckedRefs(w uint32, t tick.Tick) {
 	g := v.pages[w]
-	b := v.recent.at(t, g.slot)
-	if b == nil {
+	of, waits := v.recent.at(t, g.slot)
+	if waits == 0 {
 		return
 	}
-	b.acked++
-	if !g.complete(b, t) {
+	v.recent.slot(t).waits[g.slot]--
+	if waits > 1 || t <= g.resyncedAt {
 		return
 	}
 	switch {
@@ -116,7 +125,7 @@ func (v *View) noteAckedRefs(w uint32, t tick.Tick) {
 		v.findRefs(w, max(t, g.newestComplete))
 	case t > g.ref:
 		was, wasOf := g.ref, g.refOf
-		g.ref, g.refOf = t, b.of
+		g.ref, g.refOf = t, of
 		g.newestComplete, g.newestCompleteOf = g.ref, g.refOf
 		if g.chooseDistance(w); g.distance > 1 {
 			v.findNear(w)
@@ -128,9 +137,12 @@ func (v *View) noteAckedRefs(w uint32, t tick.Tick) {
 	}
 }
 
-// complete reports whether every group of tick t of the page was acknowledged, after the newest resync.
-func (g *ackPage) complete(b *tickRecords, t tick.Tick) bool {
-	return b.acked == b.sent && t > g.resyncedAt
+// completeAt returns the entities of a page with a record of tick t if the client has acknowledged every group of it, after the newest resync.
+func (v *View) completeAt(g *ackPage, t tick.Tick) uint64 {
+	if of, waits := v.recent.at(t, g.slot); waits == 0 && t > g.resyncedAt {
+		return of
+	}
+	return 0
 }
 
 // findRefs searches R and N of a page among the ticks up to now.
@@ -139,14 +151,14 @@ func (v *View) findRefs(w uint32, now tick.Tick) {
 	was := g.ref
 	g.clearRefs()
 	for t := now; t > g.resyncedAt && now-t < mostTicks && g.ref == tick.None; t-- {
-		b := v.recent.at(t, g.slot)
-		if b == nil || !g.complete(b, t) {
+		of := v.completeAt(g, t)
+		if of == 0 {
 			continue
 		}
-		g.ref, g.refOf = t, b.of
+		g.ref, g.refOf = t, of
 		if g.newestComplete == tick.None {
-			g.newestComplete, g.newestCompleteOf = t, b.of
-			if e := v.recent.at(t-1, g.slot); g.preferEven && t%2 != 0 && e != nil && g.complete(e, t-1) {
+			g.newestComplete, g.newestCompleteOf = t, of
+			if g.preferEven && t%2 != 0 && v.completeAt(g, t-1) != 0 {
 				g.ref, g.refOf = tick.None, 0 // R is the even tick before
 			}
 		}
@@ -166,8 +178,8 @@ func (v *View) findNear(w uint32) {
 		return
 	}
 	for t := g.ref - 1; t > g.resyncedAt && g.ref-t <= format.MaxNear; t-- {
-		if b := v.recent.at(t, g.slot); b != nil && g.complete(b, t) {
-			if g.near, g.nearOf = t, b.of; g.ref-t >= tick.Tick(g.distance) {
+		if of := v.completeAt(g, t); of != 0 {
+			if g.near, g.nearOf = t, of; g.ref-t >= tick.Tick(g.distance) {
 				return
 			}
 		}

@@ -157,7 +157,7 @@ func (p *seenPages) takeSlot(g *ackPage) {
 	g.slot = p.slots
 }
 
-// spared is the number of pages whose memory is kept for later ones, beside half as many as are seen.
+// spared is the number of pages whose memory is kept for later ones, beside an eighth of those that are seen.
 const spared = 8
 
 // dropPage forgets a page without states, and keeps its memory for others.
@@ -170,7 +170,7 @@ func (p *seenPages) dropPage(w uint32) {
 		p.freeSlots = append(room(p.freeSlots, 1, usualList), g.slot)
 	}
 	*g = ackPage{pageStates: pageStates{acks: g.acks, lives: g.lives}}
-	p.sparePages = trimmed(append(room(p.sparePages, 1, spared), g), p.count/2+spared)
+	p.sparePages = trimmed(append(room(p.sparePages, 1, spared), g), p.count/8+spared)
 }
 
 // trimmed returns the first so many elements of a list, and forgets the others.
@@ -195,11 +195,23 @@ func (v *View) vacate(index uint32) {
 		return
 	}
 	g.held &^= bitOf(index)
-	g.acks, g.lives = slices.Delete(g.acks, at, at+1), slices.Delete(g.lives, at, at+1)
+	g.acks, g.lives = without(g.acks, at), without(g.lives, at)
 	if g.held == 0 { // the client has no record of the page that is younger than W
 		v.recent.dropPage(g.slot)
 		v.dropPage(index / format.PageEntities)
 	}
+}
+
+// fewStates is the number of states of a page whose memory is kept.
+const fewStates = 2
+
+// without returns the states of a page without one of them, in less memory if few are left.
+func without[T any](states []T, at int) []T {
+	states = slices.Delete(states, at, at+1)
+	if n := len(states); cap(states) > fewStates && n <= cap(states)/4 {
+		return append(make([]T, 0, max(2*n, fewStates)), states...)
+	}
+	return states
 }
 
 // dropVacant forgets entities that left sight a while ago.

@@ -32,7 +32,6 @@ type sentPacket struct {
 	first   uint64    // position of its first group in the ring of groups
 	n       int       // number of groups; 0 as well if it was acknowledged and compact dropped them
 	records int       // number of records in the groups
-	part    int       // payloads of the same tick before this one
 	pending bool      // neither acknowledged nor lost
 	acked   bool
 }
@@ -48,6 +47,7 @@ type sentRing struct {
 	oldestGroup uint64       // position of the first group of the oldest packet
 	oldest      uint64       // sequence of the oldest packet that is remembered
 	newest      uint64       // sequence of the newest packet
+	acked       uint64       // sequence of the newest acknowledged packet
 }
 
 // entriesPerPacket is the average number of groups of a packet that there is room for. One packet may have up to maxRecords.
@@ -57,6 +57,9 @@ const (
 	firstEntries     = 128 // the first room for groups; small, so that it stays in the processor's cache from tick to tick
 	firstPackets     = 64
 	maxSpan          = math.MaxUint16
+	// ackedBehind is the number of packets before an acknowledged one that later acknowledgements may name. The packet layer names 32 of
+	// them; others are for acknowledgements that were overtaken.
+	ackedBehind = 48
 )
 
 // newSentRing returns an empty ring for at most so many packets, rounded up to a power of two.
@@ -87,7 +90,7 @@ func (r *sentRing) open(seq uint64, t tick.Tick, overwritten func(*sentPacket)) 
 		r.oldest = seq
 	}
 	for ; r.oldest < r.newest; r.oldest++ { // the oldest acknowledged packets are not needed any more
-		if p := r.get(r.oldest); p != nil && !p.acked && (p.pending || t-p.tick < r.window) {
+		if p := r.get(r.oldest); p != nil && !p.acked && !r.useless(p, t) {
 			break
 		}
 	}
@@ -112,6 +115,11 @@ func (r *sentRing) open(seq uint64, t tick.Tick, overwritten func(*sentPacket)) 
 	*p = sentPacket{seq: seq, tick: t, first: r.next, pending: true}
 	r.oldestGroup = r.packets[r.oldest&uint64(len(r.packets)-1)].first
 	return p
+}
+
+// useless reports whether a packet is lost and makes no baseline any more: it is W old, or no acknowledgement can name it.
+func (r *sentRing) useless(p *sentPacket, t tick.Tick) bool {
+	return !p.pending && (t-p.tick >= r.window || p.seq+ackedBehind < r.acked)
 }
 
 // since returns the tick of the oldest packet that is remembered and not acknowledged, the highest of all without one.
@@ -158,7 +166,7 @@ func (r *sentRing) addGroup(p *sentPacket, e sentGroup) (made bool) {
 			}
 		}
 	}
-	if r.next-r.oldestGroup == uint64(len(r.groups)) && !r.compact() {
+	if r.next-r.oldestGroup == uint64(len(r.groups)) && !r.compact(p.tick) {
 		// The content twice: each position finds its group in one of the halves.
 		r.groups = append(append(make([]sentGroup, 0, 2*len(r.groups)), r.groups...), r.groups...)
 	}
@@ -168,12 +176,17 @@ func (r *sentRing) addGroup(p *sentPacket, e sentGroup) (made bool) {
 	return true
 }
 
-// compact drops the groups of acknowledged packets, which lie between those of lost ones. It reports whether that gave a quarter of the room.
-func (r *sentRing) compact() bool {
+// compact drops the groups of acknowledged packets, and useless packets, which lie between those of lost ones. It reports whether that gave
+// an eighth of the room.
+func (r *sentRing) compact(t tick.Tick) bool {
 	to := r.oldestGroup
 	for seq := r.oldest; seq <= r.newest; seq++ {
 		p := r.get(seq)
 		if p == nil {
+			continue
+		}
+		if !p.acked && r.useless(p, t) {
+			*p = sentPacket{}
 			continue
 		}
 		from := *p
@@ -187,7 +200,7 @@ func (r *sentRing) compact() bool {
 	}
 	made := r.next - to
 	r.next = to
-	return made >= uint64(len(r.groups)/4)
+	return made >= uint64(len(r.groups)/8)
 }
 
 // group returns the i-th group of a packet.

@@ -123,7 +123,6 @@ func (v *View) WriteWithin(cache *EncodeCache, dst []byte, room int, lend bool, 
 	if v.wrote != p.s { // the client's first payload of a tick
 		v.parts, v.part, v.nextPage = v.part, 0, 0
 	}
-	p.sent.part = v.part
 	v.wrote, v.spoke = p.s, p.s
 	p.full, p.tight = room*8-endBits, room < len(dst) // writePayload leaves the room for the ends free
 	if p.most = p.full; lend {

@@ -3,11 +3,11 @@ package alloctest
 import "reflect"
 
 // GraphBytes returns the memory of all that can be reached from the values that roots point at, each part once. It does not follow
-// pointers to the types of but, which belong to others. Maps count as their entries, functions and channels as nothing.
+// pointers to what the pointers in but point at by their type: those belong to others. Maps count as their entries, functions and channels as nothing.
 func GraphBytes(roots []any, but ...any) int {
 	g := graph{seen: map[part]bool{}, but: map[reflect.Type]bool{}}
 	for _, b := range but {
-		g.but[reflect.TypeOf(b)] = true
+		g.but[reflect.TypeOf(b).Elem()] = true
 	}
 	for _, r := range roots {
 		g.walk(reflect.ValueOf(r))
@@ -41,12 +41,9 @@ func (g *graph) enter(at uintptr, of reflect.Type, size int) bool {
 
 // walk counts what a value points at, whose own memory is counted.
 func (g *graph) walk(v reflect.Value) {
-	if !v.IsValid() || g.but[v.Type()] {
-		return
-	}
 	switch v.Kind() {
 	case reflect.Pointer:
-		if g.enter(v.Pointer(), v.Type(), int(v.Type().Elem().Size())) {
+		if !g.but[v.Type().Elem()] && g.enter(v.Pointer(), v.Type(), int(v.Type().Elem().Size())) {
 			g.walk(v.Elem())
 		}
 	case reflect.Interface:
