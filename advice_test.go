@@ -259,9 +259,10 @@ func TestBandsThatNobodyMeasuresAreToldOf(t *testing.T) {
 
 // nearby is a policy with bands, of entities that are nowhere.
 func nearby(p *netcode.Protocol, of interest.Policy) interest.Policy {
-	return interest.NewBands(of, interest.BandsConfig{Schema: p.Schema(), Position: func(*snapshot.Store, netcode.NetworkID) (x, y, z float32, ok bool) {
+	nowhere := interest.NewGrid(interest.GridConfig{Position: func(*snapshot.Store, netcode.NetworkID) (x, y, z float32, ok bool) {
 		return 0, 0, 0, false
 	}})
+	return interest.NewBands(of, interest.BandsConfig{Schema: p.Schema(), Grid: nowhere})
 }
 
 // A panic is told with its place, and both ends are told whose function it was.

@@ -110,7 +110,7 @@ func TestInterestEnds(t *testing.T) {
 		rooms := interest.NewRooms()
 		rooms.Add(a, 1)
 		rooms.Enter(1, 1)
-		none := func(*snapshot.Store, netcode.ClientID, wire.NetworkID) snapshot.Mask { return snapshot.Mask{} }
+		none := func(*snapshot.Store, netcode.ClientID, wire.NetworkID) snapshot.Mask { return interest.MaskOf[position](p.Schema()).Not() }
 		r.Server.SetInterest(interest.New(interest.NewRows(rooms, none), leaving))
 		r.Run(rig.FrameTime * 20)
 		require.False(t, r.Server.Visible(1, b))
@@ -211,7 +211,7 @@ func TestAViewpointThatGoesIsToldOf(t *testing.T) {
 type flapping struct {
 	*rig.Rig
 	explicit *interest.Explicit
-	rows     *interest.Rows
+	sight    *interest.Interest
 	random   *rand.Rand
 	ids      []wire.NetworkID
 	open     map[wire.NetworkID]bool // whether client 1 may see the marked components
@@ -226,14 +226,15 @@ func newFlapping(t *testing.T, seed uint64, leaving interest.Leaving) *flapping 
 		Rig: rig.New(t, p, netcode.Config{SendBudget: -1}), explicit: interest.NewExplicit(),
 		random: rand.New(rand.NewPCG(47, seed)), open: map[wire.NetworkID]bool{},
 	}
-	f.rows = interest.NewRows(f.explicit, func(_ *snapshot.Store, _ wire.ClientID, id wire.NetworkID) snapshot.Mask {
+	rows := interest.NewRows(f.explicit, func(_ *snapshot.Store, _ wire.ClientID, id wire.NetworkID) snapshot.Mask {
 		if f.open[id] {
 			return snapshot.AllRows()
 		}
 		schema := f.Server.Store().Schema()
 		return interest.MaskOf[marked](schema).Union(interest.MaskOf[tagged](schema)).Not()
 	})
-	f.Server.SetInterest(interest.New(f.rows, leaving))
+	f.sight = interest.New(rows, leaving)
+	f.Server.SetInterest(f.sight)
 	f.Server.Game = f.play
 	return f
 }
@@ -257,7 +258,7 @@ func (f *flapping) play(store *snapshot.Store) {
 		}
 		if f.random.IntN(3) == 0 {
 			f.open[id] = !f.open[id]
-			f.rows.Refresh(id)
+			f.sight.Refresh(id)
 		}
 		visible := f.explicit.Shown(1, id)
 		head := uint64(0x111111111111)

@@ -243,8 +243,8 @@ func TestFieldsThatTheOlderBuildLacksAreLeftOut(t *testing.T) {
 	require.Equal(t, []uint32{7, 209, 0, 0}, newer.Replica().Row(id.Index, there))
 	require.Equal(t, records, older.Replica().Stats().Records)
 	for _, rows := range []snapshot.Mask{{}, snapshot.AllRows()} { // Hidden, and shown again.
-		extend.OfServer(r.Server).Session(1).View().SetRows(id, rows)
-		extend.OfServer(r.Server).Session(2).View().SetRows(id, rows)
+		extend.OfServer(r.Server).Session(1).View().See(id, rows)
+		extend.OfServer(r.Server).Session(2).View().See(id, rows)
 		r.Change(func(store *snapshot.Store) { store.Set(id, there, []uint32{8, 1, 0, 0}) })
 		r.Run(200 * time.Millisecond)
 		if rows.IsZero() {

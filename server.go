@@ -426,7 +426,7 @@ func (s *Server) VisibleRows(client ClientID, entity NetworkID) snapshot.Mask {
 	if view == nil {
 		return snapshot.Mask{}
 	}
-	return view.Rows(entity).Union(view.Bands(entity)).Minus(s.store.Schema().Older)
+	return view.Rows(entity).Union(view.Sight(entity)).Minus(s.store.Schema().Older)
 }
 
 // Keeps reports whether a connected client keeps the last state of an entity that it may not see any more (interest.Keep).

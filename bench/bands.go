@@ -54,7 +54,7 @@ type bandsRun struct {
 	server     *netcode.Server
 	world      *ecs.World
 	loop       *systems.Runner
-	policy     *interest.Bands
+	grid       *interest.Grid
 	entities   []ecs.Entity
 	ids        []netcode.NetworkID
 	clients    []*bandsClient
@@ -192,15 +192,12 @@ func (r *bandsRun) connect(clients int) error {
 		r.entities = append(r.entities, builder.New())
 	}
 	if r.banded {
-		r.policy = interest.NewBands(interest.All(), interest.BandsConfig{
-			Schema:   p.Schema(),
-			Position: interest.PositionOf(p.Schema(), func(p *quantPosition) (x, y, z float32) { return p.X, p.Y, p.Z }),
-		})
-		r.server.SetInterest(interest.New(r.policy, interest.Despawn))
+		r.grid = interest.NewGrid(interest.GridConfig{Position: interest.PositionOf(p.Schema(), func(p *quantPosition) (x, y, z float32) { return p.X, p.Y, p.Z })})
+		r.server.SetInterest(interest.New(interest.NewBands(r.grid, interest.BandsConfig{Schema: p.Schema(), Grid: r.grid}), interest.Despawn))
 		r.server.OnConnect(func(client netcode.ClientID) {
 			e := r.entities[int(client-1)%len(r.entities)]
 			id, _, _ := builder.Get(e)
-			r.policy.Follow(client, id.ID)
+			r.grid.Follow(client, id.ID)
 		})
 	}
 	for i := range clients {

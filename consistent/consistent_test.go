@@ -49,7 +49,7 @@ type play struct {
 
 	net    *nettest.Net
 	rooms  *interest.Rooms
-	rows   *interest.Rows
+	sight  *interest.Interest
 	spawn  generic.Map4[Clock, Rare, Secret, components.Replicated]
 	alive  []ecs.Entity
 	truth  map[netcode.ClientID]map[netcode.Tick]world
@@ -78,8 +78,8 @@ func (g *play) start(seed uint64, link transport.Link, clients, budget int, whol
 		Server: netcode.Config{SendBudget: budget, TickRate: 30}, Client: netcode.Config{HandshakeTimeout: 30 * time.Second},
 		Setup: func(s *systems.ServerSystems, w *ecs.World) {
 			if g.flaps {
-				g.rows = interest.NewRows(g.rooms, g.seesRows)
-				s.Server.SetInterest(interest.New(g.rows, interest.Despawn))
+				g.sight = interest.New(interest.NewRows(g.rooms, g.seesRows), interest.Despawn)
+				s.Server.SetInterest(g.sight)
 			}
 			s.Server.OnConnect(func(id netcode.ClientID) {
 				g.rooms.Enter(id, 1)
@@ -145,7 +145,7 @@ func (g *play) flap() {
 		g.rooms.Add(id, interest.Room(1+g.random.IntN(3)))
 		if g.random.IntN(2) == 0 {
 			g.hidden[id] = !g.hidden[id]
-			g.rows.Refresh(id)
+			g.sight.Refresh(id)
 		}
 	}
 }

@@ -23,12 +23,12 @@ type banded struct {
 type bandedStore struct {
 	store *snapshot.Store
 	view  *snapshot.View
-	bands *interest.Bands
+	grid  *interest.Grid
 	rules *interest.Interest
 	plan  *quantize.Plan
 }
 
-func newBandedStore(t *testing.T, config interest.BandsConfig) *bandedStore {
+func newBandedStore(t *testing.T, of interest.Policy, position interest.Position, config interest.BandsConfig) *bandedStore {
 	var plans []*quantize.Plan
 	for i, scale := range []int{1, 4, 16} {
 		plan, err := quantize.CompileCoarse(reflect.TypeFor[banded](), fmt.Sprintf("banded%d", i), scale)
@@ -39,12 +39,12 @@ func newBandedStore(t *testing.T, config interest.BandsConfig) *bandedStore {
 	schema.SetBands(0, []format.Band{{Row: 1, Beyond: 10}, {Row: 2, Beyond: 100}})
 	b := &bandedStore{store: snapshot.NewStore(schema, snapshot.Config{}), plan: plans[0]}
 	b.view = snapshot.NewView(b.store, snapshot.Config{})
-	config.Schema = schema
-	if config.Position == nil {
-		config.Position = interest.PositionOf(schema, func(p *banded) (x, y, z float32) { return p.X, 0, 0 })
+	if position == nil {
+		position = interest.PositionOf(schema, func(p *banded) (x, y, z float32) { return p.X, 0, 0 })
 	}
-	b.bands = interest.NewBands(interest.All(), config)
-	b.rules = interest.New(b.bands, interest.Despawn)
+	b.grid = interest.NewGrid(interest.GridConfig{Position: position})
+	config.Schema, config.Grid = schema, b.grid
+	b.rules = interest.New(interest.NewBands(of, config), interest.Despawn)
 	return b
 }
 
@@ -69,18 +69,18 @@ func (b *bandedStore) band(id wire.NetworkID, ticks int) int {
 	for range ticks {
 		b.tick(func() {})
 	}
-	if rows := b.view.Bands(id); rows.Count() == 1 {
+	if rows := b.view.Sight(id).Intersect(format.FromWords(7)); rows.Count() == 1 {
 		return rows.Lowest()
 	}
 	return -1
 }
 
 func TestBandsFollowTheDistance(t *testing.T) {
-	b := newBandedStore(t, interest.BandsConfig{})
+	b := newBandedStore(t, interest.All(), nil, interest.BandsConfig{})
 	var id wire.NetworkID
 	b.tick(func() { id = b.store.Spawn(); b.put(id, 50) })
 	require.Equal(t, 0, b.band(id, 8), "there is no viewpoint")
-	b.bands.Look(1, 0, 0, 0)
+	b.grid.Look(1, 0, 0, 0)
 	require.Equal(t, 1, b.band(id, 1), "a first viewpoint counts at once")
 	for _, step := range []struct {
 		x    float32
@@ -91,21 +91,21 @@ func TestBandsFollowTheDistance(t *testing.T) {
 		require.Equal(t, format.FromWords(1), b.view.Rows(id).Intersect(format.FromWords(7)), "the client may see one component")
 		require.Equal(t, format.FromWords(1), b.store.Mask(id))
 	}
-	b.bands.Look(1, 50, 0, 0)
+	b.grid.Look(1, 50, 0, 0)
 	require.Equal(t, 1, b.band(id, 1), "a viewpoint that jumps counts at once")
-	b.bands.Look(1, float32(math.NaN()), 0, 0)
+	b.grid.Look(1, float32(math.NaN()), 0, 0)
 	require.Equal(t, 0, b.band(id, 1), "the viewpoint is taken away")
 }
 
 func TestBandsFollowAnEntityAndKeepItsLastPlace(t *testing.T) {
-	b := newBandedStore(t, interest.BandsConfig{Keep: 1})
+	b := newBandedStore(t, interest.All(), nil, interest.BandsConfig{Keep: 1})
 	var eye, id wire.NetworkID
 	b.tick(func() {
 		eye, id = b.store.Spawn(), b.store.Spawn()
 		b.put(eye, 0)
 		b.put(id, 60)
 	})
-	b.bands.Follow(1, eye)
+	b.grid.Follow(1, eye)
 	require.Equal(t, 1, b.band(id, 1))
 	b.tick(func() { b.put(eye, 55) })
 	require.Equal(t, 0, b.band(id, 8))
@@ -121,10 +121,10 @@ func TestBandsFollowAnEntityAndKeepItsLastPlace(t *testing.T) {
 // TestOwnersAndTheExactGetNoBand: an entity of the client, and one that Exact names, is as it is at any distance.
 func TestOwnersAndTheExactGetNoBand(t *testing.T) {
 	named := wire.NetworkID{}
-	b := newBandedStore(t, interest.BandsConfig{Exact: func(_ *snapshot.Store, client wire.ClientID, id wire.NetworkID) bool {
+	b := newBandedStore(t, interest.All(), nil, interest.BandsConfig{Exact: func(_ *snapshot.Store, client wire.ClientID, id wire.NetworkID) bool {
 		return client == 1 && id == named
 	}})
-	b.bands.Look(1, 0, 0, 0)
+	b.grid.Look(1, 0, 0, 0)
 	var own, other wire.NetworkID
 	b.tick(func() {
 		own, other = b.store.Spawn(), b.store.Spawn()
@@ -136,7 +136,7 @@ func TestOwnersAndTheExactGetNoBand(t *testing.T) {
 	require.Equal(t, 0, b.band(own, 0), "a new owner counts at once")
 	require.Equal(t, 2, b.band(other, 8))
 	named = other
-	b.bands.RefreshAll()
+	b.rules.RefreshAll()
 	require.Equal(t, 0, b.band(other, 1))
 	b.tick(func() { b.store.SetOwner(own, 2) })
 	require.Equal(t, 2, b.band(own, 0))
@@ -144,31 +144,47 @@ func TestOwnersAndTheExactGetNoBand(t *testing.T) {
 
 // TestALifetimeBeginsWithoutBands: until something is said about an entity, its components are sent as they are, and once.
 func TestALifetimeBeginsWithoutBands(t *testing.T) {
-	b := newBandedStore(t, interest.BandsConfig{})
+	b := newBandedStore(t, interest.All(), nil, interest.BandsConfig{})
 	b.store.Begin(1)
 	id := b.store.Spawn()
 	b.put(id, 500)
 	b.store.Commit()
 	b.view.Observe()
-	require.Equal(t, format.FromWords(1), b.view.Bands(id))
-	b.view.SetBands(id, format.FromWords(4))
-	require.Equal(t, format.FromWords(4), b.view.Bands(id))
+	sight := func() snapshot.Mask { return b.view.Sight(id).Intersect(format.FromWords(7)) }
+	require.Equal(t, format.FromWords(1), sight())
+	b.view.SetSight(id, format.FromWords(6))
+	require.Equal(t, format.FromWords(2), sight(), "the finest of those that it may have")
+	b.view.SetSight(id, format.FromWords(4))
+	require.Equal(t, format.FromWords(4), sight())
 	b.view.Hide(id)
 	b.view.Show(id)
-	require.Equal(t, format.FromWords(1), b.view.Bands(id))
-	b.view.SetBands(id, format.FromWords(4))
-	b.view.SetRows(id, format.Bit(0).Not())
-	require.Zero(t, b.view.Bands(id), "the component is hidden in all bands")
-	b.view.SetBands(id, format.FromWords(2))
-	require.Zero(t, b.view.Bands(id))
-	b.view.SetRows(id, snapshot.AllRows())
-	require.Equal(t, format.FromWords(1), b.view.Bands(id))
+	require.Equal(t, format.FromWords(1), sight())
+	b.view.See(id, format.Bit(0).Not())
+	require.Zero(t, sight(), "the component is hidden in all bands")
+	b.view.See(id, format.Bit(0))
+	require.Equal(t, format.FromWords(1), sight())
+}
+
+// TestTheFinestBandCounts: of an entity that several policies show, the client gets the finest band of theirs.
+func TestTheFinestBandCounts(t *testing.T) {
+	b := newBandedStore(t, interest.All(), nil, interest.BandsConfig{})
+	named := interest.NewExplicit()
+	far := interest.NewBands(interest.All(), interest.BandsConfig{Schema: b.store.Schema(), Grid: b.grid})
+	b.rules = interest.New(interest.Any(named, far), interest.Despawn)
+	b.grid.Look(1, 0, 0, 0)
+	var id wire.NetworkID
+	b.tick(func() { id = b.store.Spawn(); b.put(id, 500) })
+	require.Equal(t, 2, b.band(id, 0))
+	named.Show(1, id)
+	require.Equal(t, 0, b.band(id, 1))
+	named.Hide(1, id)
+	require.Equal(t, 2, b.band(id, 1))
 }
 
 // TestNowhereIsNear: an entity without a position has no band.
 func TestNowhereIsNear(t *testing.T) {
-	b := newBandedStore(t, interest.BandsConfig{Position: func(*snapshot.Store, wire.NetworkID) (x, y, z float32, ok bool) { return 1000, 0, 0, false }})
-	b.bands.Look(1, 0, 0, 0)
+	b := newBandedStore(t, interest.All(), func(*snapshot.Store, wire.NetworkID) (x, y, z float32, ok bool) { return 1000, 0, 0, false }, interest.BandsConfig{})
+	b.grid.Look(1, 0, 0, 0)
 	var id wire.NetworkID
 	b.tick(func() { id = b.store.Spawn(); b.put(id, 500) })
 	require.Equal(t, 0, b.band(id, 8))
@@ -176,11 +192,11 @@ func TestNowhereIsNear(t *testing.T) {
 
 func TestBandsConfigIsChecked(t *testing.T) {
 	plain := format.NewSchema([]*quantize.Plan{mustCompile(t)})
-	position := func(*snapshot.Store, wire.NetworkID) (x, y, z float32, ok bool) { return 0, 0, 0, true }
+	grid := interest.NewGrid(interest.GridConfig{Position: func(*snapshot.Store, wire.NetworkID) (x, y, z float32, ok bool) { return 0, 0, 0, true }})
 	for want, c := range map[string]interest.BandsConfig{
-		"needs Schema and Position": {Schema: plain},
-		"Keep is above 0":           {Schema: plain, Position: position, Keep: 1.5},
-		"no component has bands":    {Schema: plain, Position: position},
+		"needs Schema and Grid":  {Schema: plain},
+		"Keep is above 0":        {Schema: plain, Grid: grid, Keep: 1.5},
+		"no component has bands": {Schema: plain, Grid: grid},
 	} {
 		require.Contains(t, fmt.Sprint(panicOf(func() { interest.NewBands(interest.All(), c) })), want)
 	}
@@ -200,13 +216,9 @@ func panicOf(f func()) (value any) {
 
 // TestSightBeginsWithoutHysteresis: what comes into sight again is in the band of its distance, whichever it had before.
 func TestSightBeginsWithoutHysteresis(t *testing.T) {
-	b := newBandedStore(t, interest.BandsConfig{})
 	shown := interest.NewExplicit()
-	b.bands = interest.NewBands(shown, interest.BandsConfig{
-		Schema: b.store.Schema(), Position: interest.PositionOf(b.store.Schema(), func(p *banded) (x, y, z float32) { return p.X, 0, 0 }),
-	})
-	b.rules = interest.New(b.bands, interest.Despawn)
-	b.bands.Look(1, 0, 0, 0)
+	b := newBandedStore(t, shown, nil, interest.BandsConfig{})
+	b.grid.Look(1, 0, 0, 0)
 	var id wire.NetworkID
 	b.tick(func() { id = b.store.Spawn(); b.put(id, 101) })
 	shown.Show(1, id)

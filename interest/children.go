@@ -3,7 +3,6 @@ package interest
 import (
 	"fmt"
 	"reflect"
-	"slices"
 	"strings"
 
 	"github.com/arche-netcode/netcode/snapshot"
@@ -12,7 +11,7 @@ import (
 
 // Parent returns the entity that another one is part of: the tank of a turret, the bag of an item. ok is false if there is none.
 // The function must depend on the rows of that entity only. It is called again only when one of them has changed, and by
-// [Children.RefreshAll].
+// [Interest.RefreshAll].
 type Parent func(s *snapshot.Store, id wire.NetworkID) (parent wire.NetworkID, ok bool)
 
 // ParentOf returns a Parent that reads a replicated component: the target of an Arche relation, or else the only entity field. It
@@ -59,171 +58,123 @@ func parentAt(row, lane int) Parent {
 	}
 }
 
-// Children shows the entities of another policy and all their descendants. It sends no bytes. If entities form a cycle of
-// parents, all of them are visible if one is.
+// Children shows the entities of another policy and all their descendants. A descendant is seen as its nearest ancestor that the
+// policy shows. If entities form a cycle of parents, all of them are visible if one is.
 type Children struct {
-	lifetimes
-	of      Policy
+	parts
+	now     ticking
 	parent  Parent
-	store   *snapshot.Store
 	parents []wire.NetworkID // by index; zero: none
-	order   []uint32         // entities with a living parent, not in a cycle; a parent stands before its children
-	cycles  []uint32         // members of all cycles, one cycle after the other
-	ends    []int            // end of each cycle in cycles
-	changes uint64           // counts every change of order and cycles
-	done    Set              // scratch of sort: entities that are in order or cycles, or have no parent
-	path    Set              // scratch of sort: entities that climb has visited
-	stack   []uint32         // scratch of sort
-	clients perClient[family]
-}
-
-// family is the set of entities that one client sees.
-type family struct {
-	base  Set // set of the inner policy when set was made
-	set   Set
-	built uint64 // value of changes when set was made
+	// children (by index of the parent), next and prev (by index of a child) list the entities that name a parent, as indexes plus 1.
+	children, next, prev []uint32
+	news                 recent // entities with another parent, and those whose parent was born or died
 }
 
 // NewChildren returns a policy that adds descendants to the entities of another policy.
-func NewChildren(of Policy, parent Parent) *Children { return &Children{of: of, parent: parent} }
-
-// RefreshAll calls the Parent function again for all entities. Call it when its results have changed.
-func (c *Children) RefreshAll() {
-	refreshAll(c.of)
-	if c.store == nil {
-		return
-	}
-	for index := range c.alive.All {
-		c.ask(c.id(index))
-	}
-	c.sort()
+func NewChildren(of Policy, parent Parent) *Children {
+	return &Children{parts: parts{of}, parent: parent}
 }
-
-// RefreshClient passes the call to the inner policy: a parent is the same for all clients.
-func (c *Children) RefreshClient(client wire.ClientID) { refreshClient(c.of, client) }
 
 // Prepare implements [Policy]. It calls the Parent function for changed entities.
-func (c *Children) Prepare(s *snapshot.Store) {
-	c.of.Prepare(s)
-	before := c.tick
-	if !c.follow(s) {
-		return
+func (c *Children) Prepare(s *snapshot.Store, all bool) {
+	c.parts.Prepare(s, all)
+	begins := c.now.begin(s)
+	if begins {
+		c.news.turn()
 	}
-	c.store = s
-	for len(c.parents) < len(c.generations) {
-		c.parents = append(c.parents, wire.NetworkID{})
-	}
-	changed := false
-	for index := range c.renewed.All {
-		c.parents[index] = wire.NetworkID{}
-		changed = changed || len(c.order)+len(c.cycles) > 0 // the entity may have been a child or a parent
-	}
-	if s.Tick() == before+1 {
+	switch {
+	case all:
+		for id := range s.All {
+			c.ask(id)
+		}
+	case begins:
+		for _, id := range s.Deaths() {
+			c.adopt(id.Index, wire.NetworkID{})
+			c.noteChildren(id.Index)
+		}
+		for _, id := range s.Births() {
+			c.noteChildren(id.Index)
+		}
 		for id := range s.Changes {
-			changed = c.ask(id) || changed
+			c.ask(id)
 		}
-	} else { // ticks were skipped: their changes are unknown
-		for index := range c.alive.All {
-			changed = c.ask(c.id(index)) || changed
-		}
-	}
-	if changed {
-		c.sort()
 	}
 }
 
-// ask calls the Parent function for an entity and stores the result. It reports whether the parent changed.
-func (c *Children) ask(id wire.NetworkID) bool {
-	parent, ok := c.parent(c.store, id)
-	if !ok {
+// ask calls the Parent function for an entity.
+func (c *Children) ask(id wire.NetworkID) {
+	parent, ok := c.parent(c.now.store, id)
+	if !ok || int(parent.Index) >= c.now.store.MaxEntities() {
 		parent = wire.NetworkID{}
 	}
-	changed := c.parents[id.Index] != parent
-	c.parents[id.Index] = parent
-	return changed
+	c.adopt(id.Index, parent)
 }
 
-// sort lists the children so that one pass finds all visible ones.
-func (c *Children) sort() {
-	c.changes++
-	c.order, c.cycles, c.ends = c.order[:0], c.cycles[:0], c.ends[:0]
-	c.done.reset(len(c.alive))
-	c.path.reset(len(c.alive))
-	for index := range c.alive.All {
-		c.climb(index)
+// adopt sets the parent of an entity.
+func (c *Children) adopt(index uint32, parent wire.NetworkID) {
+	if n := int(max(index, parent.Index)) + 1; n > len(c.parents) {
+		c.parents = append(c.parents, make([]wire.NetworkID, n-len(c.parents))...)
+		c.children = append(c.children, make([]uint32, n-len(c.children))...)
+		c.next = append(c.next, make([]uint32, n-len(c.next))...)
+		c.prev = append(c.prev, make([]uint32, n-len(c.prev))...)
+	}
+	old := c.parents[index]
+	if old == parent {
+		return
+	}
+	if next, prev := c.next[index], c.prev[index]; !old.IsZero() {
+		if next != 0 {
+			c.prev[next-1] = prev
+		}
+		if prev != 0 {
+			c.next[prev-1] = next
+		} else {
+			c.children[old.Index] = next
+		}
+	}
+	if c.parents[index] = parent; !parent.IsZero() {
+		first := &c.children[parent.Index]
+		if *first != 0 {
+			c.prev[*first-1] = index + 1
+		}
+		c.next[index], c.prev[index], *first = *first, 0, index+1
+	}
+	c.news.add(index)
+}
+
+func (c *Children) noteChildren(of uint32) {
+	if int(of) < len(c.children) {
+		for child := c.children[of]; child != 0; child = c.next[child-1] {
+			c.news.add(child - 1)
+		}
 	}
 }
 
-// climb appends an entity to order, after its ancestors.
-func (c *Children) climb(index uint32) {
-	for !c.done.Has(index) && !c.path.Has(index) {
-		parent := c.parents[index]
-		if parent.IsZero() || !c.is(parent) {
-			c.done.add(index)
-			break
+// Changed implements [Policy]. With an entity its descendants may come into sight or leave it.
+func (c *Children) Changed(client wire.ClientID, again *Again) {
+	c.parts.Changed(client, again)
+	c.news.addTo(again)
+	for i := 0; i < len(again.list); i++ {
+		if index := again.list[i]; int(index) < len(c.children) {
+			for child := c.children[index]; child != 0; child = c.next[child-1] {
+				again.Add(child - 1)
+			}
 		}
-		c.path.add(index)
-		c.stack = append(c.stack, index)
-		index = parent.Index
 	}
-	if !c.done.Has(index) { // index is on the stack: the entities from it upwards form a cycle
-		from := slices.Index(c.stack, index)
-		for _, member := range c.stack[from:] {
-			c.done.add(member)
-		}
-		c.cycles = append(c.cycles, c.stack[from:]...)
-		c.ends = append(c.ends, len(c.cycles))
-		c.stack = c.stack[:from]
-	}
-	for i := len(c.stack) - 1; i >= 0; i-- {
-		c.done.add(c.stack[i])
-		c.order = append(c.order, c.stack[i])
-	}
-	c.stack = c.stack[:0]
 }
 
 // Sees implements [Policy].
-func (c *Children) Sees(client wire.ClientID) Set {
-	base := c.of.Sees(client)
-	if len(c.order)+len(c.cycles) == 0 {
-		return base
-	}
-	f := c.clients.open(client)
-	if f.built == c.changes && f.base.equal(base) {
-		return f.set
-	}
-	f.built = c.changes
-	f.base.reset(0)
-	f.base.addAll(base)
-	f.set.reset(len(c.alive))
-	f.set.addAll(base)
-	from := 0
-	for _, end := range c.ends {
-		if cycle := c.cycles[from:end]; slices.ContainsFunc(cycle, f.set.Has) {
-			for _, index := range cycle {
-				f.set.add(index)
-			}
+func (c *Children) Sees(client wire.ClientID, id wire.NetworkID, was snapshot.Mask) (rows snapshot.Mask, weight uint16) {
+	first := id
+	for steps, most := 1, 1; ; steps++ {
+		if rows, weight = c.parts[0].Sees(client, id, was); !rows.IsZero() || int(id.Index) >= len(c.parents) {
+			return rows, weight
 		}
-		from = end
-	}
-	for _, index := range c.order {
-		if f.set.Has(c.parents[index].Index) {
-			f.set.add(index)
+		if id = c.parents[id.Index]; id == first || !c.now.store.Alive(id) { // first: all of a cycle were asked
+			return rows, weight
+		}
+		if steps == most { // a cycle may begin further up
+			first, steps, most = id, 0, 2*most
 		}
 	}
-	return f.set
 }
-
-// Refine implements [Policy].
-func (c *Children) Refine(client wire.ClientID, v View, sees, shown Set) {
-	c.of.Refine(client, v, sees, shown)
-}
-
-// Leave implements [Policy].
-func (c *Children) Leave(client wire.ClientID) {
-	c.clients.drop(client)
-	c.of.Leave(client)
-}
-
-// Blind reports whether the inner policy shows a client nothing because it has no viewpoint.
-func (c *Children) Blind(client wire.ClientID) bool { return isBlind(c.of, client) }

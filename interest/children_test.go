@@ -41,8 +41,6 @@ func TestChildrenAreVisibleWithTheirParent(t *testing.T) {
 	explicit.Show(1, other)
 	w.step(func() { w.kill(tank) })
 	w.requireSees(1, other, barrel)
-	w.leave(1)
-	require.Empty(t, w.applied.policy.(*Children).clients.of)
 }
 
 // A parent that died is nobody's, also when another entity lives at its index.

@@ -82,7 +82,7 @@ func TestInterestAllocatesNothing(t *testing.T) {
 		c.applied.Prepare(c.store)
 		for _, client := range c.clients {
 			c.views[client].Observe()
-			c.applied.update(client, c.views[client].View)
+			c.applied.Update(client, c.views[client])
 		}
 	}
 	for range 1500 {

@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
+	"github.com/arche-netcode/netcode/snapshot"
 	"github.com/arche-netcode/netcode/wire"
 )
 
@@ -96,7 +97,7 @@ func TestGridEqualsItsModel(t *testing.T) {
 				w.requireModel(client, func(id wire.NetworkID) bool {
 					p, at, placed := pair{client, id}, [3]int{}, false
 					if at, placed = entities[id]; !placed {
-						visible[p] = config.Unplaced
+						visible[p] = false // when it gets a position, Enter counts
 						return config.Unplaced
 					}
 					d := int64(0)
@@ -111,44 +112,39 @@ func TestGridEqualsItsModel(t *testing.T) {
 	})
 }
 
+// Weights follow the distance in eight rings. They are measured when an entity comes into sight, and every eight ticks.
 func TestGridWeights(t *testing.T) {
 	g := NewGrid(GridConfig{Position: positions(), Enter: 80, Leave: 80, Near: 512, Far: 64})
 	explicit := NewExplicit()
 	w := newWorld(t, Any(g, explicit), Despawn)
 	v := w.join(1)
+	weight := func(id wire.NetworkID) float64 { of, _ := v.Ranking(id); return of * snapshot.NormalWeight }
 	g.Look(1, 0, 0, 0)
 	var id wire.NetworkID
 	w.step(func() { id = w.spawnAt(0, 0, 0) })
-	require.Equal(t, map[wire.NetworkID]uint16{id: 512}, v.weights)
-	calls := v.calls
-	w.step(func() { w.move(id, 0, 9, 0) })
-	require.Equal(t, calls, v.calls, "still in the innermost ring")
-	for i, want := range []uint16{448, 384, 320, 256, 192, 128, 64} {
+	require.EqualValues(t, 512, weight(id))
+	for i, want := range []float64{448, 384, 320, 256, 192, 128, 64} {
 		w.step(func() { w.move(id, float32(15+10*i), 0, 0) })
-		require.Equal(t, want, v.weights[id], "ring %d", i+1)
+		for range measureEvery {
+			w.step(nil)
+		}
+		require.Equal(t, want, weight(id), "ring %d", i+1)
 	}
 	w.step(func() { w.move(id, 90, 0, 0) })
 	w.requireSees(1)
 	w.step(func() { w.move(id, 79, 0, 0) })
 	w.requireSees(1, id)
-	require.EqualValues(t, 64, v.weights[id], "set anew with the life")
+	require.EqualValues(t, 64, weight(id), "set anew with the life")
 	explicit.Show(1, id)
-	w.step(func() { w.move(id, 0, 0, 0) })
-	require.EqualValues(t, 512, v.weights[id])
 	w.step(func() { w.move(id, 1000, 0, 0) })
 	w.requireSees(1, id)
-	explicit.Hide(1, id)
-	w.step(nil)
-	require.Empty(t, v.weights)
-	w.step(func() { w.kill(id) })
-	w.step(func() { id = w.spawnAt(0, 0, 0) })
-	require.EqualValues(t, 512, v.weights[id])
+	require.EqualValues(t, snapshot.NormalWeight, weight(id), "the grid does not see it")
 }
 
 func TestGridConfigsThatMakeNoSense(t *testing.T) {
 	inf, nan := float32(math.Inf(1)), float32(math.NaN())
 	for _, c := range []GridConfig{
-		{Enter: 1}, {Position: positions()}, {Position: positions(), Enter: -1}, {Position: positions(), Enter: 2, Leave: 1},
+		{Enter: 1}, {Position: positions(), Near: 1}, {Position: positions(), Leave: 1}, {Position: positions(), Enter: -1}, {Position: positions(), Enter: 2, Leave: 1},
 		{Position: positions(), Enter: inf}, {Position: positions(), Enter: nan}, {Position: positions(), Enter: 1, Leave: nan},
 		{Position: positions(), Enter: 1, Leave: inf},
 	} {

@@ -1,6 +1,12 @@
 package interest
 
 import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
 	"github.com/arche-netcode/netcode/snapshot"
 	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/wire"
@@ -19,158 +25,173 @@ const (
 type Interest struct {
 	policy  Policy
 	leaving Leaving
-	lifetimes
-	clients perClient[outcome]
+	store   *snapshot.Store
+	tick    tick.Tick // of the newest Prepare
+	all     bool      // the newest Prepare came after captures that it has not seen
+	clients map[wire.ClientID]*audience
+	again   Again // scratch
 }
 
-// outcome is the set of entities that was last written to one client's view.
-type outcome struct {
-	view  View
-	sees  Set       // alive and visible, as last written to the view
-	shown Set       // the part of sees that came into sight in the last update
+// audience is one client.
+type audience struct {
+	view  *snapshot.View
 	tick  tick.Tick // of the last update
-	// answer is the version of the policy's answer at the last update; 0: the policy has none.
-	answer uint64
+	blind bool
 }
 
-// versioned is a policy that knows whether its answer for a client has changed. Then its version changes, which is above 0, and also where
-// an entity was born, replaced or died. While it stays Update has nothing to do.
-type versioned interface {
-	version(client wire.ClientID) uint64
-}
-
-// New returns the interest for Server.SetInterest. Each network tick it compares a client's visible set with the previous one,
-// and calls Show, Hide or Keep for the difference. A new entity is visible only if the policy shows it. An entity that comes back
-// into sight is sent whole.
+// New returns the interest for Server.SetInterest. In each network tick it asks the policy again about entities for which the
+// answer may have changed. The client's view holds the answers, so that the cost is that of changes. A new entity is visible
+// only if the policy shows it. An entity that comes back into sight is sent whole.
 func New(policy Policy, leaving Leaving) *Interest {
-	return &Interest{policy: policy, leaving: leaving}
+	return &Interest{policy: policy, leaving: leaving, clients: map[wire.ClientID]*audience{}}
 }
 
 // Prepare implements snapshot.Interest.
 func (a *Interest) Prepare(s *snapshot.Store) {
-	a.follow(s)
-	a.policy.Prepare(s)
+	if a.store == s && a.tick == s.Tick() {
+		return
+	}
+	a.all = a.store != s || s.Tick() != a.tick+1
+	a.store, a.tick = s, s.Tick()
+	a.policy.Prepare(s, a.all)
 }
 
 // Leave implements snapshot.Interest.
 func (a *Interest) Leave(client wire.ClientID) {
-	a.clients.drop(client)
+	delete(a.clients, client)
 	a.policy.Leave(client)
 }
 
 // Update implements snapshot.Interest.
-func (a *Interest) Update(client wire.ClientID, v *snapshot.View) { a.update(client, v) }
+func (a *Interest) Update(client wire.ClientID, v *snapshot.View) { a.update(client, v, false) }
 
-func (a *Interest) update(client wire.ClientID, v View) {
-	o := a.clients.open(client)
-	sees, answer := a.policy.Sees(client), uint64(0)
-	if p, ok := a.policy.(versioned); ok {
-		answer = p.version(client)
+// update asks the policy about what may have changed for a client, or about everything.
+func (a *Interest) update(client wire.ClientID, v *snapshot.View, all bool) {
+	c := a.clients[client]
+	if c == nil {
+		c = &audience{}
+		a.clients[client] = c
 	}
+	again := &a.again
+	again.reset()
+	for _, id := range a.store.Births() {
+		again.Add(id.Index)
+	}
+	for index := range a.store.NewOwners {
+		again.Add(index)
+	}
+	a.policy.Changed(client, again)
+	if again.banded {
+		v.SetBanded()
+	}
+	if c.view != v {
+		c.view = v
+		v.ShowNew(false)
+		all = true
+	}
+	all = all || a.all || c.tick+1 < a.tick
+	c.tick, c.blind = a.tick, again.blind != looks
+	for _, other := range again.seen {
+		if o := a.clients[other]; o != nil {
+			for id := range o.view.Seen {
+				again.Add(id.Index)
+			}
+		} else {
+			all = true // nobody knows
+		}
+	}
+	if all {
+		for id := range a.store.All {
+			a.judge(client, v, id)
+		}
+		return
+	}
+	slices.Sort(again.list) // the order in which policies change is not the game's business
+	for _, index := range again.list {
+		if id, alive := a.store.At(index); alive {
+			a.judge(client, v, id)
+		}
+	}
+}
+
+// judge writes the policy's answer about an entity to a client's view.
+func (a *Interest) judge(client wire.ClientID, v *snapshot.View, id wire.NetworkID) {
+	was := v.Sight(id)
+	rows, weight := a.policy.Sees(client, id, was)
 	switch {
-	case o.view != v:
-		o.shown.reset(len(a.alive))
-		a.begin(o, v, sees)
-	case answer == 0 || o.answer != answer:
-		o.shown.reset(len(a.alive))
-		a.change(o, sees)
+	case !rows.IsZero():
+		v.SetSight(id, rows)
+		v.SetWeight(id, cmp.Or(weight, snapshot.NormalWeight))
+	case was.IsZero():
+	case a.leaving == Keep:
+		v.Keep(id)
 	default:
-		o.shown.reset(0)
-	}
-	o.tick, o.answer = a.tick, answer
-	a.policy.Refine(client, v, o.sees, o.shown)
-}
-
-// begin writes to a view for the first time. The view may show everything that was alive when it was made; nothing was sent yet.
-func (a *Interest) begin(o *outcome, v View, sees Set) {
-	o.view = v
-	v.ShowNew(false)
-	o.sees.reset(len(a.alive))
-	for w, alive := range a.alive {
-		o.sees[w] = sees.word(w) & alive
-		o.shown[w] = o.sees[w]
-		for ; alive != 0; alive &= alive - 1 {
-			id := a.id(indexOf(w, alive))
-			if o.sees.Has(id.Index) {
-				v.Show(id)
-			} else {
-				v.Hide(id)
-			}
-		}
+		v.Hide(id)
 	}
 }
 
-// change writes the difference since the last update to a view. It skips dead entities: the view despawns them itself.
-func (a *Interest) change(o *outcome, sees Set) {
-	o.sees.grow(len(a.alive))
-	for w, alive := range a.alive {
-		had, want := o.sees[w], sees.word(w)&alive
-		if had|want == 0 {
-			continue
-		}
-		if o.tick != a.tick {
-			had &^= a.renewed.word(w) // the client has not seen the new entity at this index
-		}
-		o.sees[w], o.shown[w] = want, want&^had
-		for lost := had & alive &^ want; lost != 0; lost &= lost - 1 {
-			if id := a.id(indexOf(w, lost)); a.leaving == Keep {
-				o.view.Keep(id)
-			} else {
-				o.view.Hide(id)
-			}
-		}
-		for shown := o.shown[w]; shown != 0; shown &= shown - 1 {
-			o.view.Show(a.id(indexOf(w, shown)))
-		}
+// RefreshAll decides anew for all clients at once, instead of in the next network tick. Messages about entities that come into
+// sight need not wait then. It also calls the game's functions again whose results policies keep. It covers the entities of the
+// newest network tick. Use it for changes of the whole game, such as the start of a match: it costs as much as a tick in which
+// everything changed.
+func (a *Interest) RefreshAll() {
+	if a.store == nil {
+		return
+	}
+	a.policy.Prepare(a.store, true)
+	for _, client := range slices.Sorted(maps.Keys(a.clients)) {
+		a.update(client, a.clients[client].view, true)
 	}
 }
 
-// lifetimes tracks which entity lives at each network index.
-type lifetimes struct {
-	generations []uint32 // by index: of the living entity, or of the last one
-	alive       Set
-	renewed     Set // indexes whose entity was born, replaced or died since the last Prepare
-	next        Set
-	tick        tick.Tick
-	count       int
+// RefreshClient decides anew for one client at once. It returns false for a client that no network tick has covered yet: the next
+// tick decides for it.
+func (a *Interest) RefreshClient(client wire.ClientID) bool {
+	c := a.clients[client]
+	if c != nil {
+		a.update(client, c.view, true)
+	}
+	return c != nil
 }
 
-// follow reads the newest capture. It returns false and does nothing if that was read before.
-func (l *lifetimes) follow(s *snapshot.Store) bool {
-	if s.Tick() == l.tick {
-		return false
+// Refresh decides anew about one entity at once, for all clients. Call it when the result of a [RowsFunc] has changed.
+func (a *Interest) Refresh(id wire.NetworkID) {
+	if a.store == nil || !a.store.Alive(id) {
+		return
 	}
-	resting := s.Tick() == l.tick+1 && len(s.Births()) == 0 && s.Len() == l.count
-	l.tick, l.count = s.Tick(), s.Len()
-	clear(l.renewed)
-	if resting {
-		return true // the number is equal and nobody was born, so nobody died
+	for client, c := range a.clients {
+		a.judge(client, c.view, id)
 	}
-	l.next.reset(len(l.alive))
-	for id := range s.All {
-		for int(id.Index) >= len(l.generations) {
-			l.generations = append(l.generations, 0)
+}
+
+// Blind reports whether a client sees nothing because it has no viewpoint. The server asks once for each client, to warn of it.
+func (a *Interest) Blind(client wire.ClientID) bool {
+	c := a.clients[client]
+	return c != nil && c.blind
+}
+
+// Why returns the type names of the policies through which a client sees an entity. Of combined policies it names each part that
+// shows the entity. It is for inspection, not for each tick.
+func (a *Interest) Why(client wire.ClientID, id wire.NetworkID) []string {
+	return why(nil, a.policy, client, id)
+}
+
+func why(names []string, p Policy, client wire.ClientID, id wire.NetworkID) []string {
+	before := len(names)
+	if of, ok := p.(interface{ partsOf() []Policy }); ok {
+		for _, part := range of.partsOf() {
+			names = why(names, part, client, id)
 		}
-		l.next.add(id.Index)
-		if l.generations[id.Index] != id.Generation {
-			l.generations[id.Index] = id.Generation
-			l.renewed.add(id.Index)
-		}
 	}
-	l.renewed.grow(len(l.next))
-	for w := range l.next {
-		l.renewed[w] |= l.next[w] ^ l.alive.word(w)
+	if len(names) == before && sees(p, client, id) {
+		name := fmt.Sprintf("%T", p)
+		names = append(names, name[strings.LastIndexByte(name, '.')+1:])
 	}
-	l.alive, l.next = l.next, l.alive
-	return true
+	return names
 }
 
-// id returns the entity that lives at index, or lived there last.
-func (l *lifetimes) id(index uint32) wire.NetworkID {
-	return wire.NetworkID{Index: index, Generation: l.generations[index]}
-}
-
-// is reports whether an entity was alive at the newest Prepare.
-func (l *lifetimes) is(id wire.NetworkID) bool {
-	return l.alive.Has(id.Index) && l.generations[id.Index] == id.Generation
+// sees reports whether a policy shows an entity to a client.
+func sees(p Policy, client wire.ClientID, id wire.NetworkID) bool {
+	rows, _ := p.Sees(client, id, snapshot.Mask{})
+	return !rows.IsZero()
 }

@@ -57,7 +57,7 @@ func TestLeavingSight(t *testing.T) {
 		require.True(t, explicit.Hide(1, id))
 		w.step(nil)
 		w.requireSees(1)
-		require.Equal(t, leaving == Keep, v.kept[id])
+		require.Equal(t, leaving == Keep, v.Keeps(id))
 		require.Equal(t, leaving == Despawn, v.Pending(), "a despawn is owed")
 		require.True(t, explicit.Show(1, id))
 		w.step(nil)
@@ -77,9 +77,9 @@ func TestClientsLeave(t *testing.T) {
 	w.join(1)
 	w.step(nil)
 	w.requireSees(1)
-	require.Len(t, w.applied.clients.of, 1)
+	require.Len(t, w.applied.clients, 1)
 	w.leave(1)
-	require.Empty(t, w.applied.clients.of)
+	require.Empty(t, w.applied.clients)
 }
 
 // A view that is new although its client has not left begins anew as well.
@@ -94,44 +94,50 @@ func TestNewViewOfAClient(t *testing.T) {
 	w.requireSees(1, w.living[0])
 }
 
-// Each call to a view is for a change: a world at rest costs none.
-func TestNothingIsToldTwice(t *testing.T) {
-	w := newWorld(t, NewRows(All(), OwnerRows(format.FromWords(1))), Despawn)
-	v := w.join(1)
-	w.step(func() { w.spawn(); w.spawn() })
-	require.Equal(t, 4, v.calls, "shown, with their rows")
-	w.step(nil)
-	w.judge() // the same tick once more
-	require.Equal(t, 4, v.calls)
+// asked counts the questions about each entity.
+type asked struct {
+	Policy
+	calls int
 }
 
-// The set of lives equals that of a dumb model, at any rate of prepares to captures.
-func TestLivesFollowTheStore(t *testing.T) {
-	rapid.Check(t, func(rt *rapid.T) {
-		w := newWorld(t, All(), Despawn)
-		var l lifetimes
-		before := map[uint32]wire.NetworkID{}
-		for range rapid.IntRange(1, 30).Draw(rt, "prepares") {
-			for range rapid.IntRange(0, 3).Draw(rt, "captures") {
-				w.capture(func() { w.churn(rt) })
-			}
-			again := w.store.Tick() == l.tick
-			require.Equal(rt, !again, l.follow(w.store))
-			if again {
-				continue
-			}
-			now := map[uint32]wire.NetworkID{}
-			for _, id := range w.living {
-				now[id.Index] = id
-				require.True(rt, l.is(id))
-			}
-			require.Equal(rt, len(now), l.alive.Len())
-			for index := range uint32(64) {
-				require.Equal(rt, now[index] != before[index], l.renewed.Has(index))
-			}
-			before = now
+func (a *asked) Sees(client wire.ClientID, id wire.NetworkID, was snapshot.Mask) (snapshot.Mask, uint16) {
+	a.calls++
+	return a.Policy.Sees(client, id, was)
+}
+
+// TestAWorldAtRestCostsNoQuestion: a policy is asked about what may have changed alone, whatever the size of the world.
+func TestAWorldAtRestCostsNoQuestion(t *testing.T) {
+	grid := NewGrid(GridConfig{Position: positions(), Enter: 10})
+	policy := &asked{Policy: NewRows(Any(grid, NewExplicit(), NewRooms(), NewOwnerOnly(OwnerConfig{})), OwnerRows(format.FromWords(2)))}
+	w := newWorld(t, policy, Despawn)
+	w.join(1)
+	grid.Look(1, 0, 0, 0)
+	w.step(func() {
+		for i := range 1000 {
+			w.spawnAt(float32(i), 0, 0)
 		}
 	})
+	require.Equal(t, 1000, policy.calls, "a client that is new")
+	w.step(nil)
+	w.step(nil)
+	policy.calls = 0
+	w.step(nil)
+	w.judge() // the same tick once more
+	require.Zero(t, policy.calls)
+	w.step(func() {
+		for _, id := range w.living[100:] {
+			w.move(id, 500, 0, 0)
+		}
+		w.move(w.living[5], 6, 0, 0)
+	})
+	require.Zero(t, policy.calls, "nobody crosses the border of sight")
+	w.step(func() { w.move(w.living[5], 50, 0, 0); w.move(w.living[500], 5, 0, 0); w.spawn() })
+	require.Equal(t, 3, policy.calls)
+	w.store.SetOwner(w.living[700], 1)
+	policy.calls = 0
+	w.step(nil)
+	require.Equal(t, 3, policy.calls, "the owner's; those of the tick before once more")
+	w.requireSees(1, append(append([]wire.NetworkID{}, w.living[:5]...), append(append([]wire.NetworkID{}, w.living[6:11]...), w.living[500], w.living[700])...)...)
 }
 
 // churn spawns and despawns a few.
@@ -146,49 +152,7 @@ func (w *world) churn(t *rapid.T) {
 	}
 }
 
-func TestSets(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		var s Set
-		model := map[uint32]bool{}
-		for range rapid.IntRange(0, 50).Draw(t, "steps") {
-			index := rapid.Uint32Range(0, 200).Draw(t, "index")
-			switch rapid.IntRange(0, 3).Draw(t, "what") {
-			case 0, 1:
-				s.add(index)
-				model[index] = true
-			case 2:
-				s.remove(index)
-				delete(model, index)
-			case 3:
-				var other Set
-				other.add(index)
-				other.add(3)
-				if index%2 == 0 {
-					s.removeAll(other)
-					delete(model, index)
-					delete(model, 3)
-				} else {
-					s.addAll(other)
-					model[index], model[3] = true, true
-				}
-			}
-			require.Equal(t, len(model), s.Len())
-			last := -1
-			for index := range s.All {
-				require.True(t, model[index] && s.Has(index) && int(index) > last)
-				last = int(index)
-			}
-			require.False(t, s.Has(100_000))
-		}
-		s.reset(2)
-		require.Zero(t, s.Len())
-		require.Len(t, s, 2)
-	})
-}
-
 var _ snapshot.Interest = (*Interest)(nil)
-
-var _ View = (*snapshot.View)(nil)
 
 // A server may capture more often than it asks. The entity that is at an index now is shown and hidden all the same.
 func TestInterestThatMissesCaptures(t *testing.T) {
@@ -228,48 +192,10 @@ type world struct {
 	config  snapshot.Config
 	tick    tick.Tick
 	applied *Interest
-	views   map[wire.ClientID]*spy
+	views   map[wire.ClientID]*snapshot.View
 	clients []wire.ClientID
 	living  []wire.NetworkID
 	lanes   [4]uint32
-}
-
-// spy is a view that remembers what else it was told.
-type spy struct {
-	*snapshot.View
-	kept    map[wire.NetworkID]bool
-	weights map[wire.NetworkID]uint16
-	calls   int
-}
-
-func (s *spy) Show(id wire.NetworkID) {
-	s.calls++
-	delete(s.kept, id)
-	s.View.Show(id)
-}
-
-func (s *spy) Hide(id wire.NetworkID) {
-	s.calls++
-	delete(s.weights, id)
-	s.View.Hide(id)
-}
-
-func (s *spy) Keep(id wire.NetworkID) {
-	s.calls++
-	s.kept[id] = true
-	delete(s.weights, id)
-	s.View.Keep(id)
-}
-
-func (s *spy) SetRows(id wire.NetworkID, rows snapshot.Mask) {
-	s.calls++
-	s.View.SetRows(id, rows)
-}
-
-func (s *spy) SetWeight(id wire.NetworkID, weight uint16) {
-	s.calls++
-	s.weights[id] = weight
-	s.View.SetWeight(id, weight)
 }
 
 func testSchema() *snapshot.Schema {
@@ -286,7 +212,7 @@ func testSchema() *snapshot.Schema {
 }
 
 func newWorld(t testing.TB, policy Policy, leaving Leaving) *world {
-	w := &world{t: t, views: map[wire.ClientID]*spy{}}
+	w := &world{t: t, views: map[wire.ClientID]*snapshot.View{}}
 	w.store = snapshot.NewStore(testSchema(), w.config)
 	w.applied = New(policy, leaving)
 	return w
@@ -308,7 +234,7 @@ func (w *world) judge() {
 	for _, client := range w.clients {
 		v := w.views[client]
 		v.Observe()
-		w.applied.update(client, v)
+		w.applied.Update(client, v)
 	}
 }
 
@@ -319,14 +245,11 @@ func (w *world) step(change func()) {
 	w.judge()
 }
 
-func (w *world) join(client wire.ClientID) *spy {
-	v := &spy{
-		View: snapshot.NewView(w.store, w.config), kept: map[wire.NetworkID]bool{}, weights: map[wire.NetworkID]uint16{},
-	}
-	w.views[client] = v
+func (w *world) join(client wire.ClientID) *snapshot.View {
+	w.views[client] = snapshot.NewView(w.store, w.config)
 	w.clients = append(w.clients, client)
 	slices.Sort(w.clients)
-	return v
+	return w.views[client]
 }
 
 func (w *world) leave(client wire.ClientID) {

@@ -3,7 +3,6 @@ package interest
 import (
 	"testing"
 
-	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
 	"github.com/arche-netcode/netcode/wire"
@@ -34,14 +33,4 @@ func TestOwnerOnlyEqualsItsModel(t *testing.T) {
 			}
 		}
 	})
-}
-
-func TestOwnersThatAreGoneTakeNoRoom(t *testing.T) {
-	o := NewOwnerOnly(OwnerConfig{})
-	w := newWorld(t, o, Despawn)
-	var id wire.NetworkID
-	w.step(func() { id = w.spawn(); w.store.SetOwner(id, 9) })
-	require.Equal(t, []wire.ClientID{9}, o.owners.sets.clients)
-	w.step(func() { w.kill(id) })
-	require.Empty(t, o.owners.sets.clients)
 }

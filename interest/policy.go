@@ -2,74 +2,104 @@ package interest
 
 import (
 	"fmt"
-	"slices"
-	"strings"
+	"reflect"
 
 	"github.com/arche-netcode/netcode/snapshot"
+	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/wire"
 )
 
-// Policy decides which entities each client may see. The game may implement its own. [New] turns a policy into an interest.
+// Policy decides what each client sees of each entity. [New] turns a policy into an interest. For a rule of the game's own,
+// [NewRows] with a function is enough.
 type Policy interface {
 	// Prepare is called once a network tick, after the capture of the world. A second call for the same tick does nothing: a
-	// policy may be part of several others.
-	Prepare(s *snapshot.Store)
-	// Sees returns the entities that a client may see, as of the last Prepare and the game's calls since then. Dead entities in
-	// the set are ignored. The policy owns the set: it is valid until the next call for a client.
-	Sees(client wire.ClientID) Set
-	// Refine sets components and weights of visible entities. It is called for each client after Show and Hide. shown is the part
-	// of sees that came into sight in this update; nothing is set for it yet.
-	Refine(client wire.ClientID, v View, sees, shown Set)
+	// policy may be part of several others. all is true if more may have changed than the store's newest capture tells: at first,
+	// after captures without a call, and in [Interest.RefreshAll].
+	Prepare(s *snapshot.Store, all bool)
+	// Changed adds the entities for which Sees may answer otherwise than before, at least those of the last two ticks. Entities that
+	// are new or have a new owner are in again already.
+	Changed(client wire.ClientID, again *Again)
+	// Sees returns the components that a client sees of an entity, which is alive. None hides the entity. A component with distance
+	// bands is sent as the finest band in rows. weight is the entity's priority for the client in 1/[snapshot.NormalWeight]; 0 is
+	// the normal one. was is what the client sees now. The call changes nothing.
+	Sees(client wire.ClientID, id wire.NetworkID, was snapshot.Mask) (rows snapshot.Mask, weight uint16)
 	// Leave drops a client that has disconnected.
 	Leave(client wire.ClientID)
 }
 
-// View changes the set of entities that one client sees. [snapshot.View] implements it.
-type View interface {
-	// Show makes an entity visible to the client. It is sent whole.
-	Show(id wire.NetworkID)
-	// Hide makes an entity invisible to the client: it despawns there.
-	Hide(id wire.NetworkID)
-	// Keep makes an entity invisible to the client, which keeps it in its last state.
-	Keep(id wire.NetworkID)
-	// SetRows sets the components of a visible entity that the client may see. The default is all.
-	SetRows(id wire.NetworkID, rows snapshot.Mask)
-	// SetWeight sets the priority of a visible entity for the client, in units of 1/[snapshot.NormalWeight]; 0 counts as 1.
-	SetWeight(id wire.NetworkID, weight uint16)
-	// ShowNew sets whether new entities are visible to the client by default.
-	ShowNew(show bool)
+// ticking is a policy that keeps no answers.
+type ticking struct {
+	store *snapshot.Store
+	tick  tick.Tick
 }
 
+// begin reports whether a network tick begins.
+func (t *ticking) begin(s *snapshot.Store) bool {
+	begins := t.store != s || t.tick != s.Tick()
+	t.store, t.tick = s, s.Tick()
+	return begins
+}
+
+// Prepare implements [Policy].
+func (t *ticking) Prepare(s *snapshot.Store, _ bool) { t.begin(s) }
+
+// Changed implements [Policy].
+func (t *ticking) Changed(wire.ClientID, *Again) {}
+
+// Leave implements [Policy].
+func (t *ticking) Leave(wire.ClientID) {}
+
+// past reports whether an entity has lived and is dead.
+func (t *ticking) past(id wire.NetworkID) bool { return t.store != nil && t.store.Past(id) }
+
+// parts are the policies that another one is made of.
+type parts []Policy
+
+// Prepare implements [Policy].
+func (p parts) Prepare(s *snapshot.Store, all bool) {
+	for _, part := range p {
+		part.Prepare(s, all)
+	}
+}
+
+// Changed implements [Policy].
+func (p parts) Changed(client wire.ClientID, again *Again) {
+	for _, part := range p {
+		part.Changed(client, again)
+	}
+}
+
+// Leave implements [Policy].
+func (p parts) Leave(client wire.ClientID) {
+	for _, part := range p {
+		part.Leave(client)
+	}
+}
+
+func (p parts) partsOf() []Policy { return p }
+
 // all is the policy that shows everything.
-type all struct{ lifetimes }
+type all struct{ ticking }
 
 // All returns the policy that shows everything to everybody, as a server without a policy does. Use it as part of others, such as
 // [Rows].
 func All() Policy { return &all{} }
 
-// Prepare implements [Policy].
-func (a *all) Prepare(s *snapshot.Store) { a.follow(s) }
-
 // Sees implements [Policy].
-func (a *all) Sees(wire.ClientID) Set { return a.alive }
-
-// Refine implements [Policy].
-func (a *all) Refine(wire.ClientID, View, Set, Set) {}
-
-// Leave implements [Policy].
-func (a *all) Leave(wire.ClientID) {}
-
-// combined is the union or the intersection of several policies.
-type combined struct {
-	parts   []Policy
-	both    bool
-	clients perClient[Set]
+func (a *all) Sees(wire.ClientID, wire.NetworkID, snapshot.Mask) (snapshot.Mask, uint16) {
+	return snapshot.AllRows(), 0
 }
 
-// Any returns a policy that shows an entity if at least one of the policies shows it. It panics without any policy.
+// combined is the union or the intersection of what several policies show.
+type combined struct {
+	parts
+	both bool
+}
+
+// Any returns a policy that shows of an entity what at least one of the policies shows. It panics without any policy.
 func Any(policies ...Policy) Policy { return combine(policies, false) }
 
-// Both returns a policy that shows an entity if all of the policies show it, two or more. It panics without any policy.
+// Both returns a policy that shows of an entity what all of the policies show, two or more. It panics without any policy.
 func Both(policies ...Policy) Policy { return combine(policies, true) }
 
 func combine(policies []Policy, both bool) Policy {
@@ -79,149 +109,113 @@ func combine(policies []Policy, both bool) Policy {
 	return &combined{parts: append([]Policy(nil), policies...), both: both}
 }
 
-// Prepare implements [Policy].
-func (c *combined) Prepare(s *snapshot.Store) {
+// Changed implements [Policy]. A client is blind in an intersection if it is in one part. In a union it is blind in all parts, or
+// follows an entity without a position in one.
+func (c *combined) Changed(client wire.ClientID, again *Again) {
+	blinds, worst := 0, again.blind
 	for _, part := range c.parts {
-		part.Prepare(s)
+		again.blind = looks
+		part.Changed(client, again)
+		if again.blind != looks {
+			blinds++
+		}
+		if c.both || again.blind == astray {
+			worst = max(worst, again.blind)
+		}
+	}
+	if again.blind = worst; blinds == len(c.parts) {
+		again.blind = max(worst, blind)
 	}
 }
 
-// Sees asks every part each time, because some policies update their state only when they are asked.
-func (c *combined) Sees(client wire.ClientID) Set {
-	sees := c.clients.open(client)
-	sees.reset(0)
+// Sees implements [Policy].
+func (c *combined) Sees(client wire.ClientID, id wire.NetworkID, was snapshot.Mask) (rows snapshot.Mask, weight uint16) {
 	for i, part := range c.parts {
-		set := part.Sees(client)
-		if i == 0 || !c.both {
-			sees.addAll(set)
-			continue
-		}
-		for w := range *sees {
-			(*sees)[w] &= set.word(w)
-		}
-	}
-	return *sees
-}
-
-// Refine implements [Policy].
-func (c *combined) Refine(client wire.ClientID, v View, sees, shown Set) {
-	for _, part := range c.parts {
-		part.Refine(client, v, sees, shown)
-	}
-}
-
-// Leave implements [Policy].
-func (c *combined) Leave(client wire.ClientID) {
-	c.clients.drop(client)
-	for _, part := range c.parts {
-		part.Leave(client)
-	}
-}
-
-// viewpointPolicy is a policy that can report that a client sees nothing because the game has not set its viewpoint.
-type viewpointPolicy interface {
-	Blind(client wire.ClientID) bool
-}
-
-// Blind reports whether a client sees nothing because it has no viewpoint. The server asks once for each client, to warn of it.
-func (a *Interest) Blind(client wire.ClientID) bool { return isBlind(a.policy, client) }
-
-func isBlind(p Policy, client wire.ClientID) bool {
-	b, ok := p.(viewpointPolicy)
-	return ok && b.Blind(client)
-}
-
-// Why returns the type names of the policies through which a client sees an entity. Of combined policies it names each part that
-// shows the entity. It is for inspection, not for each tick. It changes no state: policies of this package answer as of the
-// newest tick; a game's own policies are asked.
-func (a *Interest) Why(client wire.ClientID, id wire.NetworkID) []string {
-	return why(nil, a.policy, client, id.Index)
-}
-
-func why(names []string, p Policy, client wire.ClientID, index uint32) []string {
-	var inner Policy // the inner policy, if p adds entities to those of another one
-	switch of := p.(type) {
-	case *combined:
-		for _, part := range of.parts {
-			names = why(names, part, client, index)
-		}
-		return names
-	case *Rows:
-		return why(names, of.of, client, index)
-	case *Bands:
-		return why(names, of.of, client, index)
-	case *Children:
-		inner = of.of
-	case *Teams:
-		inner = of.of
-	}
-	if inner != nil && known(inner, client).Has(index) {
-		return why(names, inner, client, index)
-	}
-	if known(p, client).Has(index) {
-		name := fmt.Sprintf("%T", p)
-		names = append(names, name[strings.LastIndexByte(name, '.')+1:])
-	}
-	return names
-}
-
-// known returns the set that a policy returned last. It does not call Sees of a Grid, which would change state: entities within
-// Enter would be added.
-func known(p Policy, client wire.ClientID) Set {
-	switch of := p.(type) {
-	case *Rows:
-		return known(of.of, client)
-	case *Bands:
-		return known(of.of, client)
-	case *Grid:
-		if v := of.sights.get(client); v != nil {
-			return v.set
-		}
-		return nil
-	case *combined:
-		if sees := of.clients.get(client); sees != nil {
-			return *sees
-		}
-		return nil
-	case *Children:
-		if f := of.clients.get(client); f != nil && len(of.order)+len(of.cycles) > 0 {
-			return f.set
-		}
-		return known(of.of, client)
-	case *Teams:
-		if team := of.teams[of.TeamOf(client)]; team != nil {
-			return team.set
-		}
-		return known(of.of, client)
-	}
-	return p.Sees(client)
-}
-
-// RefreshAll passes the call to all parts.
-func (c *combined) RefreshAll() {
-	for _, part := range c.parts {
-		refreshAll(part)
-	}
-}
-
-// RefreshClient passes the call to all parts.
-func (c *combined) RefreshClient(client wire.ClientID) {
-	for _, part := range c.parts {
-		refreshClient(part, client)
-	}
-}
-
-// Blind reports whether no part shows anything. For an intersection one blind part is enough, and for a union a grid that follows
-// an entity without a position.
-func (c *combined) Blind(client wire.ClientID) bool {
-	astray := func(p Policy) bool { g, ok := p.(*Grid); return ok && g.astray(client) }
-	if slices.ContainsFunc(c.parts, astray) {
-		return true
-	}
-	for _, part := range c.parts {
-		if isBlind(part, client) == c.both {
-			return c.both
+		of, w := part.Sees(client, id, was)
+		switch weight = max(weight, w); {
+		case !c.both || i == 0:
+			rows = rows.Union(of)
+		default:
+			rows = rows.Intersect(of)
 		}
 	}
-	return !c.both
+	return rows, weight
+}
+
+// OwnerConfig selects the entities that [OwnerOnly] shows in addition to a client's own.
+type OwnerConfig struct {
+	ServersToAll bool // Entities of the server are visible to everybody; otherwise to nobody.
+}
+
+// OwnerOnly shows an entity to its owner only. A client that leaves keeps its entities until the game changes their owner: until
+// then nobody sees them.
+type OwnerOnly struct {
+	ticking
+	config OwnerConfig
+}
+
+// NewOwnerOnly returns a policy that shows each client its own entities.
+func NewOwnerOnly(c OwnerConfig) *OwnerOnly { return &OwnerOnly{config: c} }
+
+// Sees implements [Policy].
+func (o *OwnerOnly) Sees(client wire.ClientID, id wire.NetworkID, _ snapshot.Mask) (rows snapshot.Mask, weight uint16) {
+	if owner := o.store.Owner(id); owner == client || owner == 0 && o.config.ServersToAll {
+		rows = snapshot.AllRows()
+	}
+	return rows, 0
+}
+
+// RowsFunc returns the components of an entity that a client may see. None hides the entity. Bits of components that the entity
+// lacks are ignored.
+type RowsFunc func(s *snapshot.Store, client wire.ClientID, id wire.NetworkID) snapshot.Mask
+
+// Rows limits what another policy shows.
+type Rows struct {
+	parts
+	rows  RowsFunc
+	store *snapshot.Store
+}
+
+// NewRows returns a policy that shows what another one shows, limited to the components that rows returns. rows is called when the
+// other policy's answer may have changed: when an entity comes into sight or changes its owner. When its own result has changed,
+// call [Interest.Refresh], [Interest.RefreshClient] or [Interest.RefreshAll].
+func NewRows(of Policy, rows RowsFunc) *Rows { return &Rows{parts: parts{of}, rows: rows} }
+
+// OwnerRows returns a RowsFunc that shows the private components to the entity's owner only.
+func OwnerRows(private snapshot.Mask) RowsFunc {
+	return func(s *snapshot.Store, client wire.ClientID, id wire.NetworkID) snapshot.Mask {
+		if s.Owner(id) == client {
+			return snapshot.AllRows()
+		}
+		return private.Not()
+	}
+}
+
+// Prepare implements [Policy].
+func (r *Rows) Prepare(s *snapshot.Store, all bool) {
+	r.store = s
+	r.parts.Prepare(s, all)
+}
+
+// Sees implements [Policy].
+func (r *Rows) Sees(client wire.ClientID, id wire.NetworkID, was snapshot.Mask) (rows snapshot.Mask, weight uint16) {
+	if rows, weight = r.parts[0].Sees(client, id, was); rows.IsZero() {
+		return rows, weight
+	}
+	return rows.Intersect(r.store.Schema().Unfold(r.rows(r.store, client, id))), weight
+}
+
+// RowOf returns the row number of component T in a schema. It panics if the protocol does not replicate T.
+func RowOf[T any](schema *snapshot.Schema) int {
+	for row := range schema.Rows() {
+		if schema.Plan(row).Type() == reflect.TypeFor[T]() {
+			return row
+		}
+	}
+	panic(fmt.Sprintf("interest: %v is not replicated", reflect.TypeFor[T]()))
+}
+
+// MaskOf returns the mask with T only, for example for [OwnerRows]. It panics if the protocol does not replicate T.
+func MaskOf[T any](schema *snapshot.Schema) snapshot.Mask {
+	return snapshot.Mask{}.With(RowOf[T](schema))
 }

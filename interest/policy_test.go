@@ -7,6 +7,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/arche-netcode/netcode/snapshot"
+	"github.com/arche-netcode/netcode/snapshot/format"
 	"github.com/arche-netcode/netcode/wire"
 )
 
@@ -42,7 +43,7 @@ func TestCombinationsEqualTheirModel(t *testing.T) {
 			})
 		}
 		w.leave(1)
-		require.Empty(rt, a.clients.of)
+		require.Empty(rt, a.clients)
 	})
 }
 
@@ -50,22 +51,21 @@ func TestCombinationsEqualTheirModel(t *testing.T) {
 func TestAnyOfAGridThatFollowsNothing(t *testing.T) {
 	nowhere := func(*snapshot.Store, wire.NetworkID) (x, y, z float32, ok bool) { return 0, 0, 0, false }
 	here, other := NewGrid(GridConfig{Position: positions(), Enter: 10}), NewGrid(GridConfig{Position: nowhere, Enter: 10})
-	both := New(Any(here, other), Despawn)
 	w := newWorld(t, Any(here, other), Despawn)
 	w.join(1)
 	w.step(func() { here.Follow(1, w.spawnAt(0, 0, 0)) })
-	require.False(t, both.Blind(1), "the other grid was never told of the client")
+	require.False(t, w.applied.Blind(1), "the other grid was never told of the client")
 	other.Follow(1, w.living[0])
 	w.step(nil)
-	require.True(t, both.Blind(1))
+	require.True(t, w.applied.Blind(1))
 	other.Look(1, 0, 0, 0)
-	require.False(t, both.Blind(1))
+	w.step(nil)
+	require.False(t, w.applied.Blind(1))
 }
 
 // Why names each policy that shows an entity, and looks into those that are around others.
 func TestWhyAnEntityIsSeen(t *testing.T) {
 	a, b, owned, teams := NewExplicit(), NewExplicit(), NewOwnerOnly(OwnerConfig{}), NewTeams(NewExplicit())
-	teams.of.(*Explicit).Show(2, wire.NetworkID{})
 	w := newWorld(t, NewRows(Any(Both(a, b), owned, teams), OwnerRows(snapshot.Mask{})), Despawn)
 	w.join(1)
 	var mine, both, one wire.NetworkID
@@ -76,7 +76,7 @@ func TestWhyAnEntityIsSeen(t *testing.T) {
 		a.Show(1, both)
 		b.Show(1, both)
 		a.Show(1, one)
-		teams.of.(*Explicit).Show(1, one)
+		teams.parts[0].(*Explicit).Show(1, one)
 	})
 	require.Equal(t, []string{"Explicit", "OwnerOnly"}, w.applied.Why(1, mine))
 	require.Equal(t, []string{"Explicit", "Explicit"}, w.applied.Why(1, both))
@@ -154,24 +154,43 @@ func TestOwnerRows(t *testing.T) {
 	rows(public, public)
 }
 
+// A policy's masks are joined: of two that show an entity each adds what it shows, and none of them takes away.
+func TestMasksAreJoined(t *testing.T) {
+	some := func(m snapshot.Mask) Policy {
+		return NewRows(All(), func(*snapshot.Store, wire.ClientID, wire.NetworkID) snapshot.Mask { return m })
+	}
+	one, two := format.FromWords(1), format.FromWords(2)
+	for want, policy := range map[snapshot.Mask]Policy{
+		format.FromWords(3): Any(some(one), some(two)), one: Both(some(one), All()), {}: Both(some(one), some(two)),
+		snapshot.AllRows(): Any(some(one), All()), two: NewTeams(Both(All(), some(two))),
+	} {
+		w := newWorld(t, policy, Despawn)
+		v := w.join(1)
+		w.step(func() { w.spawn() })
+		require.Equal(t, want, v.Rows(w.living[0]))
+		require.Equal(t, !want.IsZero(), v.Visible(w.living[0]), "none is hidden")
+	}
+}
+
+// The game says when the result of its function has changed.
 func TestRowsAreAskedAgain(t *testing.T) {
-	open := false
-	r := NewRows(All(), func(*snapshot.Store, wire.ClientID, wire.NetworkID) snapshot.Mask {
-		if open {
-			return snapshot.AllRows()
-		}
-		return snapshot.Mask{}
-	})
-	w := newWorld(t, r, Despawn)
+	rows := snapshot.Mask{}
+	w := newWorld(t, NewRows(All(), func(*snapshot.Store, wire.ClientID, wire.NetworkID) snapshot.Mask { return rows }), Despawn)
+	w.applied.Refresh(wire.NetworkID{Index: 0, Generation: 1})
 	w.join(1)
 	w.step(func() { w.spawn() })
 	id := w.living[0]
-	require.Zero(t, w.views[1].Rows(id))
-	open = true
+	require.False(t, w.views[1].Visible(id))
+	rows = snapshot.AllRows()
 	w.step(nil)
-	require.Zero(t, w.views[1].Rows(id))
-	r.Refresh(id)
-	r.Refresh(wire.NetworkID{Index: 99, Generation: 1})
-	w.step(nil)
-	require.Equal(t, snapshot.AllRows(), w.views[1].Rows(id))
+	require.False(t, w.views[1].Visible(id))
+	w.applied.Refresh(id)
+	w.applied.Refresh(wire.NetworkID{Index: 99, Generation: 1})
+	require.Equal(t, rows, w.views[1].Rows(id))
+	rows = format.FromWords(2)
+	w.applied.Refresh(id)
+	require.Equal(t, rows, w.views[1].Rows(id))
+	rows = snapshot.Mask{}
+	w.applied.Refresh(id)
+	require.False(t, w.views[1].Visible(id))
 }

@@ -35,9 +35,10 @@ func TestEntityInSeveralRooms(t *testing.T) {
 	w.step(func() { w.kill(id) })
 	require.False(t, r.Add(id, 7))
 	require.False(t, r.Remove(id, 5))
-	require.Len(t, r.rooms, 2, "the client's own are left")
-	w.leave(1)
 	require.Empty(t, r.rooms)
+	require.Empty(t, r.of)
+	w.leave(1)
+	require.Empty(t, r.clients)
 	require.False(t, r.Exit(1, 5))
 }
 

@@ -62,7 +62,7 @@ func TestTeamsEqualTheirModel(t *testing.T) {
 		for client := wire.ClientID(1); client <= 4; client++ {
 			w.leave(client)
 		}
-		require.Empty(rt, teams.teams)
-		require.Empty(rt, teams.clients.of)
+		require.Empty(rt, teams.members)
+		require.Empty(rt, teams.clients)
 	})
 }

@@ -45,8 +45,8 @@ type bandsNet struct {
 	plans  [2][]*quantize.Plan // of place and turn: the component, and its bands
 	rows   [2][]int
 	every  [2][]int
-	bands  *interest.Bands
-	sight  *interest.Rows
+	grid   *interest.Grid
+	sight  *interest.Interest
 	model  map[tick.Tick]map[netcode.NetworkID]bandsModel
 	hidden map[netcode.NetworkID]bool // from client 1
 	looks  map[netcode.ClientID][2]float32
@@ -75,20 +75,19 @@ func newBandsNet(t *testing.T, seed uint64, link transport.Link) *bandsNet {
 		}
 		require.Len(t, g.plans[k], len(g.every[k]))
 	}
-	g.sight = interest.NewRows(interest.All(), func(_ *snapshot.Store, client netcode.ClientID, id netcode.NetworkID) snapshot.Mask {
+	g.grid = interest.NewGrid(interest.GridConfig{Position: interest.PositionOf(p.Schema(), func(p *bandPlace) (x, y, z float32) { return p.X, p.Y, 0 })})
+	rows := interest.NewRows(g.grid, func(_ *snapshot.Store, client netcode.ClientID, id netcode.NetworkID) snapshot.Mask {
 		if client == 1 && g.hidden[id] {
 			return snapshot.Mask{}.With(g.rows[0][0]).Not()
 		}
 		return snapshot.AllRows()
 	})
-	g.bands = interest.NewBands(g.sight, interest.BandsConfig{
-		Schema: p.Schema(), Position: interest.PositionOf(p.Schema(), func(p *bandPlace) (x, y, z float32) { return p.X, p.Y, 0 }),
-	})
+	g.sight = interest.New(interest.NewBands(rows, interest.BandsConfig{Schema: p.Schema(), Grid: g.grid}), interest.Despawn)
 	g.Net = nettest.New(t, nettest.Config{
 		Protocol: p, Clients: 3, Seed: seed, Link: link, Game: g.play,
 		Server: netcode.Config{SendBudget: -1, TickRate: 60}, Client: netcode.Config{SendBudget: -1},
 	})
-	g.Server.SetInterest(interest.New(g.bands, interest.Despawn))
+	g.Server.SetInterest(g.sight)
 	return g
 }
 
@@ -149,7 +148,7 @@ func (g *bandsNet) play(w *ecs.World, frame int) {
 		} else {
 			g.looks[client] = [2]float32{at[0] + g.random.Float32() - 0.5, at[1] + g.random.Float32() - 0.5}
 		}
-		g.bands.Look(client, g.looks[client][0], g.looks[client][1], 0)
+		g.grid.Look(client, g.looks[client][0], g.looks[client][1], 0)
 	}
 	if b := g.bodies[g.random.IntN(len(g.bodies))]; g.random.IntN(5) == 0 {
 		owners.Get(b.entity).Client = netcode.ClientID(g.random.IntN(8))
@@ -347,11 +346,10 @@ func TestBandsAllocateNothing(t *testing.T) {
 	p := netcode.NewProtocol()
 	netcode.Replicate[bandPlace](p, netcode.Bands(netcode.Band{Beyond: 40, Scale: 4}, netcode.Band{Beyond: 100, Scale: 16, Every: 3}))
 	r := rig.New(t, p, netcode.Config{SendBudget: -1})
-	bands := interest.NewBands(interest.All(), interest.BandsConfig{
-		Schema: p.Schema(), Position: interest.PositionOf(p.Schema(), func(p *bandPlace) (x, y, z float32) { return p.X, p.Y, 0 }),
-	})
+	grid := interest.NewGrid(interest.GridConfig{Position: interest.PositionOf(p.Schema(), func(p *bandPlace) (x, y, z float32) { return p.X, p.Y, 0 })})
+	bands := interest.NewBands(grid, interest.BandsConfig{Schema: p.Schema(), Grid: grid})
 	r.Server.SetInterest(interest.New(bands, interest.Despawn))
-	r.Server.OnConnect(func(client netcode.ClientID) { bands.Look(client, 20*float32(client), 0, 0) })
+	r.Server.OnConnect(func(client netcode.ClientID) { grid.Look(client, 20*float32(client), 0, 0) })
 	var ids []wire.NetworkID
 	plan, place, lanes := p.Schema().Plan(0), bandPlace{}, make([]uint32, 2)
 	memory := reflect.ValueOf(&place).UnsafePointer()
@@ -404,11 +402,12 @@ func sentBesideHiddenBands(t *testing.T, busy bool) (packets []string) {
 	netcode.Replicate[bandPlace](p, netcode.Bands(netcode.Band{Beyond: 40, Scale: 4}, netcode.Band{Beyond: 100, Scale: 16, Every: 3}))
 	r := rig.New(t, p, netcode.Config{SendBudget: -1})
 	float, place := p.Schema().RowOf(reflect.TypeFor[bandFloat]()), p.Schema().RowOf(reflect.TypeFor[bandPlace]())
-	bands := interest.NewBands(interest.NewRows(interest.All(), func(*snapshot.Store, netcode.ClientID, wire.NetworkID) snapshot.Mask {
-		return snapshot.Mask{}.With(float)
-	}), interest.BandsConfig{Schema: p.Schema(), Position: func(_ *snapshot.Store, id wire.NetworkID) (x, y, z float32, ok bool) {
+	grid := interest.NewGrid(interest.GridConfig{Position: func(_ *snapshot.Store, id wire.NetworkID) (x, y, z float32, ok bool) {
 		return 5 * float32(id.Index), 0, 0, true
 	}})
+	bands := interest.NewBands(interest.NewRows(interest.All(), func(*snapshot.Store, netcode.ClientID, wire.NetworkID) snapshot.Mask {
+		return snapshot.Mask{}.With(float)
+	}), interest.BandsConfig{Schema: p.Schema(), Grid: grid})
 	r.Server.SetInterest(interest.New(bands, interest.Despawn))
 	random, secret := rand.New(rand.NewPCG(53, 1)), rand.New(rand.NewPCG(53, 2))
 	var ids []wire.NetworkID
@@ -437,7 +436,7 @@ func sentBesideHiddenBands(t *testing.T, busy bool) (packets []string) {
 		return packet
 	}
 	for range 300 {
-		bands.Look(c.ID(), 200*random.Float32(), 0, 0)
+		grid.Look(c.ID(), 200*random.Float32(), 0, 0)
 		r.Step()
 		require.Zero(t, c.Replica().Entity(ids[0].Index).Mask.Without(float))
 	}
@@ -456,11 +455,10 @@ func TestMessagesDoNotWaitForAnotherBand(t *testing.T) {
 			netcode.Replicate[bandPlace](p, netcode.Bands(netcode.Band{Beyond: 10, Scale: 1024, Every: 60}))
 			netcode.Handle(p, func(_ *netcode.Context, m *bandSaid) { heard++ }, netcode.FromServer())
 			r := rig.New(t, p, netcode.Config{SendBudget: -1})
-			bands := interest.NewBands(interest.All(), interest.BandsConfig{
-				Schema: p.Schema(), Position: func(*snapshot.Store, wire.NetworkID) (x, y, z float32, ok bool) { return 100, 0, 0, true },
-			})
+			grid := interest.NewGrid(interest.GridConfig{Position: func(*snapshot.Store, wire.NetworkID) (x, y, z float32, ok bool) { return 100, 0, 0, true }})
+			bands := interest.NewBands(grid, interest.BandsConfig{Schema: p.Schema(), Grid: grid})
 			r.Server.SetInterest(interest.New(bands, interest.Despawn))
-			r.Server.OnConnect(func(client netcode.ClientID) { bands.Look(client, 0, 0, 0) })
+			r.Server.OnConnect(func(client netcode.ClientID) { grid.Look(client, 0, 0, 0) })
 			var id wire.NetworkID
 			row, moves := p.Schema().RowOf(reflect.TypeFor[bandPlace]()), uint32(0)
 			r.Server.Game = func(store *snapshot.Store) {

@@ -19,6 +19,7 @@ import (
 	ecs "github.com/arche-netcode/netcode/internal/world"
 	generic "github.com/arche-netcode/netcode/internal/world/typed"
 	"github.com/arche-netcode/netcode/nettest"
+	"github.com/arche-netcode/netcode/snapshot"
 	"github.com/arche-netcode/netcode/systems"
 	"github.com/arche-netcode/netcode/transport"
 )
@@ -465,24 +466,17 @@ func TestCase30ReferenceResolves(t *testing.T) {
 	}
 }
 
-// door is a policy that shows a client nothing until it has proved who it is.
-type door struct {
-	interest.Policy
-	open map[netcode.ClientID]bool
-}
-
-func (d *door) Sees(client netcode.ClientID) interest.Set {
-	if !d.open[client] {
-		return nil
-	}
-	return d.Policy.Sees(client)
-}
-
 // A client proves who it is only some time after it has connected and OnConnect has told of it. Until then it learns of
 // nothing that lives, and of nothing that dies; three seconds later it lacks nothing.
 func TestCase27AuthEndsAfterTheJoin(t *testing.T) {
 	const rate, age = 60, time.Second
-	d := &door{Policy: interest.All(), open: map[netcode.ClientID]bool{1: true}}
+	open := map[netcode.ClientID]bool{1: true} // who has proved who it is
+	sight := interest.New(interest.NewRows(interest.All(), func(_ *snapshot.Store, client netcode.ClientID, _ netcode.NetworkID) snapshot.Mask {
+		if open[client] {
+			return snapshot.AllRows()
+		}
+		return snapshot.Mask{}
+	}), interest.Despawn)
 	connected := map[netcode.ClientID]time.Duration{}
 	g := &turnover{count: sized(1000, 5000), perSecond: sized(100, 500), rate: rate, rest: 1 << 30}
 	var n *nettest.Net
@@ -490,7 +484,7 @@ func TestCase27AuthEndsAfterTheJoin(t *testing.T) {
 		Protocol: protocol(), Clients: 1, Seed: 271, Rate: rate, Game: g.play, Server: netcode.Config{SendBudget: 256 << 10},
 		Link: transport.Link{Delay: 40 * time.Millisecond, Jitter: 5 * time.Millisecond, Loss: .2},
 		Setup: func(s *systems.ServerSystems, _ *ecs.World) {
-			s.Server.SetInterest(interest.New(d, interest.Despawn))
+			s.Server.SetInterest(sight)
 			s.Server.OnConnect(func(client netcode.ClientID) { connected[client] = n.Now() })
 		},
 	})
@@ -510,7 +504,8 @@ func TestCase27AuthEndsAfterTheJoin(t *testing.T) {
 	require.Contains(t, connected, late.ID())
 	before, _ := n.Server.ClientStats(late.ID())
 	require.Zero(t, before.Snapshot.Spawns+before.Snapshot.Despawns)
-	d.open[late.ID()] = true
+	open[late.ID()] = true
+	require.True(t, sight.RefreshClient(late.ID()))
 	run(3*time.Second, func() { require.Zero(t, born.missing(n, n.Clients[0], age), "the others are not disturbed") })
 	run(time.Second, func() { require.Zero(t, born.missing(n, late, age), "three seconds after it is known") })
 	g.rest = n.Frame()

@@ -252,7 +252,7 @@ type gameSight struct {
 	server   *netcode.Server
 	protocol *gameProtocol
 	explicit *interest.Explicit
-	rows     *interest.Rows
+	refresh  func(netcode.NetworkID)
 	rooms    *interest.Rooms
 	shown    map[netcode.ClientID]map[netcode.NetworkID]bool // or, with wayHide, what is hidden
 	masks    map[netcode.ClientID]map[netcode.NetworkID]partMask
@@ -278,10 +278,12 @@ func (s *gameSight) setUp(server *systems.ServerSystems) {
 	case wayKeep:
 		s.server.SetInterest(interest.New(s.explicit, interest.Keep))
 	case wayRows:
-		s.rows = interest.NewRows(s.explicit, func(_ *snapshot.Store, c netcode.ClientID, id netcode.NetworkID) snapshot.Mask {
+		rows := interest.NewRows(s.explicit, func(_ *snapshot.Store, c netcode.ClientID, id netcode.NetworkID) snapshot.Mask {
 			return s.protocol.schemaRows(s.partsOf(c, id))
 		})
-		s.server.SetInterest(interest.New(s.rows, interest.Despawn))
+		sight := interest.New(rows, interest.Despawn)
+		s.refresh = sight.Refresh
+		s.server.SetInterest(sight)
 	case wayRooms:
 		own := interest.NewOwnerOnly(interest.OwnerConfig{})
 		private := interest.OwnerRows(s.protocol.schemaRows(ownersParts))
@@ -379,7 +381,7 @@ func (s *gameSight) change(c netcode.ClientID, id netcode.NetworkID, r *rand.Ran
 			s.masks[c] = map[netcode.NetworkID]partMask{}
 		}
 		s.masks[c][id] = partMask(r.Uint32()|r.Uint32()) & allParts
-		s.rows.Refresh(id)
+		s.refresh(id)
 	default:
 		s.turn(c, id)
 	}

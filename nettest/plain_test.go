@@ -209,7 +209,7 @@ func (b *blinks) Update(_ netcode.ClientID, v *snapshot.View) {
 		if (int(id.Index)+int(min(b.store.Tick(), 240))/10)%5 == 0 {
 			rows = rows.Without(kinds)
 		}
-		v.SetRows(id, rows)
+		v.See(id, rows)
 	}
 }
 

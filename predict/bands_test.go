@@ -68,7 +68,7 @@ func newBandedProtocol() *netcode.Protocol {
 // bandedGame is a random game with distance bands.
 type bandedGame struct {
 	*chaos
-	bands  *interest.Bands
+	grid   *interest.Grid
 	rows   map[reflect.Type][]int // Of a component: its own row, and the rows of its bands.
 	coarse int                    // The number of values compared in a band.
 	exact  int                    // The number of values of predicted entities.
@@ -83,10 +83,9 @@ func newBandedGame(t *testing.T, seed uint64) *bandedGame {
 		of := schema.Plan(row).Type()
 		b.rows[of] = append(b.rows[of], row)
 	}
-	b.bands = interest.NewBands(interest.All(), interest.BandsConfig{
-		Schema: schema, Position: interest.PositionOf(schema, func(p *position) (x, y, z float32) { return p.X, p.Y, 0 }), Exact: predict.Exact(schema),
-	})
-	g.server.SetInterest(interest.New(b.bands, interest.Despawn))
+	b.grid = interest.NewGrid(interest.GridConfig{Position: interest.PositionOf(schema, func(p *position) (x, y, z float32) { return p.X, p.Y, 0 })})
+	bands := interest.NewBands(b.grid, interest.BandsConfig{Schema: schema, Grid: b.grid, Exact: predict.Exact(schema)})
+	g.server.SetInterest(interest.New(bands, interest.Despawn))
 	for range 3 {
 		g.join(p, config).act = wander
 	}
@@ -97,9 +96,9 @@ func newBandedGame(t *testing.T, seed uint64) *bandedGame {
 func (b *bandedGame) look() {
 	for client := range b.server.Clients {
 		if b.random.IntN(3) > 0 {
-			b.bands.Look(client, float32(b.random.IntN(60)), float32(b.random.IntN(60)), 0)
+			b.grid.Look(client, float32(b.random.IntN(60)), float32(b.random.IntN(60)), 0)
 		} else if id, ok := b.group.ID(b.bodies[client]); ok {
-			b.bands.Follow(client, id)
+			b.grid.Follow(client, id)
 		}
 	}
 }
@@ -127,7 +126,7 @@ func (b *bandedGame) check(p *player) {
 	for id := range store.All {
 		e, ok := p.group.Entity(id)
 		require.True(b.t, ok, "%v", id)
-		mask := extend.OfServer(b.server).Session(p.client.ID()).View().Bands(id)
+		mask := extend.OfServer(b.server).Session(p.client.ID()).View().Sight(id)
 		for _, of := range []reflect.Type{reflect.TypeFor[position](), reflect.TypeFor[velocity]()} {
 			row := b.rows[of][0]
 			fine, shown := schema.Plan(row), schema.Band(mask, row)
@@ -180,7 +179,7 @@ func TestPredictionConvergesBesideBands(t *testing.T) {
 				require.Equal(t, wrong[i], p.sim.Stats().Mispredictions)
 			}
 			for client := range b.server.Clients {
-				b.bands.Look(client, float32(math.NaN()), 0, 0)
+				b.grid.Look(client, float32(math.NaN()), 0, 0)
 			}
 			b.heal()
 			coarse, exact = coarse+b.coarse, exact+b.exact

@@ -309,19 +309,18 @@ func (p *Player) lead(v *snapshot.View, seen *sight, store *snapshot.Store) {
 			v.Hide(id)
 			continue
 		}
-		v.Show(id)
 		rows, some := seen.rows[was.Index]
 		if was.IsZero() || !some {
-			v.SetRows(id, snapshot.AllRows())
+			v.See(id, snapshot.AllRows())
 			continue
 		}
-		var shown snapshot.Mask
+		shown := store.Mask(id).Not() // none of its components is no reason to hide it
 		for ; !rows.IsZero(); rows = rows.Rest() {
 			if to := p.rows[rows.Lowest()]; to >= 0 {
 				shown = shown.With(to)
 			}
 		}
-		v.SetRows(id, shown)
+		v.See(id, shown)
 	}
 }
 

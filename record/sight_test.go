@@ -54,9 +54,9 @@ func (c *changing) Update(client netcode.ClientID, v *snapshot.View) {
 			continue
 		}
 		v.Show(id)
-		v.SetRows(id, snapshot.AllRows())
+		v.See(id, snapshot.AllRows())
 		if n%4 == 0 {
-			v.SetRows(id, snapshot.AllRows().Without(int(n%2)))
+			v.See(id, snapshot.AllRows().Without(int(n%2)))
 		}
 	}
 }

@@ -22,7 +22,6 @@ const packLevel = 2
 type Writer struct {
 	store   *snapshot.Store
 	view    *snapshot.View
-	cache   *snapshot.EncodeCache
 	seq     uint64 // of the newest payload
 	payload []byte
 	width   int // most bytes that a decoded record takes
@@ -59,7 +58,7 @@ func newWriter(out io.Writer, h Header, store *snapshot.Store) (*Writer, error) 
 	if err := h.check(); err != nil || len(text) > maxHeader {
 		return nil, cmp.Or(err, fmt.Errorf("%w: a header of %d bytes", ErrFormat, len(text)))
 	}
-	w := &Writer{out: out, rate: h.TickRate, store: store, cache: store.EncodeCache(), width: 64}
+	w := &Writer{out: out, rate: h.TickRate, store: store, width: 64}
 	w.view = snapshot.NewView(store, snapshot.Config{SentPackets: 1 << 15, Recorder: true}) // so that a tick of any size fits
 	room := usualPayload
 	for row, words := range store.Schema().Words {
@@ -118,7 +117,7 @@ func (w *Writer) payloads() {
 	first, before := w.seq+1, w.view.Stats()
 	w.view.Plan(-1)
 	for w.view.Pending() {
-		n := w.view.WriteAt(w.cache, w.payload, w.seq+1)
+		n := w.view.Write(w.payload, w.seq+1)
 		if n == 0 {
 			break
 		}

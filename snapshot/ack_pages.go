@@ -112,8 +112,8 @@ func (v *View) removeMembers(w uint32, of uint64) {
 // rowsSince returns the tick since which a visible index has had the same set of rows for this client.
 func (v *View) rowsSince(index uint32) tick.Tick {
 	shape := v.store.shapedAt[index]
-	if w := index / format.PageEntities; int(w) < len(v.overrides.masked) && v.overrides.masked[w]>>(index%format.PageEntities)&1 != 0 {
-		shape = v.overrides.shapedAt[index] // without changes of components that the client may not see
+	if v.page(index).masked&bitOf(index) != 0 {
+		shape = v.life(index).shapedAt // without changes of components that the client may not see
 	}
 	return max(shape, v.touchedAt(index), v.life(index).firstTick)
 }

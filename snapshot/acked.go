@@ -180,7 +180,7 @@ func (v *View) clearAcked(w uint32, of uint64, t tick.Tick) {
 	if t < s.tick && !own {
 		of &^= s.changed[w] // they have changed after t
 	}
-	if t < s.tick || own || len(v.overrides.touchedAt) > 0 {
+	if t < s.tick || own || v.overrides.lastTouched != tick.None {
 		for word := of; word != 0; word &= word - 1 {
 			if v.changedAt(firstOf(w, word)) > t {
 				of &^= word & -word

@@ -384,7 +384,7 @@ func (g *outlookGame) sight() {
 		case 3:
 			v.Keep(id)
 		case 4, 5:
-			v.SetRows(id, rows)
+			v.See(id, rows)
 		case 6:
 			v.Again(id)
 		default:

@@ -2,7 +2,6 @@ package snapshot
 
 import (
 	"github.com/arche-netcode/netcode/quantize"
-	"github.com/arche-netcode/netcode/snapshot/format"
 	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/wire"
 )
@@ -94,70 +93,4 @@ func (s *Store) deriveBand(b *bandRow) {
 	if len(all.ids) > 0 {
 		s.ReplaceRows(all.ids, b.row, all.lanes)
 	}
-}
-
-// SetBands sets which rows of components with bands the client gets of an entity: rows has one row of each [format.Banded].Family. A
-// lifetime begins with the components themselves. A hidden component stays hidden. The call does nothing if the entity is not visible.
-func (v *View) SetBands(id wire.NetworkID, rows Mask) {
-	v.overrides.banded = true
-	if v.store.open {
-		v.deferred = append(v.deferred, func() { v.SetBands(id, rows) })
-		return
-	}
-	v.Observe()
-	if !v.Visible(id) {
-		return
-	}
-	now := v.rowsOf(id.Index)
-	next := now
-	for _, b := range v.store.schema.Banded() {
-		if rows := rows.Intersect(b.Family).Minus(v.unknown); now.Overlaps(b.Family) && !rows.IsZero() {
-			next = next.Minus(b.Family).Union(format.Bit(rows.Lowest()))
-		}
-	}
-	v.changeRows(id.Index, now, next)
-}
-
-// LacksBands reports whether the client sees an entity with bands, and SetBands was never called.
-func (v *View) LacksBands() bool {
-	if v.overrides.banded {
-		return false
-	}
-	for w := v.seenFrom(0); w < len(v.pages); w = v.seenFrom(w + 1) {
-		for word := v.pages[w].visible; word != 0; word &= word - 1 {
-			if v.store.rows.masks[firstOf(uint32(w), word)].Overlaps(v.store.schema.Coarse.Minus(v.store.schema.Older)) {
-				return true
-			}
-		}
-	}
-	return false
-}
-
-// Bands returns the rows that the client gets of an entity, among the components with bands or with a form in an older build.
-func (v *View) Bands(id wire.NetworkID) (rows Mask) {
-	if len(v.store.bands.rows) == 0 || !v.Visible(id) {
-		return Mask{}
-	}
-	for _, b := range v.store.schema.Families() {
-		rows = rows.Union(v.rowsOf(id.Index).Intersect(b.Family))
-	}
-	return rows
-}
-
-// unfold replaces components in rows by the bands that the client gets of an entity. A component that the client could not see before
-// begins as itself.
-func (v *View) unfold(index uint32, rows Mask) Mask {
-	now := v.rowsOf(index)
-	for _, b := range v.store.schema.Families() {
-		shown := now.Intersect(b.Family)
-		if known := b.Family.Minus(v.unknown); shown.IsZero() && !known.IsZero() {
-			shown = format.Bit(known.Lowest())
-		}
-		if rows.Has(b.Row) {
-			rows = rows.Minus(b.Family).Union(shown)
-		} else {
-			rows = rows.Minus(b.Family)
-		}
-	}
-	return rows
 }

@@ -30,7 +30,7 @@ func TestBandsAreNoComponents(t *testing.T) {
 	s.Set(id, 0, []uint32{0})
 	s.Commit()
 	near.Observe()
-	far.SetBands(id, format.FromWords(2))
+	far.SetSight(id, format.FromWords(2))
 	same, other := 0, 0
 	for now := s.Tick() + 1; now < 20; now++ {
 		s.Begin(now)

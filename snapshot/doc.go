@@ -66,10 +66,10 @@
 //   - history.go, moved.go: the undo log; the tick of an entity's newest change
 //   - view.go: the knowledge of one client, and how a commit changes it
 //   - visibility.go: entities that a client sees; lifetimes: show begins one, without a baseline, and end ends it
-//   - component_visibility.go: components that a client may see; hidden ones
-//   - bands.go: rows that are bands of others, derived at a commit; which of them a client gets
+//   - component_visibility.go: the mask of rows that a client sees of an entity; changes that one client alone sees
+//   - bands.go: rows that are bands of others, derived at a commit
 //   - ownership.go: owners, and clients that may write components; Handovers
-//   - overrides.go, own_writes.go: changes that one client alone sees, or has made itself
+//   - own_writes.go: changes that a client has made itself
 //   - references.go: rows that name entities; a client reads nil for entities that it does not see
 //   - acked.go: acknowledgements and losses: which packet makes a baseline, for an entity or a page (Acked, ackMembers, ackEntity); despawns that are settled, resyncs
 //   - attend.go: lives of entities that collections attend to; repeat.go: packets that package consistent may send again

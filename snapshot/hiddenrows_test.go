@@ -21,7 +21,7 @@ func TestHiddenRowsAreSilent(t *testing.T) {
 	id = d.spawn(3)
 	d.store.Commit()
 	d.view.Observe()
-	d.view.SetRows(id, bit(rowHealth).Not())
+	d.view.See(id, bit(rowHealth).Not())
 	d.ack(d.write())
 	for s := tick.Tick(2); s < 60; s++ {
 		p := d.at(s, func() {
@@ -41,7 +41,7 @@ func TestHiddenRowsAreSilent(t *testing.T) {
 	d.ack(d.at(60, func() { d.move(id, 4); d.store.Set(id, rowHealth, []uint32{7}) }))
 	require.Equal(t, 4, d.x(id))
 	require.Nil(t, d.at(61, func() { d.store.Set(id, rowHealth, []uint32{8}) }))
-	d.view.SetRows(id, AllRows())
+	d.view.See(id, AllRows())
 	d.ack(d.at(62, nil))
 	require.Equal(t, []uint32{8}, d.replica.Row(id.Index, rowHealth), "it is shown as it is by now")
 	d.ack(d.at(63, func() { d.store.Set(id, rowHealth, []uint32{9}) }))
@@ -55,7 +55,7 @@ func TestHiddenRowsAreSilentBesideALoss(t *testing.T) {
 	d := newDuo(t)
 	var id wire.NetworkID
 	d.ack(d.at(1, func() { id = d.spawn(3) }))
-	d.view.SetRows(id, bit(rowHealth).Not())
+	d.view.See(id, bit(rowHealth).Not())
 	d.ack(d.at(2, nil))
 	hide := func() { d.store.Set(id, rowHealth, []uint32{uint32(d.store.tick)}) }
 	late := d.at(3, func() { d.move(id, 4); hide() })
@@ -101,7 +101,7 @@ func TestAHiddenReferenceIsSilent(t *testing.T) {
 	name(whom)
 	d.store.Commit()
 	d.view.Observe()
-	d.view.SetRows(who, bit(names).Not())
+	d.view.See(who, bit(names).Not())
 	d.ack(d.write())
 	sent := func(index uint32) tick.Tick { return d.view.ack(index).went }
 	for s := tick.Tick(2); s < 20; s++ {
@@ -132,7 +132,7 @@ func TestAHiddenReferenceIsSilent(t *testing.T) {
 		}
 		require.EqualValues(t, 1, sent(who.Index), "tick %d", s)
 	}
-	d.view.SetRows(who, AllRows())
+	d.view.See(who, AllRows())
 	d.ack(d.at(20, nil))
 	require.Equal(t, whom, refAt(d.replica.Row(who.Index, names), 0))
 	d.view.Hide(whom)
@@ -151,7 +151,7 @@ func TestGroupDoesNotShowHiddenRows(t *testing.T) {
 		d.store.SetGroup(a, 1)
 		d.store.SetGroup(b, 1)
 	}))
-	d.view.SetRows(a, bit(rowHealth).Not())
+	d.view.See(a, bit(rowHealth).Not())
 	d.ack(d.at(2, nil))
 	require.Nil(t, d.at(3, func() { d.store.Set(a, rowHealth, []uint32{1}) }))
 	before := d.view.Stats()
@@ -168,7 +168,7 @@ func TestEchoDoesNotShowHiddenRows(t *testing.T) {
 	d := newDuo(t)
 	var id wire.NetworkID
 	d.ack(d.at(1, func() { id = d.spawn(3) }))
-	d.view.SetRows(id, bit(rowHealth).Not())
+	d.view.See(id, bit(rowHealth).Not())
 	d.ack(d.at(2, nil))
 	for s := tick.Tick(3); s < 12; s++ {
 		d.store.Begin(s)
@@ -203,14 +203,14 @@ func TestHidingAMissingRowIsSilent(t *testing.T) {
 	d := newDuo(t)
 	var id wire.NetworkID
 	d.ack(d.at(1, func() { id = d.spawn(3) }))
-	d.view.SetRows(id, bit(rowFrozen).Not())
+	d.view.See(id, bit(rowFrozen).Not())
 	require.Nil(t, d.at(2, nil))
 	require.Nil(t, d.at(3, func() { d.store.Set(id, rowFrozen, nil) }))
-	d.view.SetRows(id, AllRows())
+	d.view.See(id, AllRows())
 	d.ack(d.at(4, nil))
 	require.True(t, d.replica.Entity(id.Index).Mask.Has(rowFrozen))
 	d.ack(d.at(5, func() { d.store.Remove(id, rowFrozen) }))
-	d.view.SetRows(id, bit(rowFrozen).Not())
+	d.view.See(id, bit(rowFrozen).Not())
 	require.Nil(t, d.at(6, nil))
 	require.True(t, d.view.Synced())
 }
@@ -248,7 +248,7 @@ func TestHiddenRowsAreSilentBeyondTheHistory(t *testing.T) {
 	v.Observe()
 	v.Show(masked)
 	v.Show(names1)
-	v.SetRows(masked, bit(names).Not())
+	v.See(masked, bit(names).Not())
 	b := make([]byte, 600)
 	require.Positive(t, v.Write(b, 1))
 	v.Acked(1)
@@ -310,7 +310,7 @@ func TestHiddenRowsAllocateNothing(t *testing.T) {
 	}
 	step()
 	for _, id := range ids {
-		v.SetRows(id, bit(seen))
+		v.See(id, bit(seen))
 	}
 	for range 500 {
 		step()

@@ -139,3 +139,6 @@ func circles(schema *Schema, bodies, ticks int) [][][]uint32 {
 	}
 	return rows
 }
+
+// noComponent is a mask that shows an entity without any of its components: its row is that of no schema here.
+var noComponent = format.Bit(MaxRows - 1)

@@ -117,7 +117,7 @@ func TestNeedsAndProved(t *testing.T) {
 	view.Acked(3)
 	require.EqualValues(t, 3, view.Proved())
 
-	view.SetRows(one, AllRows().Minus(Mask{}.With(1)))
+	view.See(one, AllRows().Minus(Mask{}.With(1)))
 	commit(4, func() { set(one, 1, 4) })
 	require.Equal(t, tick.None, view.Needs(one, 4), "what changed is hidden")
 	require.EqualValues(t, 4, view.Proved())

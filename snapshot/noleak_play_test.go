@@ -176,7 +176,7 @@ func (g *leakGame) serveOthers(w *leakWorld) {
 			case 1, 2:
 				o.view.Show(id)
 			case 3:
-				o.view.SetRows(id, format.FromWords(uint64(g.below(1<<seqRows))))
+				o.view.See(id, format.FromWords(uint64(g.below(1<<seqRows))))
 			}
 		}
 		if g.chance(2) {

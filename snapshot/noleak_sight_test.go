@@ -47,7 +47,7 @@ func (g *leakGame) look(id wire.NetworkID) {
 		g.note("keep %v", id)
 		g.both(func(v *View) { v.Keep(id) })
 	case 4, 5, 6:
-		rows := format.FromWords(uint64(g.below(1 << seqRows)))
+		rows := format.FromWords(uint64(g.below(1 << seqRows))).Union(noComponent)
 		if g.chance(30) {
 			rows = AllRows()
 		}
@@ -57,7 +57,7 @@ func (g *leakGame) look(id wire.NetworkID) {
 			}
 		}
 		g.note("%v shows %b", id, rows)
-		g.both(func(v *View) { v.SetRows(id, rows) })
+		g.both(func(v *View) { v.See(id, rows) })
 	case 7:
 		weight := uint16(g.below(3) * 256)
 		again := g.chance(30)
@@ -79,7 +79,7 @@ func (g *leakGame) idle(w *leakWorld, index uint32) {
 	case 0:
 		w.view.Hide(id)
 	case 1:
-		w.view.SetRows(id, format.FromWords(uint64(g.below(1<<seqRows))))
+		w.view.See(id, Mask{})
 	case 2:
 		w.view.SetWeight(id, uint16(g.below(3)*256))
 	case 3:

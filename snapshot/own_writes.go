@@ -81,7 +81,7 @@ func (a *ownWrites) changedAt(index uint32, moved tick.Tick) tick.Tick {
 // that state; tick.None if there is none. Package authority uses it.
 func (v *View) Again(id wire.NetworkID) tick.Tick {
 	if v.store.open {
-		v.deferred = append(v.deferred, func() { v.Again(id) })
+		v.decide(sightCall{do: func(v *View, c sightCall) { v.Again(c.id) }, id: id})
 		return v.store.tick
 	}
 	v.Observe()

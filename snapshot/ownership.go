@@ -1,6 +1,7 @@
 package snapshot
 
 import (
+	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/wire"
 )
 
@@ -80,6 +81,7 @@ func (s *Store) SetOwner(id wire.NetworkID, owner wire.ClientID) bool {
 	if s.owners[id.Index] != owner {
 		s.noteHandover(id, owner, false)
 		s.owners[id.Index] = owner
+		s.reowned = append(s.reowned, newOwner{id.Index, s.tick})
 	}
 	return true
 }
@@ -94,4 +96,25 @@ func (s *Store) Owner(id wire.NetworkID) wire.ClientID {
 		return 0
 	}
 	return s.owners[id.Index]
+}
+
+// newOwner is an entity that got another owner after a capture.
+type newOwner struct {
+	index uint32
+	at    tick.Tick
+}
+
+// NewOwners yields the indexes of the entities that got another owner since the capture before the newest one, some of them more than
+// once.
+func (s *Store) NewOwners(yield func(index uint32) bool) {
+	for _, o := range s.reowned {
+		if !yield(o.index) {
+			return
+		}
+	}
+}
+
+// Past reports whether an entity has lived and is dead.
+func (s *Store) Past(id wire.NetworkID) bool {
+	return uint(id.Index) < uint(len(s.gens)) && !s.Alive(id) && int32(s.gens[id.Index]-id.Generation) >= 0 // generations wrap
 }

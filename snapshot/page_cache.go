@@ -182,7 +182,7 @@ func (p *packetWriter) usualPrevious(g *ackPage, index uint32) tick.Tick {
 // key returns everything that the text of some entities of a page depends on.
 func (p *packetWriter) key(g *ackPage, w uint32, of uint64) pageKey {
 	k := pageKey{page: w, all: of == g.refOf, ref: g.ref, list: g.refOf, of: of, hidden: p.v.overrides.usual}
-	if !p.v.overrides.alike(w, of) {
+	if !p.v.usuallySeen(w, of) {
 		k.own = p.v.number
 	}
 	switch near := p.near; {

@@ -128,9 +128,9 @@ func (g listGame) arrive(w *listTwin, i int, r *rand.Rand, ids []wire.NetworkID)
 		case 1:
 			v.Show(id)
 		case 2:
-			v.SetRows(id, Mask{}.With(rowPosition))
+			v.See(id, Mask{}.With(rowPosition))
 		case 3:
-			v.SetRows(id, AllRows())
+			v.See(id, AllRows())
 		case 4:
 			v.Again(id)
 		case 5:
@@ -150,9 +150,9 @@ func (g listGame) send(w *listTwin, i int, r *rand.Rand, ids []wire.NetworkID, p
 		if g.between && packets == 1 && r.IntN(5) == 0 { // what waits after that makes the next tick one without lists
 			for range 20 {
 				id := ids[r.IntN(len(ids))]
-				v.SetRows(id, Mask{}.With(rowPosition))
+				v.See(id, Mask{}.With(rowPosition))
 				if r.IntN(4) > 0 {
-					v.SetRows(id, AllRows())
+					v.See(id, AllRows())
 				}
 			}
 		}

@@ -297,7 +297,7 @@ func TestClientsWithOtherRowsShareNoText(t *testing.T) {
 		})
 		other.view.Observe()
 		for i, id := range ids {
-			clients[i%2].view.SetRows(id, d.store.Mask(id).Without(rowHealth))
+			clients[i%2].view.See(id, d.store.Mask(id).Without(rowHealth))
 		}
 		for n := range uint32(8) {
 			d.game(d.store.Tick()+1, func() {

@@ -393,22 +393,12 @@ func (v *View) urgency(index uint32) int64 {
 // SetWeight sets the relevance of a visible entity to this client. It is multiplied with the entity's priority. A lifetime begins with
 // [NormalWeight], which is 1.0. Zero counts as 1, the least.
 func (v *View) SetWeight(id wire.NetworkID, weight uint16) {
-	if v.store.open {
-		v.deferred = append(v.deferred, func() { v.SetWeight(id, weight) })
-		return
-	}
-	v.Observe()
-	if !v.Visible(id) {
-		return
-	}
-	v.overrides.weight = grown(v.overrides.weight, int(id.Index)+1, v.indexes)
-	v.overrides.weight[id.Index] = max(weight, 1)
+	v.decide(sightCall{id: id, n: max(weight, 1), do: func(v *View, c sightCall) {
+		if v.Visible(c.id) {
+			v.life(c.id.Index).weight = c.n
+		}
+	}})
 }
 
 // weightOf returns the relevance of an index to this client.
-func (v *View) weightOf(index uint32) int64 {
-	if int(index) >= len(v.overrides.weight) || v.overrides.weight[index] == 0 {
-		return NormalWeight
-	}
-	return int64(v.overrides.weight[index])
-}
+func (v *View) weightOf(index uint32) int64 { return int64(cmp.Or(v.life(index).weight, NormalWeight)) }

@@ -97,8 +97,7 @@ func (v *View) refreshRefs() {
 		if !v.rowsOf(c.index).Has(c.row) || v.ownWrites.wrote(c.index, v.store.tick) {
 			continue
 		}
-		v.overrides.retargetedAt = grown(v.overrides.retargetedAt, int(c.index)+1, v.indexes)
-		v.overrides.retargetedAt[c.index] = v.store.tick
+		v.life(c.index).retargetedAt, v.overrides.retargets = v.store.tick, true
 		v.wait(c.index)
 	}
 }

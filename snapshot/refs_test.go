@@ -142,9 +142,9 @@ func TestHiddenReferenceIsNoChange(t *testing.T) {
 func TestARowThatChangedOutOfSightIsTold(t *testing.T) {
 	for _, between := range []func(d *duo, who, whom wire.NetworkID){
 		func(d *duo, who, whom wire.NetworkID) {
-			d.view.SetRows(who, Mask{})
+			d.view.See(who, noComponent)
 			d.at(2, func() { d.follow(who, whom, 3) })
-			d.view.SetRows(who, AllRows())
+			d.view.See(who, AllRows())
 		},
 		func(d *duo, who, whom wire.NetworkID) {
 			d.at(2, func() { d.store.Remove(who, rowFollows); d.follow(who, whom, 3) })
@@ -161,7 +161,7 @@ func TestARowThatChangedOutOfSightIsTold(t *testing.T) {
 			d.follow(who, wire.NetworkID{}, 3)
 		}))
 		between(d, who, whom)
-		d.view.overrides.touchedAt = nil // that alone would have everything told that names somebody
+		d.view.life(who.Index).touchedAt = tick.None // that alone would have everything told that names somebody
 		d.view.wait(who.Index)
 		d.ack(d.at(4, func() { d.store.SetOwner(who, 1) }))
 		require.Equal(t, whom, d.follows(who))

@@ -32,7 +32,7 @@ func (v *View) needed(p *sentPacket) bool {
 }
 
 // MayRepeat reports whether the payload of a packet may be sent again unchanged: nothing in it was hidden since, by Hide, Keep or
-// SetRows. A packet with rows that name entities may not be repeated after anything was hidden. It returns false for a packet that is
+// SetSight. A packet with rows that name entities may not be repeated after anything was hidden. It returns false for a packet that is
 // forgotten or acknowledged, and for a client of the plain profile. Package consistent uses it.
 func (v *View) MayRepeat(packet uint64) bool {
 	p := v.sent.get(packet)

@@ -11,6 +11,7 @@ import (
 // seenLife is the present lifetime of an entity at one client, when anything of it was hidden, and its score.
 type seenLife struct {
 	ackLifetime
+	sightState
 	hidden hiddenAt
 	score  int64 // accumulated by sendPlan
 }
@@ -30,6 +31,7 @@ type pageSets struct {
 	unacked     uint64 // sent, and the newest record is not acknowledged
 	despawnOwed uint64 // a despawn is due and not acknowledged
 	oversize    uint64 // the newest state does not fit a packet, so the client lacks it
+	masked      uint64 // with a sightState.veil
 	retained    uint64 // out of sight, and the client keeps their last state (Keep)
 	chosen      uint64 // of the plan: chosen and not written yet
 	waited      uint64 // ranked by the newest plan and not sent since

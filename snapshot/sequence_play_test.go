@@ -211,14 +211,14 @@ func (s *sequence) look(c *seqClient, id wire.NetworkID) {
 			c.keptAt[id.Index] = next
 		}
 	case 6:
-		rows := format.FromWords(uint64(s.r.IntN(1 << seqRows)))
-		c.view.SetRows(id, rows)
+		rows := format.FromWords(uint64(s.r.IntN(1 << seqRows))).Union(noComponent)
 		if sight.visible {
+			c.view.See(id, rows)
 			sight.rows = rows
 		}
 	case 7:
-		c.view.SetRows(id, AllRows())
 		if sight.visible {
+			c.view.See(id, AllRows())
 			sight.rows = AllRows()
 		}
 		c.view.SetWeight(id, uint16(s.r.IntN(3)*256))

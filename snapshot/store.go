@@ -34,7 +34,8 @@ type Store struct {
 
 	named     []wire.ClientID // by index; see SetNamed
 	handovers []Handover
-	mirrors   bool // Mirror was called: ids are from another store
+	reowned   []newOwner // see NewOwners
+	mirrors   bool       // Mirror was called: ids are from another store
 
 	past     history
 	bands    bands
@@ -100,6 +101,7 @@ func (s *Store) Begin(t tick.Tick) {
 		s.views = int(n)
 	}
 	s.bands.before = s.tick
+	s.reowned = slices.DeleteFunc(s.reowned, func(o newOwner) bool { return o.at < s.tick })
 	s.tick, s.open, s.count = t, true, 0
 	s.reshaped = s.reshaped[:0]
 	s.refs.begin()

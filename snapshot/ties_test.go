@@ -306,8 +306,8 @@ func listDuos(t *testing.T) (d [2]*duo, ids []wire.NetworkID) {
 // hideForAMoment makes an entity one of which something has changed for the client
 // alone, though nothing has.
 func (v *View) hideForAMoment(id wire.NetworkID) {
-	v.SetRows(id, Mask{})
-	v.SetRows(id, AllRows())
+	v.See(id, noComponent)
+	v.See(id, AllRows())
 }
 
 func (d *duo) moveAll(ids []wire.NetworkID, s tick.Tick) {
@@ -466,7 +466,7 @@ func TestHidingARowOfANewEntityLinksNothing(t *testing.T) {
 			d.move(b, 5)
 		})
 		d.view.Show(a)
-		d.view.SetRows(a, bit(rowHealth).Not())
+		d.view.See(a, bit(rowHealth).Not())
 		return d.view.links.n
 	}
 	require.Equal(t, ties(false), ties(true))

@@ -53,10 +53,10 @@ type clientSight struct {
 	spawns     pendingSpawns
 	overrides  clientOverrides
 	ownWrites  ownWrites
-	shares     bool      // Share was called
-	sights     uint64    // number of changes of visible
-	lastHidden tick.Tick // the newest tick in hidden
-	deferred   []func()  // calls that wait for the commit of an open capture, in their order
+	shares     bool        // Share was called
+	sights     uint64      // number of changes of visible
+	lastHidden tick.Tick   // the newest tick in hidden
+	deferred   []sightCall // calls that wait for the commit of an open capture, in their order
 }
 
 // waiting is the entities that have to be sent.
@@ -157,9 +157,6 @@ func (v *View) grow() {
 		return
 	}
 	v.growPages(n, cap(v.store.gens))
-	if !v.overrides.usual.IsZero() {
-		v.overrides.growUsual(v.store)
-	}
 	if len(v.links.first) > 0 {
 		v.links.reserve(n, cap(v.store.gens))
 	}
@@ -211,7 +208,7 @@ func (v *View) observe() {
 			v.enter(id, s.tick)
 		}
 	}
-	masked := len(v.overrides.rows) > 0
+	masked := v.overrides.veils
 	if masked {
 		v.reshape()
 		v.markVisibleChanges()

@@ -51,7 +51,7 @@ func TestOrdersOfAnOpenTickAreObeyed(t *testing.T) {
 	d.deliver(d.at(2, func() {
 		d.view.Hide(a)
 		d.view.Show(a)
-		d.view.SetRows(a, Mask{}.With(rowPosition))
+		d.view.See(a, Mask{}.With(rowPosition))
 		d.view.SetWeight(b, 3*NormalWeight)
 		d.view.Keep(c)
 		d.setHealth(b, 6)
@@ -142,9 +142,9 @@ func TestMayRepeat(t *testing.T) {
 	health := d.at(3, func() { d.setHealth(ids[1], 2); d.move(ids[2], 8) })
 	may := func(p *simPacket) bool { return d.view.MayRepeat(p.seq) }
 	require.True(t, may(moved) && may(health))
-	d.view.SetRows(ids[0], bit(rowHealth).Not())
+	d.view.See(ids[0], bit(rowHealth).Not())
 	require.True(t, may(moved), "the component has not changed, so the packet does not have it")
-	d.view.SetRows(ids[1], bit(rowHealth).Not())
+	d.view.See(ids[1], bit(rowHealth).Not())
 	require.False(t, may(health))
 	d.view.Hide(ids[0])
 	require.False(t, may(moved))

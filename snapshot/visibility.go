@@ -11,42 +11,74 @@ import (
 type Interest interface {
 	// Prepare is called once a network tick, after the capture.
 	Prepare(s *Store)
-	// Update is called for each client after Prepare. It changes what the client sees by Show, Hide, Keep, SetRows and SetWeight of
-	// the view. Entities that are new since the last call are visible, unless ShowNew(false) was called.
+	// Update is called for each client after Prepare. It changes what the client sees by See, Hide, Keep and SetWeight of the view. Entities that are new since the last call are visible, unless ShowNew(false) was called.
 	Update(client wire.ClientID, v *View)
 	// Leave is called when a client has left.
 	Leave(client wire.ClientID)
 }
 
-// Show lets the client see an entity. The first record is full, whatever the client had before. Between Begin and Commit the call
-// takes effect with the commit, as all calls about sight do.
-func (v *View) Show(id wire.NetworkID) {
+// sightCall is a call about the client's sight.
+type sightCall struct {
+	do   func(v *View, c sightCall)
+	id   wire.NetworkID
+	rows Mask
+	n    uint16
+}
+
+// decide executes a call about sight. Between Begin and Commit it takes effect with the commit.
+func (v *View) decide(c sightCall) {
 	if v.store.open {
-		v.deferred = append(v.deferred, func() { v.Show(id) })
+		v.deferred = append(v.deferred, c)
 		return
 	}
 	v.Observe()
-	if v.store.Alive(id) && !v.Visible(id) {
-		v.show(id, v.next())
-	}
+	c.do(v, c)
+}
+
+// See sets the components of an entity that the client sees, whether the entity has them or not. None hides the entity. The first
+// record of an entity that comes into sight is full, whatever the client had before. The client removes components that it sees no
+// more. Between Begin and Commit the call takes effect with the commit, as all calls about sight do.
+func (v *View) See(id wire.NetworkID, components Mask) {
+	v.SetSight(id, v.store.schema.Unfold(components))
+}
+
+// SetSight is See with bands: of a component with distance bands the client gets the finest row in rows. This mask is all that a view
+// knows of the client's sight of an entity.
+func (v *View) SetSight(id wire.NetworkID, rows Mask) {
+	v.decide(sightCall{do: (*View).see, id: id, rows: rows})
+}
+
+// Show lets the client see a hidden entity, with all components.
+func (v *View) Show(id wire.NetworkID) {
+	v.decide(sightCall{do: func(v *View, c sightCall) {
+		if !v.Visible(c.id) {
+			v.see(c)
+		}
+	}, id: id, rows: AllRows()})
 }
 
 // Hide takes an entity out of the client's sight. From then on only its despawn is sent, and only if a record of it was sent.
 //
 // An entity that is hidden before the first packet of its first tick was never shown: not even its existence leaks. Between Begin and
 // Commit, Visible still returns the state before the call.
-func (v *View) Hide(id wire.NetworkID) {
-	if v.store.open {
-		v.deferred = append(v.deferred, func() { v.Hide(id) })
-		return
-	}
-	v.Observe()
-	switch {
-	case v.Visible(id):
-		v.noteHidden(id.Index, true)
-		v.end(id.Index, v.next())
-	case v.Keeps(id):
-		v.scheduleWithGroup(id.Index, v.next())
+func (v *View) Hide(id wire.NetworkID) { v.SetSight(id, Mask{}) }
+
+// see executes SetSight.
+func (v *View) see(c sightCall) {
+	index := c.id.Index
+	switch visible := v.Visible(c.id); {
+	case !c.rows.IsZero():
+		if !visible && v.store.Alive(c.id) {
+			v.show(c.id, v.next())
+		} else if !visible {
+			return
+		}
+		v.changeRows(index, v.sendable(c.rows).Minus(v.ownedByOthers(index)))
+	case visible:
+		v.noteHidden(index, true)
+		v.end(index, v.next())
+	case v.Keeps(c.id):
+		v.scheduleWithGroup(index, v.next())
 	}
 }
 
@@ -67,59 +99,65 @@ func (v *View) noteHidden(index uint32, all bool) {
 	}
 }
 
-// Keep takes an entity out of the client's sight as Hide does, but the client keeps its last state. Nothing more is sent until Show.
-// The client removes the entity when it despawns or Hide is called.
-func (v *View) Keep(id wire.NetworkID) {
-	if v.store.open {
-		v.deferred = append(v.deferred, func() { v.Keep(id) })
+// Keep takes an entity out of the client's sight as Hide does, but the client keeps its last state. Nothing more is sent until it
+// comes into sight again. The client removes the entity when it despawns or Hide is called.
+func (v *View) Keep(id wire.NetworkID) { v.decide(sightCall{do: (*View).keep, id: id}) }
+
+// keep executes Keep.
+func (v *View) keep(c sightCall) {
+	index := c.id.Index
+	if !v.Visible(c.id) {
 		return
 	}
-	v.Observe()
-	if !v.Visible(id) {
+	v.noteHidden(index, true)
+	if v.ack(index).base == tick.None {
+		v.end(index, v.next()) // the client may have no state of this lifetime, and must not keep one of an earlier lifetime
 		return
 	}
-	v.noteHidden(id.Index, true)
-	if v.ack(id.Index).base == tick.None {
-		v.end(id.Index, v.next()) // the client may have no state of this lifetime, and must not keep one of an earlier lifetime
-		return
-	}
-	v.leave(id.Index, v.next())
-	v.page(id.Index).unsent &^= bitOf(id.Index)
-	v.endAllLinks(id.Index)
-	v.page(id.Index).retained |= bitOf(id.Index)
-	v.vacate(id.Index)
+	v.leave(index, v.next())
+	v.page(index).unsent &^= bitOf(index)
+	v.endAllLinks(index)
+	v.page(index).retained |= bitOf(index)
+	v.vacate(index)
 }
 
-// ShowNew sets whether the client sees new entities at once, which is the default, or only after Show. Between Begin and Commit, new
+// ShowNew sets whether the client sees new entities at once, which is the default, or only after See. Between Begin and Commit, new
 // entities of that tick are seen only if both the old and the new setting are true.
 func (v *View) ShowNew(show bool) {
-	if v.store.open {
-		v.deferred = append(v.deferred, func() { v.ShowNew(show) })
-		v.hideNew = v.hideNew || !show
-		return
+	v.hideNew = v.hideNew || v.store.open && !show
+	do := func(v *View, _ sightCall) { v.hideNew = true }
+	if show {
+		do = func(v *View, _ sightCall) { v.hideNew = false }
 	}
-	v.Observe() // the newest commit, with its new entities
-	v.hideNew = !show
+	v.decide(sightCall{do: do})
 }
 
 // ShowAll resets the client's sight: it sees every entity, also later ones, with all components and the normal weight.
 func (v *View) ShowAll() {
-	if v.store.open {
-		v.deferred = append(v.deferred, func() { v.ShowAll() })
-		return
-	}
-	v.Observe()
-	v.ShowNew(true)
-	clear(v.overrides.weight)
-	for id := range v.store.All {
-		v.Show(id)
-		v.SetRows(id, AllRows())
-	}
+	v.decide(sightCall{do: func(v *View, _ sightCall) {
+		v.hideNew = false
+		for id := range v.store.All {
+			v.SetSight(id, AllRows())
+			v.SetWeight(id, NormalWeight)
+		}
+	}})
 }
 
 // Visible reports whether the client may see an entity. It is false for entities that are not alive.
 func (v *View) Visible(id wire.NetworkID) bool {
 	return v.page(id.Index).visible&bitOf(id.Index) != 0 && v.life(id.Index).generation == id.Generation
+}
+
+// Seen yields every entity that the client may see, in ascending order of index.
+func (v *View) Seen(yield func(wire.NetworkID) bool) {
+	for w := v.seenFrom(0); w < len(v.pages); w = v.seenFrom(w + 1) {
+		for word := v.pages[w].visible; word != 0; word &= word - 1 {
+			index := firstOf(uint32(w), word)
+			if !yield(wire.NetworkID{Index: index, Generation: v.life(index).generation}) {
+				return
+			}
+		}
+	}
 }
 
 // Keeps reports whether an entity is out of the client's sight and the client keeps its last state.
@@ -155,8 +193,8 @@ func (v *View) enter(id wire.NetworkID, t tick.Tick) {
 	p.firstTick = t
 	g := v.pages[id.Index/format.PageEntities]
 	g.rowsChangedAt = max(g.rowsChangedAt, t)
-	v.overrides.reset(id.Index, v.store.shapedAt[id.Index])
-	v.hideOwned(id.Index)
+	p.sightState = sightState{shapedAt: v.store.shapedAt[id.Index]}
+	v.hideRows(id.Index, v.overrides.usual.Union(v.ownedByOthers(id.Index)))
 	v.page(id.Index).despawnOwed &^= bitOf(id.Index)
 	v.page(id.Index).retained &^= bitOf(id.Index)
 	v.page(id.Index).visible |= bitOf(id.Index)
@@ -323,10 +361,9 @@ func (v *View) cancelSpawn(index uint32) bool {
 
 // applyDeferred executes the calls about sight that were made between Begin and Commit.
 func (v *View) applyDeferred() {
-	for _, call := range v.deferred {
-		call()
+	for _, c := range v.deferred {
+		c.do(v, c)
 	}
-	clear(v.deferred)
 	v.deferred = v.deferred[:0]
 }
 

@@ -66,14 +66,14 @@ func TestVisibilityByComponent(t *testing.T) {
 	d.ack(d.at(1, func() { id = d.spawn(3) }))
 	require.NotNil(t, d.replica.Row(id.Index, rowHealth))
 
-	d.view.SetRows(id, bit(rowHealth).Not())
+	d.view.See(id, bit(rowHealth).Not())
 	d.ack(d.at(2, nil))
 	require.Nil(t, d.replica.Row(id.Index, rowHealth), "removed there")
 	require.Equal(t, 3, d.x(id))
 	require.Nil(t, d.at(3, func() { d.store.Set(id, rowHealth, []uint32{41}) }), "what is hidden does not travel, nor that it changed")
 	require.True(t, d.view.Synced())
 
-	d.view.SetRows(id, AllRows())
+	d.view.See(id, AllRows())
 	d.ack(d.at(4, nil))
 	require.Equal(t, []uint32{41}, d.replica.Row(id.Index, rowHealth))
 	require.True(t, d.view.Synced())
@@ -85,10 +85,10 @@ func TestRule2RowHiddenAtTIsSentWhole(t *testing.T) {
 	d := newDuo(t)
 	var id wire.NetworkID
 	d.game(1, func() { id = d.spawn(3) })
-	d.view.SetRows(id, bit(rowHealth).Not())
+	d.view.See(id, bit(rowHealth).Not())
 	d.ack(d.write())
 	require.Nil(t, d.replica.Row(id.Index, rowHealth))
-	d.view.SetRows(id, AllRows())
+	d.view.See(id, AllRows())
 	d.ack(d.at(2, nil))
 	require.Equal(t, []uint32{100}, d.replica.Row(id.Index, rowHealth))
 }
@@ -99,7 +99,7 @@ func TestRule1ASecondRecordOfATickIsNotSent(t *testing.T) {
 	d := newDuo(t)
 	var id wire.NetworkID
 	p := d.at(1, func() { id = d.spawn(3) })
-	d.view.SetRows(id, bit(rowHealth).Not())
+	d.view.See(id, bit(rowHealth).Not())
 	require.True(t, d.view.Pending())
 	require.Nil(t, d.write())
 	d.ack(p)
@@ -113,7 +113,7 @@ func TestANewLifeSeesAllComponentsAgain(t *testing.T) {
 	d := newDuo(t)
 	var id wire.NetworkID
 	d.ack(d.at(1, func() { id = d.spawn(3) }))
-	d.view.SetRows(id, bit(rowPosition))
+	d.view.See(id, bit(rowPosition))
 	require.Equal(t, bit(rowPosition), d.view.Rows(id))
 	d.view.Hide(id)
 	require.Zero(t, d.view.Rows(id))
@@ -169,7 +169,7 @@ func TestShowAllIsAsAtFirst(t *testing.T) {
 	d.view.ShowNew(false)
 	d.view.Hide(hidden)
 	d.view.Keep(kept)
-	d.view.SetRows(seen, Mask{})
+	d.view.See(seen, noComponent)
 	d.view.SetWeight(seen, 7)
 	var late wire.NetworkID
 	d.ack(d.at(2, func() { late = d.spawn(4) }))
@@ -191,8 +191,8 @@ func TestCallsAboutSightAllocateNothing(t *testing.T) {
 	d.ack(d.at(1, func() { id = d.spawn(3) }))
 	for name, call := range map[string]func(){
 		"Show":      func() { d.view.Show(id) },
-		"SetRows":   func() { d.view.SetRows(id, AllRows()) },
-		"SetBands":  func() { d.view.SetBands(id, AllRows()) },
+		"See":       func() { d.view.See(id, noComponent); d.view.See(id, AllRows()) },
+		"SetSight":  func() { d.view.SetSight(id, AllRows()) },
 		"SetWeight": func() { d.view.SetWeight(id, 2*NormalWeight) },
 		"Again":     func() { d.view.Again(id) },
 		"Keep":      func() { d.view.Keep(id); d.view.Show(id) },

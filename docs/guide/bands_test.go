@@ -29,13 +29,13 @@ func distant(p *netcode.Protocol) {
 	))
 }
 
-func look(p *netcode.Protocol, server *netcode.Server) *interest.Bands {
-	bands := interest.NewBands(interest.All(), interest.BandsConfig{ // or a grid, rooms, or any other policy in place of All
-		Schema:   p.Schema(),
+func look(p *netcode.Protocol, server *netcode.Server) *interest.Grid {
+	grid := interest.NewGrid(interest.GridConfig{ // without Enter it shows everything
 		Position: interest.PositionOf(p.Schema(), func(p *Spot) (x, y, z float32) { return p.X, p.Y, 0 }),
 	})
+	bands := interest.NewBands(grid, interest.BandsConfig{Schema: p.Schema(), Grid: grid}) // or rooms, or any other policy, with the grid beside it
 	server.SetInterest(interest.New(bands, interest.Despawn))
-	return bands // bands.Follow(client, id of the player's entity), or bands.Look(client, x, y, z)
+	return grid // grid.Follow(client, id of the player's entity), or grid.Look(client, x, y, z)
 }
 
 // end guide
@@ -44,8 +44,8 @@ func TestGuideBands(t *testing.T) {
 	p := netcode.NewProtocol()
 	distant(p)
 	n := nettest.New(t, nettest.Config{Protocol: p, Clients: 1, Seed: 53})
-	bands := look(p, n.Server.Server)
-	n.Server.OnConnect(func(client netcode.ClientID) { bands.Look(client, 0, 0, 0) })
+	grid := look(p, n.Server.Server)
+	n.Server.OnConnect(func(client netcode.ClientID) { grid.Look(client, 0, 0, 0) })
 	places := generic.NewMap2[components.Replicated, Spot](n.Server.World)
 	seen := func(x float32) float64 {
 		e := places.NewWith(&components.Replicated{}, &Spot{X: x})

@@ -12,6 +12,7 @@ import (
 	ecs "github.com/arche-netcode/netcode/internal/world"
 	generic "github.com/arche-netcode/netcode/internal/world/typed"
 	"github.com/arche-netcode/netcode/nettest"
+	"github.com/arche-netcode/netcode/snapshot"
 	"github.com/arche-netcode/netcode/systems"
 )
 
@@ -41,17 +42,16 @@ func divide(group *systems.ServerSystems) *interest.Rooms {
 // end guide
 
 // begin guide
-// Night is a policy of the game's own: at night nobody sees what policy shows by day.
-type Night struct {
-	interest.Policy // of the day
-	Dark            bool
-}
-
-func (n *Night) Sees(client netcode.ClientID) interest.Set {
-	if n.Dark {
-		return nil // nothing
-	}
-	return n.Policy.Sees(client)
+// atNight shows what policy shows by day, and nothing in the dark: the game's own rule about an entity and a client.
+func atNight(server *netcode.Server, policy interest.Policy, dark *bool) *interest.Interest {
+	sight := interest.New(interest.NewRows(policy, func(*snapshot.Store, netcode.ClientID, netcode.NetworkID) snapshot.Mask {
+		if *dark {
+			return snapshot.Mask{} // no component: the entity is hidden
+		}
+		return snapshot.AllRows()
+	}), interest.Despawn)
+	server.SetInterest(sight)
+	return sight // sight.RefreshAll() when it gets dark, or light
 }
 
 // end guide
@@ -203,16 +203,17 @@ func TestGuideRooms(t *testing.T) {
 }
 
 func TestGuideOwnPolicy(t *testing.T) {
-	night := &Night{Policy: interest.All(), Dark: true}
-	g := newSightGame(t, 2, func(_ *netcode.Protocol, s *systems.ServerSystems) {
-		s.Server.SetInterest(interest.New(night, interest.Despawn))
-	})
+	dark := true
+	var sight *interest.Interest
+	g := newSightGame(t, 2, func(_ *netcode.Protocol, s *systems.ServerSystems) { sight = atNight(s.Server, interest.All(), &dark) })
 	require.True(t, g.RunUntil(3*time.Second, g.Connected))
 	g.Run(time.Second)
 	require.Zero(t, g.sees())
-	night.Dark = false
+	dark = false
+	sight.RefreshAll()
 	g.until(t, 2)
-	night.Dark = true
+	dark = true
+	sight.RefreshAll()
 	g.until(t, 0)
 }
 

@@ -66,7 +66,7 @@ func (i *goldenInterest) Update(client wire.ClientID, v *snapshot.View) {
 		return
 	}
 	v.Hide(i.entity)
-	v.SetRows(i.masked, snapshot.Mask{}.With(rowHealth).Not())
+	v.See(i.masked, snapshot.Mask{}.With(rowHealth).Not())
 }
 
 // watch says who joins next.

@@ -350,13 +350,12 @@ func playBands(g *sessionGame) {
 	p := netcode.NewProtocol()
 	netcode.Replicate[sessionSpot](p, netcode.Bands(netcode.Band{Beyond: 64, Scale: 8}, netcode.Band{Beyond: 200, Scale: 32, Every: 2}))
 	shown[sessionSpot](g)
-	var bands *interest.Bands
+	var grid *interest.Grid
 	g.start(p, p, nettest.Config{Setup: func(s *systems.ServerSystems, _ *ecs.World) {
-		bands = interest.NewBands(interest.All(), interest.BandsConfig{
-			Schema: p.Schema(), Position: interest.PositionOf(p.Schema(), func(p *sessionSpot) (x, y, z float32) { return p.X, p.Y, 0 }),
-		})
+		grid = interest.NewGrid(interest.GridConfig{Position: interest.PositionOf(p.Schema(), func(p *sessionSpot) (x, y, z float32) { return p.X, p.Y, 0 })})
+		bands := interest.NewBands(grid, interest.BandsConfig{Schema: p.Schema(), Grid: grid})
 		s.Server.SetInterest(interest.New(bands, interest.Despawn))
-		s.Server.OnConnect(func(client netcode.ClientID) { bands.Look(client, 0, 0, 0) })
+		s.Server.OnConnect(func(client netcode.ClientID) { grid.Look(client, 0, 0, 0) })
 	}})
 	build := generic.NewMap2[components.Replicated, sessionSpot](g.net.Server.World)
 	var all []ecs.Entity

@@ -8,7 +8,7 @@ func leaks() []mutation {
 		change("leaks", "the death of a hidden entity is told", games,
 			"snapshot/visibility.go", "case v.Keeps(id):\n\t\tv.scheduleWithGroup(id.Index, v.store.tick)", "default:\n\t\tv.scheduleWithGroup(id.Index, v.store.tick)"),
 		change("leaks", "a hidden component's change makes an empty record", games,
-			"snapshot/component_visibility.go", "changed &^= v.dropUnseen(w, changed&v.overrides.masked[w])", "v.dropUnseen(w, changed&v.overrides.masked[w])"),
+			"snapshot/component_visibility.go", "g.unsent |= changed &^ v.dropUnseen(w, changed&g.masked)", "v.dropUnseen(w, changed&g.masked)\n\t\tg.unsent |= changed"),
 		change("leaks", "hidden members make what a client sees of a group too large", games,
 			"snapshot/groups.go", "if v.page(index).visible&bitOf(index) == 0 {", "if false {"),
 		change("leaks", "another target of those that are hidden is a change", games,

@@ -46,9 +46,9 @@ func pages() []mutation {
 		change("pages", "who got other rows since N is in a list", rows,
 			"snapshot/write.go", "return p.near, !p.v.otherRows(index, p.near)", "return tick.None, true"),
 		change("pages", "a hidden component that comes or goes takes an entity out of a list", leaks,
-			"snapshot/ack_pages.go", "shape = v.overrides.shapedAt[index] //", "_ = v.overrides.shapedAt[index] //"),
+			"snapshot/ack_pages.go", "shape = v.life(index).shapedAt //", "_ = v.life(index).shapedAt //"),
 		change("pages", "what is hidden of an entity is copied", twins+"/personal",
-			"snapshot/page_cache.go", "if !p.v.overrides.alike(w, of) {", "if false {"),
+			"snapshot/page_cache.go", "if !p.v.usuallySeen(w, of) {", "if false {"),
 		change("pages", "what is lost in its own tick is copied in it", "TestRule1LostPartOfACutPageWaits",
 			"snapshot/page_cache.go", "if v.part > 0 {", "if false {"),
 

@@ -134,7 +134,7 @@ func rule7() []mutation {
 		change("rule 7", "an index comes back with the generation it had", "TestRule7TheHigherGenerationWins",
 			"snapshot/store.go", "s.gens[index]++\n", "s.gens[index] = max(s.gens[index], 1)\n"),
 		change("rule 7", "what is left to a client needs no record that arrived", "TestRule7KeepBeforeARecordArrivedOwesTheDespawn",
-			"snapshot/visibility.go", "if v.ack(id.Index).base == tick.None {\n\t\tv.end", "if false {\n\t\tv.end"),
+			"snapshot/visibility.go", "if v.ack(index).base == tick.None {\n\t\tv.end", "if false {\n\t\tv.end"),
 		{rule: "rule 7", off: "a life goes on where the one before it ended", test: "TestRule7ALifeBeginsWhole", edits: []edit{
 			{"snapshot/visibility.go", "v.page(index).oversize &^= bitOf(index)\n\tv.forget(index)", "v.page(index).oversize &^= bitOf(index)"},
 			{"snapshot/visibility.go", "v.forget(id.Index)\n\tp := ", "p := "},

@@ -29,6 +29,6 @@ func soaks() []mutation {
 		missed("I7", "a datagram of no byte is read",
 			"peer/packet.go", "if len(datagram) == 0 {\n\t\treturn KindUnknown", "if false {\n\t\treturn KindUnknown"),
 		missed("I9", "hidden components are sent",
-			"snapshot/component_visibility.go", "return v.store.rows.masks[index].Minus(v.overrides.rows[index])\n", "return v.store.rows.masks[index]\n"),
+			"snapshot/component_visibility.go", "return v.store.rows.masks[index].Minus(v.life(index).veil)\n", "return v.store.rows.masks[index]\n"),
 	}
 }

@@ -16,7 +16,7 @@ func ties() []mutation {
 		change("ties", "who is mirrored at once in the place of a dead member comes without the group", "TestAMirroredIndexThatDiesAndIsBornAtOnceKeepsItsTies",
 			"snapshot/groups.go", " && v.life(index).generation == s.gens[index]:", ":"),
 		change("ties", "what is kept stays tied", nothing,
-			"snapshot/visibility.go", "v.endAllLinks(id.Index)\n\tv.page(id.Index).retained |= bitOf(id.Index)", "v.page(id.Index).retained |= bitOf(id.Index)"),
+			"snapshot/visibility.go", "v.endAllLinks(index)\n\tv.page(index).retained |= bitOf(index)", "v.page(index).retained |= bitOf(index)"),
 		change("ties", "what the client has all of is tied", nothing,
 			"snapshot/atomic.go", "if v.page(index).visible&bitOf(index) != 0 && v.changedAt(index) > v.ack(index).base {", "if v.page(index).visible&bitOf(index) != 0 {"),
 		change("ties", "an acknowledged despawn stays tied", dies,

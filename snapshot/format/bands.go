@@ -67,6 +67,18 @@ func (s *Schema) Fold(m Mask) Mask {
 	return m
 }
 
+// Unfold returns m with all rows that stand for its components. It is the inverse of Fold.
+func (s *Schema) Unfold(m Mask) Mask {
+	for i := range s.families {
+		if b := &s.families[i]; m.Has(b.Row) {
+			m = m.Union(b.Family)
+		} else {
+			m = m.Minus(b.Family)
+		}
+	}
+	return m
+}
+
 // Band returns the row in m that is a component or stands for it, -1 if there is none.
 func (s *Schema) Band(m Mask, row int) int {
 	if m.Has(row) {
