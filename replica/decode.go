@@ -647,12 +647,17 @@ func (r *Replica) decodeSome(b *wire.BitReader, s tick.Tick, l *readList, from i
 		if context = format.AfterNibble(symbol); i+bits.Len(uint(symbol)) > l.at {
 			return r.malformed()
 		}
-		for m := uint(symbol); m != 0; m &= m - 1 {
-			at := i + bits.TrailingZeros(m)
-			if _, err := r.decodeListed(b, s, l, at, at+1); err != nil {
-				return err
+		for m, at := uint(symbol), i; m != 0; {
+			skip := bits.TrailingZeros(m)
+			run := bits.TrailingZeros(^(m >> skip))
+			at, m = at+skip, m>>(skip+run)
+			for end := at + run; at < end; {
+				more, err := r.decodeListed(b, s, l, at, end)
+				if err != nil {
+					return err
+				}
+				at, n = at+more, n+more
 			}
-			n++
 		}
 	}
 	if b.Failed() || context == format.AfterNone || n == 0 || n == l.at-from {
