@@ -8,25 +8,6 @@ import "sync/atomic"
 // call it when a protocol is compiled, not each tick. If it is false no function below may be called.
 func Wide() bool
 
-// SnapBlocks quantises blocks of floats and writes them back as their lanes tell. It stops before a block with a float
-// out of bounds, and returns the number of blocks done.
-//
-//go:noescape
-func SnapBlocks(b *FixedBlock, floats *byte, lanes *uint32, n int) (done int)
-
-// SnapQuats quantises n consecutive blocks of QuatBlock rotations, and writes them back as their lanes tell. It stops
-// after the first block with rotations that need plain code: odd has a bit for each, see OddQuat. It returns the number
-// of blocks processed.
-//
-//go:noescape
-func SnapQuats(q *QuatNumbers, rotations *byte, lanes *uint32, n int) (done int, odd uint64)
-
-// DifferingLanes compares n >= 1 consecutive rows of three or four words with rows that are stride lanes apart. It
-// returns a bitmask of the rows that differ. For more than 64 rows it returns 1 if any differs.
-//
-//go:noescape
-func DifferingLanes(words, lanes *uint32, row, stride, n int) (rows uint64)
-
 // FloatTokens finds the tokens of the first rows of a column of floats, two rows at a time. contexts is the index of
 // the first code of the first context. It does not find those of the lanes in c.Large, and returns whether there are any,
 // be it in lanes that did not change. If turns is not 0, the rows are rotations, which go on turning so many steps from T' to T.

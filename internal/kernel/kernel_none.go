@@ -9,15 +9,6 @@ func Wide() bool { return false }
 
 const noKernel = "kernel: no assembly here: see Wide"
 
-// SnapBlocks does nothing; plain code does all blocks.
-func SnapBlocks(*FixedBlock, *byte, *uint32, int) int { return 0 }
-
-// SnapQuats panics: see Wide.
-func SnapQuats(*QuatNumbers, *byte, *uint32, int) (int, uint64) { panic(noKernel) }
-
-// DifferingLanes panics: see Wide.
-func DifferingLanes(*uint32, *uint32, int, int, int) uint64 { panic(noKernel) }
-
 // FloatTokens panics: see Wide.
 func FloatTokens(*Column, int, uint32, float64, float64, int64) bool { panic(noKernel) }
 

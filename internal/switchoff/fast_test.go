@@ -34,8 +34,6 @@ func kernels() []mutation {
 		change("kernels", "rows that lie apart are compared that are not there", "TestDifferingAtIsComparing", "quantize/columns.go", "\ta, b = a[:n*words], b[:(n-1)*stride+words]\n", ""),
 		change("kernels", "values are written to what is not there", "TestValuesNeedTheirMemory", "quantize/columns.go", "\t_, _ = dst[n*size-1], lanes[(n-1)*stride+len(p.lanes)-1]\n", ""),
 		change("kernels", "what is not there is snapped", "TestSnapRowsIsRowByRow", "quantize/columns.go", "\t_, _ = column[n*size-1], lanes[n*width-1]\n", ""),
-		drawn(change("kernels", "rotations that are alike are snapped by eights", "TestSnapRowsIsRowByRow", "quantize/columns.go", "float32(4*o.step+unitError)", "0")),
-		drawn(change("kernels", "odd rotations among eight stay", "TestSnapRowsIsRowByRow", "quantize/snap.go", "for ; odd != 0; odd", "for ; false; odd")),
 		change("kernels", "takeWide takes more bodies than there is room for", take, "internal/kernel/column.go", "len(indexes) > MaxStreams || ", ""),
 		change("kernels", "takeWide takes what is not held", take, "internal/kernel/column.go", "len(h.Base) < bits.OnesCount64(h.InBase)*int(stride) || ", ""),
 		change("kernels", "beginWide begins more strands than there are", begin, "delta/batch.go", " && n <= MaxStreams && ", " && "),
