@@ -29,9 +29,6 @@ func (d *Delta) Prepare() {
 			}
 		}
 		d.ready = !plain.On && !d.plan.Extrapolates() && len(d.lanes) <= 64 && !d.hasTail()
-		if d.wide && d.class != classOther {
-			d.tables = d.findTables()
-		}
 		d.goWide()
 	})
 }

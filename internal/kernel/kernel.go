@@ -54,13 +54,6 @@ type LongToken struct {
 	Context  uint64 // of the lane's table
 }
 
-// TokenTables has the addresses of the codes of a row's lanes.
-type TokenTables struct {
-	Flat  *atomic.Uint32        // codes that tell which lanes differ
-	Short [Lanes]*atomic.Uint32 // short tokens of each lane
-	Last  [Lanes]uint32         // index of the last one
-}
-
 // FloatCodes has the codes for entities with only float rows.
 type FloatCodes struct {
 	Rows           *atomic.Uint32 // codes that tell which rows differ

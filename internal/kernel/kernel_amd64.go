@@ -2,8 +2,6 @@
 
 package kernel
 
-import "sync/atomic"
-
 // Wide reports whether the processor has AVX2, FMA, BMI1, BMI2 and POPCNT. It takes a microsecond in a virtual machine:
 // call it when a protocol is compiled, not each tick. If it is false no function below may be called.
 func Wide() bool
@@ -31,19 +29,6 @@ func take(c *Column, k, to int, indexes *uint32, h *RowSlice) int
 //
 //go:noescape
 func touch(c *Column, k, to int, indexes *uint32, h *RowSlice)
-
-// Write appends the symbols and the tokens of a column's rows, for the lanes in any, if all their codes are in t. It
-// returns the mask of the rows that it did not write. Usual is 0 for the rows from s.N up to the next multiple of
-// eight.
-//
-//go:noescape
-func Write(s *Batch, c *Column, t *TokenTables, lanes, context, known, any uint64) (left uint64)
-
-// Begin starts the streams of count columns, eight at a time. It stops before eight streams if a symbol of one is not
-// cached, and returns where it stopped.
-//
-//go:noescape
-func Begin(s *Batch, columns *Column, count int, flat *atomic.Uint32, context, known uint64) (done int)
 
 // Tokens computes s.Token, s.Far and s.Miss of the first s.N rows of a column, and of up to three more. Lanes in
 // s.Usual get the token for a movement from before to base, other lanes the empty token. Lanes are below 2^31 and at

@@ -2,8 +2,6 @@
 
 package kernel
 
-import "sync/atomic"
-
 // Wide returns false: there is no assembly, and no function below is called.
 func Wide() bool { return false }
 
@@ -20,12 +18,6 @@ func WriteFloats(*FloatCodes, *Column, int, *uint64, uint64, uint64) (int, uint6
 func take(*Column, int, int, *uint32, *RowSlice) int { panic(noKernel) }
 
 func touch(*Column, int, int, *uint32, *RowSlice) { panic(noKernel) }
-
-// Write panics: see Wide.
-func Write(*Batch, *Column, *TokenTables, uint64, uint64, uint64, uint64) uint64 { panic(noKernel) }
-
-// Begin panics: see Wide.
-func Begin(*Batch, *Column, int, *atomic.Uint32, uint64, uint64) int { panic(noKernel) }
 
 // Tokens panics: see Wide.
 func Tokens(*Batch, *Rows, *Rows, *Rows, *Tops, uint16, uint16) { panic(noKernel) }

@@ -19,7 +19,7 @@ func fast() []mutation {
 
 // kernels switches off, for what is in assembly, what is asked before it is called: in memory that is not there a processor writes too.
 func kernels() []mutation {
-	const take, begin, tokens = "TestTakeStaysInside", "TestBatchBeginsWithinItsTable", "TestWideTokensAreThePlainOnes"
+	const take, tokens = "TestTakeStaysInside", "TestWideTokensAreThePlainOnes"
 	drawn := func(m mutation) mutation { // with rapid, which would write down how it failed
 		m.args = "-rapid.nofailfile"
 		return m
@@ -36,8 +36,6 @@ func kernels() []mutation {
 		change("kernels", "what is not there is snapped", "TestSnapRowsIsRowByRow", "quantize/columns.go", "\t_, _ = column[n*size-1], lanes[n*width-1]\n", ""),
 		change("kernels", "takeWide takes more bodies than there is room for", take, "internal/kernel/column.go", "len(indexes) > MaxStreams || ", ""),
 		change("kernels", "takeWide takes what is not held", take, "internal/kernel/column.go", "len(h.Base) < bits.OnesCount64(h.InBase)*int(stride) || ", ""),
-		change("kernels", "beginWide begins more strands than there are", begin, "delta/batch.go", " && n <= MaxStreams && ", " && "),
-		drawn(change("kernels", "writeWide writes lanes of nobody", "TestBatchEqualsRowByRow", "delta/batch.go", "\tclear(s.Usual[s.N:])\n", "")),
 		change("kernels", "findWide goes over lanes of 32 bits", "TestWiderLanesGoRowByRow", "delta/batch.go", "if d.lanes[i].bits > 31 {", "if d.lanes[i].bits > 32 {"),
 		drawn(change("kernels", "goOnWide goes on for longer than float64 is exact", tokens, "delta/batch.go", " && uint64(v.Age) <= widest && ", " && ")),
 		drawn(change("kernels", "goOnWide is left out where rows go on by another span", tokens, "delta/batch.go", "if age|span != 1 {\n\t\t\tfrom", "if age != 1 {\n\t\t\tfrom")),
