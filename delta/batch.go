@@ -406,12 +406,12 @@ func (l *deltaLane) shortOf(s *Batch, i, k, n int) int {
 			return k
 		}
 		was, code := s.Have[k]&63, uint64(e&kernel.ShortCode)
-		acc, have, rest := s.Acc[k]|code<<was, was+uint64(e>>kernel.ShortSize), code>>1>>(63-was)
-		binary.LittleEndian.PutUint64(s.Bytes[s.At[k]:], acc) // no branch on a full word, which is unpredictable
+		acc, have := s.Acc[k]|code<<was, was+uint64(e>>kernel.ShortSize)
 		if have >= 64 {
-			acc = rest
+			binary.LittleEndian.PutUint64(s.Bytes[s.At[k]:], acc)
+			acc, have, s.At[k] = code>>(64-was), have-64, s.At[k]+8
 		}
-		s.Acc[k], s.Have[k], s.At[k] = acc, have&63, s.At[k]+int(have>>6)*8
+		s.Acc[k], s.Have[k] = acc, have
 	}
 	return k
 }
