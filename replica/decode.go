@@ -649,15 +649,12 @@ func (r *Replica) decodeSome(b *wire.BitReader, s tick.Tick, l *readList, from i
 		}
 		for m, at := uint(symbol), i; m != 0; {
 			skip := bits.TrailingZeros(m)
-			run := bits.TrailingZeros(^(m >> skip))
-			at, m = at+skip, m>>(skip+run)
-			for end := at + run; at < end; {
-				more, err := r.decodeListed(b, s, l, at, end)
-				if err != nil {
-					return err
-				}
-				at, n = at+more, n+more
+			at, m = at+skip, m>>skip
+			more, err := r.decodeListed(b, s, l, at, at+bits.TrailingZeros(^m))
+			if err != nil {
+				return err
 			}
+			at, m, n = at+more, m>>more, n+more
 		}
 	}
 	if b.Failed() || context == format.AfterNone || n == 0 || n == l.at-from {

@@ -29,6 +29,7 @@ func kernels() []mutation {
 		change("batches", "a code is looked up before its bits are there", "TestRowReaderEqualsDelta", "delta/row_reader.go", "if size > n {", "if false {"),
 		change("batches", "a row is read over what the assembly left of it", "TestRowReaderEqualsDelta", "delta/row_reader.go", "\t\t\tcopy(lanes[row.At:][:len(row.delta.lanes)], base[row.At:])\n", ""),
 		change("batches", "movements overflow 32 bits in a batch", "TestRowReaderEqualsDelta", "delta/row_reader.go", "span == 1 && age*int64(slices.Max(m.Top[:])) < 1<<31", "span == 1"),
+		change("batches", "rotations of floats are extrapolated straight in a batch", "TestRowReaderEqualsDelta", "delta/float_reader.go", "\t\tturns = spinTurns(age, span)\n", ""),
 		change("kernels", "a run is copied that is cut off", "TestARunThatIsCutOffIsRefused", "quantize/columns.go", "\tif len(buf) < 4*len(lanes) {\n\t\treturn false\n\t}\n", ""),
 		change("kernels", "rows are compared that are not there", "TestDifferingRowsNeedsItsMemory", "quantize/columns.go", "\ta, b = a[:n*r.size], b[:n*r.size]\n", ""),
 		change("kernels", "rows that lie apart are compared that are not there", "TestDifferingAtIsComparing", "quantize/columns.go", "\ta, b = a[:n*words], b[:(n-1)*stride+words]\n", ""),
