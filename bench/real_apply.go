@@ -47,7 +47,7 @@ func (r *realRun) compareWorlds() error {
 // measureRealApply measures what a client does to decode what moved in a tick and to write it into its world: on the network, on
 // the perfect one, and beside them the same rows as plain bytes by World.Get.
 func measureRealApply(o options) error {
-	s := realScene{entities: realApplyEntities, clients: 1, moving: 1} // one, as on a player's machine
+	s := realScene{entities: realApplyEntities, clients: 1, moving: 1, exact: o.exact} // one, as on a player's machine
 	real, perfect := newRealRun(s, o.network), newRealRun(s, o.network.perfect())
 	order := make([]int, s.entities)
 	for i := range order {
@@ -88,7 +88,7 @@ func measureRealApply(o options) error {
 	ideal, got := perfect.applies(), real.applies()
 	o.report(result{
 		Scenario: "real.client", Value: median(got), Unit: "ns/entity", Params: map[string]any{
-			"entities": s.entities, "clients": s.clients, "loss": o.network.loss, "jitter": o.network.jitter, "classes": o.network.classes, "seed": o.network.seed,
+			"entities": s.entities, "clients": s.clients, "exact": s.exact, "loss": o.network.loss, "jitter": o.network.jitter, "classes": o.network.classes, "seed": o.network.seed,
 			"anchor": "World.Get of three components, entities from a dense table", "perfect_ns": median(ideal), "perfect_ratio": median(ideal) / median(gets),
 			"fastest_ns": quantile(got, 0), "p95_ns": quantile(got, 0.95), "ticks": len(gets), "rows_compared": real.compared + perfect.compared,
 		},

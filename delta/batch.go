@@ -78,11 +78,7 @@ func (s *Batch) Begin(n int, t *Table, columns []BatchColumn, v *quantize.Baseli
 	if v.Before != nil {
 		context, known = context-1<<rows, 1<<rows-1
 	}
-	first := 0
-	if columns[0].Wide && n <= MaxStreams && (context+known+1)<<rows <= len(flat) {
-		first = kernel.Begin(&s.batch, &columns[0].column, len(columns), &flat[0], uint64(context), uint64(known))
-	}
-	for ; first < n; first += 8 {
+	for first := 0; first < n; first += 8 {
 		var changed, moved uint64 // of eight entities
 		for i := range columns {
 			differ := binary.LittleEndian.Uint64(columns[i].Differ[first&(MaxStreams-8):])
@@ -155,17 +151,6 @@ func (t *Table) shorten() []atomic.Uint32 {
 		t.short[n].Store(kernel.ShortKnown)
 	})
 	return t.short
-}
-
-// findTables returns the addresses of the lanes' codes.
-func (d *Delta) findTables() (t kernel.TokenTables) {
-	t.Flat = &d.groups[0].flat[0]
-	for i := range d.lanes {
-		if short := d.lanes[i].short; short != nil {
-			t.Short[i], t.Last[i] = &short[0], uint32(len(short)-1)
-		}
-	}
-	return t
 }
 
 // flatCode returns the code of a symbol of a flat table, in the format of Code.enc. size is the number of entries per
@@ -372,42 +357,15 @@ func (d *Delta) CodeColumn(s *Batch, c *BatchColumn, v *quantize.Baselines) {
 	}
 }
 
-// tokensOf writes the symbol and the tokens of all rows in s.Usual.
+// tokensOf writes the symbol and the tokens of all rows in s.Usual, one lane of all rows before the next.
 func (d *Delta) tokensOf(s *Batch, c *BatchColumn, v *quantize.Baselines) {
 	class, lanes := AgeClass(v.Before != nil, v.Age, v.Span), uint(d.groups[0].count)&7
 	context, known := class*(1<<lanes+1)+1<<lanes, 0
 	if v.Before != nil {
 		context, known = class*(1<<lanes+1), 1<<lanes-1
 	}
-	if !d.wide {
-		d.tokensOfRows(s, c, 0, s.N, context, known)
-		return
-	}
-	for left := d.writeWide(s, c, context, known); left != 0; left &= left - 1 {
-		k := bits.TrailingZeros32(left)
-		d.tokensOfRows(s, c, k, k+1, context, known)
-	}
-}
-
-// writeWide writes the rows of s.Usual whose tokens are all cached. It returns the mask of the other rows.
-func (d *Delta) writeWide(s *Batch, c *BatchColumn, context, known int) uint32 {
-	lanes, any := d.groups[0].count, c.Any
-	if d.class == classTurn {
-		any &^= 1 // rows of another left-out component are encoded one by one
-	}
-	if (context+known+1)<<(lanes&7) > len(d.groups[0].flat) || s.N > MaxStreams {
-		panic("wire: which lanes differ has fewer contexts than there are")
-	}
-	clear(s.Usual[s.N:])
-	return uint32(kernel.Write(&s.batch, &c.column, &d.tables, uint64(lanes), uint64(context), uint64(known), uint64(any)))
-}
-
-// tokensOfRows is tokensOf for the rows from..to-1, one lane of all rows before the next.
-func (d *Delta) tokensOfRows(s *Batch, c *BatchColumn, from, to, context, known int) {
-	g := &d.groups[0]
-	lanes, any := uint(g.count)&7, uint8(0)
-	for k := from; k < to; k++ {
-		usual := s.Usual[k]
+	g, any := &d.groups[0], uint8(0)
+	for k, usual := range s.Usual[:s.N] {
 		if usual == 0 {
 			continue
 		}
@@ -426,8 +384,8 @@ func (d *Delta) tokensOfRows(s *Batch, c *BatchColumn, from, to, context, known 
 	for ; any != 0; any &= any - 1 {
 		i := bits.TrailingZeros8(any) & (groupLanes - 1)
 		l := &d.lanes[i]
-		for k := from; ; k++ {
-			if k = l.shortOf(s, i, k, to); k == to {
+		for k := 0; ; k++ {
+			if k = l.shortOf(s, i, k, s.N); k == s.N {
 				break
 			}
 			l.longOf(s, i, k)

@@ -153,7 +153,7 @@ type (
 
 // floatDeltas returns float rows of one to four lanes.
 func floatDeltas(t testing.TB) (list []*Delta) {
-	for _, p := range []*quantize.Plan{deltaPlan[float1](t), deltaPlan[float2](t), deltaPlan[float3](t), deltaPlan[float4](t)} {
+	for _, p := range []*quantize.Plan{deltaPlan[float1](t), deltaPlan[float2](t), deltaPlan[float3](t), deltaPlan[float4](t), deltaPlan[readerSpin](t)} {
 		d, err := NewDelta(p, Shipped())
 		require.NoError(t, err)
 		d.Prepare()

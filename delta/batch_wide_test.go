@@ -293,57 +293,16 @@ func drawBatch(t *rapid.T, r *rand.Rand) *Batch {
 	return s
 }
 
-// kernel.Begin with too many streams, or a table with too few contexts, touches nothing outside its arguments.
+// Begin refuses too many streams, and a table with too few contexts.
 func TestBatchBeginsWithinItsTable(t *testing.T) {
 	which, err := Shipped().Find("rows.1", 2, WhichContexts(1))
 	require.NoError(t, err)
-	for _, wide := range []bool{false, kernel.Wide()} {
-		columns := make([]BatchColumn, 1)
-		columns[0].Wide = wide
-		var s Batch
-		v := quantize.Baselines{Age: 20, Span: 1}
-		require.NotPanics(t, func() { s.Begin(MaxStreams, which, columns, &v) })
-		require.Panics(t, func() { s.Begin(MaxStreams+1, which, columns, &v) })
-		short, err := NewTable("short", [][]uint8{{1, 1}})
-		require.NoError(t, err)
-		require.Panics(t, func() { s.Begin(8, short, columns, &v) })
-	}
-}
-
-// The first symbols of the streams are the same, eight at a time and one by one.
-func TestBatchBeginsItsStreamsTogetherAsOneByOne(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		n, rows := rapid.IntRange(1, MaxStreams).Draw(t, "bodies"), rapid.IntRange(1, MaxStreamRows).Draw(t, "rows")
-		which, err := Shipped().Find([]string{"rows.1", "rows.2", "rows.3", "rows.4"}[rows-1], 1<<rows, WhichContexts(rows))
-		require.NoError(t, err)
-		v := quantize.Baselines{Age: rapid.Int64Range(1, 20).Draw(t, "age"), Span: 1}
-		if rapid.Bool().Draw(t, "T' is leaned on") {
-			v.Before = []uint32{}
-		}
-		r := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 1))
-		plain, several := make([]BatchColumn, rows), make([]BatchColumn, rows)
-		one := rapid.Bool().Draw(t, "all alike") // leaves some contexts unused
-		for i := range plain {
-			for k := range MaxStreams {
-				if plain[i].Differ[k] = uint8(r.Uint32()); one {
-					plain[i].Differ[k] &= uint8(i) * 0x33
-				}
-			}
-			several[i] = plain[i]
-			several[i].Wide = kernel.Wide()
-		}
-		s, want := drawBatch(t, r), drawBatch(t, r)
-		s.N, want.N = n, n
-		if rapid.Bool().Draw(t, "asked for") {
-			want.Begin(n, which, plain, &v)
-		}
-		s.Begin(n, which, several, &v)
-		want.Begin(n, which, plain, &v)
-		require.Equal(t, want.N, s.N)
-		require.Equal(t, want.Acc[:n], s.Acc[:n])
-		require.Equal(t, want.Have[:n], s.Have[:n])
-		require.Equal(t, want.At[:n], s.At[:n])
-		require.Equal(t, want.Miss[:n], s.Miss[:n])
-		require.Equal(t, want.Differ[:n], s.Differ[:n])
-	})
+	columns := make([]BatchColumn, 1)
+	var s Batch
+	v := quantize.Baselines{Age: 20, Span: 1}
+	require.NotPanics(t, func() { s.Begin(MaxStreams, which, columns, &v) })
+	require.Panics(t, func() { s.Begin(MaxStreams+1, which, columns, &v) })
+	short, err := NewTable("short", [][]uint8{{1, 1}})
+	require.NoError(t, err)
+	require.Panics(t, func() { s.Begin(8, short, columns, &v) })
 }

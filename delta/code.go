@@ -29,9 +29,6 @@ func (d *Delta) Prepare() {
 			}
 		}
 		d.ready = !plain.On && !d.plan.Extrapolates() && len(d.lanes) <= 64 && !d.hasTail()
-		if d.wide && d.class != classOther {
-			d.tables = d.findTables()
-		}
 		d.goWide()
 	})
 }
@@ -185,9 +182,6 @@ func WriteSymbols(w *wire.BitWriter, list []DeltaSymbol) {
 // undefined lanes, in three cases: the bits end; Quantise cannot produce this row; Append would have encoded the row
 // differently.
 func (d *Delta) Read(r *wire.BitReader, lanes []uint32, v *quantize.Baselines) bool {
-	if d.floats {
-		return d.readFloats(r, lanes, v)
-	}
 	copy(lanes, v.Base)
 	any, q := false, rotation{lane: -1, m: d.m, length: int64(d.length), own: d.extrapolated(v), miss: v.Miss}
 	defer d.release(q.own)

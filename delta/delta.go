@@ -39,7 +39,6 @@ type Delta struct {
 	once        sync.Once
 	ready       bool // Prepare has run
 	wide        bool // the assembly is available and supports these rows
-	tables      kernel.TokenTables
 	class       rowClass
 	m           int64       // rotations: the largest value of a lane
 	length      uint64      // rotations: the length of quaternions times 256, see rotation

@@ -21,7 +21,7 @@
 //   - tail.go: encodes texts and lists
 //   - batch.go: encodes several rows of one component side by side
 //   - floats.go: encodes entities with only exact float rows
-//   - row_reader.go: decodes rows that are extrapolated together
+//   - row_reader.go: decodes rows that are extrapolated together; float_reader.go: those of only floats
 //   - row_class.go: classes of rows with faster code
 //   - quaternion.go: extrapolates rotations; spin.go: those of four exact floats
 //   - prefix_code.go, tables.go: prefix codes, and tables of codes

@@ -1,11 +1,8 @@
 package delta
 
 import (
-	"math/bits"
-
 	"github.com/arche-netcode/netcode/internal/plain"
 	"github.com/arche-netcode/netcode/quantize"
-	"github.com/arche-netcode/netcode/wire"
 )
 
 // Most moving rows have one of two classes: lanes that are extrapolated linearly, or one rotation. Batch and RowReader
@@ -49,60 +46,6 @@ func (d *Delta) far(step, age, span int64) int64 {
 func tokenBase(k int) int {
 	more := 3*k - 5
 	return k + more&^(more>>31)
-}
-
-// Games that send floats exactly rarely send other fields, so rows of only floats have their own reader. It decodes the
-// same rows as Read.
-
-// readFloats is Read for rows whose lanes are all floats.
-func (d *Delta) readFloats(r *wire.BitReader, lanes []uint32, v *quantize.Baselines) bool {
-	base, before := v.Base, v.Before
-	lanes, base = lanes[:len(d.lanes)], base[:len(d.lanes)]
-	if before != nil {
-		before = before[:len(d.lanes)]
-	}
-	age := AgeClass(before != nil, v.Age, v.Span)
-	any, miss, legal, s := uint(0), v.Miss, true, spin{of: -1}
-	for first := 0; first < len(lanes); first += groupLanes {
-		g := &d.groups[first/groupLanes]
-		changed := uint(1)
-		if g.table != nil {
-			known := uint(1) << g.count // context for unknown
-			if before != nil {
-				known = 0
-				for i := range g.count {
-					known |= uint(bitOf(base[first+i] != before[first+i])) << i
-				}
-			}
-			changed = uint(g.table.Read(r, age*(1<<g.count+1)+int(known)))
-		}
-		any |= changed
-		for i := first; i < first+g.count; i, changed = i+1, changed>>1 {
-			lanes[i] = base[i]
-			if changed&1 == 0 {
-				continue
-			}
-			extrapolated, movement, context := orderedFloat(base[i]), int64(0), age*contextsPerAge+miss
-			if before != nil {
-				extrapolated, movement = s.extrapolate(&d.lanes[i], i, v)
-				context += (1 + min(bits.Len64(uint64(abs(movement)))/2, movementSteps)) * misses
-			}
-			distance := d.lanes[i].table.ReadToken(r, context)
-			miss = missOf(distance)
-			if movement < 0 {
-				distance = -distance
-			}
-			var ok bool
-			lanes[i], ok = floatAt(extrapolated, distance)
-			legal = legal && ok && finiteLane(lanes[i]) && lanes[i] != base[i]
-		}
-	}
-	if any == 0 || r.Failed() || !legal {
-		r.Fail()
-		return false
-	}
-	v.Miss = miss
-	return true
 }
 
 // onlyFloats reports whether all lanes are linearly extrapolated floats.

@@ -29,6 +29,7 @@ type RowGroup struct {
 	count            int
 	first            int // first context of lanes at this age
 	age, span        int64
+	known            bool // there is a T'
 	wide             bool // some rows have eager set
 }
 
@@ -42,8 +43,9 @@ type expectedRow struct {
 	lanes          []deltaLane
 	delta          *Delta
 	wide           *turnBatch // rotations; nil: extrapolated one by one
-	eager          bool       // ReadRows reads these rows
-	class          int        // 1 + the age class that is prepared; 0: none
+	floats         *floatsExpected
+	eager          bool // ReadRows reads these rows
+	class          int  // 1 + the age class that is prepared; 0: none
 }
 
 // Begin makes g a group of at most MaxGroupRows components. Table which has the symbol that tells which of them
@@ -53,6 +55,7 @@ func (g *RowGroup) Begin(which *Table, deltas []*Delta, at []int) {
 	g.Which = &g.which.entries[0]
 	for i, d := range deltas {
 		row := &g.rows[i]
+		floats := row.floats
 		*row = expectedRow{delta: d, wide: row.wide}
 		row.At = at[i]
 		if !d.canExpect() {
@@ -65,6 +68,11 @@ func (g *RowGroup) Begin(which *Table, deltas []*Delta, at []int) {
 		if row.Turn != 0 && d.wideRead && row.wide == nil {
 			row.wide = new(turnBatch)
 		}
+		if row.floats = nil; d.floats {
+			if row.floats = floats; floats == nil {
+				row.floats = new(floatsExpected)
+			}
+		}
 		for k := range d.lanes {
 			row.Most[k], row.top[k], row.tokens[k] = uint32(d.lanes[k].most), d.top(k), d.lanes[k].read
 		}
@@ -75,16 +83,17 @@ func (g *RowGroup) Begin(which *Table, deltas []*Delta, at []int) {
 // call it.
 func (d *Delta) canExpect() bool {
 	d.onceRead.Do(func() {
-		d.expects = d.class != classOther && !d.plan.Extrapolates() && !d.plan.Debugging()
+		lines := d.floats && len(d.groups) == 1 && len(d.lanes) > 1
+		d.expects = (d.class != classOther || lines) && !d.plan.Extrapolates() && !d.plan.Debugging()
 		for i := range d.lanes {
 			of := d.plan.Lane(i)
 			d.lanes[i].most = of.Largest
-			d.expects = d.expects && (of.Free || d.class == classTurn)
+			d.expects = d.expects && (of.Free || d.floats || d.class == classTurn)
 		}
 		if !d.expects {
 			return
 		}
-		d.wideRead = kernel.Wide()
+		d.wideRead = kernel.Wide() && !d.floats
 		for i := range d.lanes {
 			d.wideRead = d.wideRead && d.lanes[i].bits <= 31
 			d.movement.Lanes[i], d.movement.Top[i] = 1<<31, uint32(d.top(i))
@@ -104,7 +113,7 @@ func (d *Delta) canExpect() bool {
 func (g *RowGroup) Expect(n, stride int, base, before []uint32, age, span int64) {
 	known := before != nil
 	class := AgeClass(known, age, span)
-	g.first, g.age, g.span = class*contextsPerAge, age, span
+	g.first, g.age, g.span, g.known = class*contextsPerAge, age, span, known
 	if known {
 		g.first += misses
 	} else {
@@ -145,7 +154,7 @@ func (e *expectedRow) prepare(class int) {
 // expect finds the moved lanes of n rows. For rows with eager set, and for rotations, it also extrapolates.
 func (e *expectedRow) expect(g *RowGroup, n, stride int, base, before []uint32) {
 	d, age, span := e.delta, g.age, g.span
-	e.eager = e.which != nil && d.wideRead && age <= widest && span <= widest
+	e.eager = e.which != nil && d.wideRead && e.floats == nil && age <= widest && span <= widest
 	switch {
 	case e.eager && e.Turn != 0:
 		e.expectTurnsWide(g, n, stride, base, before)
@@ -159,7 +168,9 @@ func (e *expectedRow) expect(g *RowGroup, n, stride int, base, before []uint32) 
 		kernel.Expect(&e.Expected, &m, &base[0], &before[0], stride, n)
 	default:
 		e.moves(n, stride, base, before)
-		if e.Turn != 0 {
+		if e.floats != nil {
+			e.floats.expect(d, n, stride, base, before, g.first, g.age*int64(bitOf(g.known)), span)
+		} else if e.Turn != 0 {
 			e.expectTurns(n, stride, base, before, age, span)
 		}
 	}
@@ -370,7 +381,12 @@ func (q *RowReader) entity(g *RowGroup, k int, left uint, lanes, base, before []
 			copy(lanes[row.At:][:len(row.delta.lanes)], base[row.At:])
 		}
 		q.refill()
-		if row.which == nil {
+		if row.floats != nil {
+			read, legal := q.floats(row, k, lanes[row.At:][:len(row.delta.lanes)])
+			if !legal || !read && !q.rare(g, row, lanes, base, before) {
+				return false
+			}
+		} else if row.which == nil {
 			if !q.rare(g, row, lanes, base, before) {
 				return false
 			}

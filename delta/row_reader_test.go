@@ -66,8 +66,11 @@ func readerTurns(t testing.TB) func(t *testing.T, random *rand.Rand, how damage,
 	wide := readerTurnsOf(t, deltaPlan[rowtest.Place](t), deltaPlan[readerSlots](t), deltaPlan[rowtest.Turn](t), deltaPlan[rowtest.Health](t))
 	many := readerTurnsOf(t, deltaPlan[rowtest.Place](t), deltaPlan[rowtest.Turn](t), deltaPlan[rowtest.Health](t), deltaPlan[rowtest.Pair](t),
 		deltaPlan[rowtest.Turn](t), deltaPlan[rowtest.Place](t))
+	floats := readerTurnsOf(t, deltaPlan[float3](t), deltaPlan[readerSpin](t), deltaPlan[float1](t), deltaPlan[rowtest.Place](t), deltaPlan[float2](t), deltaPlan[readerSpin](t))
 	return func(t *testing.T, random *rand.Rand, how damage, where uint32) (read int, ok bool) {
-		switch random.IntN(4) {
+		switch random.IntN(6) {
+		case 2, 3:
+			return floats(t, random, how, where)
 		case 0:
 			return wide(t, random, how, where)
 		case 1:
@@ -76,6 +79,9 @@ func readerTurns(t testing.TB) func(t *testing.T, random *rand.Rand, how damage,
 		return usual(t, random, how, where)
 	}
 }
+
+// readerSpin is a rotation of exact floats.
+type readerSpin struct{ X, Y, Z, W float32 }
 
 // readerSlots is a component with more lanes than a word has bits.
 type readerSlots struct{ Of [40]uint8 }

@@ -6,7 +6,6 @@ import (
 	"runtime"
 	"slices"
 
-	"github.com/arche-netcode/netcode/internal/kernel"
 	"github.com/arche-netcode/netcode/wire"
 )
 
@@ -127,33 +126,6 @@ func widened(b uint32) float64 {
 	return math.Float64frombits(uint64(b>>31)<<63 | uint64(b&(1<<31-1))<<29 + 896<<52)
 }
 
-// newBlock returns the constants of SnapBlocks; nil if it does not support the plan's rows.
-func (p *Plan) newBlock() *kernel.FixedBlock {
-	n := len(p.ops)
-	if !p.wide || n == 0 || kernel.BlockFloats%n != 0 || p.typ == nil || p.Size() != 4*uintptr(n) {
-		return nil
-	}
-	b := &kernel.FixedBlock{Half: 0.5}
-	for i := range b.Least {
-		o := &p.ops[i%n]
-		if o.kind != opFixed32 || o.offset != 4*uintptr(i%n) || o.count >= 1<<31-1 {
-			return nil
-		}
-		b.Least[i], b.Most[i], b.Scale[i], b.Step[i] = o.min, o.max, o.scale, o.step
-	}
-	return b
-}
-
-// quatNumbers returns the constants of SnapQuats for a rotation's field.
-func (o *op) quatNumbers() *kernel.QuatNumbers {
-	q := &kernel.QuatNumbers{Last: [4]uint32{3, 3, 3, 3}}
-	for i := range q.One {
-		q.One[i], q.Scale[i], q.Mid[i], q.Step[i], q.Edge[i] = 1, o.scale, float64(o.count)*0.5+0.5, o.step, quatEdge
-	}
-	q.Unit, q.UnitSlack, q.UnitNear = 1, float32(o.slack-unitError), float32(4*o.step+unitError)
-	return q
-}
-
 // quantiseQuatRows is QuantiseRows for a rotation.
 func (o *op) quantiseQuatRows(base *byte, size int, rows []int32, lanes []uint32, n int, bad []int32) []int32 {
 	column := bytesFrom(base, o.offset)
@@ -203,32 +175,11 @@ func (p *Plan) SnapRows(column []byte, lanes []uint32, n int) {
 	}
 	size, width := int(p.Size()), len(p.lanes)
 	_, _ = column[n*size-1], lanes[n*width-1]
-	if p.snapsQuats() {
-		done := p.snapQuats(column, lanes, n)
-		n, column, lanes = n-done, column[done*size:], lanes[done*width:]
-	}
-	if p.block == nil {
-		p.snapRows(column, lanes, n)
-		return
-	}
-	for each := kernel.BlockFloats / width; n > 0; {
-		done := each * kernel.SnapBlocks(p.block, &column[0], &lanes[0], n/each)
-		odd := min(each, n-done) // a block with a fault, or the rows after the last block
-		if odd > 0 {
-			p.snapRows(column[done*size:], lanes[done*width:], odd)
-		}
-		n, column, lanes = n-done-odd, column[(done+odd)*size:], lanes[(done+odd)*width:]
-	}
-}
-
-// snapRows is SnapRows in plain Go, some rows at a time.
-func (p *Plan) snapRows(column []byte, lanes []uint32, n int) {
 	var rows [64]int32
 	var faults [4 * len(rows)]int32 // each field of a row may have one fault
 	for k := range rows[:min(n, len(rows))] {
 		rows[k] = int32(k)
 	}
-	size, width := int(p.Size()), len(p.lanes)
 	for count := 0; n > 0; n, column, lanes = n-count, column[count*size:], lanes[count*width:] {
 		count = min(n, len(rows), max(1, len(faults)/len(p.ops)))
 		bad := p.QuantiseRows(&column[0], size, rows[:count], lanes, faults[:0])
@@ -280,15 +231,10 @@ func (o *op) dequantiseQuatRows(dst []byte, lanes []uint32, size, stride, n int)
 }
 
 // Rows compares consecutive rows of equal size, up to 64 at once.
-type Rows struct {
-	size int
-	wide bool // the assembly of DifferingAt runs, and rows have 12 or 16 bytes
-}
+type Rows struct{ size int }
 
-// NewRows prepares to compare rows of size bytes. It queries the processor, so do not call it each tick.
-func NewRows(size int) Rows {
-	return Rows{size: size, wide: (size == 12 || size == 16) && kernel.Wide()}
-}
+// NewRows prepares to compare rows of size bytes.
+func NewRows(size int) Rows { return Rows{size: size} }
 
 // Differing compares the first n rows of two memories, at most 64. It returns a bitmask of the rows that differ, row 0
 // in bit 0. It has no unpredictable branch for the usual sizes.
@@ -334,9 +280,6 @@ func (r Rows) DifferingAt(a, b []uint32, stride, n int) (rows uint64) {
 		return 0
 	}
 	a, b = a[:n*words], b[:(n-1)*stride+words]
-	if r.wide && n <= 64 {
-		return kernel.DifferingLanes(&a[0], &b[0], words, stride, n)
-	}
 	for i := range n {
 		if !slices.Equal(a[i*words:][:words], b[i*stride:][:words]) {
 			rows |= 1 << (i & 63)
@@ -352,9 +295,6 @@ func (r Rows) SameAt(a, b []uint32, stride, n int) bool {
 		return true
 	}
 	ours, theirs := a[:n*words], b[:(n-1)*stride+words]
-	if r.wide {
-		return kernel.DifferingLanes(&ours[0], &theirs[0], words, stride, n) == 0
-	}
 	for i := range n {
 		if !slices.Equal(ours[i*words:][:words], theirs[i*stride:][:words]) {
 			return false

@@ -15,16 +15,6 @@ import (
 	"github.com/arche-netcode/netcode/internal/rowtest"
 )
 
-// withoutWide returns the plan without assembly.
-func withoutWide(p *Plan) *Plan {
-	plain := *p
-	plain.wide, plain.block, plain.ops = false, nil, slices.Clone(p.ops)
-	for i := range plain.ops {
-		plain.ops[i].quat = nil
-	}
-	return &plain
-}
-
 type (
 	place struct {
 		X, Y, Z float32 `net:"min=-512,max=512,step=0.002"`

@@ -10,7 +10,6 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/arche-netcode/netcode/internal/kernel"
 	"github.com/arche-netcode/netcode/wire"
 )
 
@@ -224,10 +223,7 @@ func (c *compiler) add(o op, lanes ...lane) error {
 // finish counts bits and merges adjacent fields into spans.
 func (c *compiler) finish() {
 	p := c.plan
-	p.floats, p.wide = true, kernel.Wide()
-	if p.block = p.newBlock(); p.wide && p.typ != nil && len(p.ops) == 1 && p.ops[0].kind == opQuat && p.Size() == 16 {
-		p.ops[0].quat = p.ops[0].quatNumbers()
-	}
+	p.floats = true
 	p.floatRows = p.onlyFloatRows()
 	for _, l := range p.lanes[:p.fixed] {
 		p.bits += int(l.bits)

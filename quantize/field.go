@@ -3,7 +3,6 @@ package quantize
 import (
 	"math"
 
-	"github.com/arche-netcode/netcode/internal/kernel"
 	"github.com/arche-netcode/netcode/wire"
 )
 
@@ -38,23 +37,22 @@ const (
 // op is one field of a plan. The kind determines which numbers are used.
 type op struct {
 	kind        opKind
-	size        uint8               // bytes in memory: of the field, or of one number of a quaternion or entity
-	signed      bool                // integers
-	offset      uintptr             // of the field in the component
-	lane        int                 // first lane
-	min         float64             // fixed: value of lane 0
-	max         float64             // fixed: value of the largest lane
-	step        float64             // value of one step
-	scale       float64             // steps per unit
-	slack       float64             // quat: how far a squared length may differ from 1 and still count as 1
-	flip        uint64              // integers: XOR of the sign bit, so that unsigned order is the order of the values
-	low         uint64              // range: minimum, XOR flip
-	count       uint64              // largest lane; 2^bits-1 for angle and quat
-	quat        *kernel.QuatNumbers // constants of SnapQuats: set if rows are this rotation alone
-	extrapolate extrapolateKind     // if tagged
-	path        string              // of the field within the component
-	text        string              // kind in Describe
-	tail        *tailField          // text or list
+	size        uint8           // bytes in memory: of the field, or of one number of a quaternion or entity
+	signed      bool            // integers
+	offset      uintptr         // of the field in the component
+	lane        int             // first lane
+	min         float64         // fixed: value of lane 0
+	max         float64         // fixed: value of the largest lane
+	step        float64         // value of one step
+	scale       float64         // steps per unit
+	slack       float64         // quat: how far a squared length may differ from 1 and still count as 1
+	flip        uint64          // integers: XOR of the sign bit, so that unsigned order is the order of the values
+	low         uint64          // range: minimum, XOR flip
+	count       uint64          // largest lane; 2^bits-1 for angle and quat
+	extrapolate extrapolateKind // if tagged
+	path        string          // of the field within the component
+	text        string          // kind in Describe
+	tail        *tailField      // text or list
 }
 
 // quantiseFixed quantises a bounded float.

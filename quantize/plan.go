@@ -3,7 +3,6 @@ package quantize
 import (
 	"reflect"
 
-	"github.com/arche-netcode/netcode/internal/kernel"
 	"github.com/arche-netcode/netcode/wire"
 )
 
@@ -32,9 +31,7 @@ type Plan struct {
 	floats    bool
 	floatRows bool // see DequantiseRows
 	events    []eventLane
-	debug     bool               // packing is off
-	wide      bool               // the assembly is available
-	block     *kernel.FixedBlock // set if the plan has only fixed floats, see SnapRows
+	debug     bool // packing is off
 
 	extrapolator string // name of the extrapolation function
 	extrapolate  Extrapolation

@@ -647,12 +647,14 @@ func (r *Replica) decodeSome(b *wire.BitReader, s tick.Tick, l *readList, from i
 		if context = format.AfterNibble(symbol); i+bits.Len(uint(symbol)) > l.at {
 			return r.malformed()
 		}
-		for m := uint(symbol); m != 0; m &= m - 1 {
-			at := i + bits.TrailingZeros(m)
-			if _, err := r.decodeListed(b, s, l, at, at+1); err != nil {
+		for m, at := uint(symbol), i; m != 0; {
+			skip := bits.TrailingZeros(m)
+			at, m = at+skip, m>>skip
+			more, err := r.decodeListed(b, s, l, at, at+bits.TrailingZeros(^m))
+			if err != nil {
 				return err
 			}
-			n++
+			at, m, n = at+more, m>>more, n+more
 		}
 	}
 	if b.Failed() || context == format.AfterNone || n == 0 || n == l.at-from {

@@ -1,9 +1,6 @@
 package kernel
 
-import (
-	"math/bits"
-	"sync/atomic"
-)
+import "sync/atomic"
 
 const (
 	// Lanes is the maximum number of lanes of a row in a batch.
@@ -55,13 +52,6 @@ type Batch struct {
 type LongToken struct {
 	Distance uint64 // as of Token
 	Context  uint64 // of the lane's table
-}
-
-// TokenTables has the addresses of the codes of a row's lanes.
-type TokenTables struct {
-	Flat  *atomic.Uint32        // codes that tell which lanes differ
-	Short [Lanes]*atomic.Uint32 // short tokens of each lane
-	Last  [Lanes]uint32         // index of the last one
 }
 
 // FloatCodes has the codes for entities with only float rows.
@@ -147,35 +137,4 @@ type ReadRow struct {
 	At      int                 // index of its first lane in the entity's row
 	Odd     uint                // lanes whose change ReadRows does not support
 	Turn    int64               // rotations: largest value of a lane; else 0
-}
-
-// BlockFloats is the number of floats of a FixedBlock; it is a multiple of 1, 2, 3, 4 and 6 fields.
-const BlockFloats = 12
-
-// QuatBlock is the number of rotations that SnapQuats processes at a time.
-const QuatBlock = 8
-
-// OddQuat returns the index in its block of the rotation of the lowest bit of odd, the result of SnapQuats.
-func OddQuat(odd uint64) int {
-	bit := bits.TrailingZeros64(odd)
-	return bit%4*2 + bit/4
-}
-
-// FixedBlock is the constants of consecutive rows of bounded float32 fields without gaps.
-type FixedBlock struct {
-	Least, Most [BlockFloats]float64 // the bounds
-	Scale       [BlockFloats]float64 // steps per unit
-	Step        [BlockFloats]float64 // units per step
-	Half        float64              // 1/2, added before truncation
-}
-
-// QuatNumbers has the constants of SnapQuats, each repeated to fill a register.
-type QuatNumbers struct {
-	One        [4]float64 // 1
-	Scale, Mid [4]float64 // steps per unit; half of the largest lane value, plus 1/2
-	Last       [4]uint32  // 3
-	Step, Edge [4]float64 // units per step; maximum magnitude of a component that is not left out
-	Unit       float32    // 1
-	UnitSlack  float32    // less than how far a squared length may differ from 1
-	UnitNear   float32    // more than the minimum distance of the largest component to all others
 }

@@ -2,30 +2,9 @@
 
 package kernel
 
-import "sync/atomic"
-
 // Wide reports whether the processor has AVX2, FMA, BMI1, BMI2 and POPCNT. It takes a microsecond in a virtual machine:
 // call it when a protocol is compiled, not each tick. If it is false no function below may be called.
 func Wide() bool
-
-// SnapBlocks quantises blocks of floats and writes them back as their lanes tell. It stops before a block with a float
-// out of bounds, and returns the number of blocks done.
-//
-//go:noescape
-func SnapBlocks(b *FixedBlock, floats *byte, lanes *uint32, n int) (done int)
-
-// SnapQuats quantises n consecutive blocks of QuatBlock rotations, and writes them back as their lanes tell. It stops
-// after the first block with rotations that need plain code: odd has a bit for each, see OddQuat. It returns the number
-// of blocks processed.
-//
-//go:noescape
-func SnapQuats(q *QuatNumbers, rotations *byte, lanes *uint32, n int) (done int, odd uint64)
-
-// DifferingLanes compares n >= 1 consecutive rows of three or four words with rows that are stride lanes apart. It
-// returns a bitmask of the rows that differ. For more than 64 rows it returns 1 if any differs.
-//
-//go:noescape
-func DifferingLanes(words, lanes *uint32, row, stride, n int) (rows uint64)
 
 // FloatTokens finds the tokens of the first rows of a column of floats, two rows at a time. contexts is the index of
 // the first code of the first context. It does not find those of the lanes in c.Large, and returns whether there are any,
@@ -50,19 +29,6 @@ func take(c *Column, k, to int, indexes *uint32, h *RowSlice) int
 //
 //go:noescape
 func touch(c *Column, k, to int, indexes *uint32, h *RowSlice)
-
-// Write appends the symbols and the tokens of a column's rows, for the lanes in any, if all their codes are in t. It
-// returns the mask of the rows that it did not write. Usual is 0 for the rows from s.N up to the next multiple of
-// eight.
-//
-//go:noescape
-func Write(s *Batch, c *Column, t *TokenTables, lanes, context, known, any uint64) (left uint64)
-
-// Begin starts the streams of count columns, eight at a time. It stops before eight streams if a symbol of one is not
-// cached, and returns where it stopped.
-//
-//go:noescape
-func Begin(s *Batch, columns *Column, count int, flat *atomic.Uint32, context, known uint64) (done int)
 
 // Tokens computes s.Token, s.Far and s.Miss of the first s.N rows of a column, and of up to three more. Lanes in
 // s.Usual get the token for a movement from before to base, other lanes the empty token. Lanes are below 2^31 and at

@@ -2,21 +2,10 @@
 
 package kernel
 
-import "sync/atomic"
-
 // Wide returns false: there is no assembly, and no function below is called.
 func Wide() bool { return false }
 
 const noKernel = "kernel: no assembly here: see Wide"
-
-// SnapBlocks does nothing; plain code does all blocks.
-func SnapBlocks(*FixedBlock, *byte, *uint32, int) int { return 0 }
-
-// SnapQuats panics: see Wide.
-func SnapQuats(*QuatNumbers, *byte, *uint32, int) (int, uint64) { panic(noKernel) }
-
-// DifferingLanes panics: see Wide.
-func DifferingLanes(*uint32, *uint32, int, int, int) uint64 { panic(noKernel) }
 
 // FloatTokens panics: see Wide.
 func FloatTokens(*Column, int, uint32, float64, float64, int64) bool { panic(noKernel) }
@@ -29,12 +18,6 @@ func WriteFloats(*FloatCodes, *Column, int, *uint64, uint64, uint64) (int, uint6
 func take(*Column, int, int, *uint32, *RowSlice) int { panic(noKernel) }
 
 func touch(*Column, int, int, *uint32, *RowSlice) { panic(noKernel) }
-
-// Write panics: see Wide.
-func Write(*Batch, *Column, *TokenTables, uint64, uint64, uint64, uint64) uint64 { panic(noKernel) }
-
-// Begin panics: see Wide.
-func Begin(*Batch, *Column, int, *atomic.Uint32, uint64, uint64) int { panic(noKernel) }
 
 // Tokens panics: see Wide.
 func Tokens(*Batch, *Rows, *Rows, *Rows, *Tops, uint16, uint16) { panic(noKernel) }
