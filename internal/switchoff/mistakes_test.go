@@ -5,6 +5,8 @@ func mistakes() []mutation {
 	return []mutation{
 		testedIn("predict", change("mistakes", "a server that never simulates is not told", "TestAServerWithoutASimulationIsTold",
 			"predict/end_state.go", "if sim.simulation != nil || input", "if sim.simulation == nil || input")),
+		change("mistakes", "an option of registrations is ignored by Send", "TestAnOptionOfTheOtherKindIsRefused",
+			"send.go", "if h.Register != nil {", "if h == nil {"),
 		testedIn("systems", change("mistakes", "a panic of OnSpawn ends the process", "TestPanicsOfTheClientsHooksAreContained",
 			"inside.go", "func (c clientInside) Contain(name string, f func()) { c.callGame(name, 0, f) }", "func (c clientInside) Contain(name string, f func()) { f() }")),
 		testedIn("systems", change("mistakes", "a panic of OnSpawn ends the server's process", "TestPanicsOfTheServersHooksAreContained",
