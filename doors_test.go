@@ -111,7 +111,6 @@ func TestDoorsOpenForEndsAlone(t *testing.T) {
 	require.PanicsWithValue(t, "netcode: the protocol is nil: make it with NewProtocol", func() { extend.OfProtocol((*netcode.Protocol)(nil)) })
 	_, ok := extend.ExtensionOf[*rig.Rig]((*netcode.Client)(nil))
 	require.False(t, ok)
-	require.Zero(t, testing.AllocsPerRun(100, func() { extend.OfServer(r.Server.Server).Session(c.Client.ID()) }))
 }
 
 // An option of registrations does nothing for a message, and one of messages nothing for a registration: both are told.
