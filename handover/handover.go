@@ -112,12 +112,12 @@ func (l *losses) add(with netcode.ClientID, m *extend.Posted, sent bool) {
 }
 
 // tell tells the game. contain calls one of its functions.
-func (l *losses) tell(contain func(name string, f func())) {
+func (l *losses) tell(end interface{ Contained(name string) }) {
 	list := l.waiting
 	l.waiting = nil
 	for i := range list {
 		for _, f := range l.told {
-			contain("OnUndelivered", func() { f(&list[i]) })
+			extend.Contain(end, "OnUndelivered", func() { f(&list[i]) })
 		}
 	}
 }

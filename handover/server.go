@@ -207,7 +207,7 @@ func (s *Server) beginFrame() {
 		delete(s.moved, client)
 	}
 	s.ended = s.ended[:0]
-	s.losses.tell(extend.OfServer(s.server).Contain)
+	s.losses.tell(extend.OfServer(s.server))
 	if !s.server.TickDue() || len(s.leaving) == 0 {
 		return
 	}
