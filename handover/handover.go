@@ -111,7 +111,7 @@ func (l *losses) add(with netcode.ClientID, m *extend.Posted, sent bool) {
 	l.waiting = append(l.waiting, u)
 }
 
-// tell tells the game. contain calls one of its functions.
+// tell tells the game. A panic of its functions is contained by end.
 func (l *losses) tell(end interface{ Contained(name string) }) {
 	list := l.waiting
 	l.waiting = nil
