@@ -354,12 +354,12 @@ func TestOnCallIsForOwners(t *testing.T) {
 	r.Server.SetOwner(own, c.ID())
 	r.Sees(c, own, 1)
 	r.Sees(c, theirs, 2)
-	var errs []error
+	var told []error
 	for _, id := range []netcode.NetworkID{own, theirs} {
-		require.NoError(t, netcode.Call(t.Context(), c.Client, 0, &nameless{}, func(_ *named, err error) { errs = append(errs, err) }, netcode.About(id)))
+		require.NoError(t, netcode.Call(t.Context(), c.Client, 0, &nameless{}, func(_ *named, err error) { told = append(told, err) }, netcode.About(id)))
 		r.Run(time.Second)
 	}
-	require.Len(t, errs, 2)
-	require.NoError(t, errs[0])
-	require.ErrorContains(t, errs[1], "does not belong to the caller")
+	require.Len(t, told, 2)
+	require.NoError(t, told[0])
+	require.ErrorContains(t, told[1], "does not belong to the caller")
 }

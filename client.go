@@ -53,6 +53,8 @@ func (s State) String() string {
 // Client is the end that connects to a Server and stores what the server lets it see. It does no I/O and reads no clock,
 // and belongs to one goroutine, like Server.
 //
+// # Methods for games
+//
 //   - The connection: [Client.Connect], [Client.ConnectWith], [Client.Close], [Client.Closed], [Client.State], [Client.Err], [Client.ID], [Client.OnConnect], [Client.OnDisconnect], [Client.OnError],
 //     [Client.RTT], [Client.Ping], [Client.Loss], [Client.Line], [Client.PacketSize], [Client.SetPacketSize]; [Host] and [Client.Hosted]
 //   - Time: [Client.Present], [Client.PresentDelay], [Client.SetPresentDelay], [Client.ServerTime], [Client.Time], [Client.Steps], [Client.Pace], [Client.Lead], [Client.Tick], [Client.TickDue], [Client.TickRate], [Client.Interval]

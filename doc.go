@@ -31,7 +31,7 @@ package netcode
 //   - client.go, client_time.go: the client, how connections begin and end; its clocks
 //   - handshake.go: connections that begin and move: the game's decision about a client, and its player; package internal/handshake does the rest, as players that return (its admit)
 //   - host.go: a player at the server itself: how it begins and ends; its messages: send.go (sendToMany, sendToOne), incoming.go (deliverLocal); recorded players
-//   - extension.go: what features use
+//   - extension.go: what features give; inside.go: what extend and internal/steps see of an end, and games do not
 //
 // Messages:
 //

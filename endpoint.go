@@ -203,9 +203,14 @@ const nameAnswer = "function of Call"
 // function panics, the connection ends as for a handler, and the frame continues.
 func (c *endpointCore) contained(name string, with wire.ClientID) {
 	if value := recover(); value != nil {
-		c.stats.HandlerPanics++
-		c.reportPanic(errs.PanicError{Name: name, Sender: with, Value: value})
+		c.panickedIn(name, with, value)
 	}
+}
+
+// panickedIn counts and reports the panic of a function of the game, in the deferred function that recovered.
+func (c *endpointCore) panickedIn(name string, with wire.ClientID, value any) {
+	c.stats.HandlerPanics++
+	c.reportPanic(errs.PanicError{Name: name, Sender: with, Value: value})
 }
 
 // callGame calls a function of the game for the connection to an end. A panic ends that connection, and OnError is given a *PanicError

@@ -139,7 +139,7 @@ type rawMessage struct {
 
 // HandleRaw implements extend.Protocol.
 func (p protocolInside) HandleRaw(call string, m extend.RawMessage) extend.Raw {
-	p.MustBeOpen(call, m.Marker)
+	p.mustBeOpen(call, m.Marker)
 	o := registry.Options{
 		Name: m.Name, Stage: m.Stage, Staged: true, Delivery: m.Channel.Delivery(), Channel: m.Channel.Number(), Direction: message.FromServer,
 	}

@@ -21,7 +21,7 @@ func rootLayers() [][]string {
 	return [][]string{
 		{"config.go", "errors.go", "protocol.go", "stats.go"},
 		{"endpoint.go", "handle.go", "held_messages.go", "incoming.go", "posted.go", "recipient.go", "sections.go", "send.go", "session.go", "spawn.go", "upstream.go", "visibility.go"},
-		{"client.go", "client_time.go", "extension.go", "handshake.go", "host.go", "server.go", "sessions.go"},
+		{"client.go", "client_time.go", "extension.go", "handshake.go", "host.go", "inside.go", "server.go", "sessions.go"},
 		{"client_frame.go", "server_frame.go"},
 	}
 }

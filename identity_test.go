@@ -415,13 +415,13 @@ func TestCallsEndWithTheSessionOfAPlayer(t *testing.T) {
 	r := keeper(t, p, netcode.Config{Keep: time.Minute})
 	first := enter(r, p, "anna")
 	kill(r, first)
-	var errs []error
-	require.NoError(t, netcode.Call(t.Context(), r.Server, 1, &chat{}, func(_ *health, err error) { errs = append(errs, err) }, netcode.Within(time.Hour)))
+	var told []error
+	require.NoError(t, netcode.Call(t.Context(), r.Server, 1, &chat{}, func(_ *health, err error) { told = append(told, err) }, netcode.Within(time.Hour)))
 	second := enter(r, p, "anna")
-	require.Len(t, errs, 1)
-	require.ErrorIs(t, errs[0], peer.ReasonTakenOver)
+	require.Len(t, told, 1)
+	require.ErrorIs(t, told[0], peer.ReasonTakenOver)
 	r.Run(time.Second)
 	require.Equal(t, netcode.Connected, second.State())
-	require.Len(t, errs, 1)
+	require.Len(t, told, 1)
 	require.Zero(t, answered)
 }

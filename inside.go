@@ -35,11 +35,19 @@ func (p protocolInside) Extensions() []any { return p.extended }
 // Extensions returns the states of the session's extensions.
 func (c *session) Extensions() []any { return c.kept }
 
-// Contain implements extend.Server and steps.Server.
-func (s serverInside) Contain(name string, f func()) { s.callGame(name, 0, f) }
+// Contained implements extend.Server and steps.Server.
+func (s serverInside) Contained(name string) {
+	if value := recover(); value != nil {
+		s.panickedIn(name, 0, value)
+	}
+}
 
-// Contain implements extend.Client and steps.Client.
-func (c clientInside) Contain(name string, f func()) { c.callGame(name, 0, f) }
+// Contained implements extend.Client and steps.Client.
+func (c clientInside) Contained(name string) {
+	if value := recover(); value != nil {
+		c.panickedIn(name, 0, value)
+	}
+}
 
 // Tag implements steps.Server.
 func (s serverInside) Tag() uint32 { return s.tag }

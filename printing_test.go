@@ -33,7 +33,6 @@ func TestValuesPrintInWords(t *testing.T) {
 		`server of 1 clients at tick \d+`:  s,
 		`client 1, Connected, at tick \d+`: c,
 		`session of client 1 at \S+`:       extend.OfServer(s).Session(1),
-		`no session`:                       extend.OfServer(s).Session(9),
 		`protocol of \d+ components and \d+ messages, [0-9a-f]{16}`: p,
 		`a client at .* with a payload of 2 bytes, user "ann"`:      &netcode.Approval{Address: transport.Addr{}, Payload: []byte("hi"), User: "ann"},
 	} {

@@ -27,6 +27,8 @@ import (
 // reads no clock: the systems of package systems, or a test, hand it datagrams and the time. A Server belongs to one
 // goroutine; only its Protocol may be shared.
 //
+// # Methods for games
+//
 //   - Its clients: [Server.OnApprove], [Server.OnConnect], [Server.OnDisconnect], [Server.OnLeave], [Server.OnMigrate], [Server.Identity], [Server.Proved], [Server.Returned], [Server.Away], [Server.OnError], [Server.Clients], [Server.ClientStats], [Server.Kick], [Server.SetPacketSize], [Server.SetBudget]
 //   - Visibility: [Server.SetInterest]; without a policy [Server.Show] and [Server.Hide]; [Server.Visible], [Server.VisibleRows], [Server.Keeps], [Server.Why]
 //   - Owners: [Server.SetOwner], [Server.Owner]; components that clients write: package authority

@@ -30,7 +30,7 @@ const (
 	numSessionStates
 )
 
-// Session is one connection of one client at the server, for extensions: the client is connected, or has closed and its
+// session is one connection of one client at the server, for extensions: the client is connected, or has closed and its
 // messages are still handled. Games name it by its ClientID.
 type session struct {
 	id           wire.ClientID // Send reads id, the next field and the link's first fields: they share a cache line.
@@ -206,8 +206,6 @@ func isOrderly(reason *peer.Error) bool {
 // String names the client, its address and whether it is connected.
 func (c *session) String() string {
 	switch {
-	case c == nil:
-		return "no session"
 	case c.link.loopback != nil:
 		return fmt.Sprintf("session of client %d in this process", c.id)
 	case c.state != connected:

@@ -25,7 +25,7 @@ func (e *end) restart() {
 // tell calls the game's functions for a change.
 func (e *end) tell(d *definition, what *change) {
 	for _, f := range e.watchers[d.Number()] {
-		extend.OfClient(e.client).Contain("OnChange of a collection", func() { f(what) })
+		extend.Contain(extend.OfClient(e.client), "OnChange of a collection", func() { f(what) })
 	}
 }
 

@@ -46,8 +46,9 @@ type Server interface {
 	ClientsFrom(id wire.ClientID)
 	// Records returns the features' parts of recordings.
 	Records() []*ServerRecord
-	// Contain calls a function of the game. If it panics, OnError is given a *PanicError with that name, and the frame goes on.
-	Contain(name string, f func())
+	// Contained is deferred around a function of the game, as Contain does. If that panics, OnError is given a *PanicError with that
+	// name, and the frame goes on.
+	Contained(name string)
 }
 
 // Client is a client as a feature sees it. netcode.ClientOf returns it as game code sees it.
@@ -87,8 +88,8 @@ type Client interface {
 	CompleteTick() (t tick.Tick, held bool)
 	// Suspend makes the systems leave the client's world as it is, or not any more: while Client.Replica has a part of the state of a tick.
 	Suspend(on bool)
-	// Contain calls a function of the game. If it panics, OnError is given a *PanicError with that name, and the connection ends.
-	Contain(name string, f func())
+	// Contained is that of Server; a panic also ends the connection.
+	Contained(name string)
 }
 
 // Session is one connection of one client, at the server: from its acceptance to its end. A type of package netcode implements it.
@@ -142,6 +143,13 @@ type Session interface {
 	EndRecorded(orderly bool)
 	// String names the client, its address and whether it is connected.
 	String() string
+}
+
+// Contain calls a function of the game for a server or a client. If it panics, OnError is given a *PanicError with that name, and the
+// frame goes on; on a client the connection ends. f does not escape.
+func Contain(end interface{ Contained(name string) }, name string, f func()) {
+	defer end.Contained(name)
+	f()
 }
 
 // OfServer returns a server, or one that a type embeds, with the calls for features; nil for another end.

@@ -80,7 +80,7 @@ func (e *Extension) Feature() registry.Feature {
 	return f
 }
 
-// Protocol is what a feature registers with. OfProtocol finds it.
+// Protocol is a protocol as a feature sees it, at registration. OfProtocol finds it.
 type Protocol interface {
 	// Extend adds a feature to the protocol: on every server and client that is made for it. It panics on a name that is taken, and
 	// on a frozen protocol.
@@ -104,8 +104,8 @@ type Protocol interface {
 
 // Registered is a *netcode.Protocol.
 type Registered interface {
-	Schema() *snapshot.Schema
-	Hash() uint64
+	Schema() *snapshot.Schema // The components.
+	Hash() uint64             // The hash of everything.
 }
 
 // OfProtocol returns a protocol with the calls for features. It panics on a nil one.

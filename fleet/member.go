@@ -222,7 +222,7 @@ func (m *Member) takeEvent(e Event) {
 			m.matches.enter(client, m.MatchOf(client), m.server.Tick())
 		}
 		if m.config.OnMatch != nil {
-			extend.OfServer(m.server).Contain("fleet.Config.OnMatch", func() { m.config.OnMatch(e.Match) })
+			extend.Contain(extend.OfServer(m.server), "fleet.Config.OnMatch", func() { m.config.OnMatch(e.Match) })
 		}
 	case Drain:
 		if e.Err != nil && m.drain == nil {
@@ -245,7 +245,7 @@ func (m *Member) over(p *played) {
 	m.matches.end(p)
 	m.changed = true
 	if m.config.OnOver != nil {
-		extend.OfServer(m.server).Contain("fleet.Config.OnOver", func() { m.config.OnOver(p.Match) })
+		extend.Contain(extend.OfServer(m.server), "fleet.Config.OnOver", func() { m.config.OnOver(p.Match) })
 	}
 	switch {
 	case len(m.matches.all) > 0 || m.drain != nil:
@@ -303,7 +303,7 @@ func (m *Member) decide() {
 		switch {
 		case !w.approval.Open():
 		case m.drain != nil, m.matches.byID[w.ticket.Match] != nil:
-			extend.OfServer(m.server).Contain("fleet.Config.Approve", func() { m.Approve(w.approval) })
+			extend.Contain(extend.OfServer(m.server), "fleet.Config.Approve", func() { m.Approve(w.approval) })
 		case m.server.Tick() >= w.until:
 			m.counters.refused.Add(1)
 			w.approval.Refuse("the match is not at this server, or it is over")
@@ -322,7 +322,7 @@ func (m *Member) startDrain() {
 	m.drain = &draining{until: m.server.Tick() + m.ticks(m.config.Drain), asked: map[netcode.ClientID]netcode.Tick{}}
 	m.changed = true
 	if m.config.OnDrain != nil {
-		extend.OfServer(m.server).Contain("fleet.Config.OnDrain", func() { m.config.OnDrain(m.config.Drain) })
+		extend.Contain(extend.OfServer(m.server), "fleet.Config.OnDrain", func() { m.config.OnDrain(m.config.Drain) })
 	}
 }
 
@@ -365,7 +365,7 @@ func (m *Member) moveTo(f moveFound) {
 	err := f.err
 	if err == nil {
 		err = errors.New("fleet: Config.Move panicked")
-		extend.OfServer(m.server).Contain("fleet.Config.Move", func() { err = m.config.Move(f.client, f.token) })
+		extend.Contain(extend.OfServer(m.server), "fleet.Config.Move", func() { err = m.config.Move(f.client, f.token) })
 	}
 	if err != nil {
 		m.counters.unmoved.Add(1)

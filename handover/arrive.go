@@ -209,7 +209,7 @@ func (s *Server) arrive(client netcode.ClientID, a *arriving, c carried, since n
 		since = min(max(since, last-mostMissed+1), last+1)
 		out := Arrival{ID: a.id, Client: client, User: a.user, Entities: entities, Data: c.data, Since: since, last: last}
 		for _, f := range s.onArrive {
-			extend.OfServer(s.server).Contain("OnArrive", func() { f(&out) })
+			extend.Contain(extend.OfServer(s.server), "OnArrive", func() { f(&out) })
 		}
 		s.confirm(client, a)
 	})

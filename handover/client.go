@@ -307,7 +307,7 @@ func (s *session) run() {
 	for _, one := range s.list {
 		one.Update(s.World)
 	}
-	s.losses.tell(extend.OfClient(s.client).Contain)
+	s.losses.tell(extend.OfClient(s.client))
 }
 
 // runEnding runs a frame of a session that is not shown, and closes it in its time.
@@ -326,7 +326,7 @@ func (c *Client) runEnding(s *session) {
 
 // finalize ends the systems of a session.
 func (s *session) finalize() {
-	s.losses.tell(extend.OfClient(s.client).Contain)
+	s.losses.tell(extend.OfClient(s.client))
 	for _, one := range s.list {
 		one.Finalize(s.World)
 	}

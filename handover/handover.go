@@ -111,13 +111,13 @@ func (l *losses) add(with netcode.ClientID, m *extend.Posted, sent bool) {
 	l.waiting = append(l.waiting, u)
 }
 
-// tell tells the game. contain calls one of its functions.
-func (l *losses) tell(contain func(name string, f func())) {
+// tell tells the game. A panic of its functions is contained by end.
+func (l *losses) tell(end interface{ Contained(name string) }) {
 	list := l.waiting
 	l.waiting = nil
 	for i := range list {
 		for _, f := range l.told {
-			contain("OnUndelivered", func() { f(&list[i]) })
+			extend.Contain(end, "OnUndelivered", func() { f(&list[i]) })
 		}
 	}
 }

@@ -207,7 +207,7 @@ func (s *Server) beginFrame() {
 		delete(s.moved, client)
 	}
 	s.ended = s.ended[:0]
-	s.losses.tell(extend.OfServer(s.server).Contain)
+	s.losses.tell(extend.OfServer(s.server))
 	if !s.server.TickDue() || len(s.leaving) == 0 {
 		return
 	}
@@ -419,7 +419,7 @@ func (s *Server) end(d *departing, outcome Outcome, err error) {
 // tellEnd calls the functions of OnEnd.
 func (s *Server) tellEnd(d *departing, outcome Outcome, err error) {
 	for _, f := range s.onEnd {
-		extend.OfServer(s.server).Contain("OnEnd", func() { f(d.client, outcome, err) })
+		extend.Contain(extend.OfServer(s.server), "OnEnd", func() { f(d.client, outcome, err) })
 	}
 }
 

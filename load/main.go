@@ -218,13 +218,13 @@ func (c *command) runProcesses(ctx context.Context, complaints io.Writer) (*Repo
 	r := &Report{Asked: c.o.Bots, Bound: c.o.Bound, ByWork: c.o.ByWork}
 	parts := make([]chan Sample, c.processes)
 	faults := make([]error, c.processes)
-	errs := &sharedWriter{to: complaints}
+	told := &sharedWriter{to: complaints}
 	var running sync.WaitGroup
 	for i := range parts {
 		parts[i] = make(chan Sample, 1)
 		child := exec.CommandContext(ctx, program, append(os.Args[1:len(os.Args):len(os.Args)], "-part", strconv.Itoa(i+1))...)
 		child.Cancel = func() error { return child.Process.Signal(os.Interrupt) }
-		child.Stderr, child.WaitDelay = errs, 5*time.Second
+		child.Stderr, child.WaitDelay = told, 5*time.Second
 		running.Go(func() {
 			defer close(parts[i])
 			if err := follow(child, parts[i]); ctx.Err() == nil {

@@ -408,7 +408,7 @@ func (c *client) structureDiffers(m Misprediction, mask, serverMask uint64) Misp
 // reportMisprediction calls the functions of OnMisprediction.
 func (c *client) reportMisprediction(m Misprediction) {
 	for _, f := range c.sim.mispredicted {
-		extend.OfClient(c.end).Contain("OnMisprediction", func() { f(m) })
+		extend.Contain(extend.OfClient(c.end), "OnMisprediction", func() { f(m) })
 	}
 }
 

@@ -153,9 +153,9 @@ func (f *effects) forget() {
 func (f *effects) callHooks(s *Simulation, hook string, to []func(Effect), e Effect) {
 	for _, call := range to {
 		if s.server != nil {
-			extend.OfServer(s.server.end).Contain(hook, func() { call(e) })
+			extend.Contain(extend.OfServer(s.server.end), hook, func() { call(e) })
 		} else {
-			extend.OfClient(s.client.end).Contain(hook, func() { call(e) })
+			extend.Contain(extend.OfClient(s.client.end), hook, func() { call(e) })
 		}
 	}
 }

@@ -217,7 +217,7 @@ func (c *client) explain(m Misprediction, checked netcode.Tick) {
 			e.First, e.System = c.firstSystem(from, mine, a)
 		}
 		for _, f := range c.sim.explained {
-			extend.OfClient(c.end).Contain("OnExplanation", func() { f(e) })
+			extend.Contain(extend.OfClient(c.end), "OnExplanation", func() { f(e) })
 		}
 	})
 	if err == nil {

@@ -256,7 +256,7 @@ func (c *client) unspawn(n int) {
 		return
 	}
 	for _, f := range c.sim.unspawned {
-		extend.OfClient(c.end).Contain("OnUnspawn", func() { f(e) })
+		extend.Contain(extend.OfClient(c.end), "OnUnspawn", func() { f(e) })
 	}
 	if c.sim.step.World.Alive(e) {
 		c.sim.step.World.RemoveEntity(e)

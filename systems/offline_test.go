@@ -126,14 +126,14 @@ func TestASocketThatWaitsIsClosedWithTheLoop(t *testing.T) {
 // A closed socket is reported to OnError, since Attach cannot detect it.
 func TestAttachOfAClosedSocketIsReported(t *testing.T) {
 	p := newPair(t, false)
-	var errs []error
-	p.host.Server.OnError(func(err error) { errs = append(errs, err) })
+	var told []error
+	p.host.Server.OnError(func(err error) { told = append(told, err) })
 	socket := p.listen(t)
 	require.NoError(t, socket.Close())
 	require.NoError(t, p.host.Attach(socket))
 	p.run(time.Second)
-	require.Len(t, errs, 1, "once")
-	require.ErrorIs(t, errs[0], transport.ErrClosed)
+	require.Len(t, told, 1, "once")
+	require.ErrorIs(t, told[0], transport.ErrClosed)
 }
 
 // listenAnywhere opens a socket at any address.

@@ -208,7 +208,7 @@ func (h *playerHooks) OnSpawnKind(kind uint16, f func(e netecs.Entity, id netcod
 func (h *playerHooks) tellSpawned(e netecs.Entity, id netcode.NetworkID) {
 	for _, f := range h.spawned {
 		if _, there := h.id(e); there {
-			steps.OfClient(h.client).Contain("OnSpawn", func() { f(e, id) })
+			steps.Contain(steps.OfClient(h.client), "OnSpawn", func() { f(e, id) })
 		}
 	}
 	if h.interpolates() == nil { // The entity is presented on arrival.
@@ -220,7 +220,7 @@ func (h *playerHooks) tellSpawned(e netecs.Entity, id netcode.NetworkID) {
 	}
 	for _, f := range h.ofKind[kind] {
 		if _, there := h.id(e); there {
-			steps.OfClient(h.client).Contain("OnSpawnKind", func() { f(e, id) })
+			steps.Contain(steps.OfClient(h.client), "OnSpawnKind", func() { f(e, id) })
 		}
 	}
 }
@@ -243,7 +243,7 @@ func (h *playerHooks) OnPresented(f func(e netecs.Entity, id netcode.NetworkID))
 func (h *playerHooks) tellPresented(e netecs.Entity, id netcode.NetworkID) {
 	for _, f := range h.presented {
 		if _, there := h.id(e); there {
-			steps.OfClient(h.client).Contain("OnPresented", func() { f(e, id) })
+			steps.Contain(steps.OfClient(h.client), "OnPresented", func() { f(e, id) })
 		}
 	}
 }
@@ -261,6 +261,6 @@ func (h *playerHooks) OnDespawn(f func(e netecs.Entity, id netcode.NetworkID)) {
 // tellDespawned calls the functions of OnDespawn.
 func (h *playerHooks) tellDespawned(e netecs.Entity, id netcode.NetworkID) {
 	for _, f := range h.despawned {
-		steps.OfClient(h.client).Contain("OnDespawn", func() { f(e, id) })
+		steps.Contain(steps.OfClient(h.client), "OnDespawn", func() { f(e, id) })
 	}
 }

@@ -60,7 +60,7 @@ func (s *ServerSystems) OnSpawn(f func(e netecs.Entity, id netcode.NetworkID)) {
 		if before != nil {
 			before(e, id)
 		}
-		steps.OfServer(s.Server).Contain("OnSpawn", func() { f(e, id) })
+		steps.Contain(steps.OfServer(s.Server), "OnSpawn", func() { f(e, id) })
 	}
 }
 

@@ -170,17 +170,17 @@ func TestAMatchIsShown(t *testing.T) {
 
 // The loss is in percent, as in examples/crowd, which also takes a share.
 func TestLossIsInPercent(t *testing.T) {
-	var errs bytes.Buffer
+	var told bytes.Buffer
 	for text, want := range map[string]float64{"10": .1, "10%": .1, "0.1": .1, "1": .01, "0": 0, "0.5%": .005, "100": 1} {
-		o, err := parseOptions([]string{"-loss", text}, &errs)
+		o, err := parseOptions([]string{"-loss", text}, &told)
 		require.NoError(t, err)
 		require.InDeltaSlice(t, []float64{want}, o.losses, 1e-12, text)
 	}
 	for _, text := range []string{"-1", "101", "much", "NaN"} {
-		_, err := parseOptions([]string{"-loss", text}, &errs)
+		_, err := parseOptions([]string{"-loss", text}, &told)
 		require.Error(t, err, text)
 	}
-	o, err := parseOptions(nil, &errs)
+	o, err := parseOptions(nil, &told)
 	require.NoError(t, err)
 	require.InDeltaSlice(t, []float64{0, .05, .2}, o.losses, 1e-12)
 }

@@ -323,7 +323,7 @@ func (m *Match) restore(w *netecs.World) {
 		resume.From(m.server, c.Tick)
 	}
 	if m.config.Restored != nil {
-		extend.OfServer(m.server).Contain("MatchConfig.Restored", func() { m.config.Restored(entities, err) })
+		extend.Contain(extend.OfServer(m.server), "MatchConfig.Restored", func() { m.config.Restored(entities, err) })
 	}
 }
 

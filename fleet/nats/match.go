@@ -271,7 +271,7 @@ func (m *Match) tellPresence() {
 	for user := range users {
 		p, ok := m.node.Player(user)
 		p.User = user
-		extend.OfServer(m.server).Contain("MatchConfig.Presence", func() { m.config.Presence(p, ok) })
+		extend.Contain(extend.OfServer(m.server), "MatchConfig.Presence", func() { m.config.Presence(p, ok) })
 	}
 }
 
@@ -284,7 +284,7 @@ func (m *Match) tellLost() {
 		m.Close()
 		return
 	}
-	extend.OfServer(m.server).Contain("MatchConfig.Lost", m.config.Lost)
+	extend.Contain(extend.OfServer(m.server), "MatchConfig.Lost", m.config.Lost)
 }
 
 // endFrame saves and records.
@@ -308,7 +308,7 @@ func (m *Match) handle(it *item) {
 	if it.player != "" {
 		m.context.Client = m.client(it.player)
 	}
-	extend.OfServer(m.server).Contain("the handler of "+it.kind.name, func() {
+	extend.Contain(extend.OfServer(m.server), "the handler of "+it.kind.name, func() {
 		if it.kind.handle(&m.context, &m.scratch, it.body) {
 			m.node.counters.handled.Add(1)
 		}

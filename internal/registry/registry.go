@@ -96,15 +96,15 @@ type Options struct {
 // Option is an option of a registration, of a message, or of both. A value of a message is a field and not a function, so that
 // sending allocates nothing.
 type Option struct {
-	Register func(o *Options) // What it does to a registration; nil: What tells.
-	What     OptionKind
-	Stage    tick.Stage
-	Delivery wire.Delivery
-	Number   int
-	Before   tick.Tick
-	After    uint8 // A held.Wait.
-	Entity   wire.NetworkID
-	Within   time.Duration
+	Register func(o *Options) // Changes a registration; nil for an option that a message may have.
+	What     OptionKind       // Names the field that counts, if Register is nil.
+	Stage    tick.Stage       // OptionStage.
+	Delivery wire.Delivery    // OptionDelivery.
+	Number   int              // OptionChannel.
+	Before   tick.Tick        // OptionBefore.
+	After    uint8            // OptionAfter: a held.Wait.
+	Entity   wire.NetworkID   // OptionEntity.
+	Within   time.Duration    // OptionWithin.
 }
 
 // OptionKind tells the field of an Option that counts.

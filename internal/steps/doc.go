@@ -38,9 +38,9 @@ type End interface {
 	Knows(from transport.Addr) bool
 	// Tag tells the entities of this end from those of any other one in the same process.
 	Tag() uint32
-	// Contain calls a function of the game. If it panics, OnError is given a *PanicError with that name, and the frame goes on.
-	// On a client the connection ends with peer.ReasonHandlerPanic, as for a handler; on a server none ends.
-	Contain(name string, f func())
+	// Contained is deferred around a function of the game, as Contain does. If that panics, OnError is given a *PanicError with that
+	// name, and the frame goes on. On a client the connection ends with peer.ReasonHandlerPanic, as for a handler; on a server none ends.
+	Contained(name string)
 }
 
 // Server has the steps of a server.
@@ -75,6 +75,12 @@ type Client interface {
 	Suspended() bool
 	// ConnectedTo reports whether the client is connected to that server, in this process.
 	ConnectedTo(server message.Endpoint) bool
+}
+
+// Contain calls a function of the game for a server or a client. f does not escape.
+func Contain(end End, name string, f func()) {
+	defer end.Contained(name)
+	f()
 }
 
 // Of returns the steps of a server or a client, of a type that embeds one, or of a type that has them itself.

@@ -19,7 +19,7 @@ func wholeTicks() []mutation {
 		testedIn("consistent", change("consistent", "a short budget is not saved up", goes,
 			"consistent/server.go", "f.sendAt = sendAt", "_ = sendAt")),
 		change("consistent", "a world that took all that was held is shown", "TestHopelessBudget",
-			"consistent/client.go", "c.end.Suspend(true)\n", ""),
+			"consistent/client.go", "extend.OfClient(c.end).Suspend(true)\n", ""),
 		change("consistent", "claims before what was given away are shown", "TestOverflow",
 			"consistent/client.go", "w.tick >= c.floor && ", ""),
 		change("consistent", "any number of ticks is held back", "TestNoMoreTicksAreHeldThanTheirNumbersTell",

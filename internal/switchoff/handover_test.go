@@ -22,7 +22,7 @@ func handovers() []mutation {
 		change("handover", "a player that has moved stays too", "TestAPlayerMoves",
 			"handover/server.go", "				w.RemoveEntity(e)\n", "				_ = e\n"),
 		change("handover", "a player that is back already is kicked", "TestAPlayerThatComesBackAtOnce",
-			"handover/server.go", "if s.server.Session(d.client) == nil {", "if true {"),
+			"handover/server.go", "if extend.OfServer(s.server).Session(d.client) == nil {", "if true {"),
 		change("handover", "a player is shown before it is there", "TestAThousandMoves",
 			"handover/client.go", "case next.has && next.presents():", "case next.carries && next.presents():"),
 		change("handover", "a player whose new server is dead is given up", "TestAServerDiesAtEachMoment",

@@ -22,6 +22,7 @@ import (
 
 	"github.com/arche-netcode/netcode"
 	"github.com/arche-netcode/netcode/systems"
+	"github.com/arche-netcode/netcode/transport"
 	"github.com/arche-netcode/netcode/transport/memory"
 )
 

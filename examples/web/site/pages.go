@@ -8,8 +8,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-
-	"github.com/arche-netcode/netcode"
 )
 
 // Settings tell a client how to connect. Pages and package join read them.
