@@ -44,51 +44,6 @@ func newLeaver(t *testing.T, config netcode.Config, options ...netcode.Option) *
 	return l
 }
 
-// The messages that an end had accepted when the other closed in order are handled in their time, in order. Then the game is told
-// of the close.
-func TestAcceptedMessagesAreHandledAfterAClose(t *testing.T) {
-	reliable := netcode.Over(netcode.ReliableOrdered)
-	t.Run("client closes", func(t *testing.T) {
-		l := newLeaver(t, netcode.Config{}, reliable)
-		first := l.Server.Tick()
-		for i := range uint32(3) {
-			require.NoError(t, netcode.Send(l.c.Client, netcode.ToServer(), &chat{i}, netcode.NotBefore(first+netcode.Tick(20+i))))
-		}
-		l.c.Close()
-		l.Run(500 * time.Millisecond)
-		require.Equal(t, netcode.Disconnected, l.c.State(), "it need not wait for that")
-		require.Equal(t, []string{"client: closed"}, l.told)
-		require.ErrorIs(t, netcode.Send(l.Server.Server, netcode.To(1), &chat{1}), netcode.ErrNotConnected)
-		l.Run(400 * time.Millisecond)
-		require.Equal(t, []string{"client: closed", "0", "1", "2", "server: closed"}, l.told)
-		require.Zero(t, l.Server.Stats().OfTheGone)
-	})
-	for name, end := range map[string]struct {
-		close  func(l *leaver)
-		reason string
-	}{
-		"server closes":                {func(l *leaver) { l.Server.Close(0) }, "server is shutting down"},
-		"server closes for its reason": {func(l *leaver) { l.Server.Close(200) }, "reason 200"},
-		"server kicks: it sent to it":  {func(l *leaver) { l.Server.Kick(1, "") }, "kicked"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			l := newLeaver(t, netcode.Config{}, reliable)
-			for i := range uint32(3) {
-				require.NoError(t, netcode.Send(l.Server.Server, netcode.To(1), &chat{i}, netcode.NotBefore(l.Server.Tick()+20)))
-			}
-			end.close(l)
-			l.Run(300 * time.Millisecond)
-			require.Equal(t, []string{"server: " + end.reason}, l.told)
-			require.Equal(t, netcode.Closing, l.c.State())
-			require.ErrorIs(t, netcode.Send(l.c.Client, netcode.ToServer(), &chat{9}), netcode.ErrNotConnected)
-			l.Run(time.Second)
-			require.Equal(t, []string{"server: " + end.reason, "0", "1", "2", "client: " + end.reason}, l.told)
-			require.Equal(t, netcode.Disconnected, l.c.State())
-			require.Zero(t, l.c.Stats().OfTheGone)
-		})
-	}
-}
-
 // A stage that runs in some frames only is waited for too.
 func TestAStageThatComesLaterIsWaitedForAfterAClose(t *testing.T) {
 	l := newLeaver(t, netcode.Config{}, netcode.Over(netcode.ReliableOrdered), netcode.AtStage(tick.FixedUpdate))

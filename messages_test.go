@@ -210,30 +210,6 @@ func (m *line) Serialize(s *wire.Serializer) {
 
 func (m *line) SizeUpperBound() int { return 1 + 9 + len(m.Text) }
 
-func TestMessagesThatSerializeThemselves(t *testing.T) {
-	p := protocol()
-	var got []string
-	netcode.Handle(p, func(_ *netcode.Context, m *line) { got = append(got, m.Text) }, netcode.Over(netcode.ReliableOrdered))
-	r := rig.New(t, p, netcode.Config{SendBudget: -1})
-	c := r.Joined(p, netcode.Config{SendBudget: -1})
-	long := strings.Repeat("long ", 6000)
-	require.NoError(t, netcode.Send(c.Client, netcode.ToServer(), &line{Text: "short"}))
-	require.NoError(t, netcode.Send(c.Client, netcode.ToServer(), &line{Text: long}))
-	require.NoError(t, netcode.Send(r.Server.Server, netcode.ToAll(), &line{Text: long}))
-	var bound *message.BoundError
-	require.ErrorAs(t, netcode.Send(c.Client, netcode.ToServer(), &line{Text: "x", more: true}), &bound)
-	require.Equal(t, "line", bound.Name)
-	var large *netcode.TooLargeError
-	require.ErrorAs(t, netcode.Send(c.Client, netcode.ToServer(), &line{Text: long}, netcode.Via(netcode.Unreliable)), &large)
-	require.ErrorAs(t, netcode.Send(r.Server.Server, netcode.ToAll(), &line{Text: long}, netcode.Via(netcode.Unreliable)), &large)
-	require.Equal(t, 1200-9-2-4-4, large.Max)
-	require.EqualValues(t, 1, r.Server.Stats().TooLarge)
-	require.NoError(t, netcode.Send(c.Client, netcode.ToServer(), &line{Text: "last"}))
-	r.Until(func() bool { return len(got) == 4 })
-	require.ElementsMatch(t, []string{"short", long, long, "last"}, got)
-	require.Equal(t, netcode.Connected, c.State())
-}
-
 // counted counts the runs of its Serialize method.
 type counted struct {
 	Text string

@@ -249,43 +249,6 @@ func TestPutKeepsToTheRateOfItsEntity(t *testing.T) {
 	tick()
 }
 
-func TestPutControls(t *testing.T) {
-	for name, register := range map[string]func(*netcode.Protocol){
-		"alone": func(*netcode.Protocol) {},
-		"registered": func(p *netcode.Protocol) {
-			netcode.Replicate[components.Owner](p)
-			netcode.Replicate[components.Group](p)
-			netcode.Replicate[components.Priority](p)
-			netcode.Replicate[components.Rate](p)
-		},
-	} {
-		t.Run(name, func(t *testing.T) {
-			s, tick := pacing(t, register)
-			id := s.Spawn()
-			require.NoError(t, netcode.Put(s, id, &components.Owner{Client: 2}))
-			require.NoError(t, netcode.Put(s, id, &components.Group{ID: 9}))
-			require.NoError(t, netcode.Put(s, id, &components.Priority{Weight: 2}))
-			tick()
-			require.EqualValues(t, 2, s.Owner(id))
-			require.Equal(t, []uint32{id.Index}, s.Store().Members(9))
-			require.EqualValues(t, 2*snapshot.NormalWeight, s.Store().Priority(id))
-
-			var unstorable *netcode.UnstorableError
-			require.ErrorAs(t, netcode.Put(s, id, &components.Priority{Weight: 256}), &unstorable)
-			require.ErrorAs(t, netcode.Put(s, id, &components.Priority{Weight: float32(math.NaN())}), &unstorable)
-			require.ErrorContains(t, netcode.Put[components.Owner](s, id, nil), "no component: Put of nil")
-			require.ErrorIs(t, netcode.Put(s, netcode.NetworkID{}, &components.Owner{}), netcode.ErrNotSpawned)
-			require.NoError(t, netcode.Remove[components.Owner](s, id))
-			require.NoError(t, netcode.Remove[components.Group](s, id))
-			require.NoError(t, netcode.Remove[components.Priority](s, id))
-			tick()
-			require.Zero(t, s.Owner(id))
-			require.Empty(t, s.Store().Members(9))
-			require.EqualValues(t, snapshot.NormalWeight, s.Store().Priority(id))
-		})
-	}
-}
-
 func TestRowsThatWaitForTheirTurnAllocateNothing(t *testing.T) {
 	s, tick := pacing(t)
 	id, n := s.Spawn(), uint32(0)

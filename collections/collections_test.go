@@ -2,7 +2,6 @@ package collections_test
 
 import (
 	"errors"
-	"fmt"
 	"math"
 	"slices"
 	"strings"
@@ -13,7 +12,6 @@ import (
 
 	"github.com/arche-netcode/netcode"
 	"github.com/arche-netcode/netcode/collections"
-	"github.com/arche-netcode/netcode/inspect"
 	"github.com/arche-netcode/netcode/internal/alloctest"
 	"github.com/arche-netcode/netcode/internal/rig"
 	"github.com/arche-netcode/netcode/peer"
@@ -412,61 +410,6 @@ func TestForgedCollections(t *testing.T) {
 			require.EqualValues(t, 1, c.Stats().Malformed)
 		})
 	}
-}
-
-// Redelivery of a frame's messages does not change collections again.
-func TestRedeliverLeavesCollectionsAlone(t *testing.T) {
-	g := newGoods(t, netcode.Config{History: 4}, false)
-	c := g.Joined(g.protocol, netcode.Config{History: 4})
-	id := g.Spawn(1)
-	list := g.list.Of(g.Server.Server, id)
-	require.NoError(t, list.Append(rig.Marked{Marker: 1}))
-	g.Until(func() bool { return g.list.Of(c.Client, id).Len() == 1 })
-	require.NoError(t, list.Append(rig.Marked{Marker: 2}))
-	g.Until(func() bool { return g.list.Of(c.Client, id).Len() == 2 })
-	again := 0
-	for past := range 3 {
-		again += c.Redeliver(past)
-	}
-	require.Positive(t, again)
-	dump := ""
-	for past := range 4 {
-		dump += string(inspect.AppendMessages(nil, g.protocol, g.Server.SentIn(past))) + string(inspect.AppendMessages(nil, g.protocol, c.ReceivedIn(past)))
-	}
-	require.Contains(t, dump, "list insert 1+1 Marker=2 Of=nil")
-	require.Equal(t, []uint64{1, 2}, g.numbers(c.Client, id))
-	require.Equal(t, netcode.Connected, c.State())
-}
-
-// A new connection starts without collections and reports that.
-func TestCollectionsOfAnotherConnection(t *testing.T) {
-	g := newGoods(t, netcode.Config{}, false)
-	c := g.Joined(g.protocol, netcode.Config{})
-	id, dead := g.Spawn(1), g.Spawn(2)
-	require.NoError(t, g.list.Of(g.Server.Server, dead).Append(rig.Marked{Marker: 5}))
-	var told []string
-	g.set.OnChange(c.Client, func(ch collections.SetChange[uint16]) {
-		told = append(told, fmt.Sprint("set ", ch.Entity == id, ch.What))
-	})
-	g.list.OnChange(c.Client, func(ch collections.ListChange[rig.Marked]) {
-		told = append(told, fmt.Sprint("list ", ch.Entity == dead, ch.What))
-	})
-	require.NoError(t, g.set.Of(g.Server.Server, id).Add(1))
-	g.Until(func() bool { return g.set.Of(c.Client, id).Has(1) && g.list.Of(c.Client, dead).Len() == 1 })
-	require.True(t, g.Server.Kick(c.ID(), "bye"))
-	g.Until(func() bool { return c.State() == netcode.Disconnected })
-	require.True(t, g.set.Of(c.Client, id).Has(1), "it stays until another connection begins")
-	require.ElementsMatch(t, []string{"set true whole", "list true whole"}, told)
-	told = nil
-	g.Change(func(store *snapshot.Store) { store.Despawn(dead) })
-	require.NoError(t, g.set.Of(g.Server.Server, id).Remove(1))
-	require.NoError(t, g.set.Of(g.Server.Server, id).Add(2))
-	require.NoError(t, c.Connect(g.Server.Conn.LocalAddr()))
-	g.Until(func() bool { return c.State() == netcode.Connected })
-	require.False(t, g.set.Of(c.Client, id).Arrived())
-	g.Until(func() bool { return g.set.Of(c.Client, id).Has(2) })
-	require.Equal(t, 1, g.set.Of(c.Client, id).Len())
-	require.Equal(t, []string{"set true gone", "list true gone", "set true whole"}, told)
 }
 
 // Changing collections with eight clients allocate nothing once warm; unchanged ones send nothing.

@@ -183,51 +183,6 @@ func TestGridFollowsAvatars(t *testing.T) {
 	}
 }
 
-// A client keeps what went out of its sight as it was, is brought up to date when it comes back, and hears of its death.
-func TestEntityOutOfSightMayBeKept(t *testing.T) {
-	explicit := interest.NewExplicit()
-	var near, far ecs.Entity
-	n := nettest.New(t, nettest.Config{
-		Protocol: protocol(), Clients: 1, Seed: 14, Link: bad(.3),
-		Game: func(w *ecs.World, frame int) {
-			walkers := generic.NewMap2[components.Replicated, position](w)
-			if frame == 1 {
-				near, far = walkers.New(), walkers.New()
-			}
-		},
-		Setup: func(s *systems.ServerSystems, _ *ecs.World) {
-			s.Server.SetInterest(interest.New(explicit, interest.Keep))
-			s.OnSpawn(func(_ ecs.Entity, id netcode.NetworkID) { explicit.Show(1, id) })
-		},
-	})
-	server, client := n.Server, n.Clients[0]
-	n.Run(2 * time.Second)
-	require.Equal(t, 2, held(client))
-	id, _ := server.Systems.ID(near)
-	other, _ := server.Systems.ID(far)
-	require.True(t, explicit.Hide(1, id) && explicit.Hide(1, other))
-	n.Step()
-	places := generic.NewMap[position](server.World)
-	places.Get(near).X, places.Get(far).X = 5, 5
-	n.Run(2 * time.Second)
-	x := func() float32 {
-		e, ok := client.Systems.Entity(id)
-		require.True(t, ok)
-		at := generic.NewMap[position](client.World)
-		return at.Get(e).X
-	}
-	require.Equal(t, 2, held(client))
-	require.Zero(t, x(), "as it was")
-	require.NoError(t, n.CheckConverge(), "what is kept is no difference")
-	explicit.Show(1, id)
-	n.Run(2 * time.Second)
-	require.InDelta(t, 5, x(), 0.01)
-	server.World.RemoveEntity(far)
-	n.Run(2 * time.Second)
-	require.Equal(t, 1, held(client), "it died out of sight")
-	n.AssertConverge()
-}
-
 // A component that a client may not see is no difference, and one that it should not have is.
 func TestConvergeGoesByTheComponentsThatAreShown(t *testing.T) {
 	p := protocol()

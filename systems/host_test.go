@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
 	"slices"
 	"testing"
 
@@ -335,33 +334,6 @@ func TestRecipientsAtAHost(t *testing.T) {
 			}
 		}
 		require.Empty(t, g.errors)
-	}
-}
-
-// Illegal values of a message are refused, and others rounded, for every recipient and stage.
-func TestValuesAreCheckedForEveryRecipientAndStage(t *testing.T) {
-	g := newTable(t, true)
-	for name, to := range map[string]struct {
-		end netcode.Endpoint
-		to  netcode.Recipient
-	}{
-		"self": {g.server, netcode.ToSelf()}, "player": {g.server, netcode.To(1)}, "remote": {g.server, netcode.To(2)}, "all": {g.server, netcode.ToAll()},
-		"server": {g.player, netcode.ToServer()}, "player's self": {g.player, netcode.ToSelf()},
-	} {
-		for _, stage := range []netcode.Stage{netcode.StageEarlyUpdate, netcode.StageUpdate, netcode.StagePostLateUpdate} {
-			for _, bad := range []float32{7, -1, float32(math.NaN()), float32(math.Inf(1))} {
-				_, all := g.in(func() {
-					var field *netcode.FieldError
-					require.ErrorAs(t, netcode.Send(to.end, to.to, &level{bad}, netcode.InStage(stage)), &field, "%s in %s: %v", name, stage, bad)
-				})
-				require.Empty(t, all, "%s in %s: %v", name, stage, bad)
-			}
-			_, all := g.in(func() { require.NoError(t, netcode.Send(to.end, to.to, &level{0.6}, netcode.InStage(stage))) })
-			require.NotEmpty(t, all)
-			for _, heard := range all {
-				require.Contains(t, heard, " 0.5", "%s in %s is rounded", name, stage)
-			}
-		}
 	}
 }
 
