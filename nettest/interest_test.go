@@ -46,69 +46,6 @@ func watched(t *testing.T, p *netcode.Protocol, seed uint64, loss float64, polic
 // held counts what a client holds.
 func held(c *nettest.Client) int { return c.Replica().Len() }
 
-func TestRooms(t *testing.T) {
-	t.Parallel()
-	for seed, loss := range []float64{0, .1, .3, .5} {
-		rooms := interest.NewRooms()
-		var client [3]netcode.ClientID
-		n := watched(t, protocol(), uint64(seed), loss, interest.New(rooms, interest.Despawn),
-			func(n *nettest.Net, id netcode.NetworkID) {
-				rooms.Add(id, interest.Room(id.Index%4))
-				rooms.Add(id, interest.Room(4+id.Index%3))
-			},
-			func(n *nettest.Net, second int) {
-				for i, c := range n.Clients {
-					client[i] = c.ID()
-					rooms.Exit(c.ID(), interest.Room(second-1))
-					rooms.Enter(c.ID(), interest.Room((second+i)%7))
-				}
-				rooms.Exit(client[2], 6)
-			})
-		n.AssertConverge()
-		for i, c := range n.Clients {
-			require.Positive(t, held(c), "client %d", i)
-			require.Less(t, held(c), n.Server.Store().Len())
-		}
-		rooms.Enter(client[0], 4)
-		rooms.Enter(client[0], 5)
-		rooms.Enter(client[0], 6)
-		n.AssertConverge()
-		require.Equal(t, n.Server.Store().Len(), held(n.Clients[0]), "every entity is in one of these")
-	}
-}
-
-func TestOwnerOnly(t *testing.T) {
-	t.Parallel()
-	owned := interest.NewOwnerOnly(interest.OwnerConfig{})
-	give := func(n *nettest.Net, second int) {
-		query := generic.NewFilter1[components.Owner]().Query(n.Server.World)
-		for i := 0; query.Next(); i++ {
-			query.Get().Client = netcode.ClientID((i + second) % 5)
-		}
-	}
-	n := watched(t, protocol(), 11, .3, interest.New(owned, interest.Despawn), nil, func(n *nettest.Net, second int) {
-		owners := generic.NewMap1[components.Owner](n.Server.World)
-		for e := range netecs.Entities(n.Server.World) {
-			if !ecs.Has(n.Server.World, e, ecs.ComponentID[components.Owner](n.Server.World)) {
-				owners.Add(e)
-			}
-		}
-		give(n, second)
-	})
-	n.AssertConverge()
-	store := n.Server.Store()
-	for _, c := range n.Clients {
-		mine := 0
-		for id := range store.All {
-			if store.Owner(id) == c.ID() {
-				mine++
-			}
-		}
-		require.Positive(t, mine)
-		require.Equal(t, mine, held(c))
-	}
-}
-
 // secret is a component that only some may see.
 type secret struct{ Word uint64 }
 
