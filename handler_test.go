@@ -20,7 +20,6 @@ import (
 	"github.com/arche-netcode/netcode/peer"
 	"github.com/arche-netcode/netcode/snapshot"
 	"github.com/arche-netcode/netcode/tick"
-	"github.com/arche-netcode/netcode/transport"
 	"github.com/arche-netcode/netcode/wire"
 )
 
@@ -433,41 +432,4 @@ func TestUnknownQuestionsAreRefused(t *testing.T) {
 	}
 	require.True(t, refused)
 	require.Len(t, r.Server.Log, 1)
-}
-
-// The same at a client: a server of a later build has a message more.
-func TestUnknownMessageTypesAreIgnoredByClients(t *testing.T) {
-	p := protocol()
-	var got []uint32
-	netcode.Handle(p, func(_ *netcode.Context, m *chat) { got = append(got, m.Number) })
-	r := rig.New(t, p, netcode.Config{})
-	var check wire.Checksum
-	changed := 0
-	r.Tamper = func(from, _ transport.Addr, packet []byte) []byte {
-		if from != r.Server.Conn.LocalAddr() {
-			return packet
-		}
-		if accept, err := peer.ParseAccept(packet); err == nil {
-			check = ^wire.NewChecksum(accept.Epoch, p.Hash())
-			return packet
-		}
-		at := bytes.Index(packet, []byte{16, 4, 4, 0, 77, 0, 0, 0})
-		if at < 0 {
-			return packet
-		}
-		changed++
-		packet = slices.Clone(packet)
-		packet[at] = 99
-		end := len(packet) - wire.ChecksumSize
-		return binary.LittleEndian.AppendUint32(packet[:end], check.Sum(packet[:end]))
-	}
-	c := r.Joined(p, netcode.Config{})
-	for _, number := range []uint32{1, 77, 2} {
-		require.NoError(t, netcode.Send(r.Server.Server, netcode.To(1), &chat{number}))
-	}
-	r.Run(time.Second)
-	require.Equal(t, 1, changed)
-	require.Equal(t, []uint32{1, 2}, got)
-	require.EqualValues(t, 1, c.Stats().UnknownTypes)
-	require.Equal(t, netcode.Connected, c.State())
 }

@@ -61,43 +61,6 @@ func TestServerTickWithInterestAllocatesNothing(t *testing.T) {
 	}
 }
 
-// Without a policy everything is shown, and a new one starts from what clients hold.
-func TestInterestIsReplaced(t *testing.T) {
-	p := protocol()
-	r := rig.New(t, p, netcode.Config{SendBudget: -1})
-	first, second := interest.NewExplicit(), interest.NewExplicit()
-	r.Server.SetInterest(interest.New(first, interest.Despawn))
-	a, b := r.Spawn(1), r.Spawn(2)
-	c := r.Joined(p, netcode.Config{})
-	holds := func(want ...wire.NetworkID) {
-		t.Helper()
-		r.Until(func() bool {
-			for _, id := range want {
-				if _, ok := r.X(c, id); !ok {
-					return false
-				}
-			}
-			return c.Replica().Len() == len(want)
-		})
-	}
-	first.Show(1, a)
-	holds(a)
-	second.Show(1, b)
-	r.Server.SetInterest(interest.New(second, interest.Despawn))
-	holds(b)
-	r.Server.SetInterest(nil)
-	holds(a, b)
-	d := r.Spawn(3)
-	holds(a, b, d)
-	second.Show(1, a)
-	second.Show(1, b) // It has forgotten the client.
-	r.Server.SetInterest(interest.New(second, interest.Despawn))
-	holds(a, b)
-	r.Server.SetInterest(interest.New(interest.All(), interest.Despawn))
-	e := r.Spawn(4)
-	holds(a, b, d, e)
-}
-
 // The effect of a policy on a view ends with the policy. The same holds with rooms, and where clients keep entities that leave
 // their sight. An entity that Hide hides afterwards stays hidden. SetInterest(nil) has no effect where there is no policy.
 func TestInterestEnds(t *testing.T) {

@@ -149,10 +149,10 @@ func TestCapacityIsMainWhereItAnswersTheTarget(t *testing.T) {
 // A link that loses a third of everything: the client is old while it lasts and in step again soon after.
 func TestLossIsVerified(t *testing.T) {
 	play := func(p lossPoint) (*lossRun, *histogram) {
-		run, err := playLoss(newGenerated(), p, 150)
+		run, err := playLoss(newGenerated(), p, 90)
 		require.NoError(t, err)
-		require.Equal(t, 150, run.frames)
-		require.Greater(t, run.verified, 500)
+		require.Equal(t, 90, run.frames)
+		require.Greater(t, run.verified, 300)
 		stream, err := playStream(run.perFrame, run.changes, p)
 		require.NoError(t, err)
 		require.Equal(t, run.staleness.total, stream.total, "the same bodies in the same frames")

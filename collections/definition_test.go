@@ -6,9 +6,6 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
-
-	"github.com/arche-netcode/netcode/tick"
-	"github.com/arche-netcode/netcode/wire"
 )
 
 func TestDescribe(t *testing.T) {
@@ -40,28 +37,6 @@ func TestLimits(t *testing.T) {
 	require.Equal(t, limits{Elements: 1024, Bytes: 47}, d.Limits())
 }
 
-func TestTypesThatAreNoElements(t *testing.T) {
-	type handle struct{ Index, Generation uint32 }
-	for name, at := range map[string]struct{ element, key reflect.Type }{
-		"a pointer": {reflect.TypeFor[*int](), nil},
-		"nothing":   {reflect.TypeFor[struct{}](), nil},
-		"a handle": {reflect.TypeFor[struct {
-			Of handle `net:"entity"`
-		}](), nil},
-		"a large one": {reflect.TypeFor[[300]uint32](), nil},
-		"more bytes":  {reflect.TypeFor[[129]uint64](), nil},
-		"many names": {reflect.TypeFor[struct {
-			Of [33]wire.NetworkID `net:"entity"`
-		}](), nil},
-		"a key that names":     {reflect.TypeFor[item](), reflect.TypeFor[item]()},
-		"a key of nothing":     {reflect.TypeFor[pair](), reflect.TypeFor[struct{}]()},
-		"a key with a pointer": {reflect.TypeFor[pair](), reflect.TypeFor[string]()},
-	} {
-		_, err := newDefinition(kindMap, "x", at.element, at.key, limits{})
-		require.Error(t, err, name)
-	}
-}
-
 // Many operations on few elements are not sent one by one, because the whole collection is shorter.
 func TestJournalOfMoreThanTheWhole(t *testing.T) {
 	var j journal
@@ -82,38 +57,6 @@ func TestJournalOfMoreThanTheWhole(t *testing.T) {
 		j.add(op{kind: opRemove, at: 4, count: 1}, nil, 10)
 	}
 	require.Equal(t, []op{{kind: opRemove, at: 4, count: 5}}, j.ops)
-}
-
-// A client that was in step gets the whole collection, in few bodies, if the operations would be longer.
-func TestManyOperationsComeAsTheWhole(t *testing.T) {
-	made := defs(t, 30)
-	id := wire.NetworkID{Index: 1, Generation: 1}
-	origin, reader, mirror := newOrigin(made), newReader(), newMirror(made)
-	link := &fakeLink{life: map[wire.NetworkID]tick.Tick{id: 1}, held: map[wire.NetworkID]tick.Tick{id: 1}, limit: 1000}
-	var told []ChangeKind
-	mirror.Tell = func(_ *definition, e *change) { told = append(told, e.Kind) }
-	flush := func() {
-		for _, c := range origin.Dirty() {
-			reader.Follow(c, link)
-		}
-		origin.Settle()
-		reader.Fill(link)
-		for _, m := range link.waiting {
-			require.NoError(t, mirror.Apply(m.id, m.body))
-		}
-		link.waiting = nil
-	}
-	table, _ := origin.Make(2, id)
-	for key := range uint32(3) {
-		require.NoError(t, table.Insert(int(key), []uint32{key, 0}))
-	}
-	flush()
-	for i := range uint32(500) {
-		require.NoError(t, table.Set(int(i%3), []uint32{i % 3, i + 1}))
-	}
-	flush()
-	require.Equal(t, []ChangeKind{ChangeWhole, ChangeWhole}, told)
-	require.Equal(t, all(table.Rows()), all(mirror.Find(2, id)))
 }
 
 func TestDump(t *testing.T) {

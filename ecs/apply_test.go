@@ -75,27 +75,6 @@ func TestFieldsThatDoNotTravelAreTheClients(t *testing.T) {
 	require.Zero(t, p.apply.Stats().Restored)
 }
 
-func TestEntityRemovedLocallyStaysAway(t *testing.T) {
-	p, all := populated(t, 5)
-	id, _ := p.capture.ID(all[2])
-	p.client.world.RemoveEntity(p.atClient(all[2]))
-	for i := range 3 {
-		p.server.position(all[2]).X = float32(i)
-		p.step()
-	}
-	_, ok := p.apply.Entity(id)
-	require.False(t, ok)
-	require.Equal(t, []netecs.ProblemKind{netecs.LocallyRemovedEntity}, p.client.kinds())
-	p.server.world.RemoveEntity(all[2])
-	p.follow()
-	require.Empty(t, p.departed)
-	require.Empty(t, p.client.kinds())
-	for range 5 { // the index is used again
-		ecs.Spawn(p.server.world, nil, p.server.rep, p.server.pos)
-	}
-	p.follow()
-}
-
 func TestReplicatedRemovedLocallyLeavesTheEntityToTheGame(t *testing.T) {
 	p, all := populated(t, 5)
 	e := p.atClient(all[2])
@@ -116,26 +95,6 @@ func TestReplicatedRemovedLocallyLeavesTheEntityToTheGame(t *testing.T) {
 	p.follow()
 	require.True(t, p.client.world.Alive(e))
 	require.Empty(t, p.departed)
-}
-
-func TestComponentRemovedLocallyStaysAway(t *testing.T) {
-	p, all := populated(t, 5)
-	e := p.atClient(all[2])
-	ecs.Exchange(p.client.world, e, nil, []ecs.ID{p.client.pos}, nil)
-	for i := range 3 {
-		p.server.position(all[2]).X = float32(i)
-		p.step()
-	}
-	require.False(t, ecs.Has(p.client.world, e, p.client.pos))
-	require.Equal(t, []netecs.ProblemKind{netecs.LocallyRemovedComponent}, p.client.kinds())
-	ecs.Exchange(p.server.world, all[2], nil, []ecs.ID{p.server.pos}, nil)
-	p.follow()
-	ecs.Exchange(p.server.world, all[2], []ecs.ID{p.server.pos}, nil, nil)
-	p.follow()
-	ecs.Exchange(p.client.world, e, nil, []ecs.ID{p.client.pos}, nil)
-	p.step()
-	ecs.Exchange(p.client.world, e, []ecs.ID{p.client.pos}, nil, nil) // changed its mind
-	p.follow()
 }
 
 func TestComponentAddedLocallyThenByTheServer(t *testing.T) {
@@ -348,29 +307,6 @@ func TestHooksMayDoAnything(t *testing.T) {
 	require.Len(t, p.departed, 2)
 	p.step()
 	require.Equal(t, []netecs.ProblemKind{netecs.LocallyRemovedEntity}, p.client.kinds())
-}
-
-func TestHooksMayResetOrLockTheWorld(t *testing.T) {
-	p, all := populated(t, 4)
-	var query ecs.Query
-	p.onLeave = func(ecs.Entity, wire.NetworkID) {
-		filter := ecs.All()
-		query = ecs.Select(p.client.world, &filter)
-	}
-	p.server.world.RemoveEntity(all[0])
-	p.server.world.RemoveEntity(all[1])
-	p.step()
-	require.Equal(t, []netecs.ProblemKind{netecs.WorldLocked}, p.client.kinds())
-	query.Close()
-	p.onLeave = func(ecs.Entity, wire.NetworkID) { p.client.world.Reset() }
-	p.step()
-	p.onLeave = nil
-	p.follow()
-	p.onSpawn = func(ecs.Entity, wire.NetworkID) { p.client.world.Reset(); p.onSpawn = nil }
-	ecs.Spawn(p.server.world, nil, p.server.rep, p.server.pos)
-	ecs.Spawn(p.server.world, nil, p.server.rep, p.server.pos)
-	p.step()
-	p.follow()
 }
 
 func TestClearAndFollow(t *testing.T) {

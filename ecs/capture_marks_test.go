@@ -23,38 +23,6 @@ func markedPair(t testing.TB, rows ...int) *pair {
 	return newPairIn(t, schema, newSide(16, 2))
 }
 
-func TestMarkedComponentTravelsWhenMarked(t *testing.T) {
-	p := markedPair(t, rowPosition)
-	s := p.server
-	e := ecs.Spawn(s.world, nil, s.rep, s.pos, s.vel)
-	s.position(e).X = 1
-	netecs.Mark[position](p.capture, e) // nobody knows it yet, and it goes whole
-	p.follow()
-	shown := p.atClient(e)
-
-	s.position(e).X = 2
-	get[velocity](s, e, s.vel).X = 2
-	p.step()
-	require.InDelta(t, 1, p.client.position(shown).X, 0.002, "nobody marked it")
-	require.Equal(t, float32(2), get[velocity](p.client, shown, p.client.vel).X, "what is not by marks goes as ever")
-
-	netecs.Mark[position](p.capture, e)
-	netecs.Mark[position](p.capture, e)
-	netecs.Mark[localOnly](p.capture, e) // not of the schema
-	s.position(e).X = 3                  // after the mark, before the capture
-	p.step()
-	require.Equal(t, 1, p.store.Changed())
-	p.same()
-	require.InDelta(t, 3, p.client.position(shown).X, 0.002)
-
-	netecs.Mark[position](p.capture, e)
-	s.world.RemoveEntity(e) // what is marked may be gone by then, and its index another's
-	f := ecs.Spawn(s.world, nil, s.rep, s.pos)
-	s.position(f).X = 7
-	p.follow()
-	require.Empty(t, s.kinds())
-}
-
 // A value that a client writes is marked by the code that writes it into the world.
 func TestWriteIsMarked(t *testing.T) {
 	p := markedPair(t, rowVelocity)

@@ -192,34 +192,6 @@ func TestCopyOntoAReplicatedEntityIsPutBack(t *testing.T) {
 	require.Len(t, p.spawned, 2)
 }
 
-func TestIDGoesOnWithTheCopyWhenTheOriginalIsGone(t *testing.T) {
-	for _, others := range []int{0, 1, 100} {
-		p := newPair(t)
-		a := ecs.Spawn(p.server.world, nil, p.server.rep, p.server.pos)
-		for range others {
-			ecs.Spawn(p.server.world, nil, p.server.rep, p.server.pos)
-		}
-		p.step()
-		id, _ := p.capture.ID(a)
-		b := ecs.Spawn(p.server.world, nil, p.server.rep, p.server.pos)
-		*p.server.replicated(b) = *p.server.replicated(a)
-		*p.server.position(b) = position{4, 5, 6}
-		p.server.world.RemoveEntity(a) // b comes to lie where a was, with the same Replicated
-		p.follow()
-		e, ok := p.capture.Entity(id)
-		require.True(t, ok)
-		require.Equal(t, b, e)
-		now, ok := p.capture.ID(b)
-		require.True(t, ok)
-		require.Equal(t, id, now)
-		ecs.Exchange(p.server.world, b, []ecs.ID{p.server.frozen}, nil, nil)
-		p.follow()
-		require.Equal(t, others+1, p.store.Len())
-		require.Empty(t, p.departed)
-		require.Empty(t, p.server.kinds())
-	}
-}
-
 func TestCopyThatLiesWhereTheOriginalLay(t *testing.T) {
 	p := newPair(t)
 	a := ecs.Spawn(p.server.world, nil, p.server.rep, p.server.pos)

@@ -38,47 +38,6 @@ func changes(p *pair) map[wire.NetworkID]netecs.Change {
 	return all
 }
 
-func TestChangesOfARun(t *testing.T) {
-	p := newPair(t)
-	require.Empty(t, changes(p))
-	s := p.server
-	a, b := ecs.Spawn(s.world, nil, s.rep, s.pos, s.health), ecs.Spawn(s.world, nil, s.rep, s.vel, s.seeker)
-	get[seeker](s, b, s.seeker).Target = a
-	p.step()
-	ida, _ := p.capture.ID(a)
-	idb, _ := p.capture.ID(b)
-	require.Equal(t, map[wire.NetworkID]netecs.Change{
-		ida: {Rows: format.Bit(rowPosition).With(rowHealth), Added: format.Bit(rowPosition).With(rowHealth), Spawned: true},
-		idb: {Rows: format.Bit(rowVelocity).With(rowSeeker), Added: format.Bit(rowVelocity).With(rowSeeker), Spawned: true},
-	}, changes(p))
-	p.step()
-	require.Len(t, changes(p), 2, "nothing was applied since")
-	require.EqualValues(t, 1, p.apply.Stats().Applied)
-
-	s.position(a).X = 4
-	get[health](s, a, s.health).Note = 5 // is not sent
-	p.step()
-	require.True(t, p.apply.Touched(format.Bit(rowPosition)))
-	require.False(t, p.apply.Touched(format.Bit(rowHealth).With(rowVelocity)))
-	require.Equal(t, map[wire.NetworkID]netecs.Change{ida: {Rows: format.Bit(rowPosition)}}, changes(p))
-	require.EqualValues(t, 2, p.apply.Stats().Applied)
-
-	ecs.Exchange(s.world, a, []ecs.ID{s.frozen, s.vel}, []ecs.ID{s.health}, nil)
-	s.position(a).X = 5
-	p.step()
-	require.Equal(t, map[wire.NetworkID]netecs.Change{
-		ida: {Rows: format.Bit(rowPosition).With(rowFrozen).With(rowVelocity), Added: format.Bit(rowFrozen).With(rowVelocity), Removed: format.Bit(rowHealth)},
-	}, changes(p))
-
-	s.world.RemoveEntity(a) // b's field becomes zero, and nothing else of it
-	p.step()
-	require.Equal(t, map[wire.NetworkID]netecs.Change{idb: {Rows: format.Bit(rowSeeker)}}, changes(p))
-	p.client.world.RemoveEntity(p.local(idb))
-	require.Empty(t, changes(p), "gone since")
-	p.apply.Clear()
-	require.Empty(t, changes(p))
-}
-
 func TestLaterResolvedFieldsAreChanges(t *testing.T) {
 	p := newPair(t)
 	s := p.server
@@ -111,31 +70,6 @@ func TestGameWritesAreChangesOnlyIfTheServersValueChanged(t *testing.T) {
 	p.step()
 	require.Equal(t, map[wire.NetworkID]netecs.Change{id: {Rows: format.Bit(rowPosition)}}, changes(p))
 	p.same()
-}
-
-func TestChangedOfAType(t *testing.T) {
-	p, all := populated(t, 4)
-	p.server.position(all[1]).X = 30
-	p.server.position(all[3]).X = 40
-	get[health](p.server, all[2], p.server.health).HP = 9
-	p.step()
-	var xs []float32
-	for e, at := range netecs.Changed[position](p.apply) {
-		require.Same(t, p.client.position(e), at)
-		xs = append(xs, at.X)
-	}
-	require.InDeltaSlice(t, []float32{30, 40}, xs, 0.002)
-	for e, at := range netecs.Changed[health](p.apply) {
-		require.EqualValues(t, 9, at.HP)
-		p.client.world.RemoveEntity(e) // the world may be changed
-	}
-	for range netecs.Changed[localOnly](p.apply) {
-		t.Fatal("of a type that does not replicate")
-	}
-	for range netecs.Changed[position](p.apply) {
-		p.client.world.Reset()
-	}
-	require.Empty(t, changes(p))
 }
 
 func TestChangesAllocateNothing(t *testing.T) {

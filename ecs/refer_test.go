@@ -53,58 +53,6 @@ func TestReferencesThatAreNone(t *testing.T) {
 	require.Empty(t, s.kinds())
 }
 
-func TestRelationCirclesHaveNoTargets(t *testing.T) {
-	p := newPair(t)
-	s := p.server
-	var e []ecs.Entity
-	for range 6 {
-		e = append(e, ecs.Spawn(s.world, nil, s.rep, s.child))
-	}
-	targets := func(want ...int) {
-		p.step()
-		for i, n := range want {
-			id := wire.NetworkID{}
-			if n >= 0 {
-				id = p.id(e[n])
-			}
-			require.Equal(t, id, p.ref(e[i], rowChildOf, 0), "%d", i)
-		}
-		p.same()
-	}
-	p.tie(e[0], e[1])
-	p.tie(e[1], e[2])
-	p.tie(e[3], e[0])
-	targets(1, 2, -1, 0, -1, -1)
-	require.Empty(t, s.kinds())
-	p.tie(e[2], e[0]) // 0 1 2 are a circle, 3 hangs on it
-	targets(-1, -1, -1, 0, -1, -1)
-	require.Len(t, s.problems, 3)
-	require.Equal(t, "childOf of entity "+p.id(e[2]).String()+" leads in a circle of relations back to its entity: it has no target",
-		s.problems[0].String())
-	require.Equal(t, []netecs.ProblemKind{netecs.RelationCycle, netecs.RelationCycle, netecs.RelationCycle}, s.kinds())
-	p.tie(e[1], e[4]) // the circle opens, and rows change that nobody wrote
-	targets(1, 4, 0, 0, -1, -1)
-	p.tie(e[4], e[3]) // and closes, larger
-	targets(-1, -1, 0, -1, -1, -1)
-	p.tie(e[5], e[5])
-	targets(-1, -1, 0, -1, -1, -1)
-	p.tie(e[5], e[0])
-	ecs.Exchange(s.world, e[0], nil, []ecs.ID{s.child}, nil) // leaves by its component
-	targets()
-	require.Equal(t, p.id(e[4]), p.ref(e[1], rowChildOf, 0))
-	require.Equal(t, p.id(e[0]), p.ref(e[3], rowChildOf, 0))
-	ecs.Exchange(s.world, e[0], []ecs.ID{s.child}, nil, nil)
-	p.tie(e[0], e[1])
-	targets(-1, -1, 0, -1, -1, 0)
-	s.world.RemoveEntity(e[3]) // leaves by its death
-	p.step()
-	require.Equal(t, p.id(e[1]), p.ref(e[0], rowChildOf, 0))
-	require.Equal(t, p.id(e[4]), p.ref(e[1], rowChildOf, 0))
-	require.Zero(t, p.ref(e[4], rowChildOf, 0))
-	p.same()
-	require.Len(t, s.problems, 3, "once for each entity: those of 3, 4 and 5 are new")
-}
-
 // Where one of two that change places is captured later, what is captured is a circle for a while, and what game code wrote is
 // none: it is told of nothing, and of a circle of its own as ever.
 func TestReferenceCircleThatIsCapturedLaterIsNotReported(t *testing.T) {
@@ -243,43 +191,6 @@ func (p *pair) local(id wire.NetworkID) ecs.Entity {
 // sought is a client's seeker.
 func (p *pair) sought(id wire.NetworkID) *seeker {
 	return get[seeker](p.client, p.local(id), p.client.seeker)
-}
-
-func TestEntityFieldsAreResolvedNowAndLater(t *testing.T) {
-	p := newPair(t)
-	var a, b, c, d wire.NetworkID
-	p.feed(func() {
-		a, b = p.store.Spawn(), p.store.Spawn()
-		p.store.Set(a, rowSeeker, lanesOf(b, a, wire.NetworkID{}))
-		p.store.Set(b, rowSeeker, lanesOf(a, b, wire.NetworkID{}))
-	})
-	require.Equal(t, seeker{Target: p.local(b), Seen: [2]ecs.Entity{p.local(a)}, Doubt: 7}, *p.sought(a), "one that comes later in the same run")
-	require.Equal(t, p.local(a), p.sought(b).Target)
-	p.same()
-
-	p.tick++ // c and d are spawned, d is hidden
-	p.store.Begin(p.tick)
-	c, d = p.store.Spawn(), p.store.Spawn()
-	p.store.Set(c, rowVelocity, []uint32{0, 0, 0})
-	p.store.Set(d, rowVelocity, []uint32{0, 0, 0})
-	p.store.Set(a, rowSeeker, lanesOf(d, c, b))
-	p.store.Commit()
-	p.view.Observe()
-	p.view.Hide(d)
-	p.deliver()
-	p.apply.Run()
-	require.Equal(t, seeker{Seen: [2]ecs.Entity{p.local(c), p.local(b)}, Doubt: 7}, *p.sought(a))
-	p.view.Show(d)
-	p.feed(func() {})
-	require.Equal(t, p.local(d), p.sought(a).Target)
-	require.False(t, p.sought(a).Target.IsZero())
-	p.view.Hide(d)
-	p.feed(func() {})
-	require.Zero(t, p.sought(a).Target)
-	p.feed(func() { p.store.Despawn(c) })
-	require.Zero(t, p.sought(a).Seen[0])
-	require.Equal(t, p.local(b), p.sought(a).Seen[1])
-	require.Empty(t, p.client.kinds())
 }
 
 func TestOverwrittenEntityFieldIsRestored(t *testing.T) {

@@ -35,34 +35,6 @@ func (p *pair) spawnIDs(n int) (ids []wire.NetworkID) {
 	return ids
 }
 
-func TestParentsBeforeAndAfterChildren(t *testing.T) {
-	p := newPair(t)
-	var a, b, c wire.NetworkID
-	p.feed(func() {
-		a, b, c = p.store.Spawn(), p.store.Spawn(), p.store.Spawn()
-		p.hang(a, b) // the child comes first
-		p.hang(c, b)
-	})
-	p.same()
-	require.Equal(t, p.local(b), p.parent(a))
-	require.Equal(t, p.local(b), p.parent(c))
-	p.view.Hide(b)
-	p.feed(func() {})
-	require.Zero(t, p.parent(a))
-	require.Zero(t, p.parent(c))
-	p.view.Show(b)
-	p.feed(func() {})
-	p.same()
-	require.Equal(t, p.local(b), p.parent(a))
-	p.feed(func() { p.store.Despawn(b) })
-	require.Zero(t, p.parent(a))
-	p.feed(func() { p.hang(a, c) })
-	require.Equal(t, p.local(c), p.parent(a))
-	p.feed(func() { p.store.Remove(a, rowChildOf) })
-	p.same()
-	require.Empty(t, p.client.kinds())
-}
-
 func TestLocalRetargetIsPutBack(t *testing.T) {
 	p := newPair(t)
 	ids := p.spawnIDs(3)
@@ -81,45 +53,6 @@ func TestLocalRetargetIsPutBack(t *testing.T) {
 	p.client.world.RemoveEntity(p.local(ids[2]))
 	p.apply.Run()
 	require.Zero(t, p.parent(ids[0]))
-}
-
-func TestCircleIsRefusedAndOpens(t *testing.T) {
-	p := newPair(t)
-	ids := p.spawnIDs(6)
-	p.feed(func() {
-		p.hang(ids[5], ids[0]) // hangs on the circle without being of it
-		p.hang(ids[0], ids[1])
-		p.hang(ids[1], ids[2])
-		p.hang(ids[2], ids[0])
-		p.hang(ids[3], ids[3])
-		p.hang(ids[4], ids[3])
-	})
-	for _, id := range ids[:4] {
-		require.Zero(t, p.parent(id))
-	}
-	require.Equal(t, p.local(ids[0]), p.parent(ids[5]))
-	require.Equal(t, p.local(ids[3]), p.parent(ids[4]))
-	require.Equal(t, []netecs.ProblemKind{
-		netecs.RelationCycle, netecs.RelationCycle, netecs.RelationCycle, netecs.RelationCycle,
-	}, p.client.kinds())
-	p.feed(func() { p.hang(ids[4], ids[2]) })
-	require.Empty(t, p.client.kinds(), "reported once")
-	p.feed(func() { p.hang(ids[1], wire.NetworkID{}) }) // opens it
-	require.Equal(t, p.local(ids[1]), p.parent(ids[0]))
-	require.Equal(t, p.local(ids[0]), p.parent(ids[2]))
-	require.Zero(t, p.parent(ids[1]))
-	p.feed(func() { p.hang(ids[1], ids[2]) }) // and closes again
-	for _, id := range ids[:3] {
-		require.Zero(t, p.parent(id))
-	}
-	require.Empty(t, p.client.kinds(), "the others may be as of before")
-	p.wait(ids[4], p.replica.Window()+1)
-	require.Len(t, p.client.kinds(), 3)
-	p.feed(func() { p.store.Despawn(ids[2]) })
-	require.Equal(t, p.local(ids[1]), p.parent(ids[0]))
-	p.feed(func() { p.store.Despawn(ids[3]) })
-	p.same()
-	require.Empty(t, p.client.kinds())
 }
 
 // wait lets ticks go by in which nothing happens but that an entity moves.

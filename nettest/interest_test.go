@@ -46,69 +46,6 @@ func watched(t *testing.T, p *netcode.Protocol, seed uint64, loss float64, polic
 // held counts what a client holds.
 func held(c *nettest.Client) int { return c.Replica().Len() }
 
-func TestRooms(t *testing.T) {
-	t.Parallel()
-	for seed, loss := range []float64{0, .1, .3, .5} {
-		rooms := interest.NewRooms()
-		var client [3]netcode.ClientID
-		n := watched(t, protocol(), uint64(seed), loss, interest.New(rooms, interest.Despawn),
-			func(n *nettest.Net, id netcode.NetworkID) {
-				rooms.Add(id, interest.Room(id.Index%4))
-				rooms.Add(id, interest.Room(4+id.Index%3))
-			},
-			func(n *nettest.Net, second int) {
-				for i, c := range n.Clients {
-					client[i] = c.ID()
-					rooms.Exit(c.ID(), interest.Room(second-1))
-					rooms.Enter(c.ID(), interest.Room((second+i)%7))
-				}
-				rooms.Exit(client[2], 6)
-			})
-		n.AssertConverge()
-		for i, c := range n.Clients {
-			require.Positive(t, held(c), "client %d", i)
-			require.Less(t, held(c), n.Server.Store().Len())
-		}
-		rooms.Enter(client[0], 4)
-		rooms.Enter(client[0], 5)
-		rooms.Enter(client[0], 6)
-		n.AssertConverge()
-		require.Equal(t, n.Server.Store().Len(), held(n.Clients[0]), "every entity is in one of these")
-	}
-}
-
-func TestOwnerOnly(t *testing.T) {
-	t.Parallel()
-	owned := interest.NewOwnerOnly(interest.OwnerConfig{})
-	give := func(n *nettest.Net, second int) {
-		query := generic.NewFilter1[components.Owner]().Query(n.Server.World)
-		for i := 0; query.Next(); i++ {
-			query.Get().Client = netcode.ClientID((i + second) % 5)
-		}
-	}
-	n := watched(t, protocol(), 11, .3, interest.New(owned, interest.Despawn), nil, func(n *nettest.Net, second int) {
-		owners := generic.NewMap1[components.Owner](n.Server.World)
-		for e := range netecs.Entities(n.Server.World) {
-			if !ecs.Has(n.Server.World, e, ecs.ComponentID[components.Owner](n.Server.World)) {
-				owners.Add(e)
-			}
-		}
-		give(n, second)
-	})
-	n.AssertConverge()
-	store := n.Server.Store()
-	for _, c := range n.Clients {
-		mine := 0
-		for id := range store.All {
-			if store.Owner(id) == c.ID() {
-				mine++
-			}
-		}
-		require.Positive(t, mine)
-		require.Equal(t, mine, held(c))
-	}
-}
-
 // secret is a component that only some may see.
 type secret struct{ Word uint64 }
 
@@ -181,51 +118,6 @@ func TestGridFollowsAvatars(t *testing.T) {
 			require.NotZero(t, c.Replica().Stats().Despawns)
 		}
 	}
-}
-
-// A client keeps what went out of its sight as it was, is brought up to date when it comes back, and hears of its death.
-func TestEntityOutOfSightMayBeKept(t *testing.T) {
-	explicit := interest.NewExplicit()
-	var near, far ecs.Entity
-	n := nettest.New(t, nettest.Config{
-		Protocol: protocol(), Clients: 1, Seed: 14, Link: bad(.3),
-		Game: func(w *ecs.World, frame int) {
-			walkers := generic.NewMap2[components.Replicated, position](w)
-			if frame == 1 {
-				near, far = walkers.New(), walkers.New()
-			}
-		},
-		Setup: func(s *systems.ServerSystems, _ *ecs.World) {
-			s.Server.SetInterest(interest.New(explicit, interest.Keep))
-			s.OnSpawn(func(_ ecs.Entity, id netcode.NetworkID) { explicit.Show(1, id) })
-		},
-	})
-	server, client := n.Server, n.Clients[0]
-	n.Run(2 * time.Second)
-	require.Equal(t, 2, held(client))
-	id, _ := server.Systems.ID(near)
-	other, _ := server.Systems.ID(far)
-	require.True(t, explicit.Hide(1, id) && explicit.Hide(1, other))
-	n.Step()
-	places := generic.NewMap[position](server.World)
-	places.Get(near).X, places.Get(far).X = 5, 5
-	n.Run(2 * time.Second)
-	x := func() float32 {
-		e, ok := client.Systems.Entity(id)
-		require.True(t, ok)
-		at := generic.NewMap[position](client.World)
-		return at.Get(e).X
-	}
-	require.Equal(t, 2, held(client))
-	require.Zero(t, x(), "as it was")
-	require.NoError(t, n.CheckConverge(), "what is kept is no difference")
-	explicit.Show(1, id)
-	n.Run(2 * time.Second)
-	require.InDelta(t, 5, x(), 0.01)
-	server.World.RemoveEntity(far)
-	n.Run(2 * time.Second)
-	require.Equal(t, 1, held(client), "it died out of sight")
-	n.AssertConverge()
 }
 
 // A component that a client may not see is no difference, and one that it should not have is.

@@ -188,12 +188,12 @@ func TestAChangeOfPredictionIsNoLeap(t *testing.T) {
 	}
 }
 
-var randomScreens = flag.Int("screens", 20, "random games of TestRandomScreensMoveEvenly")
+var randomScreens = flag.Int("screens", 10, "random games of TestRandomScreensMoveEvenly; ten times as many with -heavy")
 
 // In random games a body that moves evenly stands in no frame and leaps in none, whatever is corrected and whoever predicts
 // it meanwhile.
 func TestRandomScreensMoveEvenly(t *testing.T) {
-	for seed := range uint64(*randomScreens) {
+	for seed := range uint64(*randomScreens * sized(1, 10)) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			random := rand.New(rand.NewPCG(seed, 37))
 			rate := []int{20, 30, 60, 128}[random.IntN(4)]

@@ -49,29 +49,6 @@ func TestAChosenEntityThatRestsIsCorrected(t *testing.T) {
 	g.heal()
 }
 
-// An entity has its components in each frame from the choice on, also with an input delay that is longer than the round
-// trip.
-func TestAChosenEntityHasItsComponents(t *testing.T) {
-	for _, delay := range []int{0, 4, 8} {
-		g := newGame(t, transport.Link{}, 8, 1, predict.Config{InputDelay: delay})
-		p := g.players[0]
-		p.act = still
-		crate := addCrate(g, 3)
-		g.run(5 * rate)
-		id, _ := g.group.ID(crate)
-		at := ecs.ComponentID[position](p.world)
-		for frame := range 4 * rate {
-			if frame%30 == 0 {
-				p.sim.Predict(id, frame%60 == 0)
-			}
-			g.frame()
-			e, ok := p.group.Entity(id)
-			require.True(t, ok)
-			require.True(t, ecs.Has(p.world, e, at), "input delay %d, frame %d", delay, frame)
-		}
-	}
-}
-
 // A late press moves a shot to a later tick. Its shell exists once, whether the server's or the client's own shell is
 // first.
 func TestASpawnIsThereOnce(t *testing.T) {

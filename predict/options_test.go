@@ -219,44 +219,6 @@ func TestAWrongDespawnComesBack(t *testing.T) {
 	require.EqualValues(t, 1, p.wrong[0].True)
 }
 
-// A client predicts an entity in the frames in which its world says that the client owns it, and in no other: also when the owner changes, or the entity is
-// hidden.
-func TestAPredictionEndsInTheFrameOfItsEnd(t *testing.T) {
-	g := newGame(t, transport.Link{Delay: 80 * time.Millisecond, Loss: .2}, 83, 2, predict.Config{})
-	g.run(3 * rate)
-	body := g.bodies[g.players[0].client.ID()]
-	id, _ := g.group.ID(body)
-	owners, changes := generic.NewMap1[components.Owner](g.world), [2]int{}
-	var was [2]bool
-	for frame := range 20 * rate {
-		switch frame % 120 {
-		case 0, 60:
-			owners.Get(body).Client = g.players[frame/60%2].client.ID()
-		case 30:
-			g.server.Hide(g.players[0].client.ID(), id)
-		case 45:
-			g.server.Show(g.players[0].client.ID(), id)
-		}
-		g.frame()
-		for i, p := range g.players {
-			owners := generic.NewMap1[components.Owner](p.world)
-			e, mine := p.group.Entity(id)
-			mine = mine && owners.Get(e).Client == p.client.ID()
-			require.Equal(t, mine, p.sim.Predicts(id), "client %d, frame %d", i, frame)
-			if mine {
-				require.True(t, ecs.Has(p.world, e, ecs.ComponentID[components.Simulate](p.world)))
-			}
-			if mine != was[i] {
-				was[i] = mine
-				changes[i]++
-			}
-		}
-	}
-	require.Greater(t, changes[0], 20)
-	require.Greater(t, changes[1], 10)
-	g.heal()
-}
-
 // The shown value moves over little by little when a client begins to predict an entity that moves.
 func TestTheBeginOfAPredictionIsNoJump(t *testing.T) {
 	g := newGame(t, transport.Link{Delay: 100 * time.Millisecond}, 84, 1, predict.Config{CorrectionTime: 300 * time.Millisecond})

@@ -226,27 +226,6 @@ func TestASpawnThatTheServerDoesNotMakeGoes(t *testing.T) {
 	g.heal()
 }
 
-// A client starts or stops to predict an entity when Predict is called, also its own entity.
-func TestPredictChoosesEntities(t *testing.T) {
-	g := newGame(t, transport.Link{Delay: 80 * time.Millisecond}, 8, 2, predict.Config{})
-	for _, p := range g.players {
-		p.act = wander
-	}
-	g.run(3 * rate)
-	p, other := g.players[0], g.players[1]
-	mine, _ := p.group.ID(p.body(g))
-	theirs, _ := other.group.ID(other.body(g))
-	require.True(t, p.sim.Predicts(mine))
-	require.False(t, p.sim.Predicts(theirs))
-	p.sim.Predict(theirs, true)
-	p.sim.Predict(mine, false)
-	require.True(t, p.sim.Predicts(theirs))
-	require.False(t, p.sim.Predicts(mine))
-	g.run(2 * rate)
-	require.False(t, ecs.Has(p.world, p.body(g), ecs.ComponentID[components.Simulate](p.world)))
-	g.heal()
-}
-
 // A new owner predicts, and the owner before stops.
 func TestAnOwnerPredicts(t *testing.T) {
 	g := newGame(t, transport.Link{Delay: 80 * time.Millisecond, Loss: .1}, 8, 2, predict.Config{})

@@ -17,37 +17,6 @@ import (
 	"github.com/arche-netcode/netcode/transport/memory"
 )
 
-type sprite struct{ Image int }
-
-func TestSpawnHooksChooseByKind(t *testing.T) {
-	r := newRig(t)
-	sprites := generic.NewMap1[sprite](r.worlds[1])
-	var order []string
-	r.client.OnSpawn(func(ecs.Entity, netcode.NetworkID) { order = append(order, "any") })
-	r.client.OnSpawnKind(3, func(e ecs.Entity, _ netcode.NetworkID) {
-		sprites.Assign(e, &sprite{33})
-		order = append(order, "three")
-	})
-	r.client.OnSpawnKind(3, func(e ecs.Entity, _ netcode.NetworkID) {
-		require.Equal(t, 33, sprites.Get(e).Image)
-		require.NoError(t, netcode.Send(r.client.Client, netcode.ToServer(), &ping{3}))
-	})
-	r.client.OnSpawnKind(4, func(e ecs.Entity, _ netcode.NetworkID) {
-		r.worlds[1].RemoveEntity(e)
-		order = append(order, "four")
-	})
-	r.client.OnSpawnKind(4, func(ecs.Entity, netcode.NetworkID) { t.Fatal("it is gone") })
-	mapper := generic.NewMap3[components.Replicated, position, components.Kind](r.worlds[0])
-	mapper.NewWith(&components.Replicated{}, &position{}, &components.Kind{ID: 3})
-	r.until(t, func() bool { return len(r.handled) == 1 })
-	mapper.NewWith(&components.Replicated{}, &position{}, &components.Kind{ID: 4})
-	r.until(t, func() bool { return len(order) == 4 })
-	r.spawn()
-	mapper.NewWith(&components.Replicated{}, &position{}, &components.Kind{ID: 5})
-	r.until(t, func() bool { return len(order) == 6 })
-	require.Equal(t, []string{"any", "three", "any", "four", "any", "any"}, order)
-}
-
 func TestChangesReachTheGame(t *testing.T) {
 	r := newRig(t)
 	require.False(t, r.client.Apply.Applied())

@@ -24,36 +24,6 @@ import (
 	"github.com/arche-netcode/netcode/transport/memory"
 )
 
-func TestWorldReplicates(t *testing.T) {
-	r := newRig(t)
-	r.server.Add(tick.Update, &move{})
-	var spawned, despawned []netcode.NetworkID
-	r.client.OnSpawn(func(e ecs.Entity, id netcode.NetworkID) {
-		mapper := generic.NewMap1[position](r.worlds[1])
-		require.EqualValues(t, 2, mapper.Get(e).Y, "the values are written by now")
-		spawned = append(spawned, id)
-	})
-	r.client.OnDespawn(func(_ ecs.Entity, id netcode.NetworkID) { despawned = append(despawned, id) })
-	e := r.spawn()
-	r.until(t, func() bool { p, _ := r.seen(e); return p != nil && p.X > 30 })
-	id, ok := r.server.ID(e)
-	require.True(t, ok)
-	back, ok := r.server.Entity(id)
-	require.True(t, ok)
-	require.Equal(t, e, back)
-	_, twin := r.seen(e)
-	got, ok := r.client.ID(twin)
-	require.True(t, ok)
-	require.Equal(t, id, got)
-
-	r.worlds[0].RemoveEntity(e)
-	r.until(t, func() bool { return len(despawned) == 1 })
-	require.Equal(t, []netcode.NetworkID{id}, spawned)
-	require.Equal(t, []netcode.NetworkID{id}, despawned)
-	require.False(t, r.worlds[1].Alive(twin))
-	require.Empty(t, r.errors)
-}
-
 func TestReconnectingStartsWithAFreshWorld(t *testing.T) {
 	r := newRig(t)
 	e := r.spawn()

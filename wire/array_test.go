@@ -3,7 +3,6 @@ package wire
 import (
 	"math"
 	"testing"
-	"unicode/utf8"
 
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
@@ -61,54 +60,6 @@ func TestArrayRefusesBadBools(t *testing.T) {
 	require.Equal(t, []flag{false, false, false}, v)
 }
 
-// Count accepts only numbers that the remaining bytes have room for.
-func TestCount(t *testing.T) {
-	for _, c := range []struct {
-		n, left, limit, size int
-		want                 error
-	}{
-		{0, 0, 0, 8, nil}, {3, 24, 3, 8, nil}, {3, 23, 3, 8, ErrTruncated}, {4, 99, 3, 8, ErrTooLong}, {1, 9, -1, 1, ErrTooLong},
-		{5, 5, 9, 0, nil}, {6, 5, 9, -3, ErrTruncated}, {1, 0, 1, math.MaxInt, ErrTruncated},
-	} {
-		r := NewReader(append(AppendVarint(nil, uint64(c.n)), make([]byte, c.left)...))
-		n := r.Count(c.limit, c.size)
-		if c.want == nil {
-			require.NoError(t, r.Err())
-			require.Equal(t, c.n, n)
-			require.Len(t, r.Rest(), c.left)
-			continue
-		}
-		require.ErrorIs(t, r.Err(), c.want, "%+v", c)
-		require.Zero(t, n)
-		require.Nil(t, r.Rest())
-	}
-	r := NewReader([]byte{1, 2})
-	_ = append(r.Rest(), 9) // cannot overwrite the buffer
-	require.Equal(t, uint16(0x0201), r.Uint16())
-}
-
-func TestRune(t *testing.T) {
-	for _, v := range []rune{0, 'a', 0xD7FF, 0xE000, utf8.RuneError, utf8.MaxRune, 0xD800, 0xDFFF, utf8.MaxRune + 1, -1, math.MinInt32} {
-		w := NewWriter(make([]byte, 4))
-		w.Rune(v)
-		var d dumb
-		d.fixed(uint64(uint32(v)), 4)
-		r := NewReader(d.b)
-		got := r.Rune()
-		if !utf8.ValidRune(v) {
-			require.ErrorIs(t, w.Err(), ErrMalformed)
-			require.Empty(t, w.Written())
-			require.ErrorIs(t, r.Err(), ErrMalformed)
-			require.Zero(t, got)
-			continue
-		}
-		require.NoError(t, w.Err())
-		require.Equal(t, d.b, w.Written())
-		require.Equal(t, v, got)
-		require.True(t, r.Done())
-	}
-}
-
 func FuzzArrays(f *testing.F) {
 	w := NewWriter(make([]byte, 300))
 	WriteSlice(&w, []flag{true, false}, 9)
@@ -135,49 +86,6 @@ func FuzzArrays(f *testing.F) {
 			require.Equal(t, b[:r.Position()], w.Written(), "one legal encoding")
 		}
 	})
-}
-
-// Runes and strings read back, cut anywhere they are truncated, and each limit holds in both directions.
-func TestRunesAndTexts(t *testing.T) {
-	runes, texts := []rune("aö€😀"), []string{"", "a", "twenty bytes of text", "ö"}
-	var d dumb
-	d.varint(uint64(len(runes)))
-	for _, one := range runes {
-		d.fixed(uint64(one), 4)
-	}
-	d.varint(uint64(len(texts)))
-	for _, text := range texts {
-		d.text(text)
-	}
-	write := func(number, limit, each int) ([]byte, error) {
-		w := NewWriter(make([]byte, len(d.b)))
-		w.Runes(runes, number)
-		w.Strings(texts, limit, each)
-		return w.Written(), w.Err()
-	}
-	read := func(b []byte, number, limit, each int) ([]rune, []string, error) {
-		r := NewReader(b)
-		gotRunes, gotTexts := r.Runes(nil, number), r.Strings(nil, limit, each)
-		return gotRunes, gotTexts, r.Err()
-	}
-	b, err := write(4, 4, 20)
-	require.NoError(t, err)
-	require.Equal(t, d.b, b)
-	gotRunes, gotTexts, err := read(b, 4, 4, 20)
-	require.NoError(t, err)
-	require.Equal(t, runes, gotRunes)
-	require.Equal(t, texts, gotTexts)
-	for _, limits := range [][3]int{{3, 4, 20}, {4, 3, 20}, {4, 4, 19}} {
-		_, err := write(limits[0], limits[1], limits[2])
-		require.ErrorIs(t, err, ErrTooLong)
-		_, gotTexts, err := read(b, limits[0], limits[1], limits[2])
-		require.ErrorIs(t, err, ErrTooLong)
-		require.Empty(t, gotTexts)
-	}
-	for cut := range b {
-		_, _, err := read(b[:cut], 4, 4, 20)
-		require.ErrorIs(t, err, ErrTruncated)
-	}
 }
 
 func TestVarintSize(t *testing.T) {

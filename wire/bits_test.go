@@ -79,38 +79,6 @@ func TestBitsModel(t *testing.T) {
 	})
 }
 
-// TestBitWriterStaysWithin writes into buffers of every size. The contents are right if they fit, else the writer is
-// overflowed; the byte after the buffer is never touched.
-func TestBitWriterStaysWithin(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		values := drawValues(t)
-		size := rapid.IntRange(0, 100).Draw(t, "size")
-		whole := make([]byte, size+16)
-		for i := range whole {
-			whole[i] = 0xC7
-		}
-		w := NewBitWriter(whole[:size:size])
-		var model dumbBits
-		for _, x := range values {
-			w.Write(x.v, x.bits)
-			model.write(x.v, x.bits)
-			require.Equal(t, len(model) > size*8, w.Overflowed())
-		}
-		n := w.Finish()
-		for _, b := range whole[size:] {
-			require.Equal(t, byte(0xC7), b)
-		}
-		if w.Overflowed() {
-			require.Zero(t, n)
-			return
-		}
-		require.Equal(t, model.bytes(), whole[:n])
-		for _, b := range whole[n:size] {
-			require.Equal(t, byte(0xC7), b, "past what was written")
-		}
-	})
-}
-
 func TestBitWriterRewinds(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		kept, dropped, after := drawValues(t), drawValues(t), drawValues(t)

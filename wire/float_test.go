@@ -65,35 +65,6 @@ func TestHalfRoundsToNearestEven(t *testing.T) {
 	check(math.Nextafter(65520, 0), halfInfinite-1)
 }
 
-// Floats without a half, and their results.
-func TestHalfReports(t *testing.T) {
-	for _, c := range []struct {
-		f      float64
-		want   float32
-		reason FaultReason
-	}{
-		{65520, MaxFloat16, OutOfRange}, {-65520, -MaxFloat16, OutOfRange}, {math.MaxFloat64, MaxFloat16, OutOfRange}, {-1e300, -MaxFloat16, OutOfRange},
-		{math.NaN(), 0, NotFinite}, {math.Inf(1), 0, NotFinite}, {math.Inf(-1), 0, NotFinite}, {MaxFloat16, MaxFloat16, NoFault},
-	} {
-		h, reason := Float16Of(c.f)
-		require.Equal(t, c.reason, reason, "%g", c.f)
-		require.Equal(t, c.want, h.Float32(), "%g", c.f)
-
-		buf := make([]byte, 2)
-		w := NewWriter(buf)
-		if got := w.Half(float32(c.f)); math.IsInf(float64(float32(c.f)), 0) || c.reason == NotFinite {
-			require.Equal(t, NotFinite, got)
-			require.ErrorIs(t, w.Err(), ErrNotFinite)
-			require.Empty(t, w.Written())
-			continue
-		}
-		require.NoError(t, w.Err())
-		r := NewReader(w.Written())
-		require.Equal(t, c.want, r.Half())
-		require.True(t, r.Done())
-	}
-}
-
 // TestReaderHalfIsAlwaysFinite decodes every pair of bytes.
 func TestReaderHalfIsAlwaysFinite(t *testing.T) {
 	refused := 0
