@@ -62,10 +62,7 @@ type Limit struct {
 
 // reached returns the limit of places that an address has reached with these counts.
 func (l *Limits) reached(ip netip.Addr, taken hosts.Counts) Limit {
-	host, limited := hosts.Of(ip)
-	if !limited {
-		return Limit{}
-	}
+	host, _ := hosts.Of(ip) // Without limits it has no prefix, of which nothing is taken.
 	if most := l.ClientsPerAddress; most > 0 && taken[host.Prefix] >= most {
 		return Limit{Address, host.Prefix, most}
 	}
@@ -84,7 +81,6 @@ func (p *Places) Take(ip netip.Addr) { p.add(ip, +1) }
 func (p *Places) Free(ip netip.Addr) { p.add(ip, -1) }
 
 func (p *Places) add(ip netip.Addr, by int) {
-	if host, limited := hosts.Of(ip); limited {
-		p.taken.Add(host, by)
-	}
+	host, _ := hosts.Of(ip)
+	p.taken.Add(host, by)
 }

@@ -28,7 +28,7 @@ func (d *Door) hasRoom(from transport.Addr, old Session) *peer.Error {
 	if d.sessions.Shut() {
 		return &peer.Error{Reason: peer.ReasonShuttingDown}
 	}
-	if d.sessions.At(from).Phase == Connected {
+	if d.replaces(from) {
 		return nil
 	}
 	reason, scope := d.lacks(from, old)
@@ -37,6 +37,13 @@ func (d *Door) hasRoom(from transport.Addr, old Session) *peer.Error {
 		return reason
 	}
 	return nil
+}
+
+// replaces reports whether a client gets the place of a session at its address. One that its transport knows from another address needs a
+// place of its own: it could gather the places of many hosts at one.
+func (d *Door) replaces(from transport.Addr) bool {
+	s := d.sessions.At(from)
+	return s.Phase == Connected && s.Address == from
 }
 
 // silentAfter is the silence after which a session may lose its place to another client of its host. Every session acknowledges a packet of
@@ -51,7 +58,7 @@ func (d *Door) silent(from transport.Addr) Session {
 
 // displace ends a silent session if a client needs its place. It returns the reason to refuse the client if there is none, nor a place.
 func (d *Door) displace(from transport.Addr) *peer.Error {
-	if reason, _ := d.lacks(from, Session{}); reason == nil || d.sessions.At(from).Phase == Connected {
+	if reason, _ := d.lacks(from, Session{}); reason == nil || d.replaces(from) {
 		return nil
 	}
 	if old := d.silent(from); old.Phase == Connected {

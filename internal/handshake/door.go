@@ -167,7 +167,7 @@ func (d *Door) receiveJoin(from transport.Addr, packet []byte) {
 	}
 	s := d.sessions.At(from)
 	again := s.Phase != Nobody && s.Nonce == join.Nonce
-	if again && s.Phase != Ended {
+	if again && s.Phase != Ended && s.Address == from {
 		d.out.Stats.Joins++
 		return
 	}

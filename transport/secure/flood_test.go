@@ -295,6 +295,7 @@ func TestAUserIsNotLockedOutByTheOwnOldSession(t *testing.T) {
 				require.Equal(t, 1, r.server.Stats().Sessions)
 			}
 			require.EqualValues(t, 3, r.server.Stats().Replaced)
+			r.now += 2 * time.Second
 			require.ErrorIs(t, r.join(as("bob")), ErrFull)
 		})
 	}

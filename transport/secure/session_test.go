@@ -231,7 +231,7 @@ func TestSealingAndOpeningAllocateNothing(t *testing.T) {
 		if n, _, err := r.server.Receive(r.buf); n != 1200 || err != nil {
 			t.Fatal(n, err)
 		}
-		_ = r.server.Send(c.LocalAddr(), datagram)
+		_ = r.server.Send(keyedBy(c.LocalAddr(), 1), datagram)
 		if n, _, err := c.Receive(r.buf); n != 1200 || err != nil {
 			t.Fatal(n, err)
 		}
