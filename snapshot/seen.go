@@ -19,7 +19,12 @@ type seenLife struct {
 // pageStates is the states of those entities of a page that the client sees, or saw a short time ago, in order of index. acks and lives are
 // apart since a packet needs the acks alone.
 type pageStates struct {
-	held  uint64 // the entities
+	held uint64 // the entities
+	stateLists
+}
+
+// stateLists is the memory of states: both lists have room for the same power of two, or none.
+type stateLists struct {
 	acks  []ackRecord
 	lives []seenLife
 }
@@ -53,7 +58,8 @@ type seenPages struct {
 	slots   int32     // the highest slot that was ever used; see ackPage.slot
 
 	freeSlots  []int32
-	sparePages []*ackPage
+	sparePages []*ackPage      // without states
+	spareLists [7][]stateLists // the n-th: with room for 1 << n states
 }
 
 // vacancy is an entity that has left sight, and the tick in which its state is to be forgotten.
@@ -142,9 +148,48 @@ func (p *seenPages) reach(index uint32) {
 	}
 	g := p.pages[w]
 	if at, held := g.place(index); !held {
+		if n := len(g.acks); n == cap(g.acks) {
+			p.setRoom(g, bits.Len(uint(n)))
+		}
 		g.held |= bitOf(index)
 		g.acks, g.lives = slices.Insert(g.acks, at, ackRecord{}), slices.Insert(g.lives, at, seenLife{})
 	}
+}
+
+// setRoom gives a page room for 1 << size states, and keeps its former memory for others.
+func (p *seenPages) setRoom(g *ackPage, size int) {
+	var next stateLists
+	if spare := &p.spareLists[size]; len(*spare) > 0 {
+		next, *spare = (*spare)[len(*spare)-1], (*spare)[:len(*spare)-1]
+	} else {
+		next = stateLists{make([]ackRecord, 0, 1<<size), make([]seenLife, 0, 1<<size)}
+	}
+	former := g.stateLists
+	g.stateLists = stateLists{append(next.acks, former.acks...), append(next.lives, former.lives...)}
+	p.spareRoom(former)
+}
+
+// spareRoom keeps the memory of states for other pages.
+func (p *seenPages) spareRoom(s stateLists) {
+	if cap(s.acks) == 0 {
+		return
+	}
+	size := bits.Len(uint(cap(s.acks))) - 1
+	if spare := &p.spareLists[size]; len(*spare) < p.spares(size) {
+		*spare = append(room(*spare, 1, 1), stateLists{s.acks[:0], s.lives[:0]})
+	}
+}
+
+// spares is the number of lists with room for 1 << size states that are kept. Where many pages share what a client sees these are few
+// and small, so that a join, in which all is seen, leaves nothing behind.
+func (p *seenPages) spares(size int) int {
+	switch {
+	case p.count <= 16:
+		return spared
+	case size > 4:
+		return 0
+	}
+	return max((p.count/16+4)>>size, 1)
 }
 
 // takeSlot gives a page its place in recentRecords.pages, when the first record of it is sent.
@@ -169,7 +214,14 @@ func (p *seenPages) dropPage(w uint32) {
 	if g.slot > 0 {
 		p.freeSlots = append(room(p.freeSlots, 1, usualList), g.slot)
 	}
-	*g = ackPage{pageStates: pageStates{acks: g.acks, lives: g.lives}}
+	p.spareRoom(g.stateLists)
+	for size, spare := range p.spareLists {
+		if most := p.spares(size); len(spare) > most {
+			clear(spare[most:])
+			p.spareLists[size] = spare[:most]
+		}
+	}
+	*g = ackPage{}
 	p.sparePages = trimmed(append(room(p.sparePages, 1, spared), g), p.count/8+spared)
 }
 
@@ -195,23 +247,14 @@ func (v *View) vacate(index uint32) {
 		return
 	}
 	g.held &^= bitOf(index)
-	g.acks, g.lives = without(g.acks, at), without(g.lives, at)
+	g.acks, g.lives = slices.Delete(g.acks, at, at+1), slices.Delete(g.lives, at, at+1)
+	if n := len(g.acks); n > 1 && n <= cap(g.acks)/4 {
+		v.setRoom(g, bits.Len(uint(n)))
+	}
 	if g.held == 0 { // the client has no record of the page that is younger than W
 		v.recent.dropPage(g.slot)
 		v.dropPage(index / format.PageEntities)
 	}
-}
-
-// fewStates is the number of states of a page whose memory is kept.
-const fewStates = 2
-
-// without returns the states of a page without one of them, in less memory if few are left.
-func without[T any](states []T, at int) []T {
-	states = slices.Delete(states, at, at+1)
-	if n := len(states); cap(states) > fewStates && n <= cap(states)/4 {
-		return append(make([]T, 0, max(2*n, fewStates)), states...)
-	}
-	return states
 }
 
 // dropVacant forgets entities that left sight a while ago.
