@@ -204,7 +204,7 @@ func (b *blinks) Prepare(s *snapshot.Store) { b.store = s }
 func (*blinks) Leave(netcode.ClientID)      {}
 func (b *blinks) Update(_ netcode.ClientID, v *snapshot.View) {
 	kinds := b.store.Schema().RowOf(reflect.TypeFor[plainKinds]())
-	for id := range b.store.All {
+	for id := range v.Seen { // What Hide took away stays away.
 		rows := snapshot.AllRows()
 		if (int(id.Index)+int(min(b.store.Tick(), 240))/10)%5 == 0 {
 			rows = rows.Without(kinds)

@@ -24,7 +24,6 @@
 //   - field.go: converts one field to lanes and back: rounding, ranges, angles, rotations
 //   - unsafe.go: accesses components in memory: Quantise, Dequantise, Compare; Conversion to rows of a band or an older build
 //   - columns.go: Quantise and Dequantise for many rows of one component
-//   - snap.go: rounds many rotations to the values that are sent
 //   - row.go: encodes absolute rows and runs
 //   - tail.go: encodes texts and lists
 //   - entity.go: entity fields and relations
