@@ -21,7 +21,6 @@ import (
 	"github.com/arche-netcode/netcode/internal/rig"
 	"github.com/arche-netcode/netcode/internal/steps"
 	"github.com/arche-netcode/netcode/interpolate"
-	"github.com/arche-netcode/netcode/peer"
 	"github.com/arche-netcode/netcode/snapshot"
 	"github.com/arche-netcode/netcode/wire"
 )
@@ -290,7 +289,7 @@ func TestPanicsNameTheirPlace(t *testing.T) {
 		none.X++ // the runtime's own panic
 	})
 	r.Until(func() bool { return d.Err() != nil })
-	require.ErrorIs(t, d.Err(), peer.ReasonHandlerPanic)
+	require.ErrorIs(t, d.Err(), errs.ReasonHandlerPanic)
 	require.Equal(t, "a handler panicked: the client's OnConnect", d.Err().Error())
 	require.ErrorAs(t, told[0], &failed)
 	require.False(t, failed.Message)

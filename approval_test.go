@@ -13,9 +13,9 @@ import (
 
 	"github.com/arche-netcode/netcode"
 	"github.com/arche-netcode/netcode/errs"
+	"github.com/arche-netcode/netcode/internal/peer"
 	"github.com/arche-netcode/netcode/internal/rig"
 	"github.com/arche-netcode/netcode/internal/steps"
-	"github.com/arche-netcode/netcode/peer"
 	"github.com/arche-netcode/netcode/transport"
 	"github.com/arche-netcode/netcode/wire"
 )
@@ -53,12 +53,12 @@ func TestOnApproveDecidesWhoGetsAPlace(t *testing.T) {
 	})
 	bad := joinWith(r, p, netcode.Config{}, "nothing")
 	r.Until(func() bool { return bad.Err() != nil })
-	require.ErrorIs(t, bad.Err(), peer.ReasonNotApproved)
+	require.ErrorIs(t, bad.Err(), errs.ReasonNotApproved)
 	require.Equal(t, "no key", bad.Err().Detail)
 	require.EqualValues(t, 1, r.Server.Stats().NotApproved)
 	none := r.Join(p, netcode.Config{})
 	r.Until(func() bool { return none.Err() != nil })
-	require.ErrorIs(t, none.Err(), peer.ReasonNotApproved)
+	require.ErrorIs(t, none.Err(), errs.ReasonNotApproved)
 
 	good := joinWith(r, p, netcode.Config{}, "key anna")
 	r.Until(func() bool { return good.State() == netcode.Connected })
@@ -120,7 +120,7 @@ func TestDecisionsCanBePostponed(t *testing.T) {
 	require.True(t, pending["bert"].Refuse("wrong password"))
 	r.Run(200 * time.Millisecond)
 	require.Equal(t, netcode.Connected, anna.State())
-	require.ErrorIs(t, bert.Err(), peer.ReasonNotApproved)
+	require.ErrorIs(t, bert.Err(), errs.ReasonNotApproved)
 	require.Equal(t, "wrong password", bert.Err().Detail)
 	r.Run(200 * time.Millisecond)
 	require.Contains(t, pending, "carl")
@@ -145,7 +145,7 @@ func TestALostRefusalIsRepeated(t *testing.T) {
 	}
 	c := joinWith(r, p, netcode.Config{}, "anna")
 	r.Until(func() bool { return c.Err() != nil })
-	require.ErrorIs(t, c.Err(), peer.ReasonNotApproved)
+	require.ErrorIs(t, c.Err(), errs.ReasonNotApproved)
 	require.Equal(t, "refusal 1", c.Err().Detail)
 	require.Equal(t, []int{1, 3}, []int{asked, lost})
 }
@@ -157,11 +157,11 @@ func TestDecisionsTimeOut(t *testing.T) {
 		name   string
 		server netcode.Config
 		client netcode.Config
-		want   peer.Reason
+		want   errs.Reason
 		detail string
 	}{
-		{"the server's time", netcode.Config{HandshakeTimeout: time.Second}, netcode.Config{}, peer.ReasonNotApproved, "did not decide in 1s"},
-		{"the client's time", netcode.Config{HandshakeTimeout: time.Minute}, netcode.Config{}, peer.ReasonPending, "had not decided in 5s"},
+		{"the server's time", netcode.Config{HandshakeTimeout: time.Second}, netcode.Config{}, errs.ReasonNotApproved, "did not decide in 1s"},
+		{"the client's time", netcode.Config{HandshakeTimeout: time.Minute}, netcode.Config{}, errs.ReasonPending, "had not decided in 5s"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			r := rig.New(t, p, test.server)
@@ -206,7 +206,7 @@ func TestFullServerRefusesWhoIsApproved(t *testing.T) {
 	r.Until(func() bool { return anna.State() == netcode.Connected })
 	bert := joinWith(r, p, netcode.Config{}, "bert")
 	r.Until(func() bool { return bert.Err() != nil })
-	require.ErrorIs(t, bert.Err(), peer.ReasonFull)
+	require.ErrorIs(t, bert.Err(), errs.ReasonFull)
 	again := joinWith(r, p, netcode.Config{}, "anna")
 	r.Until(func() bool { return again.State() == netcode.Connected })
 	require.Equal(t, anna.ID(), again.ID())
@@ -223,8 +223,8 @@ func TestApprovalFaultsRefuseTheClient(t *testing.T) {
 	})
 	panics, long := joinWith(r, p, netcode.Config{}, "panic"), joinWith(r, p, netcode.Config{}, "long")
 	r.Until(func() bool { return panics.Err() != nil && long.Err() != nil })
-	require.ErrorIs(t, panics.Err(), peer.ReasonHandlerPanic)
-	require.ErrorIs(t, long.Err(), peer.ReasonNotApproved)
+	require.ErrorIs(t, panics.Err(), errs.ReasonHandlerPanic)
+	require.ErrorIs(t, long.Err(), errs.ReasonNotApproved)
 	var failed *errs.PanicError
 	require.Len(t, r.Server.Errors, 2)
 	require.True(t, errors.As(errors.Join(r.Server.Errors...), &failed))
@@ -501,7 +501,7 @@ func TestPlacesOfAnAddressAndANetwork(t *testing.T) {
 					in++
 					continue
 				}
-				require.ErrorIs(t, client.Err(), peer.ReasonCrowded)
+				require.ErrorIs(t, client.Err(), errs.ReasonCrowded)
 				require.Equal(t, c.detail, client.Err().Detail)
 				require.EqualValues(t, 1, client.Stats().RefusedAddress)
 			}
@@ -541,7 +541,7 @@ func TestAClientLearnsThatItsAddressIsBusy(t *testing.T) {
 	for range 2 * 60 {
 		s.frame(attack)
 	}
-	require.ErrorIs(t, c.Err(), peer.ReasonBusy)
+	require.ErrorIs(t, c.Err(), errs.ReasonBusy)
 	require.Contains(t, c.Err().Error(), "too many attempts to connect from one address or network")
 	require.Positive(t, c.Stats().BusyAddress)
 	require.Positive(t, s.server.Stats().BusyAddress)

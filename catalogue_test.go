@@ -7,10 +7,11 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/arche-netcode/netcode"
+	"github.com/arche-netcode/netcode/errs"
 	"github.com/arche-netcode/netcode/internal/casebook"
+	"github.com/arche-netcode/netcode/internal/peer"
 	"github.com/arche-netcode/netcode/internal/rig"
 	"github.com/arche-netcode/netcode/internal/steps"
-	"github.com/arche-netcode/netcode/peer"
 	"github.com/arche-netcode/netcode/transport"
 	"github.com/arche-netcode/netcode/wire"
 )
@@ -83,7 +84,7 @@ func TestCase13SchemaDrift(t *testing.T) {
 				return
 			}
 			require.Equal(t, netcode.Disconnected, c.State())
-			require.Equal(t, peer.ReasonWrongProtocol, c.Err().Reason)
+			require.Equal(t, errs.ReasonWrongProtocol, c.Err().Reason)
 			require.Zero(t, packets, "no packet of a session was sent")
 			require.EqualValues(t, 1, r.Server.Stats().RefusedProtocol)
 			refused++

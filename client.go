@@ -14,10 +14,10 @@ import (
 	"github.com/arche-netcode/netcode/internal/handshake"
 	"github.com/arche-netcode/netcode/internal/link"
 	"github.com/arche-netcode/netcode/internal/outbox"
+	"github.com/arche-netcode/netcode/internal/peer"
+	"github.com/arche-netcode/netcode/internal/replica"
 	"github.com/arche-netcode/netcode/internal/report"
 	"github.com/arche-netcode/netcode/message"
-	"github.com/arche-netcode/netcode/peer"
-	"github.com/arche-netcode/netcode/replica"
 	"github.com/arche-netcode/netcode/snapshot"
 	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/transport"
@@ -93,7 +93,7 @@ type Client struct {
 	stats    Stats
 	counters link.Counters
 	ended    peer.Stats // Packet counters of ended connections.
-	err      *peer.Error
+	err      *errs.CloseError
 }
 
 // NewClient makes a client for a protocol and freezes the protocol. It is not connected to anything yet. The error
@@ -123,7 +123,7 @@ func NewClient(p *Protocol, config Config) (*Client, error) {
 	c.setUp(c, config)
 	c.inside = door.New(clientInside{c})
 	c.events.Contain, c.events.OfClient = c.callGame, true
-	c.events.Over = func(_ wire.ClientID, reason *peer.Error) { c.calls.Drop(0, reason) }
+	c.events.Over = func(_ wire.ClientID, reason *errs.CloseError) { c.calls.Drop(0, reason) }
 	c.extend()
 	return c, nil
 }
@@ -154,7 +154,7 @@ func (c *Client) Interval() time.Duration { return c.agreed.interval() }
 // State returns the phase of the connection.
 func (c *Client) State() State { return c.state }
 
-// Err returns the reason of the end of the last connection, or attempt; nil before that. errors.Is compares it with the peer.Reason
+// Err returns the reason of the end of the last connection, or attempt; nil before that. errors.Is compares it with the errs.Reason
 // values.
 func (c *Client) Err() *CloseError { return c.err }
 
@@ -245,14 +245,14 @@ func (c clientInside) ConnectedTo(server Endpoint) bool {
 }
 
 // OnConnect adds a function that is called when the server has made a session for this client and its first datagram has come. self is
-// the client's ID. Both ends know then that they are connected. If it panics, the connection ends with peer.ReasonHandlerPanic, as for a
+// the client's ID. Both ends know then that they are connected. If it panics, the connection ends with errs.ReasonHandlerPanic, as for a
 // handler. This and the other calls that add a function panic on nil, as that would only panic when the function is called.
 func (c *Client) OnConnect(f func(self ClientID)) {
 	mustBeGiven(f != nil, "Client.OnConnect")
 	c.events.Connected = append(c.events.Connected, f)
 }
 
-// OnDisconnect adds a function that is called once when a connection or an attempt ends, with the reason: also with peer.ReasonClosed
+// OnDisconnect adds a function that is called once when a connection or an attempt ends, with the reason: also with errs.ReasonClosed
 // after Close. When the server closed in order, or kicked, it is called after the handlers of the reliable messages that the server had
 // sent (Config.LeaveTimeout); State is Closing meanwhile. self is ID, which is that of an earlier connection, or 0, when an attempt
 // failed. If it panics, OnError is given a *PanicError.
@@ -262,13 +262,13 @@ func (c *Client) OnDisconnect(f func(self ClientID, reason *CloseError)) {
 }
 
 // Connect starts to connect to a server; OnConnect or OnDisconnect tells how it went. A connection or attempt that is
-// under way ends with peer.ReasonReplaced. Each connection is a fresh session: a new ID, and a Replica that holds
+// under way ends with errs.ReasonReplaced. Each connection is a fresh session: a new ID, and a Replica that holds
 // nothing. The error says that the address names no server, or that Config.Random failed.
 func (c *Client) Connect(server transport.Addr) error { return c.ConnectWith(server, nil) }
 
 // ConnectWith is Connect with a payload for the server's OnApprove: who the player is and what proves it, at most MaxPayload
 // bytes. The payload is copied. It is sent when this client has proved its address, and anyone on the path can read it unless the transport is
-// secure. The server refuses with peer.ReasonNotApproved and a text, see Err. The error also says that the payload is too long.
+// secure. The server refuses with errs.ReasonNotApproved and a text, see Err. The error also says that the payload is too long.
 func (c *Client) ConnectWith(server transport.Addr, payload []byte) error {
 	if len(payload) > wire.MaxPayload {
 		return fmt.Errorf("netcode: ConnectWith: the payload has %d bytes, at most %d: send what proves the player, and the rest as a message after OnConnect", len(payload), wire.MaxPayload)
@@ -284,13 +284,13 @@ func (c *Client) ConnectWith(server transport.Addr, payload []byte) error {
 	if err != nil {
 		return err
 	}
-	c.unhost(&peer.Error{Reason: peer.ReasonReplaced, Detail: "Connect was called again"})
+	c.unhost(&errs.CloseError{Reason: errs.ReasonReplaced, Detail: "Connect was called again"})
 	server.IP = transport.AddrOf(server.IP).IP
 	if c.state == Connected && server != c.attempt.Server {
-		c.link.StartClose(&peer.Error{Reason: peer.ReasonClosed}, false) // Sent once: this end forgets the connection now.
+		c.link.StartClose(&errs.CloseError{Reason: errs.ReasonClosed}, false) // Sent once: this end forgets the connection now.
 	}
 	if c.state == Connecting || c.state == Connected {
-		c.over(&peer.Error{Reason: peer.ReasonReplaced, Detail: "Connect was called again"})
+		c.over(&errs.CloseError{Reason: errs.ReasonReplaced, Detail: "Connect was called again"})
 	}
 	if c.leaving {
 		c.over(c.link.Reason)
@@ -302,7 +302,7 @@ func (c *Client) ConnectWith(server transport.Addr, payload []byte) error {
 	return nil
 }
 
-// Close ends the connection, or the attempt. OnDisconnect follows with peer.ReasonClosed. The next frames deliver the
+// Close ends the connection, or the attempt. OnDisconnect follows with errs.ReasonClosed. The next frames deliver the
 // sent messages, for Config.FlushTimeout at most, and tell the server, until State is Disconnected. The server handles the
 // reliable messages that it has accepted, also those that wait for a stage or a tick, for its Config.LeaveTimeout at most;
 // then it calls its OnDisconnect. This end handles no message any more. Replica keeps the received state until the next connection.
@@ -313,9 +313,9 @@ func (c *Client) Close() {
 	c.attempt.Rejoins = false
 	switch c.state {
 	case Connecting:
-		c.end(&peer.Error{Reason: peer.ReasonClosed})
+		c.end(&errs.CloseError{Reason: errs.ReasonClosed})
 	case Connected:
-		c.closeWith(&peer.Error{Reason: peer.ReasonClosed}, true)
+		c.closeWith(&errs.CloseError{Reason: errs.ReasonClosed}, true)
 	case Closing:
 		if c.leaving {
 			c.end(c.link.Reason)
@@ -328,7 +328,7 @@ func (c *Client) Close() {
 func (c *Client) Closed() bool { return c.state == Disconnected }
 
 // closeWith ends the connection with a close message. With flush, sent messages are delivered first.
-func (c *Client) closeWith(reason *peer.Error, flush bool) {
+func (c *Client) closeWith(reason *errs.CloseError, flush bool) {
 	if c.host != nil {
 		c.unhost(reason)
 		return
@@ -344,20 +344,20 @@ func (c *Client) closeWith(reason *peer.Error, flush bool) {
 
 // End ends the connection at once and tells the server the reason, for extensions.
 func (c clientInside) End(reason *CloseError) {
-	if reason.Reason == peer.ReasonTooManyEntities {
+	if reason.Reason == errs.ReasonTooManyEntities {
 		c.stats.TooManyEntities++
 	}
 	c.closeWith(reason, false)
 }
 
 // end ends the connection or the attempt without a close message.
-func (c *Client) end(reason *peer.Error) {
+func (c *Client) end(reason *errs.CloseError) {
 	c.over(reason)
 	c.drop()
 }
 
 // over tells the game that the connection or the attempt is over.
-func (c *Client) over(reason *peer.Error) {
+func (c *Client) over(reason *errs.CloseError) {
 	c.err = reason
 	c.forgetMessages(&c.link)
 	if c.state == Connected || c.leaving {
@@ -389,7 +389,7 @@ func (c *Client) drop() {
 }
 
 // startLeaving begins to handle the server's accepted reliable messages. Then the connection ends.
-func (c *Client) startLeaving(reason *peer.Error) {
+func (c *Client) startLeaving(reason *errs.CloseError) {
 	if !isOrderly(reason) || !c.inbound.MayHold(c.link.Source) {
 		c.end(reason)
 		return
@@ -434,7 +434,7 @@ func (c *clientOutcome) Lost(seq uint64) {
 }
 
 // closeFor implements endpoint.
-func (c *Client) closeFor(_ ClientID, reason *peer.Error) {
+func (c *Client) closeFor(_ ClientID, reason *errs.CloseError) {
 	switch {
 	case c.leaving:
 		c.end(reason)

@@ -5,9 +5,10 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/arche-netcode/netcode/errs"
 	"github.com/arche-netcode/netcode/internal/link"
-	"github.com/arche-netcode/netcode/peer"
-	"github.com/arche-netcode/netcode/replica"
+	"github.com/arche-netcode/netcode/internal/peer"
+	"github.com/arche-netcode/netcode/internal/replica"
 	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/transport"
 )
@@ -118,16 +119,16 @@ func (c *Client) receivePacket(packet []byte) {
 // duplicate.
 func (c *Client) unreadable(err error) {
 	switch reason := peer.CloseReason(err); {
-	case reason == peer.ReasonNone || c.state != Connected:
-	case reason == peer.ReasonMalformed:
+	case reason == errs.ReasonNone || c.state != Connected:
+	case reason == errs.ReasonMalformed:
 		c.refusePacket(closeError(err))
 	default:
-		c.closeWith(&peer.Error{Reason: reason}, false)
+		c.closeWith(&errs.CloseError{Reason: reason}, false)
 	}
 }
 
 // refusePacket ends the connection to a server whose packet has a valid checksum and illegal contents.
-func (c *Client) refusePacket(reason *peer.Error) {
+func (c *Client) refusePacket(reason *errs.CloseError) {
 	c.stats.refused(reason)
 	c.closeWith(reason, false)
 }
@@ -150,11 +151,11 @@ func (c *Client) readSnapshot(payload []byte, packet uint64) bool {
 	case errors.Is(err, replica.ErrBaseline):
 		c.stats.LostBaselines++
 	case errors.Is(err, replica.ErrTooMany):
-		clientInside{c}.End(&peer.Error{
-			Reason: peer.ReasonTooManyEntities, Detail: fmt.Sprintf("the server has more entities than Config.MaxEntities of the client, %d", c.agreed.MaxEntities),
+		clientInside{c}.End(&errs.CloseError{
+			Reason: errs.ReasonTooManyEntities, Detail: fmt.Sprintf("the server has more entities than Config.MaxEntities of the client, %d", c.agreed.MaxEntities),
 		})
 	default:
-		c.refusePacket(&peer.Error{Reason: peer.ReasonMalformed, Detail: err.Error()})
+		c.refusePacket(&errs.CloseError{Reason: errs.ReasonMalformed, Detail: err.Error()})
 	}
 	return false
 }

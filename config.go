@@ -13,8 +13,8 @@ import (
 	"github.com/arche-netcode/netcode/internal/calls"
 	"github.com/arche-netcode/netcode/internal/handshake"
 	"github.com/arche-netcode/netcode/internal/link"
+	"github.com/arche-netcode/netcode/internal/peer"
 	"github.com/arche-netcode/netcode/message"
-	"github.com/arche-netcode/netcode/peer"
 	"github.com/arche-netcode/netcode/snapshot"
 	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/wire"
@@ -44,7 +44,7 @@ type Config struct {
 
 	Clients int // Clients connected at a time, 1 to MaxClients; default 64. Server only.
 	// ClientsPerAddress bounds the clients connected at a time from one IPv4 address or IPv6 /64, which is one host; below 0: any number;
-	// default: an eighth of Clients, at least 8. In a private or link-local network of IPv6 each address is a host. A client that is refused gets peer.ReasonCrowded. This machine's own addresses (127.0.0.1, ::1) and transports without IP are
+	// default: an eighth of Clients, at least 8. In a private or link-local network of IPv6 each address is a host. A client that is refused gets errs.ReasonCrowded. This machine's own addresses (127.0.0.1, ::1) and transports without IP are
 	// exempt. Server only.
 	ClientsPerAddress int
 	// ClientsPerNetwork is the same for a network: the /24 around an IPv4 address, the /56 around an IPv6 one, with twice as many for a /48;
@@ -52,13 +52,13 @@ type Config struct {
 	ClientsPerNetwork int
 	// HandshakesPerAddress bounds the handshake datagrams that are answered a second, from one host as in
 	// ClientsPerAddress; below 0: any number; default 256. A client sends some ten a second. A client without another answer in time ends with
-	// peer.ReasonBusy. The same addresses are exempt as for ClientsPerAddress. Server only.
+	// errs.ReasonBusy. The same addresses are exempt as for ClientsPerAddress. Server only.
 	HandshakesPerAddress int
 	// HandshakesPerNetwork is the same for a network; default 1024. The same networks are exempt as for ClientsPerNetwork. Server only.
 	HandshakesPerNetwork int
 	Entities             int // Replicated entities to make room for at the start; more may come, up to MaxEntities. Default 1024.
 	// MaxEntities bounds the replicated entities of the server, 1 to 2^20; default 65536, or Entities if that is more. A
-	// server refuses to spawn more (Stats.EntitiesRefused). A client ends the connection with peer.ReasonTooManyEntities when
+	// server refuses to spawn more (Stats.EntitiesRefused). A client ends the connection with errs.ReasonTooManyEntities when
 	// it is sent an entity with a higher number, whether it sees the others or not: give both ends the same. An entity can be
 	// told of in a byte, and takes some 600 bytes of a client beside its components: so much times MaxEntities, 40 MB by default,
 	// is what a hostile server can make a client take.
@@ -103,8 +103,8 @@ type Config struct {
 	// KeepClosed keeps the place of a player that closed in order, as by Ctrl-C, for Keep too. Default: such a player has left for good. Server
 	// only.
 	KeepClosed bool
-	// RefuseSecond refuses a client whose player, by its identity, is connected already: peer.ReasonAlreadyConnected. Default: the new
-	// connection takes over, and the old one ends with peer.ReasonTakenOver. With it, a player whose line broke cannot come back before the
+	// RefuseSecond refuses a client whose player, by its identity, is connected already: errs.ReasonAlreadyConnected. Default: the new
+	// connection takes over, and the old one ends with errs.ReasonTakenOver. With it, a player whose line broke cannot come back before the
 	// old connection's SilenceTimeout. Server only.
 	RefuseSecond bool
 
@@ -118,7 +118,7 @@ type Config struct {
 	LeaveTimeout     time.Duration // How long reliable messages of an end that has closed may still wait to be handled; default 2 s.
 	CatchUp          int           // Ticks made up for after a stall; default 4, beyond that time slips.
 
-	// Rejoin lets a client connect again by itself when its server does not know the session any more (peer.ReasonReset), as after a
+	// Rejoin lets a client connect again by itself when its server does not know the session any more (errs.ReasonReset), as after a
 	// restart. OnDisconnect comes, and then OnConnect with a new ID, as if the game had called Connect. Client only.
 	Rejoin bool
 	// ResetKey makes the resets of a server that was restarted its own: give each start of it the same 32 random bytes, which nobody else

@@ -8,9 +8,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/arche-netcode/netcode"
+	"github.com/arche-netcode/netcode/errs"
 	"github.com/arche-netcode/netcode/internal/rig"
 	"github.com/arche-netcode/netcode/internal/steps"
-	"github.com/arche-netcode/netcode/peer"
 	"github.com/arche-netcode/netcode/transport"
 )
 
@@ -21,18 +21,18 @@ func TestAClientThatCrashedHasThePlaceOfItsSilentSession(t *testing.T) {
 		old, back string
 		limits    netcode.Config
 		after     time.Duration // Of silence.
-		reason    peer.Reason   // Of the refusal; 0: the client gets the place.
+		reason    errs.Reason   // Of the refusal; 0: the client gets the place.
 		users     [2]string     // That the transport proves; empty: none.
 	}{
 		"the only place":                        {"198.51.100.7:4000", "198.51.100.7:4001", netcode.Config{Clients: 1}, 1100 * time.Millisecond, 0, [2]string{}},
 		"on the same machine":                   {"127.0.0.1:4000", "127.0.0.1:4001", netcode.Config{Clients: 1}, 1100 * time.Millisecond, 0, [2]string{}},
 		"of a /64":                              {"[2001:db8::1]:4000", "[2001:db8::2]:4000", netcode.Config{Clients: 1}, 1100 * time.Millisecond, 0, [2]string{}},
 		"the only one of its host":              {"198.51.100.7:4000", "198.51.100.7:4001", netcode.Config{Clients: 8, ClientsPerAddress: 1}, 1100 * time.Millisecond, 0, [2]string{}},
-		"a session that is not silent for long": {"198.51.100.7:4000", "198.51.100.7:4001", netcode.Config{Clients: 1}, 700 * time.Millisecond, peer.ReasonFull, [2]string{}},
-		"a neighbour":                           {"198.51.100.7:4000", "198.51.100.8:4000", netcode.Config{Clients: 1}, 3 * time.Second, peer.ReasonFull, [2]string{}},
+		"a session that is not silent for long": {"198.51.100.7:4000", "198.51.100.7:4001", netcode.Config{Clients: 1}, 700 * time.Millisecond, errs.ReasonFull, [2]string{}},
+		"a neighbour":                           {"198.51.100.7:4000", "198.51.100.8:4000", netcode.Config{Clients: 1}, 3 * time.Second, errs.ReasonFull, [2]string{}},
 		"of the same user":                      {"198.51.100.7:4000", "198.51.100.7:4001", netcode.Config{Clients: 1}, 1100 * time.Millisecond, 0, [2]string{"ada", "ada"}},
-		"of another user":                       {"198.51.100.7:4000", "198.51.100.7:4001", netcode.Config{Clients: 1}, 3 * time.Second, peer.ReasonFull, [2]string{"ada", "bob"}},
-		"of a user, by nobody":                  {"198.51.100.7:4000", "198.51.100.7:4001", netcode.Config{Clients: 1}, 3 * time.Second, peer.ReasonFull, [2]string{"ada", ""}},
+		"of another user":                       {"198.51.100.7:4000", "198.51.100.7:4001", netcode.Config{Clients: 1}, 3 * time.Second, errs.ReasonFull, [2]string{"ada", "bob"}},
+		"of a user, by nobody":                  {"198.51.100.7:4000", "198.51.100.7:4001", netcode.Config{Clients: 1}, 3 * time.Second, errs.ReasonFull, [2]string{"ada", ""}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := protocol()
@@ -62,7 +62,7 @@ func TestAClientThatCrashedHasThePlaceOfItsSilentSession(t *testing.T) {
 			require.Equal(t, netcode.Connected, c.State())
 			require.LessOrEqual(t, r.Now-began, 200*time.Millisecond)
 			require.NotEqual(t, old.ID(), c.ID(), "another client")
-			require.ErrorIs(t, reason, peer.ReasonReplaced)
+			require.ErrorIs(t, reason, errs.ReasonReplaced)
 			require.EqualValues(t, 1, r.Server.Stats().Displaced)
 			require.Equal(t, []string{fmt.Sprint("connect ", old.ID()), fmt.Sprintf("disconnect %d: %v", old.ID(), reason), fmt.Sprint("connect ", c.ID())}, r.Server.Log)
 			r.Run(time.Second)
@@ -103,7 +103,7 @@ func TestAQuietClientKeepsItsPlace(t *testing.T) {
 	r.From = transport.MustParseAddr("198.51.100.7:4005")
 	c := r.Join(p, netcode.Config{})
 	r.Until(func() bool { return c.State() != netcode.Connecting })
-	require.ErrorIs(t, c.Err(), peer.ReasonFull, "the others are not silent")
+	require.ErrorIs(t, c.Err(), errs.ReasonFull, "the others are not silent")
 }
 
 // A place is not given before the game approves of the newcomer, and the identity of the silent player stays its own.
@@ -129,7 +129,7 @@ func TestASilentPlayerKeepsItsIdentity(t *testing.T) {
 	id := ada.ID()
 	kill(r, ada)
 	r.Run(1500 * time.Millisecond)
-	require.ErrorIs(t, join("198.51.100.7:4001", "thief").Err(), peer.ReasonNotApproved)
+	require.ErrorIs(t, join("198.51.100.7:4001", "thief").Err(), errs.ReasonNotApproved)
 	require.Zero(t, r.Server.Stats().Displaced)
 	r.Clients = nil
 	bob := join("198.51.100.7:4002", "bob")

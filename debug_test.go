@@ -9,10 +9,10 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/arche-netcode/netcode"
+	"github.com/arche-netcode/netcode/errs"
 	"github.com/arche-netcode/netcode/inspect"
 	"github.com/arche-netcode/netcode/internal/rig"
 	"github.com/arche-netcode/netcode/message"
-	"github.com/arche-netcode/netcode/peer"
 	"github.com/arche-netcode/netcode/snapshot"
 	"github.com/arche-netcode/netcode/transport"
 )
@@ -58,7 +58,7 @@ func TestDebugOnOneEndIsRefused(t *testing.T) {
 		r := rig.New(t, server, netcode.Config{})
 		end := r.Join(client, netcode.Config{})
 		r.Until(func() bool { return end.State() == netcode.Disconnected })
-		require.ErrorIs(t, end.Err(), peer.ReasonWrongProtocol)
+		require.ErrorIs(t, end.Err(), errs.ReasonWrongProtocol)
 		require.Contains(t, end.Err().Detail, map[bool]string{true: "the server", false: "the client"}[on]+" has the field unpacked more")
 		require.Empty(t, r.Server.Log)
 	}

@@ -99,7 +99,7 @@ func plants() map[string]plant {
 		"wire imports snapshot":        {ruleArrow, "wire/bad.go", "package wire\n\nimport _ \"github.com/arche-netcode/netcode/snapshot\"\n"},
 		"tick imports the root":        {ruleArrow, "tick/bad.go", "package tick\n\nimport _ \"github.com/arche-netcode/netcode\"\n"},
 		"transport imports wire":       {ruleArrow, "transport/udp/bad.go", "package udp\n\nimport _ \"github.com/arche-netcode/netcode/wire\"\n"},
-		"siblings import each other":   {ruleArrow, "snapshot/doc.go", "// Package snapshot is state.\npackage snapshot\n\nimport _ \"github.com/arche-netcode/netcode/peer\"\n"},
+		"siblings import each other":   {ruleArrow, "snapshot/doc.go", "// Package snapshot is state.\npackage snapshot\n\nimport _ \"github.com/arche-netcode/netcode/internal/peer\"\n"},
 		"wire imports transport":       {ruleArrow, "wire/bad.go", "package wire\n\nimport _ \"github.com/arche-netcode/netcode/transport/udp\"\n"},
 		"the root imports an example":  {ruleArrow, "bad.go", "package netcode\n\nimport _ \"github.com/arche-netcode/netcode/examples/a\"\n"},
 		"a folder of nobody's":         {ruleArrow, "util/doc.go", "// Package util is a drawer.\npackage util\n"},

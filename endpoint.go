@@ -8,10 +8,10 @@ import (
 	"github.com/arche-netcode/netcode/internal/held"
 	"github.com/arche-netcode/netcode/internal/link"
 	"github.com/arche-netcode/netcode/internal/outbox"
+	"github.com/arche-netcode/netcode/internal/peer"
 	"github.com/arche-netcode/netcode/internal/registry"
 	"github.com/arche-netcode/netcode/internal/report"
 	"github.com/arche-netcode/netcode/message"
-	"github.com/arche-netcode/netcode/peer"
 	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/transport"
 	"github.com/arche-netcode/netcode/wire"
@@ -103,10 +103,10 @@ type endpoint interface {
 	exists(id wire.NetworkID) message.Existence
 	ready(from wire.ClientID, id wire.NetworkID, state tick.Tick) bool
 
-	due() tick.Tick                                // Returns the tick that messages wait for.
-	isOpen(id wire.ClientID) bool                  // Reports whether the game knows an end of this id, and does not know of its close.
-	linkTo(id wire.ClientID) (*connection, error)  // Returns the connection to an end.
-	closeFor(id wire.ClientID, reason *peer.Error) // Ends the connection to an end at once.
+	due() tick.Tick                                     // Returns the tick that messages wait for.
+	isOpen(id wire.ClientID) bool                       // Reports whether the game knows an end of this id, and does not know of its close.
+	linkTo(id wire.ClientID) (*connection, error)       // Returns the connection to an end.
+	closeFor(id wire.ClientID, reason *errs.CloseError) // Ends the connection to an end at once.
 }
 
 // setUp makes the queues. The fields server, client and protocol must be set.
@@ -227,7 +227,7 @@ func (c *endpointCore) reportPanic(failed errs.PanicError) {
 	failed.Stack, failed.At = debug.Stack(), report.PanickedAt()
 	c.report.Panicked(&failed, string(failed.Stack), "message", failed.Name, "sender", failed.Sender, "panic", failed.Value, "at", failed.At)
 	if with := failed.Sender; c.self.isOpen(with) && with != c.inbound.Local().ID() {
-		c.self.closeFor(with, &peer.Error{Reason: peer.ReasonHandlerPanic, Detail: c.ownerOf(&failed)})
+		c.self.closeFor(with, &errs.CloseError{Reason: errs.ReasonHandlerPanic, Detail: c.ownerOf(&failed)})
 	}
 }
 

@@ -2,7 +2,7 @@ package netcode
 
 import (
 	"github.com/arche-netcode/netcode/extend"
-	"github.com/arche-netcode/netcode/replica"
+	"github.com/arche-netcode/netcode/internal/replica"
 	"github.com/arche-netcode/netcode/snapshot"
 	"github.com/arche-netcode/netcode/tick"
 )

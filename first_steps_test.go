@@ -16,7 +16,6 @@ import (
 	"github.com/arche-netcode/netcode/input"
 	"github.com/arche-netcode/netcode/internal/rig"
 	"github.com/arche-netcode/netcode/internal/steps"
-	"github.com/arche-netcode/netcode/peer"
 	"github.com/arche-netcode/netcode/predict"
 	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/wire"
@@ -201,7 +200,7 @@ func TestCase15FunctionOfACallPanics(t *testing.T) {
 			}
 			s.Until(func() bool { return told != nil })
 			s.Tamper = nil
-			require.ErrorIs(t, c.Err(), peer.ReasonHandlerPanic)
+			require.ErrorIs(t, c.Err(), errs.ReasonHandlerPanic)
 			s.Until(func() bool { return len(s.Server.Log) == 3 })
 			require.Contains(t, s.Server.Log[2], "disconnect 1: a handler panicked: the client's function of Call")
 			require.Equal(t, netcode.Connected, other.State())
@@ -254,7 +253,7 @@ func TestCase15OnConnectPanics(t *testing.T) {
 	r.Server.OnConnect(func(netcode.ClientID) { after++ })
 	good, bad := r.Joined(r.Server.Protocol(), netcode.Config{}), r.Join(r.Server.Protocol(), netcode.Config{})
 	r.Until(func() bool { return bad.Err() != nil })
-	require.ErrorIs(t, bad.Err(), peer.ReasonHandlerPanic)
+	require.ErrorIs(t, bad.Err(), errs.ReasonHandlerPanic)
 	require.Equal(t, netcode.Connected, good.State())
 	require.Equal(t, 2, after, "the others are told all the same")
 	require.Equal(t, []string{"connect 1", "connect 2", "disconnect 2: a handler panicked: the server's OnConnect"}, r.Server.Log)
@@ -262,7 +261,7 @@ func TestCase15OnConnectPanics(t *testing.T) {
 	c := r.Join(r.Server.Protocol(), netcode.Config{})
 	c.OnConnect(func(netcode.ClientID) { panic("not there") })
 	r.Until(func() bool { return c.Err() != nil })
-	require.ErrorIs(t, c.Err(), peer.ReasonHandlerPanic)
+	require.ErrorIs(t, c.Err(), errs.ReasonHandlerPanic)
 	require.Equal(t, netcode.Connected, good.State())
 	require.EqualValues(t, 1, c.Stats().HandlerPanics)
 }

@@ -12,9 +12,9 @@ import (
 	"github.com/arche-netcode/netcode/extend"
 	"github.com/arche-netcode/netcode/internal/calls"
 	"github.com/arche-netcode/netcode/internal/held"
+	"github.com/arche-netcode/netcode/internal/peer"
 	"github.com/arche-netcode/netcode/internal/registry"
 	"github.com/arche-netcode/netcode/message"
-	"github.com/arche-netcode/netcode/peer"
 	"github.com/arche-netcode/netcode/wire"
 )
 
@@ -25,7 +25,7 @@ import (
 //
 // A field of type NetworkID with the tag net:"entity" names an entity: to a client that may not see it when the message is sent it is
 // zero. The output of a Serialize method is sent unchanged. The handler runs when Dispatch reaches the message's stage; ctx and m are
-// valid until it returns. A panic of it ends the connection of the sender with peer.ReasonHandlerPanic; everything else continues. Handle
+// valid until it returns. A panic of it ends the connection of the sender with errs.ReasonHandlerPanic; everything else continues. Handle
 // panics, naming the type and the field, on a type that cannot be sent, on a wire name or a type that is registered already, on an option
 // that is out of its range, and on a frozen protocol.
 func Handle[T any](p *Protocol, handler func(ctx *Context, m *T), options ...Option) {
@@ -164,7 +164,7 @@ func (m *rawMessage) take(ctx *Context, body []byte) {
 		err = fmt.Errorf("%s about no entity, or on another channel than its own", m.Name)
 	}
 	if err != nil {
-		reason := &peer.Error{Reason: peer.ReasonMalformed, Detail: err.Error()}
+		reason := &errs.CloseError{Reason: errs.ReasonMalformed, Detail: err.Error()}
 		c.stats.refused(reason)
 		c.self.closeFor(0, reason)
 	}

@@ -15,9 +15,9 @@ import (
 	"github.com/arche-netcode/netcode"
 	"github.com/arche-netcode/netcode/errs"
 	"github.com/arche-netcode/netcode/internal/casebook"
+	"github.com/arche-netcode/netcode/internal/peer"
 	"github.com/arche-netcode/netcode/internal/rig"
 	"github.com/arche-netcode/netcode/internal/steps"
-	"github.com/arche-netcode/netcode/peer"
 	"github.com/arche-netcode/netcode/snapshot"
 	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/wire"
@@ -71,7 +71,7 @@ func TestCase14HandlersEndConnections(t *testing.T) {
 			ctx.End.(*netcode.Client).Close()
 			log = append(log, "closed")
 		case m.Number == 3 && isServer:
-			s.Close(peer.ReasonNone)
+			s.Close(errs.ReasonNone)
 			log = append(log, "shut down")
 		default:
 			log = append(log, "heard")
@@ -87,7 +87,7 @@ func TestCase14HandlersEndConnections(t *testing.T) {
 	r.Run(time.Second)
 	require.ElementsMatch(t, []string{"kicked", "heard"}, log, "nothing more of the one that was kicked")
 	require.EqualValues(t, 4, r.Server.Stats().OfTheGone)
-	require.ErrorIs(t, one.Err(), peer.ReasonKicked)
+	require.ErrorIs(t, one.Err(), errs.ReasonKicked)
 
 	log = nil
 	for range 5 {
@@ -146,7 +146,7 @@ func TestCase15HandlerPanics(t *testing.T) {
 	require.Equal(t, 2, count(handled, 1), "what came before it, and nothing after")
 	require.Equal(t, 6, count(handled, 2))
 	require.Contains(t, r.Server.Log, "disconnect 1: a handler panicked: the server's handler of chat")
-	require.ErrorIs(t, bad.Err(), peer.ReasonHandlerPanic)
+	require.ErrorIs(t, bad.Err(), errs.ReasonHandlerPanic)
 	require.Equal(t, netcode.Connected, good.State())
 	require.EqualValues(t, 1, r.Server.Stats().HandlerPanics)
 	casebook.Injected(t, r.Server.Stats().HandlerPanics, "handlers that panic")
@@ -157,7 +157,7 @@ func TestCase15HandlerPanics(t *testing.T) {
 
 	require.NoError(t, netcode.Send(r.Server.Server, netcode.To(2), &chat{13}))
 	r.Until(func() bool { return good.State() == netcode.Disconnected })
-	require.ErrorIs(t, good.Err(), peer.ReasonHandlerPanic)
+	require.ErrorIs(t, good.Err(), errs.ReasonHandlerPanic)
 	require.Contains(t, r.Server.Log, "disconnect 2: a handler panicked: the client's handler of chat")
 
 	require.Len(t, r.Server.Errors, 1, "of the first client's message; the other one was the client's own")
@@ -216,7 +216,7 @@ func TestCase15AnswerPanics(t *testing.T) {
 	var got error
 	require.NoError(t, netcode.Call(t.Context(), c.Client, 0, &ping{}, func(_ *cost, err error) { got = err }))
 	r.Until(func() bool { return got != nil })
-	require.ErrorIs(t, got, peer.ReasonHandlerPanic)
+	require.ErrorIs(t, got, errs.ReasonHandlerPanic)
 }
 
 // A message to oneself is handled at once if its stage is the present one. It is handled later in the frame if its stage comes

@@ -11,9 +11,9 @@ import (
 	"github.com/arche-netcode/netcode/internal/events"
 	"github.com/arche-netcode/netcode/internal/handshake"
 	"github.com/arche-netcode/netcode/internal/held"
+	"github.com/arche-netcode/netcode/internal/peer"
+	"github.com/arche-netcode/netcode/internal/replica"
 	"github.com/arche-netcode/netcode/internal/report"
-	"github.com/arche-netcode/netcode/peer"
-	"github.com/arche-netcode/netcode/replica"
 	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/transport"
 	"github.com/arche-netcode/netcode/wire"
@@ -41,7 +41,7 @@ type Approval struct {
 // OnApprove sets the function that decides who gets a place: Unity calls this connection approval. It is called once for each
 // attempt of a client, in the server's frame. The client has proved its address then, and has no place yet. Call Approval.Accept or
 // Approval.Refuse in it, or later for a decision that needs a backend. Without a function, and with nil, every client that finds a
-// place is accepted, without an identity. If the function panics, the client is refused with peer.ReasonHandlerPanic. It is also
+// place is accepted, without an identity. If the function panics, the client is refused with errs.ReasonHandlerPanic. It is also
 // called for the player of a host: Approval.Host is true.
 func (s *Server) OnApprove(f func(a *Approval)) { s.onApprove = f }
 
@@ -59,7 +59,7 @@ func (a *Approval) Accept(identity string) bool {
 		return false
 	}
 	if len(identity) > wire.MaxIdentity {
-		a.decision.Refuse(&peer.Error{Reason: peer.ReasonNotApproved, Detail: "the server gave an identity that is too long"})
+		a.decision.Refuse(&errs.CloseError{Reason: errs.ReasonNotApproved, Detail: "the server gave an identity that is too long"})
 		a.server.Report(fmt.Errorf("netcode: Approval.Accept: the identity has %d bytes: it may have %d, use a hash of it", len(identity), wire.MaxIdentity))
 		return false
 	}
@@ -67,13 +67,13 @@ func (a *Approval) Accept(identity string) bool {
 	return true
 }
 
-// Refuse refuses the client. Its Client.Err has peer.ReasonNotApproved, and text as the detail: one printable line of at most
+// Refuse refuses the client. Its Client.Err has errs.ReasonNotApproved, and text as the detail: one printable line of at most
 // 480 bytes. Refuse returns false without any effect if the approval is decided, or its time is over.
 func (a *Approval) Refuse(text string) bool {
 	if !a.Open() {
 		return false
 	}
-	a.decision.Refuse(&peer.Error{Reason: peer.ReasonNotApproved, Detail: text})
+	a.decision.Refuse(&errs.CloseError{Reason: errs.ReasonNotApproved, Detail: text})
 	return true
 }
 
@@ -166,7 +166,7 @@ func (s *doorSessions) Ask(d *admission.Decision, payload []byte) {
 		if value := recover(); value != nil {
 			s.stats.HandlerPanics++
 			s.reportPanic(errs.PanicError{Name: nameOnApprove, Value: value})
-			d.Refuse(&peer.Error{Reason: peer.ReasonHandlerPanic, Detail: "the server's " + nameOnApprove})
+			d.Refuse(&errs.CloseError{Reason: errs.ReasonHandlerPanic, Detail: "the server's " + nameOnApprove})
 		}
 	}()
 	s.onApprove(a)
@@ -190,12 +190,12 @@ func (s *doorSessions) Replace(address transport.Addr) {
 		(*Server)(s).remove(c)
 	default:
 		s.stats.Replaced++
-		(*Server)(s).end(c, &peer.Error{Reason: peer.ReasonReplaced, Detail: "from the same address"}, closeQuiet)
+		(*Server)(s).end(c, &errs.CloseError{Reason: errs.ReasonReplaced, Detail: "from the same address"}, closeQuiet)
 	}
 }
 
 // End ends a session in favour of another one, which takes its place: a player has only one.
-func (s *doorSessions) End(client wire.ClientID, reason *peer.Error) {
+func (s *doorSessions) End(client wire.ClientID, reason *errs.CloseError) {
 	(*Server)(s).end(s.byID[client], reason, closeTold)
 	s.events.Fire() // OnDisconnect is called before the new session exists.
 }
@@ -317,14 +317,14 @@ func (c *Client) receiveHandshake(kind peer.Kind, packet []byte) {
 	answer.Count(&c.stats.HandshakeStats)
 	switch answer.Effect {
 	case handshake.Refused:
-		reason := &peer.Error{Reason: answer.Refuse.Reason, Detail: answer.Refuse.Detail}
-		if reason.Reason == peer.ReasonWrongProtocol {
+		reason := &errs.CloseError{Reason: answer.Refuse.Reason, Detail: answer.Refuse.Detail}
+		if reason.Reason == errs.ReasonWrongProtocol {
 			reason.Detail = c.protocol.types.Canon.Explain(reason.Detail)
 		}
 		c.end(reason)
 	case handshake.Malformed:
 		c.stats.Malformed++
-		c.end(&peer.Error{Reason: peer.ReasonMalformed, Detail: answer.Err.Error()})
+		c.end(&errs.CloseError{Reason: errs.ReasonMalformed, Detail: answer.Err.Error()})
 	case handshake.Welcomed:
 		c.enter(c.attempt.Accept(), answer.Welcome)
 	case handshake.Reset:
@@ -406,8 +406,8 @@ func (c *Client) takeReset(reset *peer.Reset) {
 		return
 	}
 	c.stats.Resets++
-	c.attempt.Rejoins = c.config.Rejoin && reset.Reason == peer.ReasonReset
-	c.end(&peer.Error{Reason: reset.Reason})
+	c.attempt.Rejoins = c.config.Rejoin && reset.Reason == errs.ReasonReset
+	c.end(&errs.CloseError{Reason: reset.Reason})
 	c.events.Fire() // OnDisconnect may connect, or call Close to prevent that.
 	if c.attempt.Rejoins && c.state == Disconnected {
 		if err := c.ConnectWith(c.attempt.Server, c.attempt.Payload); err != nil {

@@ -11,10 +11,11 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/arche-netcode/netcode"
+	"github.com/arche-netcode/netcode/errs"
 	"github.com/arche-netcode/netcode/internal/alloctest"
+	"github.com/arche-netcode/netcode/internal/peer"
 	"github.com/arche-netcode/netcode/internal/rig"
 	"github.com/arche-netcode/netcode/internal/steps"
-	"github.com/arche-netcode/netcode/peer"
 	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/transport"
 	"github.com/arche-netcode/netcode/transport/memory"
@@ -199,7 +200,7 @@ func TestAJoinOfASessionThatIsOverMakesNone(t *testing.T) {
 	}
 	require.EqualValues(t, 1, s.Stats().Connected)
 	require.Positive(t, s.Stats().JoinsRepeated)
-	require.Equal(t, peer.ReasonKicked, a.refuse.Reason)
+	require.Equal(t, errs.ReasonKicked, a.refuse.Reason)
 	require.Equal(t, "enough", a.refuse.Detail)
 }
 
@@ -272,7 +273,7 @@ func TestKickedBeforeWelcome(t *testing.T) {
 	}
 	c := r.Join(p, netcode.Config{})
 	r.Until(func() bool { return c.State() == netcode.Disconnected })
-	require.ErrorIs(t, c.Err(), peer.ReasonKicked)
+	require.ErrorIs(t, c.Err(), errs.ReasonKicked)
 	require.Equal(t, []string{"disconnect 0: kicked: closed today"}, c.Log)
 }
 
@@ -341,7 +342,7 @@ func TestClientTakesOnlyValuesThatAServerMayDecide(t *testing.T) {
 			return peer.AppendAccept(nil, a)
 		}
 	}
-	refuse := func(nonce uint64, reason peer.Reason, detail int) func(*candidate) []byte {
+	refuse := func(nonce uint64, reason errs.Reason, detail int) func(*candidate) []byte {
 		return func(ca *candidate) []byte {
 			b := peer.AppendRefuse(nil, peer.Refuse{Nonce: ca.hello.Nonce + nonce, Reason: reason})
 			b = b[:len(b)-wire.ChecksumSize]
@@ -384,12 +385,12 @@ func TestClientTakesOnlyValuesThatAServerMayDecide(t *testing.T) {
 		{"accept: packet 256", accept(func(a *peer.Accept) { a.PacketSize = 256 }), taken, ""},
 		{"accept: packet 8192", accept(func(a *peer.Accept) { a.PacketSize = 8192 }), taken, ""},
 		{"accept: packet 8193", accept(func(a *peer.Accept) { a.PacketSize = 8193 }), outRange, "the packet size of an Accept is 8193: it must be 256 to 8192"},
-		{"refuse: another nonce", refuse(1, peer.ReasonFull, 0), dropped, ""},
-		{"refuse: no reason", refuse(0, peer.ReasonNone, 0), dropped, ""},
+		{"refuse: another nonce", refuse(1, errs.ReasonFull, 0), dropped, ""},
+		{"refuse: no reason", refuse(0, errs.ReasonNone, 0), dropped, ""},
 		{"refuse: the least", refuse(0, 1, 0), "closed", ""},
 		{"refuse: a reason that is not known", refuse(0, 255, 3), "reason 255: xxx", ""},
-		{"refuse: the longest detail", refuse(0, peer.ReasonFull, peer.MaxRefuseDetail), "server is full: x", ""},
-		{"refuse: a detail too long", refuse(0, peer.ReasonFull, peer.MaxRefuseDetail+1), dropped, ""},
+		{"refuse: the longest detail", refuse(0, errs.ReasonFull, peer.MaxRefuseDetail), "server is full: x", ""},
+		{"refuse: a detail too long", refuse(0, errs.ReasonFull, peer.MaxRefuseDetail+1), dropped, ""},
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
@@ -405,7 +406,7 @@ func TestClientTakesOnlyValuesThatAServerMayDecide(t *testing.T) {
 				require.Equal(t, netcode.Connecting, ca.client.State(), "it needs a Welcome")
 			case outRange:
 				require.Equal(t, netcode.Disconnected, ca.client.State())
-				require.ErrorIs(t, ca.client.Err(), peer.ReasonMalformed)
+				require.ErrorIs(t, ca.client.Err(), errs.ReasonMalformed)
 				require.Contains(t, ca.client.Err().Error(), c.names)
 				require.EqualValues(t, 1, ca.client.Stats().Malformed)
 			default:
@@ -450,7 +451,7 @@ func TestTheClientTakesAWelcomeThatAServerMaySendOnly(t *testing.T) {
 			ca.tell(ca.welcome(c.welcome))
 			if c.names != "" {
 				require.Equal(t, netcode.Disconnected, ca.client.State())
-				require.ErrorIs(t, ca.client.Err(), peer.ReasonMalformed)
+				require.ErrorIs(t, ca.client.Err(), errs.ReasonMalformed)
 				require.Contains(t, ca.client.Err().Error(), c.names)
 				ca.frames(90)
 				return
@@ -539,17 +540,17 @@ func TestServerTakesOnlyMessagesThatAClientMaySend(t *testing.T) {
 		name  string
 		give  func(*applicant) []byte
 		comes peer.Kind // Of the answer; KindUnknown: none.
-		why   peer.Reason
+		why   errs.Reason
 		bad   bool
 	}{
 		{"hello", hello(nil, nil), peer.KindAccept, 0, false},
-		{"hello: version 0", hello(func(h *peer.Hello) { h.Version = 0 }, nil), peer.KindRefuse, peer.ReasonWrongVersion, false},
-		{"hello: the next version", hello(func(h *peer.Hello) { h.Version = peer.Version + 1 }, nil), peer.KindRefuse, peer.ReasonWrongVersion, false},
-		{"hello: the greatest version", hello(func(h *peer.Hello) { h.Version = math.MaxUint16 }, nil), peer.KindRefuse, peer.ReasonWrongVersion, false},
+		{"hello: version 0", hello(func(h *peer.Hello) { h.Version = 0 }, nil), peer.KindRefuse, errs.ReasonWrongVersion, false},
+		{"hello: the next version", hello(func(h *peer.Hello) { h.Version = peer.Version + 1 }, nil), peer.KindRefuse, errs.ReasonWrongVersion, false},
+		{"hello: the greatest version", hello(func(h *peer.Hello) { h.Version = math.MaxUint16 }, nil), peer.KindRefuse, errs.ReasonWrongVersion, false},
 		{"hello: another nonce", hello(func(h *peer.Hello) { h.Nonce++ }, nil), peer.KindChallenge, 0, false},
 		{"hello: nonce 0", hello(func(h *peer.Hello) { h.Nonce = 0 }, nil), peer.KindChallenge, 0, false},
 		{"hello: nonce greatest", hello(func(h *peer.Hello) { h.Nonce = math.MaxUint64 }, nil), peer.KindChallenge, 0, false},
-		{"hello: another protocol", hello(func(h *peer.Hello) { h.Protocol++ }, nil), peer.KindRefuse, peer.ReasonWrongProtocol, false},
+		{"hello: another protocol", hello(func(h *peer.Hello) { h.Protocol++ }, nil), peer.KindRefuse, errs.ReasonWrongProtocol, false},
 		{"hello: no cookie", hello(func(h *peer.Hello) { h.Cookie = peer.Cookie{} }, nil), peer.KindChallenge, 0, false},
 		{"hello: another cookie", hello(func(h *peer.Hello) { h.Cookie[15] ^= 1 }, nil), peer.KindChallenge, 0, false},
 		{"hello: a cookie of another time", hello(func(h *peer.Hello) { h.Cookie[0] ^= 1 }, nil), peer.KindChallenge, 0, false},
@@ -584,7 +585,7 @@ func TestServerTakesOnlyMessagesThatAClientMaySend(t *testing.T) {
 			steps.OfServer(s).Receive(a.at, a.hello(p))
 			applicants{a.at: a}.hear(s, nobody)
 			steps.OfServer(s).Receive(a.at, c.give(a))
-			answer, why := peer.KindUnknown, peer.ReasonNone
+			answer, why := peer.KindUnknown, errs.ReasonNone
 			steps.OfServer(s).Drain(func(_ transport.Addr, packet []byte) {
 				answer = peer.KindOf(packet)
 				if r, err := peer.ParseRefuse(packet); err == nil {
@@ -611,7 +612,7 @@ func TestJoiningTakesTheHandshakesTime(t *testing.T) {
 	}
 	c := r.Join(p, netcode.Config{})
 	r.Run(6 * time.Second)
-	require.ErrorIs(t, c.Err(), peer.ReasonHandshakeTimeout)
+	require.ErrorIs(t, c.Err(), errs.ReasonHandshakeTimeout)
 	require.Contains(t, c.Err().Detail, "made no session")
 	require.EqualValues(t, 1, c.Stats().HandshakeTimeouts)
 }

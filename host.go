@@ -8,9 +8,9 @@ import (
 	"github.com/arche-netcode/netcode/extend"
 	"github.com/arche-netcode/netcode/internal/admission"
 	"github.com/arche-netcode/netcode/internal/events"
+	"github.com/arche-netcode/netcode/internal/peer"
 	"github.com/arche-netcode/netcode/internal/registry"
 	"github.com/arche-netcode/netcode/message"
-	"github.com/arche-netcode/netcode/peer"
 	"github.com/arche-netcode/netcode/transport"
 	"github.com/arche-netcode/netcode/wire"
 )
@@ -81,9 +81,9 @@ func (c *Client) hostOnceDecided() {
 		return
 	}
 	if err := c.hostDecided(); err != nil {
-		reason, ok := err.(*peer.Error)
+		reason, ok := err.(*errs.CloseError)
 		if !ok {
-			reason = &peer.Error{Reason: peer.ReasonNotApproved, Detail: err.Error()}
+			reason = &errs.CloseError{Reason: errs.ReasonNotApproved, Detail: err.Error()}
 		}
 		c.end(reason)
 	}
@@ -145,7 +145,7 @@ func (c *Client) sessionAtHost() *session {
 func (c *Client) Hosted() *Server { return c.host }
 
 // unhost ends the game of a host's player, on a call of the client or of the server.
-func (c *Client) unhost(reason *peer.Error) {
+func (c *Client) unhost(reason *errs.CloseError) {
 	s := c.host
 	if s == nil {
 		return
@@ -199,9 +199,9 @@ func (c *session) EndRecorded(orderly bool) {
 	switch {
 	case !c.Recorded():
 	case orderly:
-		c.server.startLeaving(c, &peer.Error{Reason: peer.ReasonClosed})
+		c.server.startLeaving(c, &errs.CloseError{Reason: errs.ReasonClosed})
 	default:
-		c.server.end(c, &peer.Error{Reason: peer.ReasonTimeout}, closeQuiet)
+		c.server.end(c, &errs.CloseError{Reason: errs.ReasonTimeout}, closeQuiet)
 	}
 	c.server.events.Fire()
 }

@@ -13,7 +13,6 @@ import (
 	"github.com/arche-netcode/netcode/interest"
 	"github.com/arche-netcode/netcode/internal/rig"
 	"github.com/arche-netcode/netcode/internal/steps"
-	"github.com/arche-netcode/netcode/peer"
 	"github.com/arche-netcode/netcode/transport"
 )
 
@@ -117,7 +116,7 @@ func TestTheHostIsAPlayerLikeTheOthers(t *testing.T) {
 	frames(time.Second)
 	other := joinWith(r, protocol(), netcode.Config{}, "anna")
 	frames(time.Second)
-	require.ErrorIs(t, other.Err(), peer.ReasonAlreadyConnected)
+	require.ErrorIs(t, other.Err(), errs.ReasonAlreadyConnected)
 	bert := enter(r, protocol(), "bert")
 	require.False(t, asked[len(asked)-1].Host)
 	host.Close()
@@ -131,7 +130,7 @@ func TestTheHostIsAPlayerLikeTheOthers(t *testing.T) {
 	require.NoError(t, steps.OfServer(r.Server.Server).Host(host, []byte("bert")), "it replaces another client")
 	require.EqualValues(t, 2, host.ID())
 	frames(time.Second)
-	require.ErrorIs(t, bert.Err(), peer.ReasonTakenOver)
+	require.ErrorIs(t, bert.Err(), errs.ReasonTakenOver)
 }
 
 // A host's player is refused as the game says, at once or in a later frame.
@@ -141,11 +140,11 @@ func TestAHostIsRefusedAsTheGameSays(t *testing.T) {
 	r.Server.OnApprove(func(a *netcode.Approval) { a.Refuse("not you") })
 	err := netcode.Host(r.Server.Server, host)
 	require.ErrorIs(t, err, errs.ErrHost)
-	require.ErrorIs(t, err, peer.ReasonNotApproved)
+	require.ErrorIs(t, err, errs.ReasonNotApproved)
 	require.ErrorContains(t, err, "not you")
 	require.Equal(t, netcode.Disconnected, host.State())
 	r.Server.OnApprove(func(*netcode.Approval) { panic("broken") })
-	require.ErrorIs(t, netcode.Host(r.Server.Server, host), peer.ReasonHandlerPanic)
+	require.ErrorIs(t, netcode.Host(r.Server.Server, host), errs.ReasonHandlerPanic)
 
 	var later *netcode.Approval
 	r.Server.OnApprove(func(a *netcode.Approval) { later = a })
@@ -163,10 +162,10 @@ func TestAHostIsRefusedAsTheGameSays(t *testing.T) {
 	wait()
 	require.True(t, later.Refuse("no"))
 	frames(100 * time.Millisecond)
-	require.ErrorIs(t, host.Err(), peer.ReasonNotApproved)
+	require.ErrorIs(t, host.Err(), errs.ReasonNotApproved)
 	wait()
 	frames(10 * time.Second)
-	require.ErrorIs(t, host.Err(), peer.ReasonNotApproved, "too late")
+	require.ErrorIs(t, host.Err(), errs.ReasonNotApproved, "too late")
 	require.False(t, later.Accept("anna"))
 	wait()
 	host.Close()
@@ -274,7 +273,7 @@ func TestSecondConnectionTakesOver(t *testing.T) {
 		r.Run(time.Second)
 		require.Equal(t, []string{"connect 1", "disconnect 1: the same player connected anew", "connect 1"}, r.Server.Log)
 		require.Equal(t, []bool{true}, told, "nobody has the id in OnDisconnect")
-		require.ErrorIs(t, first.Err(), peer.ReasonTakenOver)
+		require.ErrorIs(t, first.Err(), errs.ReasonTakenOver)
 		require.Equal(t, netcode.Connected, second.State())
 		require.True(t, r.Server.Returned(1))
 		require.EqualValues(t, 1, r.Server.Stats().TakenOver)
@@ -292,7 +291,7 @@ func TestSecondConnectionCanBeRefused(t *testing.T) {
 	first := enter(r, p, "anna")
 	second := joinWith(r, p, netcode.Config{}, "anna")
 	r.Until(func() bool { return second.Err() != nil })
-	require.ErrorIs(t, second.Err(), peer.ReasonAlreadyConnected)
+	require.ErrorIs(t, second.Err(), errs.ReasonAlreadyConnected)
 	require.Equal(t, netcode.Connected, first.State())
 	require.EqualValues(t, 1, r.Server.Stats().RefusedSecond)
 	kill(r, first)
@@ -312,14 +311,14 @@ func TestSecondConnectionThatFindsNoRoom(t *testing.T) {
 	}
 	first, other := enter("ann", "192.0.2.1:1000"), enter("bob", "192.0.2.2:1000")
 	second := enter("ann", "192.0.2.2:2000")
-	require.ErrorIs(t, second.Err(), peer.ReasonCrowded)
+	require.ErrorIs(t, second.Err(), errs.ReasonCrowded)
 	require.Equal(t, netcode.Connected, first.State(), "%v", first.Err())
 	require.Equal(t, netcode.Connected, other.State(), "%v", other.Err())
 	require.Zero(t, r.Server.Stats().TakenOver)
 
 	second = enter("ann", "192.0.2.1:2000")
 	require.Equal(t, netcode.Connected, second.State(), "%v", second.Err())
-	require.ErrorIs(t, first.Err(), peer.ReasonTakenOver)
+	require.ErrorIs(t, first.Err(), errs.ReasonTakenOver)
 	require.Equal(t, netcode.Connected, other.State(), "%v", other.Err())
 }
 
@@ -419,7 +418,7 @@ func TestCallsEndWithTheSessionOfAPlayer(t *testing.T) {
 	require.NoError(t, netcode.Call(t.Context(), r.Server, 1, &chat{}, func(_ *health, err error) { told = append(told, err) }, netcode.Within(time.Hour)))
 	second := enter(r, p, "anna")
 	require.Len(t, told, 1)
-	require.ErrorIs(t, told[0], peer.ReasonTakenOver)
+	require.ErrorIs(t, told[0], errs.ReasonTakenOver)
 	r.Run(time.Second)
 	require.Equal(t, netcode.Connected, second.State())
 	require.Len(t, told, 1)

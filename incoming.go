@@ -3,20 +3,21 @@ package netcode
 import (
 	"fmt"
 
+	"github.com/arche-netcode/netcode/errs"
 	"github.com/arche-netcode/netcode/internal/link"
+	"github.com/arche-netcode/netcode/internal/peer"
 	"github.com/arche-netcode/netcode/internal/registry"
 	"github.com/arche-netcode/netcode/internal/report"
 	"github.com/arche-netcode/netcode/message"
-	"github.com/arche-netcode/netcode/peer"
 	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/wire"
 )
 
 // packetContents has the effect of the messages of one packet. Its slices point into the packet.
 type packetContents struct {
-	messages    int         // Messages for the game, and fragments of messages.
-	snapshot    []byte      // May be nil.
-	closed      *peer.Error // Nil without a close message.
+	messages    int              // Messages for the game, and fragments of messages.
+	snapshot    []byte           // May be nil.
+	closed      *errs.CloseError // Nil without a close message.
 	resync      bool
 	resyncEpoch uint16
 	credited    bool
@@ -29,7 +30,7 @@ type packetContents struct {
 
 // judgePacket validates every message of a packet before any takes effect. The error is the reason to end the connection:
 // no honest peer sent this packet.
-func (c *endpointCore) judgePacket(l *connection, in *peer.Incoming) (packetContents, *peer.Error) {
+func (c *endpointCore) judgePacket(l *connection, in *peer.Incoming) (packetContents, *errs.CloseError) {
 	var got packetContents
 	r := in.Messages()
 	for r.Next() {
@@ -44,12 +45,12 @@ func (c *endpointCore) judgePacket(l *connection, in *peer.Incoming) (packetCont
 }
 
 // closeError returns the reason to end a connection for an error of a packet.
-func closeError(err error) *peer.Error {
+func closeError(err error) *errs.CloseError {
 	reason := peer.CloseReason(err)
-	if reason == peer.ReasonNone {
-		reason = peer.ReasonMalformed
+	if reason == errs.ReasonNone {
+		reason = errs.ReasonMalformed
 	}
-	return &peer.Error{Reason: reason, Detail: err.Error()}
+	return &errs.CloseError{Reason: reason, Detail: err.Error()}
 }
 
 // judgeMessage validates a message.
@@ -156,7 +157,7 @@ func (c *endpointCore) judgeWhole(a *peer.Arrival) error {
 
 // queue puts the game's messages of a validated packet into the queues of Dispatch. The error is a reason to end the
 // connection that appears only now: contradicting messages, or fragments that form no message.
-func (c *endpointCore) queue(l *connection, in *peer.Incoming) *peer.Error {
+func (c *endpointCore) queue(l *connection, in *peer.Incoming) *errs.CloseError {
 	c.inbound.From(l.Source, c.frame.Clock.Tick(), c.frame.Now)
 	c.from, c.fault = l, nil
 	r := in.Messages()

@@ -73,7 +73,9 @@ func TestInterestEnds(t *testing.T) {
 		rooms := interest.NewRooms()
 		rooms.Add(a, 1)
 		rooms.Enter(1, 1)
-		none := func(*snapshot.Store, netcode.ClientID, wire.NetworkID) snapshot.Mask { return interest.MaskOf[position](p.Schema()).Not() }
+		none := func(*snapshot.Store, netcode.ClientID, wire.NetworkID) snapshot.Mask {
+			return interest.MaskOf[position](p.Schema()).Not()
+		}
 		r.Server.SetInterest(interest.New(interest.NewRows(rooms, none), leaving))
 		r.Run(rig.FrameTime * 20)
 		require.False(t, r.Server.Visible(1, b))

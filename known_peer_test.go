@@ -7,8 +7,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/arche-netcode/netcode"
+	"github.com/arche-netcode/netcode/errs"
+	"github.com/arche-netcode/netcode/internal/peer"
 	"github.com/arche-netcode/netcode/internal/rig"
-	"github.com/arche-netcode/netcode/peer"
 	"github.com/arche-netcode/netcode/snapshot"
 	"github.com/arche-netcode/netcode/transport"
 )
@@ -59,7 +60,7 @@ func TestAKnownPeerTakesNoPlaceOfAnotherHostAlong(t *testing.T) {
 	again := r.Join(p, netcode.Config{Random: rig.Random(99)})
 	r.Until(func() bool { return again.State() != netcode.Connecting })
 	require.Equal(t, netcode.Disconnected, again.State())
-	require.ErrorIs(t, again.Err(), peer.ReasonCrowded)
+	require.ErrorIs(t, again.Err(), errs.ReasonCrowded)
 	r.Run(time.Second)
 	require.Equal(t, netcode.Connected, there.State())
 	require.Equal(t, netcode.Connected, c.State(), "nothing has replaced it")

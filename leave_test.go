@@ -10,9 +10,9 @@ import (
 
 	"github.com/arche-netcode/netcode"
 	"github.com/arche-netcode/netcode/errs"
+	"github.com/arche-netcode/netcode/internal/peer"
 	"github.com/arche-netcode/netcode/internal/rig"
 	"github.com/arche-netcode/netcode/internal/steps"
-	"github.com/arche-netcode/netcode/peer"
 	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/transport"
 	"github.com/arche-netcode/netcode/wire"
@@ -202,7 +202,7 @@ func TestConnectingAnewWhileTheOldOneIsLeaving(t *testing.T) {
 	require.EqualValues(t, 2, l.c.ID())
 	other := l.Join(l.c.Protocol(), netcode.Config{})
 	l.Run(200 * time.Millisecond)
-	require.ErrorIs(t, other.Err(), peer.ReasonFull)
+	require.ErrorIs(t, other.Err(), errs.ReasonFull)
 	l.Until(func() bool { return len(l.told) == 3 })
 	require.Equal(t, []string{"client: closed", "1", "server: closed"}, l.told)
 	require.NoError(t, other.Connect(l.Server.Conn.LocalAddr()))
@@ -311,7 +311,7 @@ func TestCase12EachMessageWhileTheRestIsHandled(t *testing.T) {
 		r := rig.New(t, p, netcode.Config{})
 		th := rig.NewThief(r, p)
 		th.Post(waitingPost(r.Server.Tick()+15), []byte{1, 0, 0, 0})
-		th.Send(wire.MessageClose, tick.Initialization, peer.AppendClose(nil, peer.Error{Reason: peer.ReasonClosed}))
+		th.Send(wire.MessageClose, tick.Initialization, peer.AppendClose(nil, errs.CloseError{Reason: errs.ReasonClosed}))
 		r.Run(100 * time.Millisecond)
 		_, open := r.Server.ClientStats(1)
 		require.False(t, open)
@@ -370,7 +370,7 @@ func TestCase12AnUnreadablePacketWhileTheRestIsHandled(t *testing.T) {
 		r := rig.New(t, p, netcode.Config{})
 		th := rig.NewThief(r, p)
 		th.Post(waitingPost(r.Server.Tick()+15), []byte{1, 0, 0, 0})
-		th.Send(wire.MessageClose, tick.Initialization, peer.AppendClose(nil, peer.Error{Reason: peer.ReasonClosed}))
+		th.Send(wire.MessageClose, tick.Initialization, peer.AppendClose(nil, errs.CloseError{Reason: errs.ReasonClosed}))
 		r.Run(100 * time.Millisecond)
 		packet(th)
 		r.Run(100 * time.Millisecond)
@@ -401,7 +401,7 @@ func TestCloseDeliversSentMessages(t *testing.T) {
 			for _, i := range want {
 				require.NoError(t, netcode.Send(r.Server.Server, netcode.To(1), &chat{i}))
 			}
-			r.Server.Close(peer.ReasonNone)
+			r.Server.Close(errs.ReasonNone)
 			require.ErrorIs(t, netcode.Send(r.Server.Server, netcode.To(1), &chat{999}), errs.ErrNotConnected)
 		},
 		"the server kicks": func(r *rig.Rig, c *rig.ClientEnd) {
@@ -461,9 +461,9 @@ func TestBothCloseAtOnce(t *testing.T) {
 	require.NoError(t, netcode.Send(c.Client, netcode.ToServer(), &chat{1}))
 	require.NoError(t, netcode.Send(r.Server.Server, netcode.To(1), &chat{1}))
 	c.Close()
-	r.Server.Close(peer.ReasonNone)
+	r.Server.Close(errs.ReasonNone)
 	r.Until(func() bool { return c.Closed() && r.Server.Closed() })
-	require.ErrorIs(t, c.Err(), peer.ReasonClosed)
+	require.ErrorIs(t, c.Err(), errs.ReasonClosed)
 	require.Equal(t, "disconnect 1: server is shutting down", r.Server.Log[1])
 }
 
@@ -474,7 +474,7 @@ func TestKickFromOnConnect(t *testing.T) {
 	c := r.Join(p, netcode.Config{})
 	r.Until(func() bool { return c.State() == netcode.Disconnected })
 	require.Equal(t, []string{"connect 1", "disconnect 1: kicked: closed today"}, r.Server.Log)
-	require.ErrorIs(t, c.Err(), peer.ReasonKicked)
+	require.ErrorIs(t, c.Err(), errs.ReasonKicked)
 }
 
 func TestCloseArrivesOverALossyLink(t *testing.T) {

@@ -10,9 +10,9 @@ import (
 	"github.com/arche-netcode/netcode"
 	"github.com/arche-netcode/netcode/errs"
 	"github.com/arche-netcode/netcode/internal/casebook"
+	"github.com/arche-netcode/netcode/internal/peer"
 	"github.com/arche-netcode/netcode/internal/rig"
 	"github.com/arche-netcode/netcode/internal/steps"
-	"github.com/arche-netcode/netcode/peer"
 	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/transport"
 	"github.com/arche-netcode/netcode/wire"
@@ -56,7 +56,7 @@ func TestCase32OneFlooderAmongSixtyThree(t *testing.T) {
 	}
 	require.Equal(t, sent, honest, "honest loss")
 	require.Equal(t, 64, frames, "frames until it was closed")
-	require.Contains(t, r.Server.Log, "disconnect 64: "+peer.ReasonRateLimit.String())
+	require.Contains(t, r.Server.Log, "disconnect 64: "+errs.ReasonRateLimit.String())
 	require.EqualValues(t, 1, r.Server.Stats().RateLimited)
 	require.EqualValues(t, 64*19*quota, r.Server.Stats().Messages.PerSender)
 	casebook.Injected(t, r.Server.Stats().Messages.PerSender, "messages beyond the quota")
@@ -119,7 +119,7 @@ func case32Many(t *testing.T, flooders int, delivery wire.Delivery) {
 			require.Equal(t, netcode.Connected, c.State())
 			require.Equal(t, 30, got[c.ID()], "honest loss")
 		} else if c.State() != netcode.Connected {
-			require.ErrorIs(t, c.Err(), peer.ReasonQueueOverflow)
+			require.ErrorIs(t, c.Err(), errs.ReasonQueueOverflow)
 			closed++
 		}
 	}
@@ -248,7 +248,7 @@ func TestCase33ReliableIntoAFullQueue(t *testing.T) {
 			break
 		}
 	}
-	require.ErrorIs(t, c.Err(), peer.ReasonQueueOverflow, "who does not take them for five seconds is given up")
+	require.ErrorIs(t, c.Err(), errs.ReasonQueueOverflow, "who does not take them for five seconds is given up")
 	require.EqualValues(t, 1, c.Stats().Stalled)
 }
 

@@ -9,9 +9,10 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/arche-netcode/netcode"
+	"github.com/arche-netcode/netcode/errs"
+	"github.com/arche-netcode/netcode/internal/peer"
 	"github.com/arche-netcode/netcode/internal/rig"
 	"github.com/arche-netcode/netcode/internal/steps"
-	"github.com/arche-netcode/netcode/peer"
 	"github.com/arche-netcode/netcode/snapshot"
 	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/transport"
@@ -109,28 +110,28 @@ func TestServerAnswersResume(t *testing.T) {
 		spoil  bool
 		from   transport.Addr
 		answer peer.Kind
-		reason peer.Reason
+		reason errs.Reason
 		counts func(s netcode.Stats) uint64
 	}{
 		{name: "another address", answer: peer.KindChallenge, counts: func(s netcode.Stats) uint64 { return s.Challenges - 1 }},
 		{name: "its own address", from: transport.MustParseAddr("127.0.0.1:6666"), answer: peer.KindPacket, counts: func(s netcode.Stats) uint64 { return s.Resumes }},
 		{name: "a cookie that the server never made", change: func(v *peer.Resume) { v.Cookie[3] = 1 }, answer: peer.KindChallenge},
-		{name: "another client id", change: func(v *peer.Resume) { v.Client = 77 }, answer: peer.KindReset, reason: peer.ReasonReset, counts: func(s netcode.Stats) uint64 { return s.Resets }},
-		{name: "another nonce", change: func(v *peer.Resume) { v.Nonce++ }, answer: peer.KindReset, reason: peer.ReasonReset},
+		{name: "another client id", change: func(v *peer.Resume) { v.Client = 77 }, answer: peer.KindReset, reason: errs.ReasonReset, counts: func(s netcode.Stats) uint64 { return s.Resets }},
+		{name: "another nonce", change: func(v *peer.Resume) { v.Nonce++ }, answer: peer.KindReset, reason: errs.ReasonReset},
 		{name: "a checksum of another session", spoil: true, answer: nothing, counts: func(s netcode.Stats) uint64 { return s.BadHandshakes }},
-		{name: "a kicked client", before: func(r *rig.Rig, _ *rig.Thief) { r.Server.Kick(1, "") }, answer: peer.KindReset, reason: peer.ReasonKicked},
+		{name: "a kicked client", before: func(r *rig.Rig, _ *rig.Thief) { r.Server.Kick(1, "") }, answer: peer.KindReset, reason: errs.ReasonKicked},
 		{
 			name: "a kicked client, at the address that is told", from: transport.MustParseAddr("127.0.0.1:6666"),
 			before: func(r *rig.Rig, _ *rig.Thief) { r.Server.Kick(1, ""); r.Step() }, answer: nothing,
 		},
-		{name: "a server that closes", before: func(r *rig.Rig, _ *rig.Thief) { r.Server.Close(peer.ReasonNone) }, answer: peer.KindReset, reason: peer.ReasonShuttingDown},
+		{name: "a server that closes", before: func(r *rig.Rig, _ *rig.Thief) { r.Server.Close(errs.ReasonNone) }, answer: peer.KindReset, reason: errs.ReasonShuttingDown},
 		{
 			name: "a client that was silent for too long", before: func(r *rig.Rig, _ *rig.Thief) { r.Run(12 * time.Second) },
-			answer: peer.KindReset, reason: peer.ReasonTimeout,
+			answer: peer.KindReset, reason: errs.ReasonTimeout,
 		},
 		{name: "a client that leaves", before: func(r *rig.Rig, th *rig.Thief) {
 			th.Post(&peer.Post{Type: 16, Channel: wire.NewChannel(wire.Reliable, 0), Stage: 6, Flags: wire.FlagTick, Tick: 60}, []byte{1, 0, 0, 0})
-			th.Send(wire.MessageClose, 0, []byte{byte(peer.ReasonClosed)})
+			th.Send(wire.MessageClose, 0, []byte{byte(errs.ReasonClosed)})
 		}, answer: nothing},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -295,7 +296,7 @@ func TestAResumeMovesNoSessionToAnotherUser(t *testing.T) {
 			}
 			require.Equal(t, connection(1), stats.Address)
 			require.Equal(t, row.joined, r.Server.Identity(1))
-			require.ErrorIs(t, c.Err(), peer.ReasonReset, "it is told to join anew")
+			require.ErrorIs(t, c.Err(), errs.ReasonReset, "it is told to join anew")
 			require.Positive(t, r.Server.Stats().ResumesForeign)
 			require.Zero(t, r.Server.Stats().Migrated)
 		})
@@ -348,7 +349,7 @@ func TestAMoveKeepsToThePlacesOfAnAddress(t *testing.T) {
 	require.Equal(t, netcode.Connected, c.State(), "the place at the old address is free")
 	rebind(r, a, at("192.0.2.1:3000"))
 	r.Run(12 * time.Second)
-	require.ErrorIs(t, a.Err(), peer.ReasonCrowded, "it says why it ended")
+	require.ErrorIs(t, a.Err(), errs.ReasonCrowded, "it says why it ended")
 }
 
 // restart replaces the server by one that knows nobody.
@@ -383,7 +384,7 @@ func TestAClientIsToldOfARestart(t *testing.T) {
 			since := r.Now
 			r.Until(func() bool { return stays.State() == netcode.Disconnected })
 			require.LessOrEqual(t, r.Now-since, c.within)
-			require.ErrorIs(t, stays.Err(), peer.ReasonReset)
+			require.ErrorIs(t, stays.Err(), errs.ReasonReset)
 			require.Equal(t, c.waits, stays.Stats().ResetsWaited > 0)
 			require.EqualValues(t, 1, stays.Stats().Resets)
 			r.Run(time.Second)
@@ -444,7 +445,7 @@ func TestCloseInOnDisconnectStopsRejoin(t *testing.T) {
 	restart(r, p, netcode.Config{})
 	r.Run(2 * time.Second)
 	require.Equal(t, netcode.Disconnected, c.State())
-	require.ErrorIs(t, c.Err(), peer.ReasonReset)
+	require.ErrorIs(t, c.Err(), errs.ReasonReset)
 }
 
 // A Reset counts for a client that asked, with the number of its question, and with the token of its session unless the server is silent
@@ -453,8 +454,8 @@ func TestAForgedResetEndsNothing(t *testing.T) {
 	r, c, shows := mover(t, netcode.Config{})
 	server := r.Server.Conn.LocalAddr()
 	give := func(v peer.Reset) { steps.OfClient(c).Receive(server, peer.AppendReset(nil, v)) }
-	give(peer.Reset{Reason: peer.ReasonReset})
-	give(peer.Reset{Path: 1, Reason: peer.ReasonReset})
+	give(peer.Reset{Reason: errs.ReasonReset})
+	give(peer.Reset{Path: 1, Reason: errs.ReasonReset})
 	require.Equal(t, netcode.Connected, c.State(), "it did not ask")
 	require.EqualValues(t, 2, c.Stats().BadHandshakes)
 
@@ -469,17 +470,17 @@ func TestAForgedResetEndsNothing(t *testing.T) {
 		return packet
 	}
 	r.Until(func() bool { return path != 0 })
-	give(peer.Reset{Client: c.ID(), Nonce: nonce, Path: path + 1, Reason: peer.ReasonReset})
-	give(peer.Reset{Client: c.ID() + 1, Nonce: nonce, Path: path, Reason: peer.ReasonReset})
-	give(peer.Reset{Client: c.ID(), Nonce: nonce + 1, Path: path, Reason: peer.ReasonReset})
+	give(peer.Reset{Client: c.ID(), Nonce: nonce, Path: path + 1, Reason: errs.ReasonReset})
+	give(peer.Reset{Client: c.ID() + 1, Nonce: nonce, Path: path, Reason: errs.ReasonReset})
+	give(peer.Reset{Client: c.ID(), Nonce: nonce + 1, Path: path, Reason: errs.ReasonReset})
 	require.EqualValues(t, 5, c.Stats().BadHandshakes, "answers to other questions")
-	give(peer.Reset{Client: c.ID(), Nonce: nonce, Path: path, Reason: peer.ReasonReset})
+	give(peer.Reset{Client: c.ID(), Nonce: nonce, Path: path, Reason: errs.ReasonReset})
 	require.Equal(t, netcode.Connected, c.State(), "the server was silent for too short a time to believe one without the token")
 	require.EqualValues(t, 1, c.Stats().ResetsWaited)
 	mute = false
 	before := shows()
 	r.Until(func() bool { return shows() > before })
-	give(peer.Reset{Client: c.ID(), Nonce: nonce, Path: path, Reason: peer.ReasonReset})
+	give(peer.Reset{Client: c.ID(), Nonce: nonce, Path: path, Reason: errs.ReasonReset})
 	require.Equal(t, netcode.Connected, c.State(), "the question is over: the server is heard")
 	require.EqualValues(t, 6, c.Stats().BadHandshakes)
 }
@@ -541,7 +542,7 @@ func TestConnectWithinTheFrameOfARefusal(t *testing.T) {
 	first := r.Joined(p, netcode.Config{})
 	c, tries := r.Join(p, netcode.Config{}), 0
 	c.OnDisconnect(func(_ netcode.ClientID, reason *netcode.CloseError) {
-		require.ErrorIs(t, reason, peer.ReasonFull)
+		require.ErrorIs(t, reason, errs.ReasonFull)
 		if tries++; tries == 5 {
 			first.Close()
 		}
@@ -726,6 +727,6 @@ func TestMigrationOverUDP(t *testing.T) {
 	l.client.OnDisconnect(func(_ netcode.ClientID, reason *netcode.CloseError) { why = reason })
 	l.serve(p, netcode.Config{ResetKey: [32]byte{5}})
 	t.Logf("is told of a restart after %v", l.until(func() bool { return why != nil }))
-	require.ErrorIs(t, why, peer.ReasonReset)
+	require.ErrorIs(t, why, errs.ReasonReset)
 	l.until(func() bool { return l.client.State() == netcode.Connected && l.client.Replica().Len() == 1 })
 }

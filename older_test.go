@@ -15,8 +15,8 @@ import (
 	"github.com/arche-netcode/netcode/errs"
 	"github.com/arche-netcode/netcode/extend"
 	"github.com/arche-netcode/netcode/input"
+	"github.com/arche-netcode/netcode/internal/peer"
 	"github.com/arche-netcode/netcode/internal/rig"
-	"github.com/arche-netcode/netcode/peer"
 	"github.com/arche-netcode/netcode/snapshot"
 	"github.com/arche-netcode/netcode/transport"
 	"github.com/arche-netcode/netcode/wire"
@@ -273,7 +273,7 @@ func TestNoCommonBuildIsRefusedByName(t *testing.T) {
 	r := rig.New(t, p, netcode.Config{})
 	c := r.Join((&meeting{}).supporting(), netcode.Config{})
 	r.Until(func() bool { return c.Err() != nil })
-	require.ErrorIs(t, c.Err(), peer.ReasonWrongProtocol)
+	require.ErrorIs(t, c.Err(), errs.ReasonWrongProtocol)
 	require.Contains(t, c.Err().Error(), `the server does not have component "aegis"`)
 	require.EqualValues(t, 2, c.Stats().RefusedProtocol, "its own, and that of the older build")
 	require.Empty(t, r.Server.Log)

@@ -14,7 +14,6 @@ import (
 	"github.com/arche-netcode/netcode/errs"
 	"github.com/arche-netcode/netcode/internal/rig"
 	"github.com/arche-netcode/netcode/internal/steps"
-	"github.com/arche-netcode/netcode/peer"
 	"github.com/arche-netcode/netcode/snapshot"
 	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/transport"
@@ -190,7 +189,7 @@ func TestPaddingIsZeros(t *testing.T) {
 			steps.OfClient(im.client).Receive(im.socket.LocalAddr(), im.conn.Finish(&b, 1, 0))
 			require.Equal(t, c.legal, im.client.State() == netcode.Connected)
 			if !c.legal {
-				require.ErrorIs(t, im.client.Err(), peer.ReasonMalformed)
+				require.ErrorIs(t, im.client.Err(), errs.ReasonMalformed)
 			}
 		})
 	}
@@ -322,8 +321,8 @@ func TestAFlushWithAFullRingTellsItsReason(t *testing.T) {
 	require.Equal(t, netcode.Connected, c.State())
 	r.Tamper = nil
 	r.Until(func() bool { return c.State() == netcode.Disconnected })
-	var reason *peer.Error
+	var reason *errs.CloseError
 	require.ErrorAs(t, c.Err(), &reason)
-	require.Equal(t, peer.ReasonKicked, reason.Reason)
+	require.Equal(t, errs.ReasonKicked, reason.Reason)
 	require.Equal(t, "late", reason.Detail)
 }

@@ -7,9 +7,9 @@ import (
 	"github.com/arche-netcode/netcode/errs"
 	"github.com/arche-netcode/netcode/extend"
 	"github.com/arche-netcode/netcode/internal/held"
+	"github.com/arche-netcode/netcode/internal/peer"
 	"github.com/arche-netcode/netcode/internal/registry"
 	"github.com/arche-netcode/netcode/message"
-	"github.com/arche-netcode/netcode/peer"
 	"github.com/arche-netcode/netcode/wire"
 )
 

@@ -6,13 +6,13 @@ import (
 	"reflect"
 	"sync"
 
-	"github.com/arche-netcode/netcode/delta"
+	"github.com/arche-netcode/netcode/errs"
 	"github.com/arche-netcode/netcode/extend"
+	"github.com/arche-netcode/netcode/internal/delta"
 	"github.com/arche-netcode/netcode/internal/door"
+	"github.com/arche-netcode/netcode/internal/quantize"
 	"github.com/arche-netcode/netcode/internal/registry"
 	"github.com/arche-netcode/netcode/message"
-	"github.com/arche-netcode/netcode/peer"
-	"github.com/arche-netcode/netcode/quantize"
 	"github.com/arche-netcode/netcode/snapshot"
 	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/wire"
@@ -293,8 +293,8 @@ type (
 	// Context is the sender, the stage and the tick of a message. See [message.Context].
 	Context = message.Context
 	// CloseError is the end of a connection, or of an attempt: a Reason and a detail for people. errors.Is compares
-	// it with the values of Reason. See [peer.Error].
-	CloseError = peer.Error
+	// it with the values of Reason. See [errs.CloseError].
+	CloseError = errs.CloseError
 )
 
 // More names that game code uses.

@@ -17,11 +17,12 @@ import (
 
 	"github.com/arche-netcode/netcode"
 	"github.com/arche-netcode/netcode/components"
-	"github.com/arche-netcode/netcode/delta"
+	"github.com/arche-netcode/netcode/errs"
+	"github.com/arche-netcode/netcode/internal/delta"
+	"github.com/arche-netcode/netcode/internal/peer"
 	"github.com/arche-netcode/netcode/internal/rig"
 	ecs "github.com/arche-netcode/netcode/internal/world"
 	"github.com/arche-netcode/netcode/message"
-	"github.com/arche-netcode/netcode/peer"
 	"github.com/arche-netcode/netcode/snapshot"
 	"github.com/arche-netcode/netcode/tick"
 )
@@ -197,7 +198,7 @@ func TestWrongProtocolNamesTheFirstDifference(t *testing.T) {
 			r := rig.New(t, server, netcode.Config{Logger: slog.New(slog.NewTextHandler(&out, nil))})
 			end := r.Join(client, netcode.Config{})
 			r.Until(func() bool { return end.State() == netcode.Disconnected })
-			require.ErrorIs(t, end.Err(), peer.ReasonWrongProtocol)
+			require.ErrorIs(t, end.Err(), errs.ReasonWrongProtocol)
 			require.Contains(t, end.Err().Detail, c.want)
 			require.Contains(t, out.String(), `difference="`+c.logged)
 			require.Empty(t, r.Server.Log)
@@ -269,7 +270,7 @@ type empty struct{}
 
 func (empty) Read([]byte) (int, error) { return 0, errEmpty }
 
-var errEmpty = peer.ReasonNone
+var errEmpty = errs.ReasonNone
 
 type tableRow struct{ A, B, C, D, E, F, G int32 }
 

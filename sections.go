@@ -5,7 +5,7 @@ import (
 	"math/bits"
 
 	"github.com/arche-netcode/netcode/extend"
-	"github.com/arche-netcode/netcode/peer"
+	"github.com/arche-netcode/netcode/internal/peer"
 	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/wire"
 )

@@ -9,9 +9,9 @@ import (
 
 	"github.com/arche-netcode/netcode/errs"
 	"github.com/arche-netcode/netcode/internal/held"
+	"github.com/arche-netcode/netcode/internal/peer"
 	"github.com/arche-netcode/netcode/internal/registry"
 	"github.com/arche-netcode/netcode/message"
-	"github.com/arche-netcode/netcode/peer"
 	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/wire"
 )
@@ -374,7 +374,7 @@ func (s *Server) sendToOneOf(c *session, local bool, of *message.Type, p *held.E
 	err := s.sendToOne(&c.link, of, p, body)
 	if errors.Is(err, errs.ErrBackPressure) {
 		s.stats.QueueOverflows++
-		s.self.closeFor(c.id, &peer.Error{Reason: peer.ReasonQueueOverflow, Detail: "too many reliable messages wait"})
+		s.self.closeFor(c.id, &errs.CloseError{Reason: errs.ReasonQueueOverflow, Detail: "too many reliable messages wait"})
 	}
 	return err
 }

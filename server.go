@@ -13,10 +13,10 @@ import (
 	"github.com/arche-netcode/netcode/internal/handshake"
 	"github.com/arche-netcode/netcode/internal/link"
 	"github.com/arche-netcode/netcode/internal/outbox"
+	"github.com/arche-netcode/netcode/internal/peer"
 	"github.com/arche-netcode/netcode/internal/report"
 	"github.com/arche-netcode/netcode/internal/worldless"
 	"github.com/arche-netcode/netcode/message"
-	"github.com/arche-netcode/netcode/peer"
 	"github.com/arche-netcode/netcode/snapshot"
 	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/transport"
@@ -119,7 +119,7 @@ func NewServer(p *Protocol, config Config) (*Server, error) {
 	s.endpointCore = endpointCore{server: s, role: peer.RoleServer, protocol: p, tag: tag, frame: &s.frame, report: &s.report, stats: &s.stats}
 	s.setUp(s, config)
 	s.events.Contain = s.callGame
-	s.events.Over = func(client ClientID, reason *peer.Error) { s.calls.Drop(client, reason) }
+	s.events.Over = func(client ClientID, reason *errs.CloseError) { s.calls.Drop(client, reason) }
 	s.events.Gone = s.forgetLeft
 	s.extend()
 	return s, nil
@@ -132,7 +132,7 @@ type serverSteps struct {
 	receive func(from transport.Addr, packet []byte) // Server.receiveDatagram
 	send    func()                                   // Server.sendFrame
 	observe func(c *session)
-	leave   func(c *session, reason *peer.Error) // Server.startLeaving
+	leave   func(c *session, reason *errs.CloseError) // Server.startLeaving
 }
 
 // TickDue reports whether a network tick falls into this frame: then the world is to be captured, and Send sends the changes.
@@ -202,7 +202,7 @@ func (s *Server) Interval() time.Duration { return s.config.interval() }
 func (s *Server) Store() *snapshot.Store { return s.store }
 
 // OnConnect adds a function that is called when a client is connected: it may be sent to, shown entities, kicked. If it
-// panics, the connection ends with peer.ReasonHandlerPanic, as for a handler. This and the other calls that add a function panic on
+// panics, the connection ends with errs.ReasonHandlerPanic, as for a handler. This and the other calls that add a function panic on
 // nil, as that would only panic when the function is called.
 func (s *Server) OnConnect(f func(client ClientID)) {
 	mustBeGiven(f != nil, "Server.OnConnect")
@@ -220,7 +220,7 @@ func (s *Server) OnDisconnect(f func(client ClientID, reason *CloseError)) {
 
 // OnMigrate adds a function that is called when a client has another address, which it has proved to be its own: its NAT gave it another
 // port, or it changed networks. ClientStats has the new address. Nothing of its state is lost; packet size, rate and round trip are
-// measured anew. If it panics, the connection ends with peer.ReasonHandlerPanic, as for a handler.
+// measured anew. If it panics, the connection ends with errs.ReasonHandlerPanic, as for a handler.
 func (s *Server) OnMigrate(f func(client ClientID, from, to transport.Addr)) {
 	mustBeGiven(f != nil, "Server.OnMigrate")
 	s.events.Migrated = append(s.events.Migrated, f)
@@ -240,19 +240,19 @@ func (s *Server) Kick(client ClientID, detail string) bool {
 		s.events.Fire()
 		return kicked
 	}
-	s.end(c, &peer.Error{Reason: peer.ReasonKicked, Detail: detail}, closeFlushed)
+	s.end(c, &errs.CloseError{Reason: errs.ReasonKicked, Detail: detail}, closeFlushed)
 	s.events.Fire()
 	return true
 }
 
-// Close ends every connection for a reason, peer.ReasonShuttingDown if peer.ReasonNone is given, and refuses new ones.
+// Close ends every connection for a reason, errs.ReasonShuttingDown if errs.ReasonNone is given, and refuses new ones.
 // The next frames deliver the sent messages, for Config.FlushTimeout at most, and tell the clients, until Closed. Messages
 // about an entity that was not sent to a client yet are dropped, as by Kick, and so are received messages that the server has not handled
 // yet. A client handles the reliable messages that it has accepted, also those that wait for a stage or a tick, for its
 // Config.LeaveTimeout at most; then it calls its OnDisconnect.
-func (s *Server) Close(reason peer.Reason) {
-	if reason == peer.ReasonNone {
-		reason = peer.ReasonShuttingDown
+func (s *Server) Close(reason errs.Reason) {
+	if reason == errs.ReasonNone {
+		reason = errs.ReasonShuttingDown
 	}
 	s.closing = true
 	for _, c := range s.sessions {
@@ -260,7 +260,7 @@ func (s *Server) Close(reason peer.Reason) {
 			s.end(c, c.link.Reason, closeQuiet)
 			continue
 		}
-		s.end(c, &peer.Error{Reason: reason}, closeFlushed)
+		s.end(c, &errs.CloseError{Reason: reason}, closeFlushed)
 	}
 	s.door.EndAway()
 	s.events.Fire()
@@ -545,7 +545,7 @@ func (s *Server) reportGroups() {
 }
 
 // SetOpen opens or closes the server for clients of other processes; a server begins open. With false their connections end with
-// peer.ReasonShuttingDown, once their messages are delivered, for Config.FlushTimeout at most. Players that are away have left, and new
+// errs.ReasonShuttingDown, once their messages are delivered, for Config.FlushTimeout at most. Players that are away have left, and new
 // ones are refused with the same reason. The player of a host and the game continue. Alone tells when all clients were told: then nothing
 // needs the socket.
 func (s *Server) SetOpen(open bool) {
@@ -559,7 +559,7 @@ func (s *Server) SetOpen(open bool) {
 		case c.state == leaving:
 			s.end(c, c.link.Reason, closeQuiet)
 		default:
-			s.end(c, &peer.Error{Reason: peer.ReasonShuttingDown}, closeFlushed)
+			s.end(c, &errs.CloseError{Reason: errs.ReasonShuttingDown}, closeFlushed)
 		}
 	}
 	s.door.EndAway()

@@ -7,8 +7,8 @@ import (
 
 	"github.com/arche-netcode/netcode/errs"
 	"github.com/arche-netcode/netcode/internal/link"
-	"github.com/arche-netcode/netcode/peer"
-	"github.com/arche-netcode/netcode/replica"
+	"github.com/arche-netcode/netcode/internal/peer"
+	"github.com/arche-netcode/netcode/internal/replica"
 	"github.com/arche-netcode/netcode/snapshot"
 	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/transport"
@@ -123,16 +123,16 @@ func (s *Server) unreadable(c *session, err error) {
 		return
 	}
 	switch reason := peer.CloseReason(err); reason {
-	case peer.ReasonNone:
-	case peer.ReasonMalformed:
+	case errs.ReasonNone:
+	case errs.ReasonMalformed:
 		s.refusePacket(c, closeError(err))
 	default:
-		s.end(c, &peer.Error{Reason: reason}, closeTold)
+		s.end(c, &errs.CloseError{Reason: reason}, closeTold)
 	}
 }
 
 // refusePacket ends the connection of a client whose packet has a valid checksum and illegal contents.
-func (s *Server) refusePacket(c *session, reason *peer.Error) {
+func (s *Server) refusePacket(c *session, reason *errs.CloseError) {
 	s.stats.refused(reason)
 	s.end(c, reason, closeTold)
 }
@@ -159,7 +159,7 @@ func (s *Server) readUpstream(c *session, payload []byte) bool {
 func (s *Server) strike(c *session) {
 	s.stats.NotAllowed++
 	if c.strikes++; c.strikes >= s.config.Strikes {
-		c.End(&peer.Error{Reason: peer.ReasonNotAllowed, Detail: fmt.Sprintf("%d writes without authority", c.strikes)})
+		c.End(&errs.CloseError{Reason: errs.ReasonNotAllowed, Detail: fmt.Sprintf("%d writes without authority", c.strikes)})
 	}
 }
 
@@ -466,7 +466,7 @@ func (s *Server) expire() {
 		case c.link.loopback != nil:
 		case c.state == connected && s.frame.Now-c.link.ReceivedAt >= s.config.SilenceTimeout:
 			s.stats.SilenceTimeouts++
-			s.end(c, &peer.Error{Reason: peer.ReasonTimeout}, closeTold)
+			s.end(c, &errs.CloseError{Reason: errs.ReasonTimeout}, closeTold)
 		case c.state == lingering && c.link.ContinueClose((*sessionOutcome)(c)):
 			s.remove(c)
 		}

@@ -8,11 +8,12 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/arche-netcode/netcode"
+	"github.com/arche-netcode/netcode/errs"
 	"github.com/arche-netcode/netcode/extend"
 	"github.com/arche-netcode/netcode/internal/alloctest"
+	"github.com/arche-netcode/netcode/internal/peer"
 	"github.com/arche-netcode/netcode/internal/rig"
 	"github.com/arche-netcode/netcode/internal/steps"
-	"github.com/arche-netcode/netcode/peer"
 	"github.com/arche-netcode/netcode/snapshot"
 	"github.com/arche-netcode/netcode/transport"
 	"github.com/arche-netcode/netcode/wire"
@@ -24,7 +25,7 @@ func TestServerRefusesWhenFull(t *testing.T) {
 	first := r.Joined(p, netcode.Config{})
 	second := r.Join(p, netcode.Config{})
 	r.Until(func() bool { return second.State() == netcode.Disconnected })
-	require.ErrorIs(t, second.Err(), peer.ReasonFull)
+	require.ErrorIs(t, second.Err(), errs.ReasonFull)
 	require.Equal(t, []string{"disconnect 0: server is full: 1 of 1 places are taken"}, second.Log)
 	require.EqualValues(t, 1, r.Server.Stats().RefusedFull)
 	first.Close()
@@ -107,7 +108,7 @@ func TestKick(t *testing.T) {
 	require.True(t, r.Server.Kick(1, "bad manners"))
 	require.Equal(t, []string{"connect 1", "disconnect 1: kicked: bad manners"}, r.Server.Log)
 	r.Until(func() bool { return c.State() == netcode.Disconnected })
-	require.ErrorIs(t, c.Err(), peer.ReasonKicked)
+	require.ErrorIs(t, c.Err(), errs.ReasonKicked)
 	require.Equal(t, "bad manners", c.Err().Detail)
 	require.False(t, r.Server.Kick(1, "again"))
 }
@@ -134,12 +135,12 @@ func TestCloseByTheServer(t *testing.T) {
 	p := protocol()
 	r := rig.New(t, p, netcode.Config{})
 	c := r.Joined(p, netcode.Config{})
-	r.Server.Close(peer.ReasonNone)
+	r.Server.Close(errs.ReasonNone)
 	require.False(t, r.Server.Closed())
 	late := r.Join(p, netcode.Config{})
 	r.Until(func() bool { return r.Server.Closed() && c.Closed() && late.Closed() })
-	require.ErrorIs(t, c.Err(), peer.ReasonShuttingDown)
-	require.ErrorIs(t, late.Err(), peer.ReasonShuttingDown)
+	require.ErrorIs(t, c.Err(), errs.ReasonShuttingDown)
+	require.ErrorIs(t, late.Err(), errs.ReasonShuttingDown)
 	require.Equal(t, []string{"connect 1", "disconnect 1: server is shutting down"}, r.Server.Log)
 }
 
@@ -150,7 +151,7 @@ func TestHandshakeTimeout(t *testing.T) {
 	c := r.Join(p, netcode.Config{})
 	require.Equal(t, netcode.Connecting, c.State())
 	r.Run(6 * time.Second)
-	require.ErrorIs(t, c.Err(), peer.ReasonHandshakeTimeout)
+	require.ErrorIs(t, c.Err(), errs.ReasonHandshakeTimeout)
 	require.EqualValues(t, 1, c.Stats().HandshakeTimeouts)
 }
 
@@ -214,7 +215,7 @@ func TestTheLastPlaceGoesToTheFirstToJoin(t *testing.T) {
 	if second.State() == netcode.Disconnected {
 		loser = second
 	}
-	require.ErrorIs(t, loser.Err(), peer.ReasonFull)
+	require.ErrorIs(t, loser.Err(), errs.ReasonFull)
 	require.Equal(t, []string{"connect 1"}, r.Server.Log[:1])
 	require.Len(t, r.Server.Log, 1)
 	require.EqualValues(t, 1, r.Server.Stats().RefusedFull)
@@ -234,7 +235,7 @@ func TestGoodbyesAreBounded(t *testing.T) {
 		r.Joined(p, netcode.Config{SentPackets: 64, Entities: 1})
 	}
 	r.Tamper = func(transport.Addr, transport.Addr, []byte) []byte { return nil }
-	r.Server.Close(peer.ReasonNone)
+	r.Server.Close(errs.ReasonNone)
 	require.EqualValues(t, 300-256, r.Server.Stats().LingeringFull)
 	r.Until(r.Server.Closed)
 	require.Len(t, r.Server.Log, 600)
@@ -284,7 +285,7 @@ func TestClientEndsTheConnectionAtMaxEntities(t *testing.T) {
 	before := alloctest.Heap(t)
 	c := r.Join(p, netcode.Config{SendBudget: -1})
 	r.Until(func() bool { return c.State() == netcode.Disconnected })
-	require.ErrorIs(t, c.Err(), peer.ReasonTooManyEntities)
+	require.ErrorIs(t, c.Err(), errs.ReasonTooManyEntities)
 	require.ErrorContains(t, c.Err(), "Config.MaxEntities of the client, 65536")
 	require.EqualValues(t, 1, c.Stats().TooManyEntities)
 	require.Zero(t, c.Stats().Malformed)

@@ -4,10 +4,10 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/arche-netcode/netcode/errs"
 	"github.com/arche-netcode/netcode/extend"
 	"github.com/arche-netcode/netcode/internal/handshake"
-	"github.com/arche-netcode/netcode/peer"
-	"github.com/arche-netcode/netcode/replica"
+	"github.com/arche-netcode/netcode/internal/replica"
 	"github.com/arche-netcode/netcode/snapshot"
 	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/wire"
@@ -40,11 +40,11 @@ type session struct {
 	server       *Server
 	upstream     *replica.Replica // The state that the client sends; nil if clients send none.
 	strikes      int
-	list         uint64      // The newest Server.lists that the client is in.
-	kept         []any       // The states of extensions.
-	reason       *peer.Error // The reason of its end.
-	recorded     bool        // The client is a recorded player: nothing is sent to it.
-	acknowledged tick.Tick   // The newest tick of an acknowledged packet.
+	list         uint64           // The newest Server.lists that the client is in.
+	kept         []any            // The states of extensions.
+	reason       *errs.CloseError // The reason of its end.
+	recorded     bool             // The client is a recorded player: nothing is sent to it.
+	acknowledged tick.Tick        // The newest tick of an acknowledged packet.
 
 	joined    handshake.Session // As the Door opened it; link has the present address. Zero for a client in this process.
 	welcomed  bool              // Welcome was sent since the last tick.
@@ -157,7 +157,7 @@ func (c *session) Presented(at Tick) (tick.Time, bool) {
 // EndedByGame reports, in ServerHooks.Closed, whether the game ended the session: by Kick, Close or a handler that panicked.
 func (c *session) EndedByGame() bool {
 	switch c.reason.Reason {
-	case peer.ReasonKicked, peer.ReasonHandlerPanic, peer.ReasonShuttingDown:
+	case errs.ReasonKicked, errs.ReasonHandlerPanic, errs.ReasonShuttingDown:
 		return true
 	}
 	return false
@@ -195,9 +195,9 @@ func (s *Server) taken() int { return s.counts[connected] + s.counts[leaving] }
 
 // isOrderly reports whether an end that closes for this reason delivers its messages first: the reasons of the game, and
 // the reasons of netcode that are not errors.
-func isOrderly(reason *peer.Error) bool {
+func isOrderly(reason *errs.CloseError) bool {
 	switch reason.Reason {
-	case peer.ReasonClosed, peer.ReasonKicked, peer.ReasonShuttingDown:
+	case errs.ReasonClosed, errs.ReasonKicked, errs.ReasonShuttingDown:
 		return true
 	}
 	return !reason.Reason.Ours()

@@ -1,12 +1,13 @@
 package netcode
 
 import (
+	"github.com/arche-netcode/netcode/errs"
 	"github.com/arche-netcode/netcode/internal/events"
 	"github.com/arche-netcode/netcode/internal/handshake"
 	"github.com/arche-netcode/netcode/internal/held"
+	"github.com/arche-netcode/netcode/internal/peer"
+	"github.com/arche-netcode/netcode/internal/replica"
 	"github.com/arche-netcode/netcode/internal/report"
-	"github.com/arche-netcode/netcode/peer"
-	"github.com/arche-netcode/netcode/replica"
 	"github.com/arche-netcode/netcode/snapshot"
 	"github.com/arche-netcode/netcode/transport"
 )
@@ -74,7 +75,7 @@ const (
 )
 
 // end removes a client from the game.
-func (s *Server) end(c *session, reason *peer.Error, how closeMode) {
+func (s *Server) end(c *session, reason *errs.CloseError, how closeMode) {
 	if c.state >= lingering {
 		return
 	}
@@ -145,7 +146,7 @@ func (s *Server) sweep() {
 }
 
 // startLeaving begins to handle the client's accepted reliable messages. Then the client leaves the game.
-func (s *Server) startLeaving(c *session, reason *peer.Error) {
+func (s *Server) startLeaving(c *session, reason *errs.CloseError) {
 	if !isOrderly(reason) || !s.inbound.MayHold(c.link.Source) {
 		s.end(c, reason, closeQuiet)
 		return
@@ -173,7 +174,7 @@ func (s *Server) finishLeaving() {
 }
 
 // closeFor implements endpoint.
-func (s *Server) closeFor(with ClientID, reason *peer.Error) {
+func (s *Server) closeFor(with ClientID, reason *errs.CloseError) {
 	if c := s.present(with); c != nil {
 		s.end(c, reason, closeTold)
 	}

@@ -12,12 +12,13 @@ import (
 	"github.com/arche-netcode/netcode"
 	"github.com/arche-netcode/netcode/authority"
 	"github.com/arche-netcode/netcode/consistent"
+	"github.com/arche-netcode/netcode/errs"
 	"github.com/arche-netcode/netcode/extend"
 	"github.com/arche-netcode/netcode/inspect"
 	"github.com/arche-netcode/netcode/interest"
 	"github.com/arche-netcode/netcode/internal/alloctest"
+	"github.com/arche-netcode/netcode/internal/peer"
 	"github.com/arche-netcode/netcode/internal/rig"
-	"github.com/arche-netcode/netcode/peer"
 	"github.com/arche-netcode/netcode/snapshot"
 	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/transport"
@@ -349,7 +350,7 @@ func TestWaitingThatWasAskedForEndsWithItsTick(t *testing.T) {
 			}
 			start, ended := r.Now, time.Duration(0)
 			r.Server.OnDisconnect(func(_ netcode.ClientID, reason *netcode.CloseError) {
-				require.ErrorIs(t, reason, peer.ReasonQueueOverflow)
+				require.ErrorIs(t, reason, errs.ReasonQueueOverflow)
 				ended = r.Now - start
 			})
 			for range 600 {

@@ -7,12 +7,13 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/arche-netcode/netcode"
+	"github.com/arche-netcode/netcode/errs"
 	"github.com/arche-netcode/netcode/extend"
 	"github.com/arche-netcode/netcode/input"
 	"github.com/arche-netcode/netcode/internal/casebook"
+	"github.com/arche-netcode/netcode/internal/peer"
 	"github.com/arche-netcode/netcode/internal/rig"
 	"github.com/arche-netcode/netcode/internal/steps"
-	"github.com/arche-netcode/netcode/peer"
 	"github.com/arche-netcode/netcode/snapshot"
 	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/transport"
@@ -98,7 +99,7 @@ func legalBody(t *testing.T, p *netcode.Protocol, kind wire.MessageType, refusab
 		require.Positive(t, n)
 		return b[:n]
 	case kind == wire.MessageClose:
-		return peer.AppendClose(nil, peer.Error{Reason: peer.ReasonClosed})
+		return peer.AppendClose(nil, errs.CloseError{Reason: errs.ReasonClosed})
 	case kind == wire.MessageResync:
 		return []byte{1, 0}
 	case kind == wire.MessageCredit:
@@ -256,7 +257,7 @@ func TestCase12EachMessageInEachStateOfAClient(t *testing.T) {
 			require.Equal(t, kind == wire.FirstUserMessage, handled == 1)
 			require.Equal(t, kind == wire.MessageSnapshot, im.client.Replica().Len() == 1)
 		case peer.VerdictClose:
-			require.ErrorIs(t, im.client.Err(), peer.ReasonMalformed, "type %d", kind)
+			require.ErrorIs(t, im.client.Err(), errs.ReasonMalformed, "type %d", kind)
 		default:
 			require.Fail(t, "every type has an effect in an open connection")
 		}

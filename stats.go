@@ -1,9 +1,10 @@
 package netcode
 
 import (
+	"github.com/arche-netcode/netcode/errs"
 	"github.com/arche-netcode/netcode/internal/link"
+	"github.com/arche-netcode/netcode/internal/peer"
 	"github.com/arche-netcode/netcode/message"
-	"github.com/arche-netcode/netcode/peer"
 )
 
 // Stats counts events since a server or client was made. Each limit of Config has a counter with its name, so that it is seen
@@ -70,8 +71,8 @@ type Stats struct {
 }
 
 // refused counts a connection that ended because of a packet of the other end.
-func (s *Stats) refused(reason *peer.Error) {
-	if reason.Reason == peer.ReasonQueueOverflow {
+func (s *Stats) refused(reason *errs.CloseError) {
+	if reason.Reason == errs.ReasonQueueOverflow {
 		s.QueueOverflows++
 		return
 	}

@@ -7,7 +7,6 @@ import (
 	"github.com/arche-netcode/netcode"
 	"github.com/arche-netcode/netcode/errs"
 	"github.com/arche-netcode/netcode/extend"
-	"github.com/arche-netcode/netcode/peer"
 	"github.com/arche-netcode/netcode/snapshot"
 	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/wire"
@@ -109,7 +108,7 @@ func (w *client) setRight(m *right) {
 	h, has := w.rights[m.Entity]
 	if most := w.Config().MaxEntities; !has && !rows.IsZero() && len(w.rights) >= most {
 		extend.OfClient(w).End(&netcode.CloseError{
-			Reason: peer.ReasonTooManyEntities,
+			Reason: errs.ReasonTooManyEntities,
 			Detail: fmt.Sprintf("the server has more entities that this client writes than Config.MaxEntities of the client, %d", most),
 		})
 		return

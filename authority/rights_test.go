@@ -8,8 +8,8 @@ import (
 
 	"github.com/arche-netcode/netcode"
 	"github.com/arche-netcode/netcode/authority"
+	"github.com/arche-netcode/netcode/errs"
 	"github.com/arche-netcode/netcode/nettest"
-	"github.com/arche-netcode/netcode/peer"
 	"github.com/arche-netcode/netcode/wire"
 )
 
@@ -68,7 +68,7 @@ func TestClientEndsTheConnectionAtTooManyRights(t *testing.T) {
 	sendRights(t, n, c, 0, 2000, 1)
 	require.Equal(t, netcode.Connected, c.State(), "no new entity")
 	sendRights(t, n, c, 2000, 1, 1)
-	require.ErrorIs(t, c.Err(), peer.ReasonTooManyEntities)
+	require.ErrorIs(t, c.Err(), errs.ReasonTooManyEntities)
 	require.EqualValues(t, 1, c.Stats().TooManyEntities)
 }
 

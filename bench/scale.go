@@ -7,7 +7,7 @@ import (
 	"runtime"
 	"time"
 
-	"github.com/arche-netcode/netcode/peer"
+	"github.com/arche-netcode/netcode/internal/peer"
 	"github.com/arche-netcode/netcode/wire"
 )
 

@@ -7,7 +7,7 @@ import (
 	"slices"
 
 	netecs "github.com/arche-netcode/netcode/ecs"
-	"github.com/arche-netcode/netcode/replica"
+	"github.com/arche-netcode/netcode/internal/replica"
 	"github.com/arche-netcode/netcode/snapshot"
 	"github.com/arche-netcode/netcode/tick"
 )

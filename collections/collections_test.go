@@ -17,7 +17,6 @@ import (
 	"github.com/arche-netcode/netcode/internal/alloctest"
 	"github.com/arche-netcode/netcode/internal/rig"
 	"github.com/arche-netcode/netcode/internal/steps"
-	"github.com/arche-netcode/netcode/peer"
 	"github.com/arche-netcode/netcode/snapshot"
 	"github.com/arche-netcode/netcode/transport"
 	"github.com/arche-netcode/netcode/wire"
@@ -250,7 +249,7 @@ func TestCollectionsAreInTheHash(t *testing.T) {
 	} {
 		c := r.Join(p, netcode.Config{})
 		r.Until(func() bool { return c.Err() != nil })
-		require.True(t, errors.Is(c.Err(), peer.ReasonWrongProtocol))
+		require.True(t, errors.Is(c.Err(), errs.ReasonWrongProtocol))
 		require.Contains(t, c.Err().Detail, want)
 	}
 }
@@ -409,7 +408,7 @@ func TestForgedCollections(t *testing.T) {
 				return
 			}
 			require.NotEqual(t, netcode.Connected, c.State())
-			require.ErrorIs(t, c.Err(), peer.ReasonMalformed)
+			require.ErrorIs(t, c.Err(), errs.ReasonMalformed)
 			require.EqualValues(t, 1, c.Stats().Malformed)
 		})
 	}
@@ -513,7 +512,7 @@ func TestCase15OnChangePanics(t *testing.T) {
 		g.Change(func(store *snapshot.Store) { store.Despawn(id) })
 		g.Until(func() bool { return !g.list.Of(good.Client, id).Arrived() })
 		g.Run(time.Second)
-		require.ErrorIs(t, bad.Err(), peer.ReasonHandlerPanic)
+		require.ErrorIs(t, bad.Err(), errs.ReasonHandlerPanic)
 		require.Equal(t, before, after)
 		require.EqualValues(t, 1, bad.Stats().HandlerPanics)
 		require.Equal(t, netcode.Connected, good.State())

@@ -5,9 +5,9 @@ import (
 	"slices"
 
 	"github.com/arche-netcode/netcode"
+	"github.com/arche-netcode/netcode/errs"
 	"github.com/arche-netcode/netcode/extend"
-	"github.com/arche-netcode/netcode/peer"
-	"github.com/arche-netcode/netcode/replica"
+	"github.com/arche-netcode/netcode/internal/replica"
 	"github.com/arche-netcode/netcode/tick"
 )
 
@@ -151,7 +151,7 @@ func (c *client) repaired(state []byte, packet uint64) bool {
 		c.take(state, packet)
 		return true
 	case errors.Is(err, replica.ErrMalformed):
-		extend.OfClient(c.end).End(&netcode.CloseError{Reason: peer.ReasonMalformed, Detail: err.Error()})
+		extend.OfClient(c.end).End(&netcode.CloseError{Reason: errs.ReasonMalformed, Detail: err.Error()})
 	}
 	return false // It came too late.
 }

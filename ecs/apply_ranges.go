@@ -1,8 +1,8 @@
 package netecs
 
 import (
+	"github.com/arche-netcode/netcode/internal/replica"
 	"github.com/arche-netcode/netcode/internal/world"
-	"github.com/arche-netcode/netcode/replica"
 	"github.com/arche-netcode/netcode/snapshot"
 )
 

@@ -4,12 +4,11 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/arche-netcode/netcode/message"
 	"github.com/arche-netcode/netcode/transport"
 	"github.com/arche-netcode/netcode/wire"
 )
 
-// Errors of the calls of a server or a client. The reason of the end of a connection is a *peer.Error instead, passed to
+// Errors of the calls of a server or a client. The reason of the end of a connection is a *CloseError instead, passed to
 // OnDisconnect and returned by Client.Err.
 var (
 	// ErrNotConnected says that there is no such client, or that this client is not connected.
@@ -143,7 +142,7 @@ type CallError struct {
 func (e *CallError) Error() string { return "netcode: the call was refused: " + e.Text }
 
 // PanicError says that a handler panicked, or another function of the game that was called for a connection. OnError is given
-// it, and the log has its stack. The connection of the sender ends with peer.ReasonHandlerPanic; a panic on a message that this end
+// it, and the log has its stack. The connection of the sender ends with ReasonHandlerPanic; a panic on a message that this end
 // sent to itself ends none.
 type PanicError struct {
 	Name    string        // Wire name of the message type, or of the function, such as "OnConnect", "OnChange of a collection" or "function of Call".
@@ -208,5 +207,18 @@ func (e *PacketSizeError) Error() string {
 	return fmt.Sprintf("netcode: a packet size is from %d to %d bytes, not %d: Config.PacketSize of the server is the most", e.Min, e.Max, e.Size)
 }
 
-// FieldError reports a field of a message with a value that cannot be sent; the message is not sent. See [message.FieldError].
-type FieldError = message.FieldError
+// FieldError means that a field of a message cannot be sent as it is. Nothing was encoded.
+type FieldError struct {
+	Name   string           // of the message type
+	Field  string           // path of the field, such as "Pos.X"
+	Reason wire.FaultReason // what is wrong with its value
+	Detail string           // for wire.OutOfRange: the value and the bounds; may be empty
+}
+
+// Error names the field and tells what is wrong with it.
+func (e *FieldError) Error() string {
+	if e.Detail != "" {
+		return fmt.Sprintf("message: %s.%s: %s: %s", e.Name, e.Field, e.Reason, e.Detail)
+	}
+	return fmt.Sprintf("message: %s.%s: %s", e.Name, e.Field, e.Reason)
+}

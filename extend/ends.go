@@ -3,10 +3,10 @@ package extend
 import (
 	"time"
 
+	"github.com/arche-netcode/netcode/errs"
 	"github.com/arche-netcode/netcode/internal/door"
+	"github.com/arche-netcode/netcode/internal/replica"
 	"github.com/arche-netcode/netcode/message"
-	"github.com/arche-netcode/netcode/peer"
-	"github.com/arche-netcode/netcode/replica"
 	"github.com/arche-netcode/netcode/snapshot"
 	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/wire"
@@ -72,7 +72,7 @@ type Client interface {
 	// Waiting returns the bytes of messages that wait to be sent to the server.
 	Waiting() int
 	// End ends the connection at once and tells the server the reason.
-	End(reason *peer.Error)
+	End(reason *errs.CloseError)
 	// SharedRows returns the components that the server's build has too, see Session.SharedRows.
 	SharedRows() snapshot.Mask
 	// Newest is the Replica that decodes the packets. It is Client.Replica, unless an extension holds state back.
@@ -131,7 +131,7 @@ type Session interface {
 	// EndedByGame reports, in ServerHooks.Closed, whether the game ended the session: by Kick, Close or a handler that panicked.
 	EndedByGame() bool
 	// End ends the connection at once and tells the client the reason.
-	End(reason *peer.Error)
+	End(reason *errs.CloseError)
 	// Recorded reports whether the session was made by Server.AddRecordedPlayer.
 	Recorded() bool
 	// Say gives the server a message of a recorded player, which its handlers get in the message's stage of this frame: Type, Stage,

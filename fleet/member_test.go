@@ -12,11 +12,11 @@ import (
 	"github.com/arche-netcode/netcode"
 	"github.com/arche-netcode/netcode/components"
 	netecs "github.com/arche-netcode/netcode/ecs"
+	"github.com/arche-netcode/netcode/errs"
 	"github.com/arche-netcode/netcode/fleet"
 	"github.com/arche-netcode/netcode/internal/steps"
 	generic "github.com/arche-netcode/netcode/internal/world/typed"
 	"github.com/arche-netcode/netcode/nettest"
-	"github.com/arche-netcode/netcode/peer"
 	"github.com/arche-netcode/netcode/record"
 	"github.com/arche-netcode/netcode/systems"
 	"github.com/arche-netcode/netcode/transport"
@@ -86,7 +86,7 @@ func (h *hall) refused(c *nettest.Client, detail string) {
 	h.Net.Run(3 * time.Second)
 	var e *netcode.CloseError
 	require.ErrorAs(h.t, c.Err(), &e)
-	require.ErrorIs(h.t, e, peer.ReasonNotApproved)
+	require.ErrorIs(h.t, e, errs.ReasonNotApproved)
 	require.Contains(h.t, e.Detail, detail)
 	h.Remove(c)
 }

@@ -8,8 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/arche-netcode/netcode"
+	"github.com/arche-netcode/netcode/errs"
 	"github.com/arche-netcode/netcode/handover"
-	"github.com/arche-netcode/netcode/peer"
 	"github.com/arche-netcode/netcode/systems"
 	"github.com/arche-netcode/netcode/transport"
 )
@@ -62,7 +62,7 @@ func TestNothingIsAcceptedTwice(t *testing.T) {
 	// The same pass, while the player is there and after it has gone.
 	thief, _ := r.thief(r.nodes[1], first.pass)
 	r.wait(2 * time.Second)
-	require.ErrorIs(t, thief.Err(), peer.ReasonNotApproved)
+	require.ErrorIs(t, thief.Err(), errs.ReasonNotApproved)
 	require.Equal(t, netcode.Connected, r.players[0].mover.Shown().Systems.Client.State())
 
 	// Bring what was carried once more, and go on.
@@ -143,7 +143,7 @@ func TestWhatIsSealedCannotBeChanged(t *testing.T) {
 	sealed[len(sealed)/2] ^= 1
 	c.bring(carried.ID, sealed)
 	c.rig.wait(time.Second)
-	require.ErrorIs(t, c.atNew.Err(), peer.ReasonMalformed)
+	require.ErrorIs(t, c.atNew.Err(), errs.ReasonMalformed)
 	require.Zero(t, c.rig.nodes[1].mover.Stats().Arrived)
 
 	c = newCheat(t)
@@ -156,7 +156,7 @@ func TestWhatIsSealedCannotBeChanged(t *testing.T) {
 	receipt[len(receipt)-20] ^= 1
 	require.NoError(t, netcode.Send(c.atOld, netcode.ToServer(), &handover.Left{ID: carried.ID, Receipt: receipt}))
 	c.rig.wait(time.Second)
-	require.ErrorIs(t, c.atOld.Err(), peer.ReasonMalformed)
+	require.ErrorIs(t, c.atOld.Err(), errs.ReasonMalformed)
 	require.Equal(t, 1, c.heroes(), "the session has ended, and the new server was asked")
 }
 
@@ -178,7 +178,7 @@ func TestWhatWasCarriedIsTakenOnce(t *testing.T) {
 	second := c.carry()
 	c.bring(second.ID, first.Sealed)
 	c.rig.wait(time.Second)
-	require.ErrorIs(t, c.atNew.Err(), peer.ReasonMalformed)
+	require.ErrorIs(t, c.atNew.Err(), errs.ReasonMalformed)
 	require.EqualValues(t, 1, c.rig.nodes[1].mover.Stats().Arrived)
 }
 

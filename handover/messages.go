@@ -4,8 +4,8 @@ import (
 	"errors"
 
 	"github.com/arche-netcode/netcode"
+	"github.com/arche-netcode/netcode/errs"
 	"github.com/arche-netcode/netcode/extend"
-	"github.com/arche-netcode/netcode/peer"
 	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/wire"
 )
@@ -178,7 +178,7 @@ func toServer[T any](p *netcode.Protocol, name string, take func(s *Server, from
 		if err := take(s, ctx.Sender, m); err != nil {
 			s.stats.Refused++
 			if c := extend.OfServer(s.server).Session(ctx.Sender); c != nil {
-				c.End(&netcode.CloseError{Reason: peer.ReasonMalformed, Detail: err.Error()})
+				c.End(&netcode.CloseError{Reason: errs.ReasonMalformed, Detail: err.Error()})
 			}
 		}
 	}, options(name, netcode.FromClient())...)

@@ -9,8 +9,8 @@ import (
 	"net/netip"
 
 	"github.com/arche-netcode/netcode"
-	"github.com/arche-netcode/netcode/peer"
-	"github.com/arche-netcode/netcode/replica"
+	"github.com/arche-netcode/netcode/internal/peer"
+	"github.com/arche-netcode/netcode/internal/replica"
 	"github.com/arche-netcode/netcode/snapshot"
 	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/wire"

@@ -3,7 +3,7 @@ package interest
 import (
 	"unsafe"
 
-	"github.com/arche-netcode/netcode/quantize"
+	"github.com/arche-netcode/netcode/internal/quantize"
 )
 
 // dequantise writes a row into a component of the plan's type.

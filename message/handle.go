@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/arche-netcode/netcode/errs"
 	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/wire"
 )
@@ -89,21 +90,8 @@ var (
 	ErrDeferredFull = errors.New("message: too much is deferred")
 )
 
-// FieldError means that a field of a message cannot be sent as it is. Nothing was encoded.
-type FieldError struct {
-	Name   string           // of the message type
-	Field  string           // path of the field, such as "Pos.X"
-	Reason wire.FaultReason // what is wrong with its value
-	Detail string           // for wire.OutOfRange: the value and the bounds; may be empty
-}
-
-// Error names the field and tells what is wrong with it.
-func (e *FieldError) Error() string {
-	if e.Detail != "" {
-		return fmt.Sprintf("message: %s.%s: %s: %s", e.Name, e.Field, e.Reason, e.Detail)
-	}
-	return fmt.Sprintf("message: %s.%s: %s", e.Name, e.Field, e.Reason)
-}
+// FieldError means that a field of a message cannot be sent as it is. Nothing was encoded. See [errs.FieldError].
+type FieldError = errs.FieldError
 
 // BoundError means that a Serialize method wrote more than its SizeUpperBound or its measured size. Nothing was
 // encoded.

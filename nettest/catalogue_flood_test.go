@@ -10,12 +10,13 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/arche-netcode/netcode"
+	"github.com/arche-netcode/netcode/errs"
 	"github.com/arche-netcode/netcode/internal/alloctest"
 	"github.com/arche-netcode/netcode/internal/casebook"
+	"github.com/arche-netcode/netcode/internal/peer"
 	"github.com/arche-netcode/netcode/internal/steps"
 	"github.com/arche-netcode/netcode/nettest"
 	"github.com/arche-netcode/netcode/nettest/adversary"
-	"github.com/arche-netcode/netcode/peer"
 	"github.com/arche-netcode/netcode/transport"
 )
 
@@ -194,7 +195,7 @@ func TestCase38Slowloris(t *testing.T) {
 	s.unmoved()
 	halted := 0
 	for _, c := range slow {
-		if r := c.Reason(); r != nil && r.Reason == peer.ReasonCrowded {
+		if r := c.Reason(); r != nil && r.Reason == errs.ReasonCrowded {
 			crowded++
 		}
 		if c.Told("HaltAt") > 0 {
@@ -306,7 +307,7 @@ func TestCase43OffPath(t *testing.T) {
 		toClient.ForgedCloses(n.Address(), 100)
 		random = random*6364136223846793005 + 1442695040888963407
 		for _, datagram := range [][]byte{
-			peer.AppendRefuse(nil, peer.Refuse{Nonce: random, Reason: peer.ReasonFull}),
+			peer.AppendRefuse(nil, peer.Refuse{Nonce: random, Reason: errs.ReasonFull}),
 			peer.AppendAccept(nil, peer.Accept{Nonce: random, Epoch: uint32(random), Rate: 30, Window: 64, PacketSize: 1200}),
 			peer.AppendChallenge(nil, peer.Challenge{Nonce: random, Cookie: peer.Cookie{1}}),
 		} {

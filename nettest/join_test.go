@@ -8,9 +8,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/arche-netcode/netcode"
+	"github.com/arche-netcode/netcode/errs"
 	"github.com/arche-netcode/netcode/internal/proof"
 	"github.com/arche-netcode/netcode/nettest"
-	"github.com/arche-netcode/netcode/peer"
 	"github.com/arche-netcode/netcode/transport"
 	"github.com/arche-netcode/netcode/wire"
 )
@@ -64,7 +64,7 @@ func TestAThousandClientsJoinAgainAfterARestart(t *testing.T) {
 	learned := make([]time.Duration, clients)
 	for i, c := range n.Clients {
 		c.OnDisconnect(func(_ netcode.ClientID, reason *netcode.CloseError) {
-			require.ErrorIs(t, reason, peer.ReasonReset)
+			require.ErrorIs(t, reason, errs.ReasonReset)
 			require.Zero(t, learned[i], "one attempt is enough")
 			learned[i] = n.Now()
 			require.NoError(t, c.Connect(n.Address()))

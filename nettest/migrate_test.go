@@ -9,10 +9,10 @@ import (
 
 	"github.com/arche-netcode/netcode"
 	"github.com/arche-netcode/netcode/components"
+	"github.com/arche-netcode/netcode/errs"
 	ecs "github.com/arche-netcode/netcode/internal/world"
 	generic "github.com/arche-netcode/netcode/internal/world/typed"
 	"github.com/arche-netcode/netcode/nettest"
-	"github.com/arche-netcode/netcode/peer"
 	"github.com/arche-netcode/netcode/transport"
 )
 
@@ -112,7 +112,7 @@ func TestClientsOfARestartedServer(t *testing.T) {
 					n.Restart()
 					since := n.Now()
 					require.True(t, n.RunUntil(5*time.Second, func() bool { return c.State() == netcode.Disconnected }))
-					require.ErrorIs(t, c.Err(), peer.ReasonReset)
+					require.ErrorIs(t, c.Err(), errs.ReasonReset)
 					require.LessOrEqual(t, n.Now()-since, rtt+time.Second, "seed %d", seed)
 					slowest = max(slowest, n.Now()-since)
 				}
@@ -131,7 +131,7 @@ func TestARestartedServerNeedsItsKey(t *testing.T) {
 		n.Restart()
 		since := n.Now()
 		require.True(t, n.RunUntil(5*time.Second, func() bool { return c.State() == netcode.Disconnected }))
-		require.ErrorIs(t, c.Err(), peer.ReasonReset)
+		require.ErrorIs(t, c.Err(), errs.ReasonReset)
 		return c.Stats().ResetsWaited, n.Now() - since
 	}
 	waited, with := told([32]byte{1})

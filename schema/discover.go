@@ -11,8 +11,9 @@ import (
 	"strings"
 	"time"
 
+	"github.com/arche-netcode/netcode/errs"
 	"github.com/arche-netcode/netcode/internal/canon"
-	"github.com/arche-netcode/netcode/peer"
+	"github.com/arche-netcode/netcode/internal/peer"
 )
 
 const (
@@ -121,7 +122,7 @@ func (d *discovery) ask(p *canon.Description) (detail string, err error) {
 			return "", nil
 		}
 		if r, err := peer.ParseRefuse(buf[:n]); err == nil && r.Nonce == hello.Nonce {
-			if r.Reason != peer.ReasonWrongProtocol {
+			if r.Reason != errs.ReasonWrongProtocol {
 				return "", fmt.Errorf("schema: the server answers: %v %s", r.Reason, r.Detail)
 			}
 			return r.Detail, nil

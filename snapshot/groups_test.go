@@ -7,7 +7,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/arche-netcode/netcode/internal/alloctest"
-	"github.com/arche-netcode/netcode/replica"
+	"github.com/arche-netcode/netcode/internal/replica"
 	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/wire"
 )

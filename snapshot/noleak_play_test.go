@@ -3,7 +3,7 @@ package snapshot
 import (
 	"fmt"
 
-	"github.com/arche-netcode/netcode/replica"
+	"github.com/arche-netcode/netcode/internal/replica"
 	"github.com/arche-netcode/netcode/snapshot/format"
 	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/wire"

@@ -5,9 +5,9 @@ import (
 	"github.com/arche-netcode/netcode/authority"
 	netecs "github.com/arche-netcode/netcode/ecs"
 	"github.com/arche-netcode/netcode/extend"
+	"github.com/arche-netcode/netcode/internal/replica"
 	"github.com/arche-netcode/netcode/internal/steps"
 	"github.com/arche-netcode/netcode/interpolate"
-	"github.com/arche-netcode/netcode/replica"
 )
 
 // Apply writes the received state to a client's world: its entities, components and values become the server's. It runs

@@ -12,7 +12,6 @@ import (
 	"github.com/arche-netcode/netcode/errs"
 	ecs "github.com/arche-netcode/netcode/internal/world"
 	generic "github.com/arche-netcode/netcode/internal/world/typed"
-	"github.com/arche-netcode/netcode/peer"
 	"github.com/arche-netcode/netcode/systems"
 	"github.com/arche-netcode/netcode/transport"
 )
@@ -37,7 +36,7 @@ func TestPanicsOfTheClientsHooksAreContained(t *testing.T) {
 			r.until(t, func() bool { return others == 1 })
 			r.worlds[0].RemoveEntity(made)
 			r.until(t, func() bool { return r.client.Client.State() == netcode.Disconnected })
-			require.ErrorIs(t, r.client.Client.Err(), peer.ReasonHandlerPanic)
+			require.ErrorIs(t, r.client.Client.Err(), errs.ReasonHandlerPanic)
 			require.ErrorContains(t, r.client.Client.Err(), "the client's "+name)
 			require.Len(t, r.errors, 1)
 			var failed *errs.PanicError

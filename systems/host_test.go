@@ -17,7 +17,6 @@ import (
 	"github.com/arche-netcode/netcode/input"
 	ecs "github.com/arche-netcode/netcode/internal/world"
 	generic "github.com/arche-netcode/netcode/internal/world/typed"
-	"github.com/arche-netcode/netcode/peer"
 	"github.com/arche-netcode/netcode/rewind"
 	"github.com/arche-netcode/netcode/systems"
 	"github.com/arche-netcode/netcode/tick"
@@ -180,13 +179,13 @@ func TestHostLeavesAndIsKicked(t *testing.T) {
 	server.OnDisconnect(func(id netcode.ClientID, _ *netcode.CloseError) { left = append(left, id) })
 	host.Close()
 	require.True(t, host.Closed())
-	require.ErrorIs(t, host.Err(), peer.ReasonClosed)
+	require.ErrorIs(t, host.Err(), errs.ReasonClosed)
 	g.step()
 	require.NoError(t, netcode.Host(server, host))
 	require.EqualValues(t, 3, host.ID(), "no client has the id of an earlier one")
 	require.True(t, server.Kick(3, "enough"))
 	require.Equal(t, []netcode.ClientID{1, 3}, left)
-	require.ErrorIs(t, host.Err(), peer.ReasonKicked)
+	require.ErrorIs(t, host.Err(), errs.ReasonKicked)
 	require.NoError(t, netcode.Host(server, host))
 	g.step()
 	g.host.Close()

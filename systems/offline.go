@@ -47,7 +47,7 @@ func (s *ServerSystems) Attach(socket Socket) error {
 	return nil
 }
 
-// Detach closes the game for other players. Their connections end with peer.ReasonShuttingDown, and new connections are
+// Detach closes the game for other players. Their connections end with errs.ReasonShuttingDown, and new connections are
 // refused. When all clients have been told, at most a second later by default, the socket is closed and the systems are
 // Offline. The world and a host's player continue. Attach opens the game again.
 func (s *ServerSystems) Detach() {

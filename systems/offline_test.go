@@ -8,8 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/arche-netcode/netcode"
+	"github.com/arche-netcode/netcode/errs"
 	"github.com/arche-netcode/netcode/internal/steps"
-	"github.com/arche-netcode/netcode/peer"
 	"github.com/arche-netcode/netcode/systems"
 	"github.com/arche-netcode/netcode/transport"
 	"github.com/arche-netcode/netcode/transport/memory"
@@ -52,9 +52,9 @@ func TestAttachFinishesTheGoodbyeOverTheOldSocket(t *testing.T) {
 				}
 				require.NoError(t, p.host.Attach(second))
 				p.run(300 * time.Millisecond)
-				require.ErrorIs(t, p.guest.Client.Err(), peer.ReasonShuttingDown)
+				require.ErrorIs(t, p.guest.Client.Err(), errs.ReasonShuttingDown)
 				require.Len(t, reasons, 1)
-				require.ErrorIs(t, reasons[0], peer.ReasonShuttingDown)
+				require.ErrorIs(t, reasons[0], errs.ReasonShuttingDown)
 				p.run(time.Second)
 				require.True(t, closed(first))
 				require.False(t, closed(second))
@@ -94,7 +94,7 @@ func TestTheNewestAttachCounts(t *testing.T) {
 	require.True(t, closed(third))
 	p.run(2 * time.Second)
 	require.False(t, closed(first), "it is the one in use, and stays")
-	require.ErrorIs(t, p.guest.Client.Err(), peer.ReasonShuttingDown)
+	require.ErrorIs(t, p.guest.Client.Err(), errs.ReasonShuttingDown)
 	require.NoError(t, p.guest.Client.Connect(serverAddress))
 	p.run(time.Second)
 	require.Equal(t, netcode.Connected, p.guest.Client.State())
@@ -109,7 +109,7 @@ func TestTheNewestAttachCounts(t *testing.T) {
 	p.run(2 * time.Second)
 	require.True(t, closed(first))
 	require.Equal(t, systems.Offline{}, p.host.Receive.Socket)
-	require.ErrorIs(t, p.guest.Client.Err(), peer.ReasonShuttingDown)
+	require.ErrorIs(t, p.guest.Client.Err(), errs.ReasonShuttingDown)
 }
 
 // A game that ends while a socket waits closes both.

@@ -180,7 +180,7 @@ func (h *playerHooks) interpolates() *Interpolate {
 // entity that the player newly sees. All values of the tick are written, and the world is unlocked: the function may add
 // or remove local components, and send.
 //
-// If the function panics, the connection ends with peer.ReasonHandlerPanic, as for a handler. OnSpawnKind and OnDespawn
+// If the function panics, the connection ends with errs.ReasonHandlerPanic, as for a handler. OnSpawnKind and OnDespawn
 // do the same. OnSpawn panics on nil.
 func (h *playerHooks) OnSpawn(f func(e netecs.Entity, id netcode.NetworkID)) {
 	mustBeGiven(f != nil, "OnSpawn")

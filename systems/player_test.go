@@ -17,7 +17,6 @@ import (
 	ecs "github.com/arche-netcode/netcode/internal/world"
 	generic "github.com/arche-netcode/netcode/internal/world/typed"
 	"github.com/arche-netcode/netcode/interpolate"
-	"github.com/arche-netcode/netcode/peer"
 	"github.com/arche-netcode/netcode/systems"
 	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/transport"
@@ -247,7 +246,7 @@ func TestAGameTurnsFromOfflineToHostingAndBack(t *testing.T) {
 		p.host.Detach()
 		p.run(2 * time.Second)
 		require.Equal(t, netcode.Disconnected, p.guest.Client.State())
-		require.ErrorIs(t, p.guest.Client.Err(), peer.ReasonShuttingDown)
+		require.ErrorIs(t, p.guest.Client.Err(), errs.ReasonShuttingDown)
 		require.Equal(t, systems.Offline{}, p.host.Receive.Socket)
 		require.ErrorIs(t, socket.Send(transport.Addr{}, []byte{1}), transport.ErrClosed)
 		require.Equal(t, netcode.Connected, p.host.Client.State(), "its player plays on")

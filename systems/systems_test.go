@@ -14,10 +14,10 @@ import (
 	"github.com/arche-netcode/netcode"
 	"github.com/arche-netcode/netcode/components"
 	netecs "github.com/arche-netcode/netcode/ecs"
+	"github.com/arche-netcode/netcode/errs"
 	"github.com/arche-netcode/netcode/internal/steps"
 	ecs "github.com/arche-netcode/netcode/internal/world"
 	generic "github.com/arche-netcode/netcode/internal/world/typed"
-	"github.com/arche-netcode/netcode/peer"
 	"github.com/arche-netcode/netcode/systems"
 	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/transport"
@@ -232,7 +232,7 @@ func closeWhenTheContextIsDone(t *testing.T) {
 	require.NoError(t, client.Connect(address))
 	loop := systems.NewRunner(serverWorld, group, 200)
 	require.NoError(t, loop.Run(ctx))
-	require.ErrorIs(t, client.Err(), peer.ReasonShuttingDown)
+	require.ErrorIs(t, client.Err(), errs.ReasonShuttingDown)
 	require.True(t, group.Closed())
 	require.NoError(t, loop.Close(context.Background()), "closing twice does nothing")
 }

@@ -7,7 +7,6 @@ import (
 	"github.com/arche-netcode/netcode"
 	"github.com/arche-netcode/netcode/errs"
 	"github.com/arche-netcode/netcode/extend"
-	"github.com/arche-netcode/netcode/peer"
 )
 
 const (
@@ -140,7 +139,7 @@ func answer[T any](e *end, p *peerState, m T) {
 	}
 	if len(p.answers) > 0 || later(post(e, p, &m)) {
 		if len(p.answers) == mostAnswers {
-			e.refuse(p, &netcode.CloseError{Reason: peer.ReasonQueueOverflow, Detail: "answers to transfers do not leave"})
+			e.refuse(p, &netcode.CloseError{Reason: errs.ReasonQueueOverflow, Detail: "answers to transfers do not leave"})
 			return
 		}
 		p.answers = append(p.answers, func() error { return post(e, p, &m) })

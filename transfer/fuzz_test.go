@@ -7,9 +7,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/arche-netcode/netcode"
+	"github.com/arche-netcode/netcode/errs"
 	"github.com/arche-netcode/netcode/extend"
 	"github.com/arche-netcode/netcode/nettest"
-	"github.com/arche-netcode/netcode/peer"
 )
 
 // FuzzMessages gives a server messages in any order from a client that answers nothing: what it keeps stays within the bounds, and an
@@ -126,7 +126,7 @@ func TestAnswersThatDoNotLeaveEndTheConnection(t *testing.T) {
 	require.NoError(t, e.begun(from, &begin{ID: mostAnswers + 1, Size: 1}))
 	require.Len(t, from.answers, mostAnswers)
 	n.Run(time.Second)
-	require.ErrorIs(t, client.Err(), peer.ReasonQueueOverflow)
+	require.ErrorIs(t, client.Err(), errs.ReasonQueueOverflow)
 }
 
 // Calls of the game cost time by their number: they run in their order, also those that others add.

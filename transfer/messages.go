@@ -4,8 +4,8 @@ import (
 	"errors"
 
 	"github.com/arche-netcode/netcode"
+	"github.com/arche-netcode/netcode/errs"
 	"github.com/arche-netcode/netcode/extend"
-	"github.com/arche-netcode/netcode/peer"
 	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/wire"
 )
@@ -88,7 +88,7 @@ func register[T any](p *netcode.Protocol, name string, take func(e *end, from *p
 			return
 		}
 		if err := take(e, from, m); err != nil {
-			e.refuse(from, &netcode.CloseError{Reason: peer.ReasonMalformed, Detail: err.Error()})
+			e.refuse(from, &netcode.CloseError{Reason: errs.ReasonMalformed, Detail: err.Error()})
 		}
 	}, netcode.Named("netcode.transfer."+name), netcode.Over(netcode.ReliableOrdered), netcode.OnChannel(channel), netcode.AtStage(tick.Initialization))
 }

@@ -16,7 +16,6 @@ import (
 	generic "github.com/arche-netcode/netcode/internal/world/typed"
 	"github.com/arche-netcode/netcode/loading"
 	"github.com/arche-netcode/netcode/nettest"
-	"github.com/arche-netcode/netcode/peer"
 	"github.com/arche-netcode/netcode/systems"
 	"github.com/arche-netcode/netcode/transport"
 	"github.com/arche-netcode/netcode/transport/udp"
@@ -53,10 +52,10 @@ func follow(client *netcode.Client, menu func(text string)) {
 	client.OnConnect(func(self netcode.ClientID) { log.Print("this is client ", self) })
 	client.OnDisconnect(func(_ netcode.ClientID, reason *netcode.CloseError) {
 		switch {
-		case errors.Is(reason, peer.ReasonClosed): // by client.Close
-		case errors.Is(reason, peer.ReasonFull):
+		case errors.Is(reason, errs.ReasonClosed): // by client.Close
+		case errors.Is(reason, errs.ReasonFull):
 			menu("all places are taken")
-		case errors.Is(reason, peer.ReasonWrongProtocol):
+		case errors.Is(reason, errs.ReasonWrongProtocol):
 			menu("another version of the game: " + reason.Error()) // names the first type that differs
 		default:
 			menu("the connection ended: " + reason.Error()) // client.Connect, again, begins anew
@@ -132,7 +131,7 @@ func invite(group *systems.HostSystems, socket systems.Socket) error { // from a
 }
 
 func alone(group *systems.HostSystems) {
-	group.Detach() // clients are told, with peer.ReasonShuttingDown; then the socket is closed. The game goes on
+	group.Detach() // clients are told, with errs.ReasonShuttingDown; then the socket is closed. The game goes on
 }
 
 // end guide

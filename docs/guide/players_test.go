@@ -10,11 +10,11 @@ import (
 
 	"github.com/arche-netcode/netcode"
 	"github.com/arche-netcode/netcode/components"
+	"github.com/arche-netcode/netcode/errs"
 	"github.com/arche-netcode/netcode/extend"
 	ecs "github.com/arche-netcode/netcode/internal/world"
 	generic "github.com/arche-netcode/netcode/internal/world/typed"
 	"github.com/arche-netcode/netcode/nettest"
-	"github.com/arche-netcode/netcode/peer"
 	"github.com/arche-netcode/netcode/systems"
 	"github.com/arche-netcode/netcode/transport"
 	"github.com/arche-netcode/netcode/transport/memory"
@@ -83,15 +83,15 @@ func returning(group *systems.ServerSystems, world *ecs.World, save func(account
 func reconnect(client *netcode.Client, menu func(text string), again func()) {
 	client.OnDisconnect(func(_ netcode.ClientID, reason *netcode.CloseError) {
 		switch {
-		case errors.Is(reason, peer.ReasonNotApproved):
+		case errors.Is(reason, errs.ReasonNotApproved):
 			menu(reason.Detail) // the text of Refuse, or that the server did not decide in its time
-		case errors.Is(reason, peer.ReasonPending):
+		case errors.Is(reason, errs.ReasonPending):
 			menu("the server could not decide in time") // in the HandshakeTimeout of this client
-		case errors.Is(reason, peer.ReasonTakenOver):
+		case errors.Is(reason, errs.ReasonTakenOver):
 			menu("you play on another device now")
-		case errors.Is(reason, peer.ReasonAlreadyConnected): // with Config.RefuseSecond
+		case errors.Is(reason, errs.ReasonAlreadyConnected): // with Config.RefuseSecond
 			menu("you play already")
-		case errors.Is(reason, peer.ReasonTimeout):
+		case errors.Is(reason, errs.ReasonTimeout):
 			again() // ConnectWith, with a good ticket: everything is as it was
 		}
 	})

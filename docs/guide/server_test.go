@@ -9,11 +9,11 @@ import (
 
 	"github.com/arche-netcode/netcode"
 	"github.com/arche-netcode/netcode/components"
+	"github.com/arche-netcode/netcode/errs"
 	"github.com/arche-netcode/netcode/interest"
 	ecs "github.com/arche-netcode/netcode/internal/world"
 	generic "github.com/arche-netcode/netcode/internal/world/typed"
 	"github.com/arche-netcode/netcode/nettest"
-	"github.com/arche-netcode/netcode/peer"
 	"github.com/arche-netcode/netcode/systems"
 	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/transport"
@@ -38,7 +38,7 @@ func run(server *netcode.Server, socket systems.Socket, world *ecs.World, game s
 	for _, s := range all {
 		s.Initialize(world)
 	}
-	for !server.Closed() { // once a frame; server.Close(peer.ReasonShuttingDown) begins the end, and these frames tell the clients
+	for !server.Closed() { // once a frame; server.Close(errs.ReasonShuttingDown) begins the end, and these frames tell the clients
 		for _, s := range all {
 			s.Update(world)
 		}
@@ -95,7 +95,7 @@ func TestGuideOwnLoop(t *testing.T) {
 	world, game := ecs.New(), &Movement{}
 	run(s, socket, world, systems.Func(func(w *ecs.World) {
 		if game.Update(w); game.frames == 3 {
-			s.Close(peer.ReasonShuttingDown)
+			s.Close(errs.ReasonShuttingDown)
 		}
 	}))
 	require.GreaterOrEqual(t, game.frames, 3)
@@ -113,7 +113,7 @@ func TestGuideKicks(t *testing.T) {
 	var reason *netcode.CloseError
 	link.OnDisconnect(func(_ netcode.ClientID, r *netcode.CloseError) { reason = r })
 	require.True(t, n.RunUntil(9*time.Second, func() bool { patrol(n.Server.Server); return reason != nil }))
-	require.ErrorIs(t, reason, peer.ReasonKicked)
+	require.ErrorIs(t, reason, errs.ReasonKicked)
 	require.ErrorContains(t, reason, "half of all packets")
 }
 

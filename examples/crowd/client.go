@@ -11,9 +11,10 @@ import (
 	"github.com/arche-netcode/netcode"
 	"github.com/arche-netcode/netcode/components"
 	netecs "github.com/arche-netcode/netcode/ecs"
+	"github.com/arche-netcode/netcode/errs"
 	"github.com/arche-netcode/netcode/inspect/live"
+	"github.com/arche-netcode/netcode/internal/peer"
 	"github.com/arche-netcode/netcode/message"
-	"github.com/arche-netcode/netcode/peer"
 	"github.com/arche-netcode/netcode/systems"
 	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/transport"
@@ -40,7 +41,7 @@ type crowdClient struct {
 	settled  *Settled // what the server says it stopped at, where the halves are apart, then
 	hash     uint64   // of the world as it was judged last
 	equal    bool     // that was the hash of settled
-	ended    *peer.Error
+	ended    *errs.CloseError
 	errors   complaints
 	before   peer.Stats // at the last line of the table
 
@@ -94,9 +95,9 @@ func newCrowdClient(o *options, table *Table, number int, server string, now fun
 	return c, nil
 }
 
-func (c *crowdClient) onDisconnect(_ wire.ClientID, reason *peer.Error) {
+func (c *crowdClient) onDisconnect(_ wire.ClientID, reason *errs.CloseError) {
 	c.ended = reason
-	if c.o.connect == "" && reason.Reason == peer.ReasonShuttingDown {
+	if c.o.connect == "" && reason.Reason == errs.ReasonShuttingDown {
 		return // the end of every run in one process
 	}
 	c.table.Say("client %d left: %v", c.number, reason)

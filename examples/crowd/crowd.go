@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"github.com/arche-netcode/netcode"
+	"github.com/arche-netcode/netcode/errs"
 	"github.com/arche-netcode/netcode/inspect"
-	"github.com/arche-netcode/netcode/peer"
 	"github.com/arche-netcode/netcode/systems"
 	"github.com/arche-netcode/netcode/tick"
 )
@@ -229,7 +229,7 @@ func (a *crowd) final() {
 
 // part closes the server and gives both ends time for their last packets.
 func (a *crowd) part() {
-	a.server.net.Close(peer.ReasonShuttingDown)
+	a.server.net.Close(errs.ReasonShuttingDown)
 	for begin := a.now(); !a.parted() && a.now()-begin < farewell+a.o.rtt; {
 		a.frame()
 	}

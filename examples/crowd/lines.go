@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"github.com/arche-netcode/netcode"
-	"github.com/arche-netcode/netcode/peer"
+	"github.com/arche-netcode/netcode/internal/peer"
 	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/wire"
 )

@@ -8,10 +8,11 @@ import (
 
 	"github.com/arche-netcode/netcode"
 	netecs "github.com/arche-netcode/netcode/ecs"
+	"github.com/arche-netcode/netcode/errs"
 	"github.com/arche-netcode/netcode/inspect/live"
 	"github.com/arche-netcode/netcode/interest"
+	"github.com/arche-netcode/netcode/internal/peer"
 	"github.com/arche-netcode/netcode/message"
-	"github.com/arche-netcode/netcode/peer"
 	"github.com/arche-netcode/netcode/systems"
 	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/transport"
@@ -132,7 +133,7 @@ func (s *crowdServer) onReport(ctx *message.Context, m *Report) {
 	}
 }
 
-func (s *crowdServer) onDisconnect(id wire.ClientID, reason *peer.Error) {
+func (s *crowdServer) onDisconnect(id wire.ClientID, reason *errs.CloseError) {
 	delete(s.reports, id)
 	delete(s.sent, id)
 	delete(s.clients, id)

@@ -17,7 +17,6 @@ import (
 
 	"github.com/arche-netcode/netcode"
 	"github.com/arche-netcode/netcode/errs"
-	"github.com/arche-netcode/netcode/peer"
 	"github.com/arche-netcode/netcode/systems"
 	"github.com/arche-netcode/netcode/transport/udp"
 )
@@ -109,7 +108,7 @@ func TestNoConnectionIsAnError(t *testing.T) {
 		ended <- systems.NewRunner(nil, systems.NewServer(other, socket, systems.WallClock()), 60).Run(ctx)
 	}()
 	err = play(ctx, socket.LocalAddr().String(), "")
-	require.ErrorIs(t, err, peer.ReasonWrongProtocol)
+	require.ErrorIs(t, err, errs.ReasonWrongProtocol)
 	require.ErrorContains(t, err, "no connection to 127.0.0.1")
 	stop()
 	require.NoError(t, <-ended)

@@ -22,7 +22,8 @@ import (
 
 	"github.com/arche-netcode/netcode"
 	"github.com/arche-netcode/netcode/components"
-	"github.com/arche-netcode/netcode/peer"
+	"github.com/arche-netcode/netcode/errs"
+	"github.com/arche-netcode/netcode/internal/peer"
 	"github.com/arche-netcode/netcode/systems"
 	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/transport"
@@ -469,7 +470,7 @@ func moments() map[string]func(s *siege) {
 			s.plays()
 			guess := s.join(s.dial(true), "ada")
 			s.until("he is refused", func() bool { return guess.State() == netcode.Disconnected })
-			require.ErrorIs(s, guess.Err(), peer.ReasonNotApproved)
+			require.ErrorIs(s, guess.Err(), errs.ReasonNotApproved)
 			s.loops = s.loops[:2]
 		},
 	}

@@ -11,10 +11,11 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/arche-netcode/netcode/message"
-	"github.com/arche-netcode/netcode/tick"
 	natsgo "github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/arche-netcode/netcode/message"
+	"github.com/arche-netcode/netcode/tick"
 )
 
 // Node is one process of a fleet: its connection to NATS, its lease, its copy of the directory. Any goroutine may use it.

@@ -8,18 +8,19 @@ import (
 	"testing"
 	"time"
 
+	"github.com/mlange-42/arche/generic"
+	"github.com/stretchr/testify/require"
+
 	"github.com/arche-netcode/netcode"
 	"github.com/arche-netcode/netcode/components"
 	netecs "github.com/arche-netcode/netcode/ecs"
+	"github.com/arche-netcode/netcode/errs"
 	"github.com/arche-netcode/netcode/fleet/nats"
 	"github.com/arche-netcode/netcode/internal/alloctest"
-	"github.com/arche-netcode/netcode/peer"
 	"github.com/arche-netcode/netcode/record"
 	"github.com/arche-netcode/netcode/systems"
 	"github.com/arche-netcode/netcode/transport"
 	"github.com/arche-netcode/netcode/transport/memory"
-	"github.com/mlange-42/arche/generic"
-	"github.com/stretchr/testify/require"
 )
 
 // A recording lies in the store, in pieces, and is a recording.
@@ -118,7 +119,7 @@ func TestAMatchIsGivenAway(t *testing.T) {
 		clientLoop.Step()
 		return client.State() == netcode.Disconnected
 	})
-	require.ErrorIs(t, client.Err(), peer.ReasonShuttingDown)
+	require.ErrorIs(t, client.Err(), errs.ReasonShuttingDown)
 	require.ErrorIs(t, h.match.GiveAway(t.Context()), nats.ErrTaken)
 	require.Zero(t, there.Stats().Lost)
 	require.True(t, h.match.Hold(), "it is no match of this process any more")

@@ -4,8 +4,9 @@ import (
 	"slices"
 	"time"
 
+	"github.com/arche-netcode/netcode/errs"
 	"github.com/arche-netcode/netcode/internal/hosts"
-	"github.com/arche-netcode/netcode/peer"
+	"github.com/arche-netcode/netcode/internal/peer"
 	"github.com/arche-netcode/netcode/transport"
 )
 
@@ -15,12 +16,12 @@ import (
 //	  |                             ^
 //	  +-------- its time is over ---+
 type Decision struct {
-	Address  transport.Addr // Address of the client.
-	Nonce    uint64         // Nonce of its attempt.
-	User     string         // The user that the transport proved; empty: none.
-	State    State          // How far it is.
-	Identity string         // From Accept.
-	Reason   *peer.Error    // From Refuse.
+	Address  transport.Addr   // Address of the client.
+	Nonce    uint64           // Nonce of its attempt.
+	User     string           // The user that the transport proved; empty: none.
+	State    State            // How far it is.
+	Identity string           // From Accept.
+	Reason   *errs.CloseError // From Refuse.
 
 	until time.Duration // End of the time to decide; 0: it does not wait yet.
 	held  *hosts.Held[*Decision]
@@ -51,7 +52,7 @@ func (d *Decision) Accept(identity string, grace time.Duration) {
 }
 
 // Refuse refuses the client.
-func (d *Decision) Refuse(reason *peer.Error) { d.State, d.Reason = Refused, reason }
+func (d *Decision) Refuse(reason *errs.CloseError) { d.State, d.Reason = Refused, reason }
 
 // Decisions is the list of waiting decisions.
 type Decisions struct {
@@ -66,12 +67,12 @@ func NewDecisions() Decisions {
 }
 
 // Refusal returns the reason for which an attempt was refused, nil if it was not.
-func (d *Decisions) Refusal(nonce uint64, now time.Duration) *peer.Error {
+func (d *Decisions) Refusal(nonce uint64, now time.Duration) *errs.CloseError {
 	return d.refused.Find(nonce, now)
 }
 
 // Deny stores the reason for which an attempt is refused.
-func (d *Decisions) Deny(nonce uint64, reason *peer.Error, now time.Duration) {
+func (d *Decisions) Deny(nonce uint64, reason *errs.CloseError, now time.Duration) {
 	d.refused.Add(nonce, reason, now)
 }
 
@@ -123,7 +124,7 @@ func (d *Decisions) Settle(one *Decision) {
 }
 
 // Expire ends the decisions whose time is over. It refuses undecided clients with late, and returns their number.
-func (d *Decisions) Expire(now time.Duration, late *peer.Error) (n uint64) {
+func (d *Decisions) Expire(now time.Duration, late *errs.CloseError) (n uint64) {
 	kept := d.Waiting[:0]
 	for _, one := range d.Waiting {
 		if now < one.until {

@@ -6,13 +6,13 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/arche-netcode/netcode/peer"
+	"github.com/arche-netcode/netcode/errs"
 	"github.com/arche-netcode/netcode/transport"
 )
 
 func TestADecisionIsMadeOnce(t *testing.T) {
 	const until, now = 5 * time.Second, 4900 * time.Millisecond
-	no := &peer.Error{Reason: peer.ReasonNotApproved}
+	no := &errs.CloseError{Reason: errs.ReasonNotApproved}
 	for name, row := range map[string]struct {
 		do    func(d *Decision)
 		now   time.Duration
@@ -37,7 +37,7 @@ func TestADecisionIsMadeOnce(t *testing.T) {
 }
 
 func TestDecisionsExpire(t *testing.T) {
-	late := &peer.Error{Reason: peer.ReasonNotApproved, Detail: "late"}
+	late := &errs.CloseError{Reason: errs.ReasonNotApproved, Detail: "late"}
 	all := NewDecisions()
 	at := transport.MustParseAddr("198.51.100.9:1")
 	var list []*Decision

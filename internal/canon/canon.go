@@ -8,7 +8,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/arche-netcode/netcode/peer"
+	"github.com/arche-netcode/netcode/internal/peer"
 )
 
 // Entry is one line of the canonical description of a protocol, such as "component Position{X:f32;Y:f32}". The first entry has

@@ -1,7 +1,7 @@
 package events
 
 import (
-	"github.com/arche-netcode/netcode/peer"
+	"github.com/arche-netcode/netcode/errs"
 	"github.com/arche-netcode/netcode/transport"
 	"github.com/arche-netcode/netcode/wire"
 )
@@ -10,10 +10,10 @@ import (
 // close. They are therefore called between packets, never during one.
 type Queue struct {
 	Connected    []func(wire.ClientID)                                 // Functions of OnConnect.
-	Disconnected []func(wire.ClientID, *peer.Error)                    // Functions of OnDisconnect.
+	Disconnected []func(wire.ClientID, *errs.CloseError)               // Functions of OnDisconnect.
 	Left         []func(wire.ClientID)                                 // Functions of OnLeave.
 	Migrated     []func(client wire.ClientID, from, to transport.Addr) // Functions of OnMigrate.
-	Over         func(wire.ClientID, *peer.Error)                      // Called after the functions of Disconnected: the end's own cleanup.
+	Over         func(wire.ClientID, *errs.CloseError)                 // Called after the functions of Disconnected: the end's own cleanup.
 	Gone         func(wire.ClientID)                                   // Called after the functions of Left: the end's own cleanup.
 	Contain      func(name string, with wire.ClientID, f func())       // Calls a function of the game. A panic ends the connection to the client with.
 	OfClient     bool                                                  // The queue of a client: functions get the client's own id, and a panic is blamed on end 0, the server.
@@ -24,10 +24,10 @@ type Queue struct {
 
 // Event is the begin, the end or the move of a connection, or a client that left for good.
 type Event struct {
-	Client   wire.ClientID  // The client of the connection.
-	Reason   *peer.Error    // The reason of the end; nil for other events.
-	From, To transport.Addr // Valid for a move.
-	Left     bool           // The client left for good.
+	Client   wire.ClientID    // The client of the connection.
+	Reason   *errs.CloseError // The reason of the end; nil for other events.
+	From, To transport.Addr   // Valid for a move.
+	Left     bool             // The client left for good.
 }
 
 // Add queues an event.

@@ -5,9 +5,10 @@ import (
 	"net/netip"
 	"time"
 
+	"github.com/arche-netcode/netcode/errs"
 	"github.com/arche-netcode/netcode/internal/admission"
 	"github.com/arche-netcode/netcode/internal/hosts"
-	"github.com/arche-netcode/netcode/peer"
+	"github.com/arche-netcode/netcode/internal/peer"
 	"github.com/arche-netcode/netcode/transport"
 	"github.com/arche-netcode/netcode/wire"
 )
@@ -15,7 +16,7 @@ import (
 // fits returns the reason to refuse a client a place, nil if there is a place. If the game decides about clients, the
 // client may be a connected player whose place it takes over: then fits returns nil, and hasRoom is called after the
 // decision.
-func (d *Door) fits(from transport.Addr) *peer.Error {
+func (d *Door) fits(from transport.Addr) *errs.CloseError {
 	if d.sessions.Asks() && !d.sessions.Shut() {
 		return nil
 	}
@@ -24,9 +25,9 @@ func (d *Door) fits(from transport.Addr) *peer.Error {
 
 // hasRoom returns the reason to refuse a client a place, nil if there is a place. A session of the same address is about
 // to be replaced, and old is about to be taken over, so that their places count as free. So does that of a silent session.
-func (d *Door) hasRoom(from transport.Addr, old Session) *peer.Error {
+func (d *Door) hasRoom(from transport.Addr, old Session) *errs.CloseError {
 	if d.sessions.Shut() {
-		return &peer.Error{Reason: peer.ReasonShuttingDown}
+		return &errs.CloseError{Reason: errs.ReasonShuttingDown}
 	}
 	if d.replaces(from) {
 		return nil
@@ -57,13 +58,13 @@ func (d *Door) silent(from transport.Addr) Session {
 }
 
 // displace ends a silent session if a client needs its place. It returns the reason to refuse the client if there is none, nor a place.
-func (d *Door) displace(from transport.Addr) *peer.Error {
+func (d *Door) displace(from transport.Addr) *errs.CloseError {
 	if reason, _ := d.lacks(from, Session{}); reason == nil || d.replaces(from) {
 		return nil
 	}
 	if old := d.silent(from); old.Phase == Connected {
 		d.out.Stats.Displaced++
-		d.sessions.End(old.Client, &peer.Error{Reason: peer.ReasonReplaced, Detail: "it was silent, and a new client of its host needed the place"})
+		d.sessions.End(old.Client, &errs.CloseError{Reason: errs.ReasonReplaced, Detail: "it was silent, and a new client of its host needed the place"})
 	}
 	reason, _ := d.lacks(from, Session{}) // OnDisconnect may have closed the server or filled the place.
 	return reason
@@ -71,7 +72,7 @@ func (d *Door) displace(from transport.Addr) *peer.Error {
 
 // lacks returns the reason to refuse a client a place with the limit that was reached, None if that is Clients. The reason is nil if there is
 // a place.
-func (d *Door) lacks(from transport.Addr, old Session) (*peer.Error, admission.Scope) {
+func (d *Door) lacks(from transport.Addr, old Session) (*errs.CloseError, admission.Scope) {
 	taken := d.sessions.Taken()
 	if old.Phase != Nobody {
 		d.places.Free(old.Address.IP.Addr())
@@ -79,18 +80,18 @@ func (d *Door) lacks(from transport.Addr, old Session) (*peer.Error, admission.S
 		taken--
 	}
 	if taken >= d.config.Clients {
-		return &peer.Error{Reason: peer.ReasonFull, Detail: fmt.Sprintf("%d of %d places are taken", d.sessions.Taken(), d.config.Clients)}, admission.None
+		return &errs.CloseError{Reason: errs.ReasonFull, Detail: fmt.Sprintf("%d of %d places are taken", d.sessions.Taken(), d.config.Clients)}, admission.None
 	}
 	return d.crowded(from.IP.Addr())
 }
 
 // crowded returns the reason to refuse an address another place, nil if it may have one.
-func (d *Door) crowded(ip netip.Addr) (*peer.Error, admission.Scope) {
+func (d *Door) crowded(ip netip.Addr) (*errs.CloseError, admission.Scope) {
 	switch limit := d.places.Crowded(ip); limit.Scope {
 	case admission.Address:
-		return &peer.Error{Reason: peer.ReasonCrowded, Detail: fmt.Sprintf("%d clients from this address, which is the most (ClientsPerAddress)", limit.Most)}, limit.Scope
+		return &errs.CloseError{Reason: errs.ReasonCrowded, Detail: fmt.Sprintf("%d clients from this address, which is the most (ClientsPerAddress)", limit.Most)}, limit.Scope
 	case admission.Network:
-		return &peer.Error{Reason: peer.ReasonCrowded, Detail: fmt.Sprintf("%d clients from %v, which is the most (ClientsPerNetwork)", limit.Most, limit.Of)}, limit.Scope
+		return &errs.CloseError{Reason: errs.ReasonCrowded, Detail: fmt.Sprintf("%d clients from %v, which is the most (ClientsPerNetwork)", limit.Most, limit.Of)}, limit.Scope
 	}
 	return nil, admission.None
 }
@@ -148,7 +149,7 @@ func (d *Door) approve(s Session, payload []byte) (decision *admission.Decision,
 	if decision = d.decisions.Find(s.Address, s.Nonce, s.User); decision == nil {
 		if d.decisions.Crowded(s.Address, d.config.Limits) || !d.decisions.MakeRoom(s.Address, d.config.Clients) {
 			d.out.Stats.ApprovalsFull++
-			d.refuse(s.Address, s.Nonce, &peer.Error{Reason: peer.ReasonBusy})
+			d.refuse(s.Address, s.Nonce, &errs.CloseError{Reason: errs.ReasonBusy})
 			return nil, false
 		}
 		decision = &admission.Decision{Address: s.Address, Nonce: s.Nonce, User: s.User}
@@ -158,7 +159,7 @@ func (d *Door) approve(s Session, payload []byte) (decision *admission.Decision,
 	}
 	switch decision.State {
 	case admission.Open:
-		d.refuse(s.Address, s.Nonce, &peer.Error{Reason: peer.ReasonPending})
+		d.refuse(s.Address, s.Nonce, &errs.CloseError{Reason: errs.ReasonPending})
 		return nil, false
 	case admission.Refused:
 		d.out.Stats.NotApproved++
@@ -172,7 +173,7 @@ func (d *Door) approve(s Session, payload []byte) (decision *admission.Decision,
 
 // makeRoom ends the old session of a player that connects again. If it returns a reason to refuse the new session, the
 // old one continues.
-func (d *Door) makeRoom(from transport.Addr, identity string) *peer.Error {
+func (d *Door) makeRoom(from transport.Addr, identity string) *errs.CloseError {
 	old, reason := d.connectedAs(identity)
 	if reason == nil {
 		reason = d.hasRoom(from, old)
@@ -187,7 +188,7 @@ func (d *Door) makeRoom(from transport.Addr, identity string) *peer.Error {
 
 // connectedAs returns the old session of a player that connects again, if there is one, or the reason to refuse the new
 // session.
-func (d *Door) connectedAs(identity string) (old Session, refused *peer.Error) {
+func (d *Door) connectedAs(identity string) (old Session, refused *errs.CloseError) {
 	p := d.Players.Find(identity)
 	if p == nil || !p.Connected {
 		return Session{}, nil
@@ -205,17 +206,17 @@ func (d *Door) connectedAs(identity string) (old Session, refused *peer.Error) {
 		return Session{}, nil
 	case d.config.RefuseSecond || local == Connected: // No other client takes over the player of this process.
 		d.out.Stats.RefusedSecond++
-		return Session{}, &peer.Error{Reason: peer.ReasonAlreadyConnected}
+		return Session{}, &errs.CloseError{Reason: errs.ReasonAlreadyConnected}
 	}
 	return old, nil
 }
 
 // takenOver returns the reason of the end of a player's old session.
-func takenOver() *peer.Error { return &peer.Error{Reason: peer.ReasonTakenOver} }
+func takenOver() *errs.CloseError { return &errs.CloseError{Reason: errs.ReasonTakenOver} }
 
 // Leave frees the place of a client whose session ended for a reason. Its player is then away or has left for good. For a
 // client of this process s is empty.
-func (d *Door) Leave(s Session, client wire.ClientID, reason *peer.Error) {
+func (d *Door) Leave(s Session, client wire.ClientID, reason *errs.CloseError) {
 	d.places.Free(s.Address.IP.Addr())
 	if s.Phase != Nobody {
 		d.past.Add(s.Nonce, reason, d.frame.Now)
@@ -236,22 +237,22 @@ func (d *Door) Leave(s Session, client wire.ClientID, reason *peer.Error) {
 }
 
 // keeps reports whether a player may return after its session ended for a reason.
-func (d *Door) keeps(s Session, reason *peer.Error) bool {
+func (d *Door) keeps(s Session, reason *errs.CloseError) bool {
 	switch {
-	case reason.Reason == peer.ReasonTakenOver: // The player is back already.
+	case reason.Reason == errs.ReasonTakenOver: // The player is back already.
 		return true
-	case d.sessions.Shut() || d.config.Keep == 0 || reason.Reason == peer.ReasonKicked:
+	case d.sessions.Shut() || d.config.Keep == 0 || reason.Reason == errs.ReasonKicked:
 		return false
 	}
-	return d.config.KeepClosed || s.Phase != Leaving && reason.Reason != peer.ReasonClosed
+	return d.config.KeepClosed || s.Phase != Leaving && reason.Reason != errs.ReasonClosed
 }
 
 // mayReturn reports whether a player that closed in order may return.
 func (d *Door) mayReturn() bool { return d.config.KeepClosed && d.config.Keep > 0 }
 
 // undecided returns the reason to refuse a client about which the game did not decide in time.
-func (d *Door) undecided() *peer.Error {
-	return &peer.Error{Reason: peer.ReasonNotApproved, Detail: fmt.Sprintf("the server did not decide in %v", d.config.Timeout)}
+func (d *Door) undecided() *errs.CloseError {
+	return &errs.CloseError{Reason: errs.ReasonNotApproved, Detail: fmt.Sprintf("the server did not decide in %v", d.config.Timeout)}
 }
 
 // AskLocal asks the game about the client of this process. If the decision is open, it waits for as long as those about others.
@@ -267,7 +268,7 @@ func (d *Door) AskLocal(payload []byte) *admission.Decision {
 }
 
 // AdmitLocal settles the decision about the client of this process. Once it is given, it returns the client's session if there is a place.
-func (d *Door) AdmitLocal(decision *admission.Decision) (s Session, refused *peer.Error) {
+func (d *Door) AdmitLocal(decision *admission.Decision) (s Session, refused *errs.CloseError) {
 	given := decision.State == admission.Given
 	d.decisions.Settle(decision)
 	if !given {

@@ -5,7 +5,8 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/arche-netcode/netcode/peer"
+	"github.com/arche-netcode/netcode/errs"
+	"github.com/arche-netcode/netcode/internal/peer"
 	"github.com/arche-netcode/netcode/transport"
 	"github.com/arche-netcode/netcode/wire"
 )
@@ -94,7 +95,7 @@ func (a *Attempt) Append(b []byte, now time.Duration) (datagram []byte, kind pee
 }
 
 // Send sends the datagram if it is due. It returns the reason of the end if the attempt took longer than limit.
-func (a *Attempt) Send(out Outbox, now, limit time.Duration) (over *peer.Error) {
+func (a *Attempt) Send(out Outbox, now, limit time.Duration) (over *errs.CloseError) {
 	a.Begin(now)
 	if a.Over(now, limit) {
 		out.Stats.HandshakeTimeouts++
@@ -171,13 +172,13 @@ func (a *Answer) Count(stats *peer.HandshakeStats) {
 		stats.Challenges++
 	case Refused, Noted:
 		switch a.Refuse.Reason {
-		case peer.ReasonWrongProtocol, peer.ReasonWrongVersion:
+		case errs.ReasonWrongProtocol, errs.ReasonWrongVersion:
 			stats.RefusedProtocol++
-		case peer.ReasonFull:
+		case errs.ReasonFull:
 			stats.RefusedFull++
-		case peer.ReasonCrowded:
+		case errs.ReasonCrowded:
 			stats.RefusedAddress++
-		case peer.ReasonBusy:
+		case errs.ReasonBusy:
 			stats.BusyAddress++
 		}
 	}
@@ -237,17 +238,17 @@ func outOfRange(err error, ours bool) Answer {
 // offered the next one. The offer has a new nonce, so that a duplicate of the refusal does not refuse it too.
 func (a *Attempt) refused(refuse peer.Refuse, now time.Duration) Answer {
 	switch {
-	case refuse.Reason == peer.ReasonBusy:
+	case refuse.Reason == errs.ReasonBusy:
 		a.busy = true
-	case refuse.Reason == peer.ReasonPending:
+	case refuse.Reason == errs.ReasonPending:
 		a.pending = true
-	case refuse.Reason == peer.ReasonWrongProtocol && len(a.speaks) > 1:
-		if a.refuse.Reason == peer.ReasonNone {
+	case refuse.Reason == errs.ReasonWrongProtocol && len(a.speaks) > 1:
+		if a.refuse.Reason == errs.ReasonNone {
 			a.refuse = refuse
 		}
 		a.speaks, a.Nonce, a.cookie = a.speaks[1:], a.Nonce+1, peer.Cookie{}
 		a.accepted, a.joins, a.sayAt = false, false, now
-	case refuse.Reason == peer.ReasonWrongProtocol && a.refuse.Reason != peer.ReasonNone:
+	case refuse.Reason == errs.ReasonWrongProtocol && a.refuse.Reason != errs.ReasonNone:
 		return Answer{Effect: Refused, Refuse: a.refuse}
 	default:
 		return Answer{Effect: Refused, Refuse: refuse}
@@ -256,14 +257,14 @@ func (a *Attempt) refused(refuse peer.Refuse, now time.Duration) Answer {
 }
 
 // GivenUp returns the reason of the end of an attempt that took longer than limit.
-func (a *Attempt) GivenUp(limit time.Duration) *peer.Error {
+func (a *Attempt) GivenUp(limit time.Duration) *errs.CloseError {
 	switch {
 	case a.busy:
-		return &peer.Error{Reason: peer.ReasonBusy, Detail: fmt.Sprintf("%v answered nothing else in %v", a.Server, limit)}
+		return &errs.CloseError{Reason: errs.ReasonBusy, Detail: fmt.Sprintf("%v answered nothing else in %v", a.Server, limit)}
 	case a.pending:
-		return &peer.Error{Reason: peer.ReasonPending, Detail: fmt.Sprintf("%v had not decided in %v", a.Server, limit)}
+		return &errs.CloseError{Reason: errs.ReasonPending, Detail: fmt.Sprintf("%v had not decided in %v", a.Server, limit)}
 	case a.accepted:
-		return &peer.Error{Reason: peer.ReasonHandshakeTimeout, Detail: fmt.Sprintf("%v accepted, and made no session in %v", a.Server, limit)}
+		return &errs.CloseError{Reason: errs.ReasonHandshakeTimeout, Detail: fmt.Sprintf("%v accepted, and made no session in %v", a.Server, limit)}
 	}
-	return &peer.Error{Reason: peer.ReasonHandshakeTimeout, Detail: fmt.Sprintf("no answer from %v in %v", a.Server, limit)}
+	return &errs.CloseError{Reason: errs.ReasonHandshakeTimeout, Detail: fmt.Sprintf("no answer from %v in %v", a.Server, limit)}
 }

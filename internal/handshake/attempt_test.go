@@ -6,7 +6,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/arche-netcode/netcode/peer"
+	"github.com/arche-netcode/netcode/errs"
+	"github.com/arche-netcode/netcode/internal/peer"
 	"github.com/arche-netcode/netcode/transport"
 	"github.com/arche-netcode/netcode/wire"
 )
@@ -22,7 +23,7 @@ var (
 	accept    = func() []byte {
 		return peer.AppendAccept(nil, peer.Accept{Nonce: nonce, Epoch: 7, Rate: 30, Window: 64, PacketSize: 1200})
 	}
-	refuse = func(reason peer.Reason) []byte {
+	refuse = func(reason errs.Reason) []byte {
 		return peer.AppendRefuse(nil, peer.Refuse{Nonce: nonce, Reason: reason, Detail: "no"})
 	}
 	welcome = func() []byte {
@@ -94,26 +95,26 @@ func TestEffectsOnAnAttempt(t *testing.T) {
 		before func(a *Attempt)
 		packet []byte
 		want   Effect
-		ends   peer.Reason // From GivenUp.
+		ends   errs.Reason // From GivenUp.
 	}{
-		"another attempt's Challenge": {nil, peer.AppendChallenge(nil, peer.Challenge{Nonce: 1, Cookie: peer.Cookie{1}}), Foreign, peer.ReasonHandshakeTimeout},
-		"a damaged Challenge":         {nil, other(challenge()), Foreign, peer.ReasonHandshakeTimeout},
-		"another attempt's Accept":    {nil, peer.AppendAccept(nil, peer.Accept{Nonce: 1, Epoch: 7, Rate: 30, Window: 64, PacketSize: 1200}), Foreign, peer.ReasonHandshakeTimeout},
-		"an Accept of no server":      {nil, peer.AppendAccept(nil, peer.Accept{Nonce: nonce, Epoch: 7, Rate: 0, Window: 64, PacketSize: 1200}), Malformed, peer.ReasonHandshakeTimeout},
-		"another's Accept, of none":   {nil, peer.AppendAccept(nil, peer.Accept{Nonce: 1, Epoch: 7, Rate: 0, Window: 64, PacketSize: 1200}), Foreign, peer.ReasonHandshakeTimeout},
-		"a refusal":                   {nil, refuse(peer.ReasonFull), Refused, peer.ReasonHandshakeTimeout},
-		"another attempt's refusal":   {nil, peer.AppendRefuse(nil, peer.Refuse{Nonce: 1, Reason: peer.ReasonFull}), Foreign, peer.ReasonHandshakeTimeout},
-		"busy passes":                 {nil, refuse(peer.ReasonBusy), Noted, peer.ReasonBusy},
-		"pending passes":              {joined, refuse(peer.ReasonPending), Noted, peer.ReasonPending},
+		"another attempt's Challenge": {nil, peer.AppendChallenge(nil, peer.Challenge{Nonce: 1, Cookie: peer.Cookie{1}}), Foreign, errs.ReasonHandshakeTimeout},
+		"a damaged Challenge":         {nil, other(challenge()), Foreign, errs.ReasonHandshakeTimeout},
+		"another attempt's Accept":    {nil, peer.AppendAccept(nil, peer.Accept{Nonce: 1, Epoch: 7, Rate: 30, Window: 64, PacketSize: 1200}), Foreign, errs.ReasonHandshakeTimeout},
+		"an Accept of no server":      {nil, peer.AppendAccept(nil, peer.Accept{Nonce: nonce, Epoch: 7, Rate: 0, Window: 64, PacketSize: 1200}), Malformed, errs.ReasonHandshakeTimeout},
+		"another's Accept, of none":   {nil, peer.AppendAccept(nil, peer.Accept{Nonce: 1, Epoch: 7, Rate: 0, Window: 64, PacketSize: 1200}), Foreign, errs.ReasonHandshakeTimeout},
+		"a refusal":                   {nil, refuse(errs.ReasonFull), Refused, errs.ReasonHandshakeTimeout},
+		"another attempt's refusal":   {nil, peer.AppendRefuse(nil, peer.Refuse{Nonce: 1, Reason: errs.ReasonFull}), Foreign, errs.ReasonHandshakeTimeout},
+		"busy passes":                 {nil, refuse(errs.ReasonBusy), Noted, errs.ReasonBusy},
+		"pending passes":              {joined, refuse(errs.ReasonPending), Noted, errs.ReasonPending},
 		"a Welcome of another epoch": {joined, func() []byte {
 			_, fromServer := Checksums(8, hash)
 			return peer.AppendWelcome(nil, peer.Welcome{Client: 3, Tick: 100}, fromServer)
-		}(), Foreign, peer.ReasonHandshakeTimeout},
+		}(), Foreign, errs.ReasonHandshakeTimeout},
 		"a Welcome of no server": {joined, func() []byte {
 			_, fromServer := Checksums(7, hash)
 			return peer.AppendWelcome(nil, peer.Welcome{Client: 0, Tick: 100}, fromServer)
-		}(), Malformed, peer.ReasonHandshakeTimeout},
-		"a Reset": {joined, peer.AppendReset(nil, peer.Reset{Client: 3, Nonce: nonce}), Foreign, peer.ReasonHandshakeTimeout},
+		}(), Malformed, errs.ReasonHandshakeTimeout},
+		"a Reset": {joined, peer.AppendReset(nil, peer.Reset{Client: 3, Nonce: nonce}), Foreign, errs.ReasonHandshakeTimeout},
 	} {
 		t.Run(name, func(t *testing.T) {
 			a := newAttempt()
@@ -170,7 +171,7 @@ func TestAnAttemptOffersOlderProtocols(t *testing.T) {
 	a := New(transport.MustParseAddr("198.51.100.9:1"), nonce, peer.SkipSeed{}, nil, speaks(3))
 	a.Begin(time.Second)
 	refuse := func(of uint64, detail string) []byte {
-		return peer.AppendRefuse(nil, peer.Refuse{Nonce: of, Reason: peer.ReasonWrongProtocol, Detail: detail})
+		return peer.AppendRefuse(nil, peer.Refuse{Nonce: of, Reason: errs.ReasonWrongProtocol, Detail: detail})
 	}
 	for i := range uint64(3) {
 		packet, kind := a.Append(nil, time.Second)
@@ -198,7 +199,7 @@ func TestAnAttemptOffersOlderProtocols(t *testing.T) {
 func TestASessionHasTheProtocolThatWasAccepted(t *testing.T) {
 	a := New(transport.MustParseAddr("198.51.100.9:1"), nonce, peer.SkipSeed{}, nil, speaks(2))
 	a.Begin(time.Second)
-	take(&a, peer.AppendRefuse(nil, peer.Refuse{Nonce: nonce, Reason: peer.ReasonWrongProtocol}), time.Second)
+	take(&a, peer.AppendRefuse(nil, peer.Refuse{Nonce: nonce, Reason: errs.ReasonWrongProtocol}), time.Second)
 	take(&a, peer.AppendChallenge(nil, peer.Challenge{Nonce: nonce + 1, Cookie: peer.Cookie{1}}), time.Second)
 	take(&a, peer.AppendAccept(nil, peer.Accept{Nonce: nonce + 1, Epoch: 7, Rate: 30, Window: 64, PacketSize: 1200}), time.Second)
 	packet, kind := a.Append(nil, time.Second)

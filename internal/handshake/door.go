@@ -7,12 +7,13 @@ import (
 	"slices"
 	"time"
 
+	"github.com/arche-netcode/netcode/errs"
 	"github.com/arche-netcode/netcode/internal/admission"
 	"github.com/arche-netcode/netcode/internal/canon"
 	"github.com/arche-netcode/netcode/internal/hosts"
+	"github.com/arche-netcode/netcode/internal/peer"
 	"github.com/arche-netcode/netcode/internal/proof"
 	"github.com/arche-netcode/netcode/internal/report"
-	"github.com/arche-netcode/netcode/peer"
 	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/transport"
 	"github.com/arche-netcode/netcode/wire"
@@ -61,17 +62,17 @@ const (
 
 // Sessions is the server behind a Door.
 type Sessions interface {
-	At(address transport.Addr) Session            // Returns the session of an address.
-	Of(client wire.ClientID) Session              // Returns the session of a remote client.
-	Local(client wire.ClientID) Phase             // Returns the phase of a client of this process; Nobody for any other.
-	Taken() int                                   // Returns the number of places in use.
-	Shut() bool                                   // Reports whether new clients are refused.
-	Proved(address transport.Addr) (user string)  // Returns the user that the transport proves at an address; empty: none.
-	Asks() bool                                   // Reports whether the game decides about each client.
-	Ask(d *admission.Decision, payload []byte)    // Asks the game.
-	Open(s Session, seed peer.SkipSeed)           // Begins a session.
-	Replace(address transport.Addr)               // Ends the session of an address: its client has forgotten it.
-	End(client wire.ClientID, reason *peer.Error) // Ends a session and tells its client, before another one takes its place.
+	At(address transport.Addr) Session                 // Returns the session of an address.
+	Of(client wire.ClientID) Session                   // Returns the session of a remote client.
+	Local(client wire.ClientID) Phase                  // Returns the phase of a client of this process; Nobody for any other.
+	Taken() int                                        // Returns the number of places in use.
+	Shut() bool                                        // Reports whether new clients are refused.
+	Proved(address transport.Addr) (user string)       // Returns the user that the transport proves at an address; empty: none.
+	Asks() bool                                        // Reports whether the game decides about each client.
+	Ask(d *admission.Decision, payload []byte)         // Asks the game.
+	Open(s Session, seed peer.SkipSeed)                // Begins a session.
+	Replace(address transport.Addr)                    // Ends the session of an address: its client has forgotten it.
+	End(client wire.ClientID, reason *errs.CloseError) // Ends a session and tells its client, before another one takes its place.
 	// Silent returns the session of a proved user, "" for none, that is silent for longest, and longer than d, of those at addresses for which a function is true.
 	Silent(d time.Duration, user string, at func(transport.Addr) bool) Session
 	Resumed(client wire.ClientID, number uint32)    // Accepts a Resume of a session.
@@ -238,14 +239,14 @@ func epochOf(epochs proof.Epochs, protocol uint64) uint32 {
 }
 
 // admissible returns the reason to refuse a client, nil without a reason.
-func (d *Door) admissible(from transport.Addr, hello peer.Hello) *peer.Error {
+func (d *Door) admissible(from transport.Addr, hello peer.Hello) *errs.CloseError {
 	if hello.Version != peer.Version {
 		d.noteRefused(from, hello)
-		return &peer.Error{Reason: peer.ReasonWrongVersion, Detail: fmt.Sprintf("the server speaks version %d", peer.Version)}
+		return &errs.CloseError{Reason: errs.ReasonWrongVersion, Detail: fmt.Sprintf("the server speaks version %d", peer.Version)}
 	}
 	if !slices.ContainsFunc(d.config.Known, func(p Protocol) bool { return p.Hash == hello.Protocol }) {
 		d.noteRefused(from, hello)
-		return &peer.Error{Reason: peer.ReasonWrongProtocol, Detail: d.meant(hello.Digest).FirstDifference(hello.Digest)}
+		return &errs.CloseError{Reason: errs.ReasonWrongProtocol, Detail: d.meant(hello.Digest).FirstDifference(hello.Digest)}
 	}
 	return d.fits(from)
 }
@@ -317,7 +318,7 @@ func (d *Door) Welcome(s Session) {
 }
 
 // refuse tells a client the reason of its refusal.
-func (d *Door) refuse(to transport.Addr, nonce uint64, reason *peer.Error) {
+func (d *Door) refuse(to transport.Addr, nonce uint64, reason *errs.CloseError) {
 	d.out.send(to, peer.HelloSize, func(b []byte) []byte {
 		return peer.AppendRefuse(b, peer.Refuse{Nonce: nonce, Reason: reason.Reason, Detail: reason.Detail})
 	})
@@ -337,7 +338,7 @@ func (d *Door) mayWork(from transport.Addr, nonce uint64, work hosts.Work) bool 
 	default:
 		return true
 	}
-	d.refuse(from, nonce, &peer.Error{Reason: peer.ReasonBusy})
+	d.refuse(from, nonce, &errs.CloseError{Reason: errs.ReasonBusy})
 	return false
 }
 
@@ -389,7 +390,7 @@ func (d *Door) mayMove(s Session, to transport.Addr, r *peer.Resume) {
 		if reason, scope := d.crowded(to.IP.Addr()); reason != nil {
 			d.countRefused(scope)
 			d.places.Take(s.Address.IP.Addr())
-			d.refuse(to, r.Path, &peer.Error{Reason: reason.Reason})
+			d.refuse(to, r.Path, &errs.CloseError{Reason: reason.Reason})
 			return
 		}
 		d.places.Take(to.IP.Addr())
@@ -407,7 +408,7 @@ func (d *Door) reset(to transport.Addr, r *peer.Resume) {
 	if !d.mayWork(to, r.Path, hosts.Unproven) {
 		return
 	}
-	reason := peer.ReasonReset
+	reason := errs.ReasonReset
 	if past := d.past.Find(r.Nonce, d.frame.Now); past != nil {
 		reason = past.Reason
 	}

@@ -6,7 +6,7 @@ import (
 	"io"
 
 	"github.com/arche-netcode/netcode/internal/outbox"
-	"github.com/arche-netcode/netcode/peer"
+	"github.com/arche-netcode/netcode/internal/peer"
 	"github.com/arche-netcode/netcode/transport"
 )
 

@@ -4,7 +4,8 @@ import (
 	"io"
 	"time"
 
-	"github.com/arche-netcode/netcode/peer"
+	"github.com/arche-netcode/netcode/errs"
+	"github.com/arche-netcode/netcode/internal/peer"
 	"github.com/arche-netcode/netcode/transport"
 	"github.com/arche-netcode/netcode/wire"
 )
@@ -29,8 +30,8 @@ type Resume struct {
 	path    uint64 // A random number for this silence.
 	cookie  peer.Cookie
 	sayAt   time.Duration
-	moved   bool        // The server sees this end at another address.
-	refused *peer.Error // The server refuses the new address for now.
+	moved   bool             // The server sees this end at another address.
+	refused *errs.CloseError // The server refuses the new address for now.
 }
 
 // NewResume returns the state of a session without a silence.
@@ -98,7 +99,7 @@ func (r *Resume) Take(kind peer.Kind, packet []byte, now time.Duration) Answer {
 		if err != nil || refuse.Nonce != r.path {
 			return Answer{}
 		}
-		r.refused = &peer.Error{Reason: refuse.Reason, Detail: refuse.Detail}
+		r.refused = &errs.CloseError{Reason: refuse.Reason, Detail: refuse.Detail}
 		return Answer{Effect: Noted}
 	case peer.KindReset:
 		reset, err := peer.ParseReset(packet)
@@ -117,9 +118,9 @@ func (r *Resume) Believes(reset *peer.Reset, silence time.Duration) bool {
 }
 
 // GivenUp returns the reason of the end of a connection whose server was silent for too long.
-func (r *Resume) GivenUp() *peer.Error {
+func (r *Resume) GivenUp() *errs.CloseError {
 	if r.refused != nil {
 		return r.refused
 	}
-	return &peer.Error{Reason: peer.ReasonTimeout}
+	return &errs.CloseError{Reason: errs.ReasonTimeout}
 }

@@ -6,7 +6,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/arche-netcode/netcode/peer"
+	"github.com/arche-netcode/netcode/errs"
+	"github.com/arche-netcode/netcode/internal/peer"
 )
 
 const path = 0x42
@@ -54,7 +55,7 @@ func TestAResumeFindsItsNewAddress(t *testing.T) {
 }
 
 func TestResets(t *testing.T) {
-	good := peer.Reset{Client: 3, Nonce: nonce, Path: path, Reason: peer.ReasonReset, Token: peer.Token{9}}
+	good := peer.Reset{Client: 3, Nonce: nonce, Path: path, Reason: errs.ReasonReset, Token: peer.Token{9}}
 	for name, row := range map[string]struct {
 		change   func(reset *peer.Reset)
 		silence  time.Duration
@@ -85,11 +86,11 @@ func TestResets(t *testing.T) {
 
 func TestTheReasonOfALongSilence(t *testing.T) {
 	r := newResume()
-	require.Equal(t, peer.ReasonTimeout, r.GivenUp().Reason)
+	require.Equal(t, errs.ReasonTimeout, r.GivenUp().Reason)
 	ask(t, r, time.Second, time.Second)
-	crowded := peer.AppendRefuse(nil, peer.Refuse{Nonce: path, Reason: peer.ReasonCrowded})
+	crowded := peer.AppendRefuse(nil, peer.Refuse{Nonce: path, Reason: errs.ReasonCrowded})
 	require.Equal(t, Noted, r.Take(peer.KindRefuse, crowded, time.Second).Effect)
-	require.Equal(t, peer.ReasonCrowded, r.GivenUp().Reason)
+	require.Equal(t, errs.ReasonCrowded, r.GivenUp().Reason)
 	r.Heard()
-	require.Equal(t, peer.ReasonTimeout, r.GivenUp().Reason)
+	require.Equal(t, errs.ReasonTimeout, r.GivenUp().Reason)
 }

@@ -6,8 +6,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/arche-netcode/netcode/errs"
 	"github.com/arche-netcode/netcode/internal/outbox"
-	"github.com/arche-netcode/netcode/peer"
+	"github.com/arche-netcode/netcode/internal/peer"
 	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/transport"
 	"github.com/arche-netcode/netcode/wire"
@@ -57,7 +58,7 @@ func TestClosingWithAFullRing(t *testing.T) {
 			if n == 100 {
 				require.False(t, a.Conn.CanSend(), "the ring is not full: the test shows nothing")
 				require.NoError(t, a.Outgoing.Push(&peer.Post{Type: wire.FirstUserMessage, Channel: wire.NewChannel(wire.Reliable, 0)}, []byte("bye")))
-				a.StartClose(&peer.Error{Reason: peer.ReasonKicked}, true)
+				a.StartClose(&errs.CloseError{Reason: errs.ReasonKicked}, true)
 			}
 		case a.flushing:
 			a.ContinueClose(outcomes{a})

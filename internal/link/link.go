@@ -6,9 +6,10 @@ import (
 	"time"
 
 	"github.com/arche-netcode/netcode/congestion"
+	"github.com/arche-netcode/netcode/errs"
 	"github.com/arche-netcode/netcode/internal/outbox"
+	"github.com/arche-netcode/netcode/internal/peer"
 	"github.com/arche-netcode/netcode/message"
-	"github.com/arche-netcode/netcode/peer"
 	"github.com/arche-netcode/netcode/snapshot"
 	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/transport"
@@ -52,9 +53,9 @@ type Link struct {
 	tooMuch     bool // They exceed the quota.
 	floods      int  // Frames beyond the quota, less frames with messages within it.
 
-	Reason     *peer.Error   // The reason of the end; nil before.
-	leaveEnd   time.Duration // The other end closed: its messages are handled until then at most.
-	flushing   bool          // Waiting messages are delivered before the close message, until flushEnd.
+	Reason     *errs.CloseError // The reason of the end; nil before.
+	leaveEnd   time.Duration    // The other end closed: its messages are handled until then at most.
+	flushing   bool             // Waiting messages are delivered before the close message, until flushEnd.
 	flushEnd   time.Duration
 	closeFirst uint64 // The sequence of the first close message.
 	closesLeft int
@@ -458,7 +459,7 @@ func Bound(budget int) int {
 // Overrun returns the reason to end the connection, nil without a reason. It is called once a frame. The reasons: a queue
 // of reliable messages overflowed at an end, or a client exceeded its quota for long. t is the tick that messages wait
 // for.
-func (l *Link) Overrun(t tick.Tick) *peer.Error {
+func (l *Link) Overrun(t tick.Tick) *errs.CloseError {
 	if freed := l.Source.TakeFreed(); freed > 0 {
 		l.Arrivals.Freed(freed)
 	}
@@ -472,15 +473,15 @@ func (l *Link) Overrun(t tick.Tick) *peer.Error {
 	}
 	if err := l.Source.Fault(); err != nil {
 		l.Counters.QueueOverflows++
-		return &peer.Error{Reason: peer.ReasonQueueOverflow, Detail: err.Error()}
+		return &errs.CloseError{Reason: errs.ReasonQueueOverflow, Detail: err.Error()}
 	}
 	if l.floods >= l.config.FloodFrames {
 		l.Counters.RateLimited++
-		return &peer.Error{Reason: peer.ReasonRateLimit}
+		return &errs.CloseError{Reason: errs.ReasonRateLimit}
 	}
 	if blocked := l.Outgoing.Blocked(l.Frame.Now, t); blocked >= l.config.ReliableStall {
 		l.Counters.Stalled++
-		return &peer.Error{Reason: peer.ReasonQueueOverflow, Detail: fmt.Sprintf("reliable messages waited for %v", blocked)}
+		return &errs.CloseError{Reason: errs.ReasonQueueOverflow, Detail: fmt.Sprintf("reliable messages waited for %v", blocked)}
 	}
 	return nil
 }
@@ -502,7 +503,7 @@ func (l *Link) Lost(seq uint64) {
 
 // StartClose begins the end of a connection. With flush, waiting and unacknowledged reliable messages are delivered
 // before the first close message, for at most Config.FlushTimeout.
-func (l *Link) StartClose(reason *peer.Error, flush bool) {
+func (l *Link) StartClose(reason *errs.CloseError, flush bool) {
 	l.Reason = reason
 	if flush && l.config.FlushTimeout > 0 && l.hasUnconfirmed() {
 		l.flushing, l.flushEnd = true, l.Frame.Now+l.config.FlushTimeout
@@ -613,7 +614,7 @@ func (l *Link) ClosingPacket(in peer.Incoming, role peer.Role) (closed bool) {
 
 // StartDrain begins the wait for the handlers of messages that the other end sent before it closed in order. This end
 // then sends only acknowledgements of the close message.
-func (l *Link) StartDrain(reason *peer.Error) {
+func (l *Link) StartDrain(reason *errs.CloseError) {
 	l.Reason, l.leaveEnd = reason, l.Frame.Now+l.config.LeaveTimeout
 	l.DropOutgoing()
 }

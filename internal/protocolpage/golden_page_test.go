@@ -14,8 +14,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/arche-netcode/netcode"
+	"github.com/arche-netcode/netcode/errs"
+	"github.com/arche-netcode/netcode/internal/peer"
 	"github.com/arche-netcode/netcode/internal/rig"
-	"github.com/arche-netcode/netcode/peer"
 	"github.com/arche-netcode/netcode/transport"
 	"github.com/arche-netcode/netcode/wire"
 )
@@ -74,15 +75,15 @@ func TestProtocolPageStates(t *testing.T) {
 
 // TestProtocolPageReasons finds a row for each reason that there is, and no other.
 func TestProtocolPageReasons(t *testing.T) {
-	told := map[peer.Reason]bool{}
+	told := map[errs.Reason]bool{}
 	for _, m := range regexp.MustCompile(`(?m)^\| (\d+) \|`).FindAllStringSubmatch(pageSection(t, "## 15. Reasons"), -1) {
 		n, err := strconv.Atoi(m[1])
 		require.NoError(t, err)
-		told[peer.Reason(n)] = true
+		told[errs.Reason(n)] = true
 	}
 	for n := 1; n < 256; n++ {
-		exists := peer.Reason(n).String() != "reason "+strconv.Itoa(n)
-		require.Equal(t, exists, told[peer.Reason(n)], "reason %d", n)
+		exists := errs.Reason(n).String() != "reason "+strconv.Itoa(n)
+		require.Equal(t, exists, told[errs.Reason(n)], "reason %d", n)
 	}
 }
 
@@ -103,7 +104,7 @@ func TestProtocolPageDetail(t *testing.T) {
 	c := g.Join(rig.Protocol(), netcode.Config{})
 	g.Until(func() bool { return c.State() == netcode.Disconnected })
 	require.Equal(t, 494, longest)
-	short := peer.AppendRefuse(nil, peer.Refuse{Reason: peer.ReasonFull, Detail: strings.Repeat("x", 479) + "ü"})
+	short := peer.AppendRefuse(nil, peer.Refuse{Reason: errs.ReasonFull, Detail: strings.Repeat("x", 479) + "ü"})
 	require.Len(t, short, 493)
 }
 

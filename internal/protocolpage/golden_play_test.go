@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/arche-netcode/netcode"
-	"github.com/arche-netcode/netcode/peer"
+	"github.com/arche-netcode/netcode/errs"
 	"github.com/arche-netcode/netcode/snapshot"
 	"github.com/arche-netcode/netcode/wire"
 )
@@ -272,6 +272,6 @@ func (g *goldenRig) part() {
 	require.NoError(g.T, g.client.Connect(g.Server.Conn.LocalAddr()))
 	g.Until(func() bool { stats, ok := g.Server.ClientStats(g.client.ID()); return ok && stats.Known == 2 })
 	g.lose, g.loseAll = true, true
-	g.Server.Close(peer.ReasonNone)
+	g.Server.Close(errs.ReasonNone)
 	g.Until(g.Server.Closed)
 }

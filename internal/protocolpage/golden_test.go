@@ -18,11 +18,10 @@ import (
 	"github.com/arche-netcode/netcode/authority"
 	"github.com/arche-netcode/netcode/errs"
 	"github.com/arche-netcode/netcode/input"
+	"github.com/arche-netcode/netcode/internal/quantize"
 	"github.com/arche-netcode/netcode/internal/rig"
 	generic "github.com/arche-netcode/netcode/internal/world/typed"
 	"github.com/arche-netcode/netcode/message"
-	"github.com/arche-netcode/netcode/peer"
-	"github.com/arche-netcode/netcode/quantize"
 	"github.com/arche-netcode/netcode/snapshot"
 	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/wire"
@@ -242,7 +241,7 @@ func TestProtocolGoldenSession(t *testing.T) {
 	netcode.Replicate[goldenHealth](other, netcode.Named("Body"))
 	stranger := g.Join(other, netcode.Config{})
 	g.Until(func() bool { return stranger.State() == netcode.Disconnected })
-	require.ErrorIs(t, stranger.Err(), peer.ReasonWrongProtocol)
+	require.ErrorIs(t, stranger.Err(), errs.ReasonWrongProtocol)
 	g.part()
 	require.Len(t, g.Server.Errors, 1)
 	require.ErrorAs(t, g.Server.Errors[0], new(*errs.ProtocolError))

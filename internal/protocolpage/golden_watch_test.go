@@ -11,9 +11,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/arche-netcode/netcode"
+	"github.com/arche-netcode/netcode/internal/peer"
+	"github.com/arche-netcode/netcode/internal/replica"
 	"github.com/arche-netcode/netcode/internal/rig"
-	"github.com/arche-netcode/netcode/peer"
-	"github.com/arche-netcode/netcode/replica"
 	"github.com/arche-netcode/netcode/snapshot"
 	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/transport"

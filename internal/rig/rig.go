@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"github.com/arche-netcode/netcode"
+	"github.com/arche-netcode/netcode/errs"
 	"github.com/arche-netcode/netcode/internal/steps"
-	"github.com/arche-netcode/netcode/peer"
 	"github.com/arche-netcode/netcode/snapshot"
 	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/transport"
@@ -93,7 +93,7 @@ func New(t testing.TB, p *netcode.Protocol, config netcode.Config) *Rig {
 	r.must(err)
 	end.Out = r.Sender(end.Conn)
 	s.OnConnect(func(id wire.ClientID) { end.Log = append(end.Log, fmt.Sprintf("connect %d", id)) })
-	s.OnDisconnect(func(id wire.ClientID, reason *peer.Error) {
+	s.OnDisconnect(func(id wire.ClientID, reason *errs.CloseError) {
 		end.Log = append(end.Log, fmt.Sprintf("disconnect %d: %v", id, reason))
 	})
 	s.OnError(func(err error) { end.Errors = append(end.Errors, err) })
@@ -133,7 +133,7 @@ func (r *Rig) Join(p *netcode.Protocol, config netcode.Config) *ClientEnd {
 	r.must(err)
 	end.Out = r.Sender(end.Conn)
 	c.OnConnect(func(id wire.ClientID) { end.Log = append(end.Log, fmt.Sprintf("connect %d", id)) })
-	c.OnDisconnect(func(id wire.ClientID, reason *peer.Error) {
+	c.OnDisconnect(func(id wire.ClientID, reason *errs.CloseError) {
 		end.Log = append(end.Log, fmt.Sprintf("disconnect %d: %v", id, reason))
 	})
 	r.Clients = append(r.Clients, end)

@@ -6,10 +6,10 @@ import (
 	"github.com/arche-netcode/netcode"
 	"github.com/arche-netcode/netcode/components"
 	netecs "github.com/arche-netcode/netcode/ecs"
+	"github.com/arche-netcode/netcode/errs"
 	ecs "github.com/arche-netcode/netcode/internal/world"
 	generic "github.com/arche-netcode/netcode/internal/world/typed"
 	"github.com/arche-netcode/netcode/nettest"
-	"github.com/arche-netcode/netcode/peer"
 	"github.com/arche-netcode/netcode/transport"
 )
 
@@ -100,13 +100,13 @@ func (c *checks) ended(id netcode.ClientID, reason *netcode.CloseError) {
 	c.count["I6 Reasoned"]++
 	c.over[id] = c.tick
 	switch {
-	case reason == nil || reason.Reason == peer.ReasonNone:
+	case reason == nil || reason.Reason == errs.ReasonNone:
 		c.broken("I6 Reasoned", "session %d ended without a reason", id)
-	case reason.Reason == peer.ReasonHandlerPanic:
+	case reason.Reason == errs.ReasonHandlerPanic:
 		c.broken("I7 Alive", "session %d ended: %v", id, reason)
 	case c.isLiar(id):
-	case reason.Reason == peer.ReasonClosed, reason.Reason == peer.ReasonKicked, reason.Reason == peer.ReasonTimeout, reason.Reason == peer.ReasonReplaced, reason.Reason == peer.ReasonTakenOver:
-	case reason.Reason == peer.ReasonQueueOverflow: // A sleeping client receives no reliable messages.
+	case reason.Reason == errs.ReasonClosed, reason.Reason == errs.ReasonKicked, reason.Reason == errs.ReasonTimeout, reason.Reason == errs.ReasonReplaced, reason.Reason == errs.ReasonTakenOver:
+	case reason.Reason == errs.ReasonQueueOverflow: // A sleeping client receives no reliable messages.
 	default:
 		for _, l := range c.soak.liars {
 			if l.ID() == id {

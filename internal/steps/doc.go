@@ -39,7 +39,7 @@ type End interface {
 	// Tag tells the entities of this end from those of any other one in the same process.
 	Tag() uint32
 	// Contained is deferred around a function of the game, as Contain does. If that panics, OnError is given a *PanicError with that
-	// name, and the frame goes on. On a client the connection ends with peer.ReasonHandlerPanic, as for a handler; on a server none ends.
+	// name, and the frame goes on. On a client the connection ends with errs.ReasonHandlerPanic, as for a handler; on a server none ends.
 	Contained(name string)
 }
 

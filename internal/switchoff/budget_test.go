@@ -14,14 +14,14 @@ func budgets() []mutation {
 		change("budget", "what is larger than a share keeps others waiting", "TestLargeRecordDelaysNoOthers",
 			"snapshot/atomic.go", "if !p.tight || !p.v.plan.active || !p.noteStarved(index) {", "if p.v != nil {"),
 		change("budget", "a time without a bound is paid for", "TestABoundAfterATimeWithoutOne",
-			"peer/budget.go", "\tif b.bound.rate >= 0 {\n\t\tb.bound.refill", "\tif true {\n\t\tb.bound.refill"),
+			"internal/peer/budget.go", "\tif b.bound.rate >= 0 {\n\t\tb.bound.refill", "\tif true {\n\t\tb.bound.refill"),
 		change("budget", "a loan is paid back with all that comes in", "TestABudgetPaysBackWithHalfOfItsIncome",
-			"peer/budget.go", "min(b.debt, income/2)", "min(b.debt, income)"),
+			"internal/peer/budget.go", "min(b.debt, income/2)", "min(b.debt, income)"),
 		change("budget", "messages have the packet whenever they wait", "TestMessagesAndStateShareAShortBudget",
 			"server_frame.go", "c.sending.stateFirst = (borrowed || state == nil && !b.Empty()) && c.stateWaits()", "c.sending.stateFirst = borrowed && !borrowed"),
 	}
 	for i := range list {
-		if file := list[i].edits[0].file; file != "peer/budget.go" && list[i].test != "TestQuietEntitiesDoNotPassHeavierOnes" {
+		if file := list[i].edits[0].file; file != "internal/peer/budget.go" && list[i].test != "TestQuietEntitiesDoNotPassHeavierOnes" {
 			list[i].in = "nettest"
 		}
 	}

@@ -5,8 +5,8 @@ import "slices"
 // congestionRules are the rules of congestion control (ADR 40).
 func congestionRules() []mutation {
 	list := []mutation{
-		testedIn("peer", change("congestion", "acknowledgements take all of a low rate", "TestAcknowledgementsLeaveHalfOfTheRate",
-			"peer/budget.go", "cost := min((int64(n)+PacketOverhead)*byteNanoseconds, b.acks)", "cost := (int64(n) + PacketOverhead) * byteNanoseconds")),
+		testedIn("internal/peer", change("congestion", "acknowledgements take all of a low rate", "TestAcknowledgementsLeaveHalfOfTheRate",
+			"internal/peer/budget.go", "cost := min((int64(n)+PacketOverhead)*byteNanoseconds, b.acks)", "cost := (int64(n) + PacketOverhead) * byteNanoseconds")),
 		change("congestion", "a queue lowers the rate", "TestLinesAreUsedAndNotFilled",
 			"congestion/controller.go", "(c.limited || c.path.lags(now))", "c.rate < 0"),
 		change("congestion", "another sender is not given way to for ever", "TestLinesAreUsedAndNotFilled",
@@ -49,10 +49,10 @@ func congestionRules() []mutation {
 			"congestion/controller.go", "c.rate < c.bound && !c.stalled {", "c.rate < c.bound {"),
 		change("congestion", "what is not sent stops the window's growth", "TestWhatIsNotSentStopsTheWindow",
 			"congestion/controller.go", "	if limited && c.rate < c.bound && !c.stalled {", "	if c.rate < c.bound && !c.stalled {"),
-		testedIn("peer", change("congestion", "another address is another path", "TestANewPathHasANewRate",
-			"peer/conn.go", "	c.mtu = c.newMTUSearch()\n	if c.config.Bound > 0 {", "	c.mtu = c.newMTUSearch()\n	if c.config.Bound < 0 {")),
-		testedIn("peer", change("congestion", "packets of the old path say nothing of the new one", "TestANewPathHasANewRate",
-			"peer/conn.go", "if before != sentAcked && c.sent.next-1-age >= max(c.mtu.since, c.controlled) {", "if before != sentAcked {")),
+		testedIn("internal/peer", change("congestion", "another address is another path", "TestANewPathHasANewRate",
+			"internal/peer/conn.go", "	c.mtu = c.newMTUSearch()\n	if c.config.Bound > 0 {", "	c.mtu = c.newMTUSearch()\n	if c.config.Bound < 0 {")),
+		testedIn("internal/peer", change("congestion", "packets of the old path say nothing of the new one", "TestANewPathHasANewRate",
+			"internal/peer/conn.go", "if before != sentAcked && c.sent.next-1-age >= max(c.mtu.since, c.controlled) {", "if before != sentAcked {")),
 		change("congestion", "a loss lowers the rate once", "TestALossThatStaysIsNoCongestion",
 			"congestion/controller.go", "&& c.path.overflows(c.phase == starting) {", "&& c.rate < 0 {"),
 		testedIn("consistent", change("congestion", "at the start a loss at random is overflow", "TestShortBudgets",

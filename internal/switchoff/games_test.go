@@ -21,7 +21,7 @@ func games() []mutation {
 		game("what the client's game wrote stays", "ecs/apply_local.go", "if equal && !strayed || l", "if true || l"),
 		game("what was lost is not sent again", "snapshot/acked.go", "index := firstOf(e.word, of); v.isNewest(p, e, index) {", "index := firstOf(e.word, of); false && v.isNewest(p, e, index) {"),
 		game("what a client wrote is not for the others", "ecs/capture.go", "return write(", "return true || write("),
-		game("an ordered word does not wait for those before it", "peer/receive_queue.go", "ordered := ch.Delivery() == wire.ReliableOrdered\n", "ordered := false && ch.Delivery() == wire.ReliableOrdered\n"),
+		game("an ordered word does not wait for those before it", "internal/peer/receive_queue.go", "ordered := ch.Delivery() == wire.ReliableOrdered\n", "ordered := false && ch.Delivery() == wire.ReliableOrdered\n"),
 		game("who comes into sight is not told of collections", "collections/server.go", "r.reader.Meet(c, r)", "_ = c"),
 		game("the heads of batches are for nobody's account", "inspect/attribution.go", "a.Batches += rest\n", "_ = rest\n"),
 		game("recordings know no deaths", "record/reader.go", "if !e.Alive {", "if false {"),

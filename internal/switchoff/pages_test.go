@@ -35,7 +35,7 @@ func pages() []mutation {
 		change("pages", "N is named out of the window", alike,
 			"snapshot/list.go", "; p.s-g.near >= p.v.store.cfg.Window {", "; false {"),
 		testedIn("snapshot", change("pages", "the client reads lists of ticks from before its loss", "TestAListOfATickFromBeforeALossHasNoBaseline",
-			"replica/decode.go", "if l.ref <= r.lostAt || near > 0 && l.near <= r.lostAt {", "if false {")),
+			"internal/replica/decode.go", "if l.ref <= r.lostAt || near > 0 && l.near <= r.lostAt {", "if false {")),
 
 		change("pages", "who got other rows since N is copied", twins,
 			"snapshot/page_cache.go", "if v.otherRows(firstOf(w, rest), most) {", "if most < 0 {"),

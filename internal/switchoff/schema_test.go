@@ -46,7 +46,7 @@ func schemas() []mutation {
 		change("older builds", "pages of one build are copied to clients of another", "TestOlderClientsSharePages",
 			"snapshot/page_cache.go", "of: of, hidden: p.v.overrides.usual}", "of: of}"),
 		change("older builds", "message types come with the numbers of the other end", "TestTypesAreRenumbered",
-			"peer/conn.go", "renumber(batches, &of.In)", "_ = of"),
+			"internal/peer/conn.go", "renumber(batches, &of.In)", "_ = of"),
 		change("older builds", "a refusal that comes twice refuses two protocols", "TestAnAttemptOffersOlderProtocols",
 			"internal/handshake/attempt.go", "a.Nonce+1, peer.Cookie{}", "a.Nonce, peer.Cookie{}"),
 		change("captures", "joined datagrams are read as one", "TestTapReadsSecureSessions",

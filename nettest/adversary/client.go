@@ -6,8 +6,9 @@ import (
 	"reflect"
 	"time"
 
-	"github.com/arche-netcode/netcode/peer"
-	"github.com/arche-netcode/netcode/quantize"
+	"github.com/arche-netcode/netcode/errs"
+	"github.com/arche-netcode/netcode/internal/peer"
+	"github.com/arche-netcode/netcode/internal/quantize"
 	"github.com/arche-netcode/netcode/snapshot"
 	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/transport"
@@ -106,8 +107,8 @@ func (c *Client) take(from transport.Addr, datagram []byte) {
 			c.check = wire.NewChecksum(m.Epoch, c.config.Protocol.Hash())
 		}
 	case peer.KindRefuse:
-		if m, err := peer.ParseRefuse(datagram); err == nil && m.Nonce == c.nonce && c.phase < Playing && m.Reason != peer.ReasonBusy {
-			c.reason = &peer.Error{Reason: m.Reason, Detail: m.Detail}
+		if m, err := peer.ParseRefuse(datagram); err == nil && m.Nonce == c.nonce && c.phase < Playing && m.Reason != errs.ReasonBusy {
+			c.reason = &errs.CloseError{Reason: m.Reason, Detail: m.Detail}
 		}
 	case peer.KindWelcome:
 		if m, err := peer.ParseWelcome(datagram, ^c.check); err == nil && c.phase == Joining {
@@ -180,7 +181,7 @@ func InputsFar[T any](c *Client) error {
 
 // Write sends state of entities as if the client owned them, each with all components of the protocol and random values. The
 // entities may be the server's, other clients', hidden or nonexistent. A server counts this in Stats.NotAllowed and closes after
-// Config.Strikes. If clients write no component of the protocol, it closes at once with peer.ReasonMalformed.
+// Config.Strikes. If clients write no component of the protocol, it closes at once with errs.ReasonMalformed.
 func (c *Client) Write(entities ...wire.NetworkID) {
 	schema := c.config.Protocol.Schema()
 	store := snapshot.NewStore(schema, snapshot.Config{MaxEntities: snapshot.MaxEntities})

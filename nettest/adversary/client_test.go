@@ -7,16 +7,16 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/arche-netcode/netcode"
+	"github.com/arche-netcode/netcode/errs"
 	"github.com/arche-netcode/netcode/input"
 	"github.com/arche-netcode/netcode/internal/alloctest"
 	"github.com/arche-netcode/netcode/nettest/adversary"
-	"github.com/arche-netcode/netcode/peer"
 	"github.com/arche-netcode/netcode/wire"
 )
 
 // fate has the outcome for a client that lies, and the counter of the lie.
 type fate struct {
-	ends    peer.Reason                    // ReasonNone: it stays
+	ends    errs.Reason                    // ReasonNone: it stays
 	counter func(s *netcode.Server) uint64 // rises with the lie; nil: nothing is counted, as for a legal datagram
 }
 
@@ -25,11 +25,11 @@ func fates() map[string]fate {
 		return func(s *netcode.Server) uint64 { return f(s.Stats()) }
 	}
 	return map[string]fate{
-		"AckAhead":     {ends: peer.ReasonAckOfUnsent, counter: count(func(s netcode.Stats) uint64 { return s.Packets.AcksOfUnsent })},
+		"AckAhead":     {ends: errs.ReasonAckOfUnsent, counter: count(func(s netcode.Stats) uint64 { return s.Packets.AcksOfUnsent })},
 		"AckNothing":   {counter: count(func(s netcode.Stats) uint64 { return s.Packets.RingFull })},
 		"AckOld":       {counter: count(func(s netcode.Stats) uint64 { return s.Packets.RingFull })},
-		"AckAll":       {ends: peer.ReasonAckOfUnsent, counter: count(func(s netcode.Stats) uint64 { return s.Packets.AcksOfUnsent })},
-		"Silence":      {ends: peer.ReasonTimeout, counter: count(func(s netcode.Stats) uint64 { return s.SilenceTimeouts })},
+		"AckAll":       {ends: errs.ReasonAckOfUnsent, counter: count(func(s netcode.Stats) uint64 { return s.Packets.AcksOfUnsent })},
+		"Silence":      {ends: errs.ReasonTimeout, counter: count(func(s netcode.Stats) uint64 { return s.SilenceTimeouts })},
 		"Trickle":      {},
 		"JumpAhead":    {counter: count(func(s netcode.Stats) uint64 { return s.Packets.Old })},
 		"FallBack":     {counter: count(func(s netcode.Stats) uint64 { return s.Packets.Old })},
@@ -37,21 +37,21 @@ func fates() map[string]fate {
 		"Damage":       {counter: count(func(s netcode.Stats) uint64 { return s.Packets.BadChecksum })},
 		"Credit":       {},
 		"Resyncs":      {counter: count(func(s netcode.Stats) uint64 { return s.ResyncsDeferred })},
-		"Overspend":    {ends: peer.ReasonQueueOverflow, counter: count(func(s netcode.Stats) uint64 { return s.QueueOverflows })},
-		"FarNumber":    {ends: peer.ReasonMalformed, counter: count(func(s netcode.Stats) uint64 { return s.Malformed })},
-		"Pieces":       {ends: peer.ReasonMalformed, counter: count(func(s netcode.Stats) uint64 { return s.Malformed })},
+		"Overspend":    {ends: errs.ReasonQueueOverflow, counter: count(func(s netcode.Stats) uint64 { return s.QueueOverflows })},
+		"FarNumber":    {ends: errs.ReasonMalformed, counter: count(func(s netcode.Stats) uint64 { return s.Malformed })},
+		"Pieces":       {ends: errs.ReasonMalformed, counter: count(func(s netcode.Stats) uint64 { return s.Malformed })},
 		"ForTick":      {counter: count(func(s netcode.Stats) uint64 { return s.Messages.Deferred })},
 		"About":        {counter: count(func(s netcode.Stats) uint64 { return s.NotVisible })},
 		"Messages":     {counter: count(func(s netcode.Stats) uint64 { return s.Messages.Handled })},
-		"Named":        {ends: peer.ReasonMalformed}, // What the link lost it never sends again, and the window of numbers passes it.
-		"Noise":        {ends: peer.ReasonMalformed, counter: count(func(s netcode.Stats) uint64 { return s.Malformed })},
+		"Named":        {ends: errs.ReasonMalformed}, // What the link lost it never sends again, and the window of numbers passes it.
+		"Noise":        {ends: errs.ReasonMalformed, counter: count(func(s netcode.Stats) uint64 { return s.Malformed })},
 		"Flood":        {},
 		"Bytes":        {counter: count(func(s netcode.Stats) uint64 { return s.Packets.BadChecksum })},
-		"CloseAndGoOn": {ends: peer.ReasonClosed, counter: count(func(s netcode.Stats) uint64 { return s.Strangers })},
-		"HaltAt":       {ends: peer.ReasonTimeout, counter: count(func(s netcode.Stats) uint64 { return s.SilenceTimeouts })},
+		"CloseAndGoOn": {ends: errs.ReasonClosed, counter: count(func(s netcode.Stats) uint64 { return s.Strangers })},
+		"HaltAt":       {ends: errs.ReasonTimeout, counter: count(func(s netcode.Stats) uint64 { return s.SilenceTimeouts })},
 		"JoinAgain":    {counter: count(func(s netcode.Stats) uint64 { return s.Joins })},
 		"HelloAgain":   {counter: count(func(s netcode.Stats) uint64 { return s.Hellos })},
-		"Write":        {ends: peer.ReasonNotAllowed, counter: count(func(s netcode.Stats) uint64 { return s.NotAllowed })},
+		"Write":        {ends: errs.ReasonNotAllowed, counter: count(func(s netcode.Stats) uint64 { return s.NotAllowed })},
 	}
 }
 
@@ -78,7 +78,7 @@ func TestClientsThatLie(t *testing.T) {
 				}
 			}
 			limit := 5 * time.Second
-			if want.ends != peer.ReasonNone {
+			if want.ends != errs.ReasonNone {
 				limit = 20 * time.Second
 			}
 			for end := b.net.Now() + limit; b.net.Now() < end; {
@@ -92,7 +92,7 @@ func TestClientsThatLie(t *testing.T) {
 			require.NotZero(t, liar.Told(lie.Name), "nothing was injected")
 			reason, over := b.ends[liar.ID()]
 			require.Equal(t, want.ends, reason, "%v", liar.Reason())
-			require.Equal(t, want.ends != peer.ReasonNone, over)
+			require.Equal(t, want.ends != errs.ReasonNone, over)
 			if want.counter != nil {
 				require.Greater(t, want.counter(b.net.Server.Server), before, "it is counted")
 			}
@@ -104,7 +104,7 @@ func TestClientsThatLie(t *testing.T) {
 // The server's memory stays as it is while a client lies on and on.
 func TestLiesOfClientsTakeNoMemory(t *testing.T) {
 	for _, lie := range adversary.ClientLies() {
-		if fates()[lie.Name].ends != peer.ReasonNone {
+		if fates()[lie.Name].ends != errs.ReasonNone {
 			continue
 		}
 		t.Run(lie.Name, func(t *testing.T) {
@@ -196,6 +196,6 @@ func TestEntitiesOfOthers(t *testing.T) {
 		require.Equal(t, was, store.Row(theirs, row))
 	}
 	b.run(200 * time.Millisecond)
-	require.Equal(t, peer.ReasonNotAllowed, b.ends[liar.ID()])
+	require.Equal(t, errs.ReasonNotAllowed, b.ends[liar.ID()])
 	require.EqualValues(t, 16, b.net.Server.Stats().NotAllowed)
 }

@@ -8,7 +8,7 @@
 //	liar.AckAhead(100)
 //	n.Run(time.Second)
 //	require.Equal(t, 1, liar.Told("AckAhead"))
-//	require.Equal(t, peer.ReasonAckOfUnsent, liar.Reason().Reason)
+//	require.Equal(t, errs.ReasonAckOfUnsent, liar.Reason().Reason)
 //
 // # Words
 //

@@ -7,10 +7,11 @@ import (
 	"time"
 
 	"github.com/arche-netcode/netcode"
+	"github.com/arche-netcode/netcode/errs"
 	"github.com/arche-netcode/netcode/extend"
+	"github.com/arche-netcode/netcode/internal/peer"
+	"github.com/arche-netcode/netcode/internal/quantize"
 	"github.com/arche-netcode/netcode/message"
-	"github.com/arche-netcode/netcode/peer"
-	"github.com/arche-netcode/netcode/quantize"
 	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/transport"
 	"github.com/arche-netcode/netcode/wire"
@@ -43,7 +44,7 @@ type End struct {
 	server  bool
 	tick    tick.Tick
 	told    map[string]int
-	reason  *peer.Error
+	reason  *errs.CloseError
 	aliveAt time.Duration
 	numbers map[wire.Channel]uint16
 	calls   map[wire.MessageType]bool // types of questions and answers
@@ -80,7 +81,7 @@ func (e *End) Connected() bool { return e.conn != nil && e.reason == nil }
 func (e *End) Remote() transport.Addr { return e.remote }
 
 // Reason returns the reason why the other end ended or refused the session, nil otherwise.
-func (e *End) Reason() *peer.Error { return e.reason }
+func (e *End) Reason() *errs.CloseError { return e.reason }
 
 // Told returns how often a lie was told, by the name of its method. It counts datagrams, or frames for habits of silence.
 func (e *End) Told(lie string) int { return e.told[lie] }

@@ -6,14 +6,15 @@ import (
 	"strings"
 	"time"
 
+	"github.com/arche-netcode/netcode/errs"
+	"github.com/arche-netcode/netcode/internal/peer"
 	"github.com/arche-netcode/netcode/message"
-	"github.com/arche-netcode/netcode/peer"
 	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/wire"
 )
 
 // AckAhead acknowledges a packet that was never sent: by numbers after the newest one. An end that notices closes with
-// peer.ReasonAckOfUnsent.
+// errs.ReasonAckOfUnsent.
 func (e *End) AckAhead(by uint16) {
 	e.forged("AckAhead", func(h *wire.PacketHeader) { h.HasAck, h.Ack = true, h.Ack+wire.Sequence(by) })
 }
@@ -132,7 +133,7 @@ func (e *End) number(ch wire.Channel) uint16 {
 }
 
 // Overspend sends reliable messages without regard to credit. Beyond its grant the other end closes with
-// peer.ReasonQueueOverflow. The messages stay out of order, so that none is handled and no credit returns.
+// errs.ReasonQueueOverflow. The messages stay out of order, so that none is handled and no credit returns.
 func (e *End) Overspend(bytes int) {
 	ch := wire.NewChannel(wire.ReliableOrdered, 40)
 	if e.numbers[ch] == 0 {
@@ -147,13 +148,13 @@ func (e *End) Overspend(bytes int) {
 // unknownType is a message type that protocols usually lack.
 const unknownType = wire.MaxMessageType
 
-// FarNumber sends one reliable message with a number beyond the window. The other end closes with peer.ReasonMalformed.
+// FarNumber sends one reliable message with a number beyond the window. The other end closes with errs.ReasonMalformed.
 func (e *End) FarNumber() {
 	e.reliable("FarNumber", wire.NewChannel(wire.Reliable, 41), unknownType, 2048, nil)
 }
 
 // Pieces sends the first of 32 pieces of several reliable messages, and no other pieces. The other end stores four messages at a
-// time, and closes with peer.ReasonMalformed at the fifth.
+// time, and closes with errs.ReasonMalformed at the fifth.
 func (e *End) Pieces(messages int) {
 	for range messages {
 		ch := wire.NewChannel(wire.Reliable, 42)
@@ -219,7 +220,7 @@ func (e *End) Messages(packets int) {
 }
 
 // Noise sends packets with a valid checksum and header and random bytes as messages. Usually the first one ends the session with
-// peer.ReasonMalformed.
+// errs.ReasonMalformed.
 func (e *End) Noise(packets int) {
 	for range packets {
 		noise := make([]byte, 8+e.random.IntN(200))
@@ -247,7 +248,7 @@ func (e *End) Bytes(datagrams int) {
 
 // CloseAndGoOn closes the session and then continues to send packets.
 func (e *End) CloseAndGoOn(packets int) {
-	e.say("CloseAndGoOn", wire.MessageClose, 0, peer.AppendClose(nil, peer.Error{Reason: peer.ReasonClosed, Detail: "bye"}))
+	e.say("CloseAndGoOn", wire.MessageClose, 0, peer.AppendClose(nil, errs.CloseError{Reason: errs.ReasonClosed, Detail: "bye"}))
 	for range packets {
 		e.send("CloseAndGoOn", e.signOfLife)
 	}

@@ -3,7 +3,8 @@ package adversary
 import (
 	"time"
 
-	"github.com/arche-netcode/netcode/peer"
+	"github.com/arche-netcode/netcode/errs"
+	"github.com/arche-netcode/netcode/internal/peer"
 	"github.com/arche-netcode/netcode/transport"
 	"github.com/arche-netcode/netcode/wire"
 )
@@ -74,7 +75,7 @@ func ServerLies() []Lie[*Server] {
 	return append(endLies[*Server](), []Lie[*Server]{
 		{"Accept", func(s *Server) { s.Accept(peer.Accept{Epoch: 77, Rate: 0, Window: 65535, PacketSize: 1}) }},
 		{"Welcome", func(s *Server) { s.Welcome(peer.Welcome{Client: 0, Tick: -1}) }},
-		{"Refuse", func(s *Server) { s.Refuse(peer.ReasonFull, "no") }},
+		{"Refuse", func(s *Server) { s.Refuse(errs.ReasonFull, "no") }},
 		{"ChallengeForever", (*Server).ChallengeForever},
 		{"SnapshotNoise", func(s *Server) { s.SnapshotNoise(1) }},
 		{"Bend", func(s *Server) { s.Bend(s.FlipBits(3)) }},

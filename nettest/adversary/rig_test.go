@@ -12,13 +12,13 @@ import (
 	"github.com/arche-netcode/netcode"
 	"github.com/arche-netcode/netcode/authority"
 	"github.com/arche-netcode/netcode/components"
+	"github.com/arche-netcode/netcode/errs"
 	"github.com/arche-netcode/netcode/input"
 	"github.com/arche-netcode/netcode/internal/alloctest"
 	ecs "github.com/arche-netcode/netcode/internal/world"
 	generic "github.com/arche-netcode/netcode/internal/world/typed"
 	"github.com/arche-netcode/netcode/nettest"
 	"github.com/arche-netcode/netcode/nettest/adversary"
-	"github.com/arche-netcode/netcode/peer"
 	"github.com/arche-netcode/netcode/systems"
 	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/transport"
@@ -47,7 +47,7 @@ type busy struct {
 	t        *testing.T
 	net      *nettest.Net
 	protocol *netcode.Protocol
-	ends     map[netcode.ClientID]peer.Reason
+	ends     map[netcode.ClientID]errs.Reason
 	came     []netcode.ClientID
 	all      []ecs.Entity
 	seen     []netcode.Tick
@@ -70,7 +70,7 @@ func busyProtocol() *netcode.Protocol {
 }
 
 func newBusy(t *testing.T, seed uint64, server netcode.Config) *busy {
-	b := &busy{t: t, protocol: busyProtocol(), ends: map[netcode.ClientID]peer.Reason{}}
+	b := &busy{t: t, protocol: busyProtocol(), ends: map[netcode.ClientID]errs.Reason{}}
 	b.net = nettest.New(t, nettest.Config{
 		Protocol: b.protocol, Clients: honest, Seed: seed, Rate: 30, Game: b.play, Server: server,
 		Link: transport.Link{Delay: 20 * time.Millisecond, Jitter: 5 * time.Millisecond, Loss: .01},

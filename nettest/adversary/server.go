@@ -3,7 +3,8 @@ package adversary
 import (
 	"encoding/binary"
 
-	"github.com/arche-netcode/netcode/peer"
+	"github.com/arche-netcode/netcode/errs"
+	"github.com/arche-netcode/netcode/internal/peer"
 	"github.com/arche-netcode/netcode/snapshot"
 	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/transport"
@@ -16,7 +17,7 @@ type Server struct {
 	*End
 	accept  peer.Accept
 	welcome peer.Welcome
-	refusal *peer.Error
+	refusal *errs.CloseError
 	endless bool // answer each Hello with a Challenge
 	joined  bool
 	nonce   uint64

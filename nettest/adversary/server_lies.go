@@ -3,34 +3,35 @@ package adversary
 import (
 	"encoding/binary"
 
-	"github.com/arche-netcode/netcode/peer"
+	"github.com/arche-netcode/netcode/errs"
+	"github.com/arche-netcode/netcode/internal/peer"
 	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/wire"
 )
 
 // Accept sets the Accept that clients receive; its nonce is replaced by the one of their Hello. If a value is out of range, a
-// client ends the attempt with peer.ReasonMalformed.
+// client ends the attempt with errs.ReasonMalformed.
 func (s *Server) Accept(accept peer.Accept) {
 	s.accept = accept
 	s.told["Accept"]++
 }
 
-// Welcome sets the Welcome that clients receive. If a value is out of range, a client ends the attempt with peer.ReasonMalformed.
+// Welcome sets the Welcome that clients receive. If a value is out of range, a client ends the attempt with errs.ReasonMalformed.
 func (s *Server) Welcome(welcome peer.Welcome) {
 	s.welcome, s.tick = welcome, welcome.Tick
 	s.told["Welcome"]++
 }
 
 // Refuse refuses each Hello. The client's error has the reason and the detail.
-func (s *Server) Refuse(reason peer.Reason, detail string) {
-	s.refusal = &peer.Error{Reason: reason, Detail: detail}
+func (s *Server) Refuse(reason errs.Reason, detail string) {
+	s.refusal = &errs.CloseError{Reason: reason, Detail: detail}
 }
 
 // ChallengeForever answers each Hello with a new cookie, so that no client ever joins. A client gives up after its
 // HandshakeTimeout.
 func (s *Server) ChallengeForever() { s.endless = true }
 
-// Snapshot sends one packet with a given snapshot payload. If it is invalid a client closes with peer.ReasonMalformed.
+// Snapshot sends one packet with a given snapshot payload. If it is invalid a client closes with errs.ReasonMalformed.
 func (s *Server) Snapshot(payload []byte) { s.say("Snapshot", wire.MessageSnapshot, 0, payload) }
 
 // SnapshotNoise sends packets whose snapshots are random bytes after a valid header of the newest tick.
@@ -63,7 +64,7 @@ func (s *Server) Cut() func(payload []byte) []byte {
 	return func(payload []byte) []byte { return payload[:1+s.random.IntN(len(payload))] }
 }
 
-// SpawnForever is a habit: more entities spawn in each tick, with all components. A client closes with peer.ReasonTooManyEntities
+// SpawnForever is a habit: more entities spawn in each tick, with all components. A client closes with errs.ReasonTooManyEntities
 // when it receives more than its Config.MaxEntities.
 func (s *Server) SpawnForever(each int) { s.spawns = each }
 

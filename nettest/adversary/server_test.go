@@ -7,27 +7,27 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/arche-netcode/netcode"
+	"github.com/arche-netcode/netcode/errs"
 	"github.com/arche-netcode/netcode/internal/alloctest"
 	"github.com/arche-netcode/netcode/nettest"
 	"github.com/arche-netcode/netcode/nettest/adversary"
-	"github.com/arche-netcode/netcode/peer"
 	"github.com/arche-netcode/netcode/transport"
 )
 
 // victim has the outcome for a client whose server lies.
 type victim struct {
-	ends    peer.Reason                  // ReasonNone: it stays connected
+	ends    errs.Reason                  // ReasonNone: it stays connected
 	counter func(s netcode.Stats) uint64 // rises with the lie; nil: the error of the client says it all
 	first   bool                         // the lie is told before the client joins
 }
 
 func victims() map[string]victim {
 	return map[string]victim{
-		"AckAhead":         {ends: peer.ReasonAckOfUnsent, counter: func(s netcode.Stats) uint64 { return s.Packets.AcksOfUnsent }},
+		"AckAhead":         {ends: errs.ReasonAckOfUnsent, counter: func(s netcode.Stats) uint64 { return s.Packets.AcksOfUnsent }},
 		"AckNothing":       {},
 		"AckOld":           {},
-		"AckAll":           {ends: peer.ReasonAckOfUnsent, counter: func(s netcode.Stats) uint64 { return s.Packets.AcksOfUnsent }},
-		"Silence":          {ends: peer.ReasonTimeout, counter: func(s netcode.Stats) uint64 { return s.SilenceTimeouts }},
+		"AckAll":           {ends: errs.ReasonAckOfUnsent, counter: func(s netcode.Stats) uint64 { return s.Packets.AcksOfUnsent }},
+		"Silence":          {ends: errs.ReasonTimeout, counter: func(s netcode.Stats) uint64 { return s.SilenceTimeouts }},
 		"Trickle":          {},
 		"JumpAhead":        {counter: func(s netcode.Stats) uint64 { return s.Packets.Old }},
 		"FallBack":         {counter: func(s netcode.Stats) uint64 { return s.Packets.Old }},
@@ -35,23 +35,23 @@ func victims() map[string]victim {
 		"Damage":           {counter: func(s netcode.Stats) uint64 { return s.Packets.BadChecksum }},
 		"Credit":           {},
 		"Resyncs":          {}, // A client serves each, within its SendBudget: it has few entities of its own.
-		"Overspend":        {ends: peer.ReasonQueueOverflow, counter: func(s netcode.Stats) uint64 { return s.QueueOverflows }},
-		"FarNumber":        {ends: peer.ReasonMalformed, counter: func(s netcode.Stats) uint64 { return s.Malformed }},
-		"Pieces":           {ends: peer.ReasonMalformed, counter: func(s netcode.Stats) uint64 { return s.Malformed }},
+		"Overspend":        {ends: errs.ReasonQueueOverflow, counter: func(s netcode.Stats) uint64 { return s.QueueOverflows }},
+		"FarNumber":        {ends: errs.ReasonMalformed, counter: func(s netcode.Stats) uint64 { return s.Malformed }},
+		"Pieces":           {ends: errs.ReasonMalformed, counter: func(s netcode.Stats) uint64 { return s.Malformed }},
 		"ForTick":          {counter: func(s netcode.Stats) uint64 { return s.Messages.Deferred }},
 		"About":            {counter: func(s netcode.Stats) uint64 { return s.Messages.Deferred }},
 		"Messages":         {},
-		"Noise":            {ends: peer.ReasonMalformed, counter: func(s netcode.Stats) uint64 { return s.Malformed }},
+		"Noise":            {ends: errs.ReasonMalformed, counter: func(s netcode.Stats) uint64 { return s.Malformed }},
 		"Flood":            {},
 		"Bytes":            {counter: func(s netcode.Stats) uint64 { return s.Packets.BadChecksum }},
-		"CloseAndGoOn":     {ends: peer.ReasonClosed, counter: func(s netcode.Stats) uint64 { return s.Disconnected }},
-		"Accept":           {ends: peer.ReasonMalformed, first: true},
-		"Welcome":          {ends: peer.ReasonMalformed, first: true},
-		"Refuse":           {ends: peer.ReasonFull, first: true},
-		"ChallengeForever": {ends: peer.ReasonHandshakeTimeout, first: true, counter: func(s netcode.Stats) uint64 { return s.HandshakeTimeouts }},
-		"SnapshotNoise":    {ends: peer.ReasonMalformed, counter: func(s netcode.Stats) uint64 { return s.Malformed }},
-		"Bend":             {ends: peer.ReasonMalformed, counter: func(s netcode.Stats) uint64 { return s.Malformed }},
-		"SpawnForever":     {ends: peer.ReasonTooManyEntities, counter: func(s netcode.Stats) uint64 { return s.TooManyEntities }},
+		"CloseAndGoOn":     {ends: errs.ReasonClosed, counter: func(s netcode.Stats) uint64 { return s.Disconnected }},
+		"Accept":           {ends: errs.ReasonMalformed, first: true},
+		"Welcome":          {ends: errs.ReasonMalformed, first: true},
+		"Refuse":           {ends: errs.ReasonFull, first: true},
+		"ChallengeForever": {ends: errs.ReasonHandshakeTimeout, first: true, counter: func(s netcode.Stats) uint64 { return s.HandshakeTimeouts }},
+		"SnapshotNoise":    {ends: errs.ReasonMalformed, counter: func(s netcode.Stats) uint64 { return s.Malformed }},
+		"Bend":             {ends: errs.ReasonMalformed, counter: func(s netcode.Stats) uint64 { return s.Malformed }},
+		"SpawnForever":     {ends: errs.ReasonTooManyEntities, counter: func(s netcode.Stats) uint64 { return s.TooManyEntities }},
 		"Flicker":          {},
 		"FarTick":          {},
 		"JumpTick":         {},
@@ -105,7 +105,7 @@ func TestServersThatLie(t *testing.T) {
 				}
 			}
 			require.NotZero(t, liar.Told(lie.Name), "nothing was injected")
-			if want.ends == peer.ReasonNone {
+			if want.ends == errs.ReasonNone {
 				require.Equal(t, netcode.Connected, c.State(), "%v", ended)
 			} else {
 				require.NotNil(t, ended, "it stays")

@@ -6,7 +6,8 @@ import (
 	"net/netip"
 
 	"github.com/arche-netcode/netcode"
-	"github.com/arche-netcode/netcode/peer"
+	"github.com/arche-netcode/netcode/errs"
+	"github.com/arche-netcode/netcode/internal/peer"
 	"github.com/arche-netcode/netcode/transport"
 	"github.com/arche-netcode/netcode/wire"
 )
@@ -109,7 +110,7 @@ func (s *Stranger) ForgedCloses(from transport.Addr, count int) {
 			Check: wire.NewChecksum(s.random.Uint32(), s.protocol.Hash()), SentPackets: 64, FirstSequence: 1 + s.random.Uint64()>>32,
 		})
 		b := conn.Begin(make([]byte, packetSize))
-		b.Add(wire.MessageClose, 0, copy(b.Payload(), peer.AppendClose(nil, peer.Error{Reason: peer.ReasonClosed})))
+		b.Add(wire.MessageClose, 0, copy(b.Payload(), peer.AppendClose(nil, errs.CloseError{Reason: errs.ReasonClosed})))
 		s.Send("ForgedCloses", from, conn.Finish(&b, 1, 0))
 	}
 }

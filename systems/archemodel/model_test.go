@@ -13,7 +13,7 @@ import (
 	"github.com/arche-netcode/netcode"
 	"github.com/arche-netcode/netcode/components"
 	netecs "github.com/arche-netcode/netcode/ecs"
-	"github.com/arche-netcode/netcode/peer"
+	"github.com/arche-netcode/netcode/errs"
 	"github.com/arche-netcode/netcode/systems"
 	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/transport"
@@ -203,7 +203,7 @@ func TestCloseAndFinalizeUnderArcheModel(t *testing.T) {
 	}
 	require.True(t, g.serverFrame.Closed())
 	require.True(t, g.clientFrame.Closed())
-	require.ErrorIs(t, g.client.Err(), peer.ReasonShuttingDown)
+	require.ErrorIs(t, g.client.Err(), errs.ReasonShuttingDown)
 	g.serverModel.Finalize()
 	g.clientModel.Finalize()
 }
