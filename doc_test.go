@@ -222,7 +222,7 @@ func unknownNames(known map[string]map[string]bool, page string) (unknown []stri
 // Pages name what there is. Decisions (docs/adr) name what there was when they were made.
 func TestPagesNameWhatExists(t *testing.T) {
 	known := map[string]map[string]bool{"netcode": exportedNames(t, "."), "netecs": exportedNames(t, "ecs")}
-	for _, folder := range []string{"collections", "components", "internal/delta", "input", "interest", "interpolate", "message", "nettest", "internal/peer", "internal/quantize", "record", "rewind", "snapshot", "systems", "tick", "transport", "wire"} {
+	for _, folder := range []string{"collections", "components", "delta", "input", "interest", "interpolate", "message", "nettest", "internal/peer", "quantize", "record", "rewind", "snapshot", "systems", "tick", "transport", "wire"} {
 		known[path.Base(folder)] = exportedNames(t, folder)
 	}
 	known["netcode"]["Collections"] = true // The name of a message type.

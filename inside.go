@@ -6,9 +6,9 @@ import (
 
 	"github.com/arche-netcode/netcode/extend"
 	"github.com/arche-netcode/netcode/internal/door"
-	"github.com/arche-netcode/netcode/internal/quantize"
 	"github.com/arche-netcode/netcode/internal/registry"
 	"github.com/arche-netcode/netcode/message"
+	"github.com/arche-netcode/netcode/quantize"
 )
 
 // inside is the door to a server, a client or a protocol. Packages extend and steps open it; games do not see it.

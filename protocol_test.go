@@ -17,8 +17,8 @@ import (
 
 	"github.com/arche-netcode/netcode"
 	"github.com/arche-netcode/netcode/components"
+	"github.com/arche-netcode/netcode/delta"
 	"github.com/arche-netcode/netcode/errs"
-	"github.com/arche-netcode/netcode/internal/delta"
 	"github.com/arche-netcode/netcode/internal/peer"
 	"github.com/arche-netcode/netcode/internal/rig"
 	ecs "github.com/arche-netcode/netcode/internal/world"

@@ -348,18 +348,18 @@ func (s *Server) ClientStats(client ClientID) (ClientStats, bool) {
 	}, true
 }
 
-// Show lets a client see an entity again. All entities are visible until hidden. With SetInterest it holds until the policy
-// takes the entity out of sight, as in Hide. It says false if there is no such client or no such entity.
+// Show lets a client see an entity again, with all components, those that interest.NewRows hides too. All entities are visible until
+// hidden. With SetInterest it holds only until the policy is next asked about the entity, as in Hide. It says false if there is no such client or no such entity.
 func (s *Server) Show(client ClientID, entity NetworkID) bool {
 	return s.setSight(earlySight{client, entity, true})
 }
 
 // Hide takes an entity out of a client's sight: it despawns there, and no byte about it is sent until Show. Called from
 // OnSpawn of the server's systems, it keeps an entity from being seen at all. It says false if there is no such client or
-// no such entity.
+// no such entity. It ends with the client's session: hide anew in OnConnect.
 //
-// With SetInterest the policy decides anew: a Hide holds only until the policy next brings the entity into sight, which for
-// an entity or a client that is new is in the same network tick. Hide by the policy then: an interest.Explicit, combined by
+// With SetInterest a Hide holds only until the policy is next asked about the entity, which may be in the same network tick. Hide by
+// the policy then: an interest.Explicit, combined by
 // interest.Both.
 //
 // Messages about the entity that were handed over before Hide and wait unsent are taken back, unreliable ones too

@@ -9,9 +9,9 @@ import (
 	"reflect"
 	"time"
 
-	"github.com/arche-netcode/netcode/internal/delta"
-	"github.com/arche-netcode/netcode/internal/quantize"
+	"github.com/arche-netcode/netcode/delta"
 	"github.com/arche-netcode/netcode/internal/usage"
+	"github.com/arche-netcode/netcode/quantize"
 	netrecord "github.com/arche-netcode/netcode/record"
 	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/transport"

@@ -4,8 +4,8 @@ import (
 	"encoding/binary"
 	"unsafe"
 
-	"github.com/arche-netcode/netcode/internal/quantize"
 	ecs "github.com/arche-netcode/netcode/internal/world"
+	"github.com/arche-netcode/netcode/quantize"
 	"github.com/arche-netcode/netcode/snapshot"
 	"github.com/arche-netcode/netcode/wire"
 )

@@ -4,8 +4,8 @@ import (
 	"unsafe"
 
 	"github.com/arche-netcode/netcode/components"
-	"github.com/arche-netcode/netcode/internal/quantize"
 	"github.com/arche-netcode/netcode/internal/world"
+	"github.com/arche-netcode/netcode/quantize"
 	"github.com/arche-netcode/netcode/wire"
 )
 

@@ -6,9 +6,9 @@ import (
 
 	"github.com/arche-netcode/netcode/errs"
 	"github.com/arche-netcode/netcode/internal/door"
-	"github.com/arche-netcode/netcode/internal/quantize"
 	"github.com/arche-netcode/netcode/internal/registry"
 	"github.com/arche-netcode/netcode/message"
+	"github.com/arche-netcode/netcode/quantize"
 	"github.com/arche-netcode/netcode/snapshot"
 	"github.com/arche-netcode/netcode/wire"
 )

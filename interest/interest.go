@@ -27,6 +27,7 @@ type Interest struct {
 	leaving Leaving
 	store   *snapshot.Store
 	tick    tick.Tick // of the newest Prepare
+	before  tick.Tick // of the Prepare before
 	all     bool      // the newest Prepare came after captures that it has not seen
 	clients map[wire.ClientID]*audience
 	again   Again // scratch
@@ -51,8 +52,8 @@ func (a *Interest) Prepare(s *snapshot.Store) {
 	if a.store == s && a.tick == s.Tick() {
 		return
 	}
-	a.all = a.store != s || s.Tick() != a.tick+1
-	a.store, a.tick = s, s.Tick()
+	a.all = a.store != s || s.Before() != a.tick // a frame may leave ticks out
+	a.store, a.before, a.tick = s, a.tick, s.Tick()
 	a.policy.Prepare(s, a.all)
 }
 
@@ -89,7 +90,7 @@ func (a *Interest) update(client wire.ClientID, v *snapshot.View, all bool) {
 		v.ShowNew(false)
 		all = true
 	}
-	all = all || a.all || c.tick+1 < a.tick
+	all = all || a.all || c.tick != a.tick && c.tick != a.before
 	c.tick, c.blind = a.tick, again.blind != looks
 	for _, other := range again.seen {
 		if o := a.clients[other]; o != nil {
@@ -159,8 +160,17 @@ func (a *Interest) Refresh(id wire.NetworkID) {
 	if a.store == nil || !a.store.Alive(id) {
 		return
 	}
-	for client, c := range a.clients {
-		a.judge(client, c.view, id)
+	for _, client := range slices.Sorted(maps.Keys(a.clients)) {
+		again := &a.again
+		again.reset()
+		again.Add(id.Index)
+		a.policy.Changed(client, again) // its children
+		slices.Sort(again.list)
+		for _, index := range again.list {
+			if other, alive := a.store.At(index); alive {
+				a.judge(client, a.clients[client].view, other)
+			}
+		}
 	}
 }
 

@@ -3,7 +3,7 @@ package interest
 import (
 	"unsafe"
 
-	"github.com/arche-netcode/netcode/internal/quantize"
+	"github.com/arche-netcode/netcode/quantize"
 )
 
 // dequantise writes a row into a component of the plan's type.

@@ -5,8 +5,8 @@ import (
 
 	"github.com/arche-netcode/netcode/components"
 	netecs "github.com/arche-netcode/netcode/ecs"
-	"github.com/arche-netcode/netcode/internal/quantize"
 	"github.com/arche-netcode/netcode/internal/world"
+	"github.com/arche-netcode/netcode/quantize"
 )
 
 // bytesOf returns the memory of a component of an entity.

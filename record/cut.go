@@ -8,7 +8,7 @@ import (
 	"slices"
 
 	"github.com/arche-netcode/netcode"
-	"github.com/arche-netcode/netcode/internal/quantize"
+	"github.com/arche-netcode/netcode/quantize"
 	"github.com/arche-netcode/netcode/tick"
 )
 

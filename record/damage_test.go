@@ -10,8 +10,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/arche-netcode/netcode/internal/delta"
-	"github.com/arche-netcode/netcode/internal/quantize"
+	"github.com/arche-netcode/netcode/delta"
+	"github.com/arche-netcode/netcode/quantize"
 	"github.com/arche-netcode/netcode/tick"
 )
 

@@ -12,8 +12,8 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/arche-netcode/netcode/internal/delta"
-	"github.com/arche-netcode/netcode/internal/quantize"
+	"github.com/arche-netcode/netcode/delta"
+	"github.com/arche-netcode/netcode/quantize"
 	"github.com/arche-netcode/netcode/snapshot"
 	"github.com/arche-netcode/netcode/snapshot/format"
 	"github.com/arche-netcode/netcode/tick"
@@ -89,6 +89,9 @@ func unpack(packed []byte, size uint32) ([]byte, bool) {
 func (h *Header) check() error {
 	if h.TickRate < 1 || h.TickRate > 1000 || h.Window < 1 || h.Window > maxWindow {
 		return fmt.Errorf("%w: %d ticks a second, a window of %d", ErrFormat, h.TickRate, h.Window)
+	}
+	if len(h.tables) > 2 {
+		return fmt.Errorf("%w: %d sets of tables", ErrFormat, len(h.tables))
 	}
 	for _, e := range h.Entries {
 		if e == "" || strings.ContainsAny(e, "\r\n") {

@@ -59,7 +59,7 @@ func readFeatures(features []*extend.ServerRecord, r *Reader) bool {
 		if n.Kind != noteFeature {
 			continue
 		}
-		b := noteReader{n.Body, true}
+		b := noteReader{left: n.Body, ok: true}
 		size, _ := b.varint(uint64(len(n.Body)))
 		if !b.ok || size > uint64(len(b.left)) {
 			return false

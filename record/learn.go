@@ -6,8 +6,8 @@ import (
 	"math"
 	"slices"
 
-	"github.com/arche-netcode/netcode/internal/delta"
-	"github.com/arche-netcode/netcode/internal/quantize"
+	"github.com/arche-netcode/netcode/delta"
+	"github.com/arche-netcode/netcode/quantize"
 	"github.com/arche-netcode/netcode/snapshot"
 	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/wire"

@@ -99,7 +99,7 @@ func (b *noteReader) byte() (v byte) {
 
 // readPosted parses the note of a message. The result refers to body.
 func readPosted(body []byte, now tick.Tick) (m extend.Posted, ok bool) {
-	b := noteReader{body, true}
+	b := noteReader{left: body, ok: true}
 	m.Type, m.Stage, m.Channel = wire.MessageType(b.byte()), tick.Stage(b.byte()), wire.Channel(b.byte())
 	to := b.byte()
 	m.AtOnce, m.AfterAll = to&postedAtOnce != 0, to&postedAfterAll != 0

@@ -3,7 +3,7 @@ package record
 import (
 	"github.com/arche-netcode/netcode"
 	"github.com/arche-netcode/netcode/extend"
-	"github.com/arche-netcode/netcode/internal/quantize"
+	"github.com/arche-netcode/netcode/quantize"
 	"github.com/arche-netcode/netcode/snapshot"
 	"github.com/arche-netcode/netcode/wire"
 )

@@ -87,7 +87,7 @@ func (p *replay) begin() {
 	}
 	p.due = false
 	for _, n := range p.reader.Notes() {
-		b, ok := noteReader{n.Body, true}, true
+		b, ok := noteReader{left: n.Body, ok: true}, true
 		switch n.Kind {
 		case notePlayers:
 			ok = p.move(&b)

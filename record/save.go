@@ -7,8 +7,8 @@ import (
 	"slices"
 
 	"github.com/arche-netcode/netcode"
-	"github.com/arche-netcode/netcode/internal/delta"
-	"github.com/arche-netcode/netcode/internal/quantize"
+	"github.com/arche-netcode/netcode/delta"
+	"github.com/arche-netcode/netcode/quantize"
 	"github.com/arche-netcode/netcode/snapshot"
 	"github.com/arche-netcode/netcode/snapshot/format"
 	"github.com/arche-netcode/netcode/tick"

@@ -147,7 +147,7 @@ func (v *recorded) read(r *Reader) bool {
 		*v = recorded{map[uint32]netcode.ClientID{}, map[uint32]netcode.ClientID{}, map[netcode.ClientID]*sight{}}
 	}
 	for _, n := range r.Notes() {
-		b := noteReader{n.Body, true}
+		b := noteReader{left: n.Body, ok: true}
 		switch n.Kind {
 		case noteOwners:
 			b.clients(v.owners)
@@ -184,6 +184,10 @@ func (b *noteReader) sight(rows int) *sight {
 		v.visible, b.left = append(v.visible, binary.LittleEndian.Uint64(b.left)), b.left[8:]
 	}
 	for index := range b.indexes {
+		if b.parts++; b.parts > snapshot.MaxEntities {
+			b.ok = false
+			break
+		}
 		v.rows[index] = b.mask(rows)
 	}
 	return v
@@ -200,8 +204,9 @@ func (b *noteReader) mask(rows int) snapshot.Mask {
 
 // noteReader reads the body of a note.
 type noteReader struct {
-	left []byte
-	ok   bool
+	left  []byte
+	ok    bool
+	parts int // entities with a mask of their own, of all sights
 }
 
 func (b *noteReader) varint(limit uint64) (uint64, bool) {

@@ -5,8 +5,8 @@ import (
 	"io"
 	"math"
 
-	"github.com/arche-netcode/netcode/internal/delta"
-	"github.com/arche-netcode/netcode/internal/quantize"
+	"github.com/arche-netcode/netcode/delta"
+	"github.com/arche-netcode/netcode/quantize"
 	"github.com/arche-netcode/netcode/snapshot"
 	"github.com/arche-netcode/netcode/snapshot/format"
 )

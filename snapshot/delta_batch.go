@@ -3,9 +3,9 @@ package snapshot
 import (
 	"math/bits"
 
-	"github.com/arche-netcode/netcode/internal/delta"
+	"github.com/arche-netcode/netcode/delta"
 	"github.com/arche-netcode/netcode/internal/plain"
-	"github.com/arche-netcode/netcode/internal/quantize"
+	"github.com/arche-netcode/netcode/quantize"
 	"github.com/arche-netcode/netcode/tick"
 )
 

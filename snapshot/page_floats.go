@@ -3,7 +3,7 @@ package snapshot
 import (
 	"slices"
 
-	"github.com/arche-netcode/netcode/internal/delta"
+	"github.com/arche-netcode/netcode/delta"
 	"github.com/arche-netcode/netcode/tick"
 )
 

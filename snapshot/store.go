@@ -5,7 +5,7 @@ import (
 	"slices"
 	"sync/atomic"
 
-	"github.com/arche-netcode/netcode/internal/delta"
+	"github.com/arche-netcode/netcode/delta"
 	"github.com/arche-netcode/netcode/internal/plain"
 	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/wire"
@@ -218,6 +218,9 @@ func (s *Store) packedRow(index uint32, row int) []uint64 {
 
 // Tick returns the tick of the newest capture, tick.None before the first.
 func (s *Store) Tick() tick.Tick { return s.tick }
+
+// Before returns the tick of the capture before the newest, tick.None if there was none. A frame of several ticks is one capture.
+func (s *Store) Before() tick.Tick { return s.bands.before }
 
 // Alive reports whether id is an entity of this store that is alive.
 func (s *Store) Alive(id wire.NetworkID) bool {

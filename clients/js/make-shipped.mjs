@@ -1,8 +1,8 @@
-// Writes src/shipped.js from internal/delta/shipped.tables: node make-shipped.mjs
+// Writes src/shipped.js from delta/shipped.tables: node make-shipped.mjs
 import { readFileSync, writeFileSync } from 'node:fs';
 import { parseTables } from './src/tables.js';
 
-const { tables, sum } = parseTables(readFileSync(new URL('../../internal/delta/shipped.tables', import.meta.url), 'utf8'));
+const { tables, sum } = parseTables(readFileSync(new URL('../../delta/shipped.tables', import.meta.url), 'utf8'));
 const lines = [];
 const numbers = new Map();
 const out = [];
@@ -15,7 +15,7 @@ for (const [name, t] of tables) {
 }
 writeFileSync(
   new URL('./src/shipped.js', import.meta.url),
-  `// The tables that ship with arche-netcode, internal/delta/shipped.tables. Written by make-shipped.mjs.
+  `// The tables that ship with arche-netcode, delta/shipped.tables. Written by make-shipped.mjs.
 const lines = ${JSON.stringify(lines.join(' '))}.split(' ');
 const tables = new Map();
 for (const row of ${JSON.stringify(out.join('|'))}.split('|')) {

@@ -26,7 +26,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/arche-netcode/netcode/internal/delta"
+	"github.com/arche-netcode/netcode/delta"
 	"github.com/arche-netcode/netcode/internal/usage"
 	"github.com/arche-netcode/netcode/record"
 	"github.com/arche-netcode/netcode/systems"

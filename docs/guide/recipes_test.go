@@ -10,8 +10,8 @@ import (
 
 	"github.com/arche-netcode/netcode"
 	"github.com/arche-netcode/netcode/components"
+	"github.com/arche-netcode/netcode/delta"
 	"github.com/arche-netcode/netcode/interest"
-	"github.com/arche-netcode/netcode/internal/delta"
 	ecs "github.com/arche-netcode/netcode/internal/world"
 	generic "github.com/arche-netcode/netcode/internal/world/typed"
 	"github.com/arche-netcode/netcode/nettest"
@@ -69,7 +69,7 @@ func TestGuideRecipes(t *testing.T) {
 	netcode.Replicate[Hand](p)
 	netcode.Replicate[components.Owner](p)
 	replicate(p)
-	text, err := os.ReadFile("../../internal/delta/shipped.tables")
+	text, err := os.ReadFile("../../delta/shipped.tables")
 	require.NoError(t, err)
 	require.NoError(t, trained(p, text))
 	require.Error(t, trained(p, text[1:]))

@@ -2,7 +2,7 @@ package main
 
 import (
 	"github.com/arche-netcode/netcode"
-	"github.com/arche-netcode/netcode/internal/delta"
+	"github.com/arche-netcode/netcode/delta"
 	"github.com/arche-netcode/netcode/message"
 )
 

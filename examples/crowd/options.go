@@ -10,7 +10,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/arche-netcode/netcode/internal/delta"
+	"github.com/arche-netcode/netcode/delta"
 	"github.com/arche-netcode/netcode/internal/usage"
 	"github.com/arche-netcode/netcode/transport"
 	"github.com/arche-netcode/netcode/transport/secure"

@@ -7,7 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/arche-netcode/netcode/internal/delta"
+	"github.com/arche-netcode/netcode/delta"
 	"github.com/arche-netcode/netcode/record"
 )
 

@@ -132,7 +132,7 @@ func parseTables(text string) (set tables, sum string) {
 }
 
 // shippedTables is the text of the tables that a protocol takes when its first entry says so.
-const shippedTables = "../../internal/delta/shipped.tables"
+const shippedTables = "../../delta/shipped.tables"
 
 // tablesOf is the set that a protocol's first entry names: of none, flat codes.
 func tablesOf(limits string) tables {
@@ -151,7 +151,7 @@ func tablesOf(limits string) tables {
 // TestProtocolTextSufficesForTables reads the codes, tokens and tables of the wire package's vectors.
 func TestProtocolTextSufficesForTables(t *testing.T) {
 	seen := map[string]int{}
-	for word := range vectors(t, "internal/delta/testdata/golden_tables.txt") {
+	for word := range vectors(t, "delta/testdata/golden_tables.txt") {
 		fault := attempt(func() {
 			switch word[0] {
 			case "code", "token":

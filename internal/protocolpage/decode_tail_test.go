@@ -168,7 +168,7 @@ func (f *field) spell(elements [][]uint32) string {
 // TestProtocolTextSufficesForTails reads the vectors of texts and lists.
 func TestProtocolTextSufficesForTails(t *testing.T) {
 	seen := map[string]int{}
-	for word := range vectors(t, "internal/quantize/testdata/golden_tail.txt") {
+	for word := range vectors(t, "quantize/testdata/golden_tail.txt") {
 		s := parseShape(strings.ReplaceAll(word[1], "_", " "))
 		got := ""
 		fault := attempt(func() {

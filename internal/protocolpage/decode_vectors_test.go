@@ -54,12 +54,12 @@ func unhex(text string) []byte {
 func TestProtocolTextSufficesForRows(t *testing.T) {
 	var s shape
 	seen := map[string]int{}
-	for word := range vectors(t, "internal/quantize/testdata/golden.txt") {
+	for word := range vectors(t, "quantize/testdata/golden.txt") {
 		if word[0] == "describe" {
 			s = parseShape(word[1])
 		}
 	}
-	for word := range vectors(t, "internal/quantize/testdata/golden.txt") {
+	for word := range vectors(t, "quantize/testdata/golden.txt") {
 		if word[0] != "var" && word[0] != "row" && word[0] != "refuse" {
 			continue
 		}
@@ -206,7 +206,7 @@ func TestProtocolTextSufficesForDeltas(t *testing.T) {
 		return row
 	}
 	seen := map[string]int{}
-	for word := range vectors(t, "internal/delta/testdata/golden_differ.txt") {
+	for word := range vectors(t, "delta/testdata/golden_differ.txt") {
 		s := parseShape(word[1])
 		age, _ := strconv.ParseInt(word[2], 10, 64)
 		span, _ := strconv.ParseInt(word[3], 10, 64)

@@ -5,10 +5,10 @@ import (
 	"io"
 	"strings"
 
+	"github.com/arche-netcode/netcode/delta"
 	"github.com/arche-netcode/netcode/internal/canon"
-	"github.com/arche-netcode/netcode/internal/delta"
 	"github.com/arche-netcode/netcode/internal/peer"
-	"github.com/arche-netcode/netcode/internal/quantize"
+	"github.com/arche-netcode/netcode/quantize"
 	"github.com/arche-netcode/netcode/snapshot"
 )
 

@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"github.com/arche-netcode/netcode/internal/canon"
-	"github.com/arche-netcode/netcode/internal/quantize"
+	"github.com/arche-netcode/netcode/quantize"
 	"github.com/arche-netcode/netcode/wire"
 )
 

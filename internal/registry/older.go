@@ -8,8 +8,8 @@ import (
 	"github.com/arche-netcode/netcode/internal/canon"
 	"github.com/arche-netcode/netcode/internal/handshake"
 	"github.com/arche-netcode/netcode/internal/peer"
-	"github.com/arche-netcode/netcode/internal/quantize"
 	"github.com/arche-netcode/netcode/message"
+	"github.com/arche-netcode/netcode/quantize"
 	"github.com/arche-netcode/netcode/snapshot"
 	"github.com/arche-netcode/netcode/wire"
 )

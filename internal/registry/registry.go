@@ -8,11 +8,11 @@ import (
 	"time"
 
 	"github.com/arche-netcode/netcode/components"
+	"github.com/arche-netcode/netcode/delta"
 	"github.com/arche-netcode/netcode/internal/canon"
-	"github.com/arche-netcode/netcode/internal/delta"
 	"github.com/arche-netcode/netcode/internal/peer"
-	"github.com/arche-netcode/netcode/internal/quantize"
 	"github.com/arche-netcode/netcode/message"
+	"github.com/arche-netcode/netcode/quantize"
 	"github.com/arche-netcode/netcode/snapshot"
 	"github.com/arche-netcode/netcode/snapshot/format"
 	"github.com/arche-netcode/netcode/tick"

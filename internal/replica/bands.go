@@ -1,7 +1,7 @@
 package replica
 
 import (
-	"github.com/arche-netcode/netcode/internal/quantize"
+	"github.com/arche-netcode/netcode/quantize"
 	"github.com/arche-netcode/netcode/snapshot/format"
 )
 

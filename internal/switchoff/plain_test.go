@@ -16,6 +16,6 @@ func plains() []mutation {
 		testedIn("nettest", change("plain", "state of a plain client is decoded", "TestAPlainClientSendsNoState", "incoming.go", "if l.older.Plain() && (", "if false && (")),
 		testedIn("nettest", change("plain", "a refusal compares with the entries of other clients", "TestARefusedPlainClientIsToldTheEntryThatDiffers",
 			"internal/handshake/door.go", "theirs.At(0) == plain.Digest.At(0)", "false")),
-		testedIn("nettest", change("plain", "inputs of a plain client are read as a series", world, "internal/quantize/row.go", "if i == 0 || whole {", "if i == 0 {")),
+		testedIn("nettest", change("plain", "inputs of a plain client are read as a series", world, "quantize/row.go", "if i == 0 || whole {", "if i == 0 {")),
 	}
 }

@@ -132,7 +132,7 @@ func laterPredictions() []mutation {
 		change("predict", "a client with a spawn on its way is told that all have come", "TestASpawnThatComesLateIsTheSameEntity",
 			"predict/spawn.go", "return len(*u) == 0", "return true"),
 		change("predict", "a value out of bounds stays until it has travelled", "TestAValueOutOfBoundsIsTheBoundOnBothEnds",
-			"internal/quantize/columns.go", " || !p.Quantise(at, lanes[k*width:]).kept {", " {"),
+			"quantize/columns.go", " || !p.Quantise(at, lanes[k*width:]).kept {", " {"),
 		change("predict", "entities that change places are not noticed", "TestEntitiesThatChangePlacesAreNoticed",
 			"predict/order.go", "if moved || !bytes.Equal(o.parts[i].places, o.placesOf(i)) {", "if moved || bytes.Equal(o.parts[i].places[:0], o.placesOf(i)) {"),
 		change("predict", "a table that shrinks is not noticed", "TestTheOrderIsWhatAQueryFinds",

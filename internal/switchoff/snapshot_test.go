@@ -83,7 +83,7 @@ func rules5and6() []mutation {
 		testedIn("snapshot", change("rule 5", "what of a packet could be decoded takes effect", "TestRule5ClientWithoutABaselineAsks",
 			"internal/replica/decode.go", "\tif err != nil {\n\t\tr.pending.drop()", "\tif err != nil {\n\t\tr.commit(s)\n\t\tr.pending.drop()")),
 		change("rule 5", "a run goes on with numbers that are not finite", "TestOneFloatThatIsNotFiniteIsRefused",
-			"internal/quantize/columns.go", "exponentOnes)&exponentCarries == 0", "exponentOnes)&1 == 0"),
+			"quantize/columns.go", "exponentOnes)&exponentCarries == 0", "exponentOnes)&1 == 0"),
 		change("rule 5", "a packet is acknowledged before it is decoded", "TestNoDecodeNoAck",
 			"internal/peer/conn.go", "c.stats.Received++", "c.stats.Received++\n\tc.Accept(Incoming{Sequence: sequence, Eliciting: true}, now)"),
 		change("rule 5", "acknowledgements of before a resync make baselines", "TestRule5AfterAResyncEarlierAcksMakeNoBaseline",

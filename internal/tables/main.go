@@ -1,4 +1,4 @@
-// Command tables trains the tables that ship with netcode, internal/delta/shipped.tables, on the motion of invented games: cubes, discs,
+// Command tables trains the tables that ship with netcode, delta/shipped.tables, on the motion of invented games: cubes, discs,
 // people, traffic, machines, shots, rocks, drones.
 //
 //	go run ./internal/tables    # in the root of the repository
@@ -20,7 +20,7 @@ import (
 )
 
 func main() {
-	if err := run(filepath.FromSlash("internal/delta/shipped.tables"), os.Stdout); err != nil {
+	if err := run(filepath.FromSlash("delta/shipped.tables"), os.Stdout); err != nil {
 		fmt.Fprintln(os.Stderr, "tables:", err)
 		os.Exit(1)
 	}

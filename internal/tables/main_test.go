@@ -9,7 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/arche-netcode/netcode/internal/delta"
+	"github.com/arche-netcode/netcode/delta"
 )
 
 var heavy = flag.Bool("heavy", false, "all scenes of TestShippedTablesAreThoseOfTheGenerator")

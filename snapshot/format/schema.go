@@ -5,8 +5,8 @@ import (
 	"reflect"
 	"slices"
 
-	"github.com/arche-netcode/netcode/internal/delta"
-	"github.com/arche-netcode/netcode/internal/quantize"
+	"github.com/arche-netcode/netcode/delta"
+	"github.com/arche-netcode/netcode/quantize"
 )
 
 // Schema is the list of replicated components that both ends agreed on by the protocol hash. The row number of a component is its

@@ -156,7 +156,7 @@ func (s *Server) full(c *session) bool {
 			return false
 		}
 		old := s.silentOf(c.who.User, c.heard)
-		if old == nil {
+		if old == nil || crowded && !hosts.Same(old.from.IP.Addr(), c.from.IP.Addr()) {
 			return crowded || !s.makeRoom(c.from)
 		}
 		s.stats.Replaced++
@@ -169,9 +169,12 @@ const silentAfter = time.Second
 
 // silentOf returns the session of a user that is silent for longest, nil if none is silent.
 func (s *Server) silentOf(user string, now time.Duration) (found *session) {
+	if user == "" {
+		return nil
+	}
 	since := now - silentAfter
 	for _, c := range s.sessions {
-		if user != "" && c.who.User == user && c.heard <= since {
+		if c.who.User == user && c.heard <= since {
 			since, found = c.heard, c
 		}
 	}

@@ -13,7 +13,7 @@ const lines = (file) => readFileSync(new URL(file, root), 'utf8').split('\n').fi
 const unhex = (s) => (s === '-' ? new Uint8Array(0) : Uint8Array.from(s.match(/../g), (x) => parseInt(x, 16)));
 const hex = (b) => (b.length === 0 ? '-' : Buffer.from(b).toString('hex'));
 
-const golden = lines('internal/quantize/testdata/golden.txt').map((l) => l.split(' '));
+const golden = lines('quantize/testdata/golden.txt').map((l) => l.split(' '));
 const of = (kind) => golden.filter((p) => p[0] === kind);
 
 test('varints', () => {
@@ -113,7 +113,7 @@ function readDelta(c, age, span, miss, prev, base, bytes) {
 
 test('rows as what differs', () => {
   let read = 0;
-  for (const line of lines('internal/delta/testdata/golden_differ.txt')) {
+  for (const line of lines('delta/testdata/golden_differ.txt')) {
     const p = line.split(' ');
     if (/text|list/.test(p[1])) continue;
     const c = component(p[1], differLengths);
@@ -126,7 +126,7 @@ test('rows as what differs', () => {
 });
 
 test('rows with their symbols', () => {
-  for (const line of lines('internal/delta/testdata/golden_coded.txt')) {
+  for (const line of lines('delta/testdata/golden_coded.txt')) {
     const end = line.indexOf('}') + 1;
     const name = line.slice(6, end).replaceAll(' ', '');
     const p = line.slice(end + 1).split(' ');
@@ -136,7 +136,7 @@ test('rows with their symbols', () => {
 });
 
 test('codes, tokens and tables', () => {
-  for (const line of lines('internal/delta/testdata/golden_tables.txt')) {
+  for (const line of lines('delta/testdata/golden_tables.txt')) {
     const [kind, lengths, values, bytes] = line.split(' ');
     if (kind === 'tables') {
       parseTables(lengths.replaceAll('|', '\n').replaceAll('_', ' '));

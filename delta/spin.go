@@ -3,7 +3,7 @@ package delta
 import (
 	"math"
 
-	"github.com/arche-netcode/netcode/internal/quantize"
+	"github.com/arche-netcode/netcode/quantize"
 )
 
 // Four float32 that are a rotation go on turning as from T' to T, instead of on a straight line: a straight line leaves the sphere of rotations by

@@ -7,7 +7,7 @@ import (
 	"sync/atomic"
 
 	"github.com/arche-netcode/netcode/internal/kernel"
-	"github.com/arche-netcode/netcode/internal/quantize"
+	"github.com/arche-netcode/netcode/quantize"
 )
 
 // Batch encodes up to MaxStreams deltas side by side, each into its own stream of bits. It encodes one row of all

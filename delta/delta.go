@@ -10,7 +10,7 @@ import (
 	"sync/atomic"
 
 	"github.com/arche-netcode/netcode/internal/kernel"
-	"github.com/arche-netcode/netcode/internal/quantize"
+	"github.com/arche-netcode/netcode/quantize"
 )
 
 // A Delta encodes rows of one plan as differences from an earlier version T that both ends have. A second version T' is

@@ -5,7 +5,7 @@ import (
 
 	"github.com/arche-netcode/netcode/internal/kernel"
 	"github.com/arche-netcode/netcode/internal/plain"
-	"github.com/arche-netcode/netcode/internal/quantize"
+	"github.com/arche-netcode/netcode/quantize"
 	"github.com/arche-netcode/netcode/wire"
 )
 

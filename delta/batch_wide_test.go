@@ -10,7 +10,7 @@ import (
 
 	"github.com/arche-netcode/netcode/internal/kernel"
 	"github.com/arche-netcode/netcode/internal/plain"
-	"github.com/arche-netcode/netcode/internal/quantize"
+	"github.com/arche-netcode/netcode/quantize"
 )
 
 // wideDeltas returns rows that the assembly supports: two to four lanes of every width, and rotations of every width.

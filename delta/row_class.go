@@ -2,7 +2,7 @@ package delta
 
 import (
 	"github.com/arche-netcode/netcode/internal/plain"
-	"github.com/arche-netcode/netcode/internal/quantize"
+	"github.com/arche-netcode/netcode/quantize"
 )
 
 // Most moving rows have one of two classes: lanes that are extrapolated linearly, or one rotation. Batch and RowReader

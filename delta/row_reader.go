@@ -9,7 +9,7 @@ import (
 	"sync/atomic"
 
 	"github.com/arche-netcode/netcode/internal/kernel"
-	"github.com/arche-netcode/netcode/internal/quantize"
+	"github.com/arche-netcode/netcode/quantize"
 	"github.com/arche-netcode/netcode/wire"
 )
 

@@ -3,7 +3,7 @@ package delta
 import (
 	"math"
 
-	"github.com/arche-netcode/netcode/internal/quantize"
+	"github.com/arche-netcode/netcode/quantize"
 )
 
 // A rotation is extrapolated at constant speed: a straight line through its two versions, projected to the sphere of

@@ -6,7 +6,7 @@ import (
 	"sync/atomic"
 
 	"github.com/arche-netcode/netcode/internal/kernel"
-	"github.com/arche-netcode/netcode/internal/quantize"
+	"github.com/arche-netcode/netcode/quantize"
 )
 
 // Rows of only floats are encoded in two steps: first the distances of all lanes of a column from their extrapolations,
