@@ -320,3 +320,20 @@ func (w *world) requireModel(client wire.ClientID, visible func(wire.NetworkID) 
 func positions() Position {
 	return PositionOf(testSchema(), func(p *position) (x, y, z float32) { return p.X, p.Y, p.Z })
 }
+
+// A frame of several ticks is one capture: it asks a policy about nothing that has not changed, so what Hide of the view took away stays away.
+// A capture that Prepare has not seen is caught up with.
+func TestAFrameOfSeveralTicksAsksNothingAnew(t *testing.T) {
+	w := newWorld(t, All(), Despawn)
+	v := w.join(1)
+	var a, b wire.NetworkID
+	w.step(func() { a = w.spawn() })
+	w.step(nil)
+	v.Hide(a)
+	w.tick += 3
+	w.step(nil)
+	require.Empty(t, w.sees(1))
+	w.capture(func() { b = w.spawn() })
+	w.step(nil)
+	require.Contains(t, w.sees(1), b)
+}

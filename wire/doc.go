@@ -23,7 +23,7 @@
 //   - float.go: half, snorm8, floats in steps
 //   - header.go: packet, batch and message headers; channels and modes of delivery
 //   - text.go, list.go: texts and lists in components
-//   - ids.go: network ids, client ids, names; limits.go: the limits of servers and clients
+//   - ids.go: network ids, client ids, names; limits.go: the limits of servers and clients; packet_stats.go: counters of a connection
 //   - checksum.go: the checksum of a packet
 //   - serializer.go, serialize.go, value.go: one function to read, write and measure; lists and optional values; types that are sent as a whole
 //   - layout.go, explore.go: the layout of such a function, found by running it
