@@ -178,7 +178,8 @@ type Rows struct {
 
 // NewRows returns a policy that shows what another one shows, limited to the components that rows returns. rows is called when the
 // other policy's answer may have changed: when an entity comes into sight or changes its owner. When its own result has changed,
-// call [Interest.Refresh], [Interest.RefreshClient] or [Interest.RefreshAll].
+// call [Interest.Refresh], [Interest.RefreshClient] or [Interest.RefreshAll]. Put it around the whole policy: within Any, NewTeams or
+// NewChildren another part, a team mate or the parent's owner may show what it hides.
 func NewRows(of Policy, rows RowsFunc) *Rows { return &Rows{parts: parts{of}, rows: rows} }
 
 // OwnerRows returns a RowsFunc that shows the private components to the entity's owner only.
