@@ -75,7 +75,8 @@ type DeltaSymbol struct {
 func (d *Delta) Append(dst []DeltaSymbol, now []uint32, v *quantize.Baselines) []DeltaSymbol {
 	q := rotation{lane: -1, own: d.extrapolated(v), miss: v.Miss}
 	defer d.release(q.own)
-	for _, g := range d.groups {
+	for i := range d.groups {
+		g := &d.groups[i]
 		changed, moved := g.differing(now, v)
 		if g.table != nil {
 			dst = append(dst, DeltaSymbol{Table: g.table, Context: WhichContext(g.count, moved, v.Before != nil, v.Age, v.Span), Symbol: int(changed)})
@@ -185,7 +186,8 @@ func (d *Delta) Read(r *wire.BitReader, lanes []uint32, v *quantize.Baselines) b
 	copy(lanes, v.Base)
 	any, q := false, rotation{lane: -1, m: d.m, length: int64(d.length), own: d.extrapolated(v), miss: v.Miss}
 	defer d.release(q.own)
-	for _, g := range d.groups {
+	for i := range d.groups {
+		g := &d.groups[i]
 		changed := uint(1)
 		if g.table != nil {
 			moved := uint(0)

@@ -441,7 +441,8 @@ func (d *Delta) release(o *predicted) {
 func (d *Delta) EachField(now []uint32, v *quantize.Baselines, each func(field, bits int)) {
 	q := rotation{lane: -1, own: d.extrapolated(v), miss: v.Miss}
 	defer d.release(q.own)
-	for _, g := range d.groups {
+	for i := range d.groups {
+		g := &d.groups[i]
 		changed, moved := g.differing(now, v)
 		if g.table != nil {
 			each(-1, g.table.Length(WhichContext(g.count, moved, v.Before != nil, v.Age, v.Span), int(changed)))
