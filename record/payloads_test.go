@@ -21,7 +21,7 @@ func TestARecordingHasItsTables(t *testing.T) {
 	require.NoError(t, err)
 	trained, err := trainer.BuildKnown(1)
 	require.NoError(t, err)
-	own, err := trained.Find("place.0", 131, 252) // beside it its class, of which others are coded
+	own, err := trained.Find("place.0", 131, 252) // its class codes others
 	require.NoError(t, err)
 	class, err := delta.Shipped().Find(classOf(t, source.store.Schema()), own.Symbols(), own.Contexts())
 	require.NoError(t, err)

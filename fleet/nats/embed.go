@@ -148,7 +148,7 @@ func (n *Node) connect() (err error) {
 // attemptFailed takes an error of an attempt to connect. OnError is told once of attempts in a row that fail alike.
 func (n *Node) attemptFailed(err error) {
 	if errors.Is(err, natsgo.ErrNoServers) {
-		return // The first attempt, of which NATS keeps no reason: another one follows.
+		return // NATS keeps no reason for the first attempt: another one follows.
 	}
 	if last := n.refusal.Swap(&err); last == nil || (*last).Error() != err.Error() {
 		n.config.OnError(fmt.Errorf("nats: connecting: %w", err))

@@ -62,7 +62,7 @@ type Limit struct {
 
 // reached returns the limit of places that an address has reached with these counts.
 func (l *Limits) reached(ip netip.Addr, taken hosts.Counts) Limit {
-	host, _ := hosts.Of(ip) // Without limits it has no prefix, of which nothing is taken.
+	host, _ := hosts.Of(ip) // Without limits it has no prefix, and takes nothing.
 	if most := l.ClientsPerAddress; most > 0 && taken[host.Prefix] >= most {
 		return Limit{Address, host.Prefix, most}
 	}

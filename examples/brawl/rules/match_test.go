@@ -174,6 +174,6 @@ func TestAMatchOfBots(t *testing.T) {
 		}
 	}
 	t.Logf("news %v, facts %d", a.news[0], len(a.facts))
-	// A shot whose input was late by more than the rules of this test know is one of them, in a third of matches.
+	// A shot whose input was late by more than the rules of this test know is one of them, in about a quarter of matches.
 	require.LessOrEqual(t, 100*len(a.wrong), mispredictions, "%d of %d: %s", len(a.wrong), mispredictions, strings.Join(a.wrong[:min(len(a.wrong), 20)], "\n"))
 }
