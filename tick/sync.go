@@ -126,7 +126,7 @@ func (s *Sync) Sample(server Tick, now time.Duration) {
 		return
 	}
 	if s.seen.filled > 0 && since(s.seenAt, s.now) > restartGap {
-		s.restart()
+		s.restart(now)
 	}
 	s.seenAt = s.now
 	if s.seen.filled > 0 && server <= s.newest && s.newest-server < Tick(s.rate) {
@@ -206,7 +206,7 @@ func (s *Sync) findInput() {
 func (s *Sync) touch(now time.Duration) {
 	gone := since(s.now, now)
 	if s.begun && (gone < 0 || gone > restartGap) {
-		s.restart()
+		s.restart(now)
 		s.moved = now
 	}
 	if !s.begun {
@@ -215,8 +215,9 @@ func (s *Sync) touch(now time.Duration) {
 	s.now = now
 }
 
-// restart drops the measurements and keeps the lead that they led to.
-func (s *Sync) restart() {
+// restart drops the measurements and keeps the lead that they led to. Inputs count again from now, which can be earlier
+// than the time of before.
+func (s *Sync) restart(now time.Duration) {
 	if target, ok := s.target(); ok {
 		s.lead, s.hasLead = target.Sub(s.seenBest.when(s.now, s.pace)), true
 	}
@@ -224,7 +225,7 @@ func (s *Sync) restart() {
 	s.input.clear()
 	s.drift.clear()
 	clear(s.sent)
-	s.quiet = s.now
+	s.quiet = now
 }
 
 // target returns the moment at which the input clock should be now. ok is false before the first Sample and RTT.

@@ -79,6 +79,25 @@ func TestSyncFollowsFeedback(t *testing.T) {
 	require.InDelta(t, lead.Float()+10, s.Lead().Float(), 1.5, "a second one: that is the network")
 }
 
+// A local clock that goes back starts the measurement again: the reports about inputs count at once, not only when the
+// clock is where it was.
+func TestSyncFollowsFeedbackAfterItsClockGoesBack(t *testing.T) {
+	s := tick.NewSync(100, 0)
+	s.RTT(0, 0)
+	run := func(from time.Duration, server tick.Tick, needed tick.Span) {
+		for i := range 1000 {
+			now := from + time.Duration(i)*10*ms
+			s.Sample(server+tick.Tick(i), now)
+			s.Advance(now)
+			s.Feedback(s.Tick(), tick.Early(s.Tick(), server+tick.Tick(i))-needed)
+		}
+	}
+	run(time.Minute, 1000, 0)
+	before := s.Lead()
+	run(time.Second, 2000, 20*tick.OneTick)
+	require.InDelta(t, before.Float()+20, s.Lead().Float(), 1)
+}
+
 // A loop that scales its time by Factor runs one step in each frame at any drift.
 func TestSyncNudgesTheLoop(t *testing.T) {
 	for name, nudge := range map[string]func(*world, time.Duration) time.Duration{
