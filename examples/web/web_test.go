@@ -197,7 +197,7 @@ func TestTheClientHasNoServerCode(t *testing.T) {
 	require.NoError(t, err)
 	wasm, err := io.ReadAll(r)
 	require.NoError(t, err)
-	for _, there := range []string{"predict.(*client).compare", "netcode.(*Client).Send", "replica.(*Replica).Read"} {
+	for _, there := range []string{"predict.(*client).compare", "netcode.(*Client).receivePacket", "replica.(*Replica).Read"} {
 		require.True(t, bytes.Contains(wasm, []byte(there)), there)
 	}
 	for _, left := range []string{
