@@ -79,8 +79,7 @@ func TestSyncFollowsFeedback(t *testing.T) {
 	require.InDelta(t, lead.Float()+10, s.Lead().Float(), 1.5, "a second one: that is the network")
 }
 
-// A local clock that goes back starts the measurement again: the reports about inputs count at once, not only when the
-// clock is where it was.
+// A local clock that goes back starts the measurement again. Reports about inputs then count at once.
 func TestSyncFollowsFeedbackAfterItsClockGoesBack(t *testing.T) {
 	s := tick.NewSync(100, 0)
 	s.RTT(0, 0)
