@@ -38,13 +38,19 @@ type Bands struct {
 	parts  // the other policy, and the grid
 	config BandsConfig
 	jump   float32
-	from   map[wire.ClientID]*viewpoint // the viewpoint of the newest measurement
+	from   map[wire.ClientID]*measured
 }
 
 // viewpoint is a point from which distances are measured.
 type viewpoint struct {
 	at    [3]float32
 	looks bool // there is one
+}
+
+// measured is the newest measurement of all distances to a client.
+type measured struct {
+	from viewpoint
+	at   tick.Tick
 }
 
 // NewBands returns a policy that shows the entities of another one. It panics if the schema has no component with bands, or if
@@ -61,7 +67,7 @@ func NewBands(of Policy, c BandsConfig) *Bands {
 	case len(c.Schema.Banded()) == 0:
 		panic("interest: NewBands: no component has bands: give netcode.Bands to Replicate")
 	}
-	b := &Bands{parts: parts{of, c.Grid}, config: c, jump: math.MaxFloat32, from: map[wire.ClientID]*viewpoint{}}
+	b := &Bands{parts: parts{of, c.Grid}, config: c, jump: math.MaxFloat32, from: map[wire.ClientID]*measured{}}
 	for _, family := range c.Schema.Banded() {
 		b.jump = min(b.jump, family.Bands[0].Beyond)
 	}
@@ -81,13 +87,15 @@ func distance(a, b [3]float32) float32 {
 func (b *Bands) Changed(client wire.ClientID, again *Again) {
 	b.parts[0].Changed(client, again)
 	again.banded = true
-	was, now := b.from[client], b.config.Grid.viewpoint(client)
+	was, from, now := b.from[client], b.config.Grid.viewpoint(client), b.config.Grid.tick
 	if was == nil {
-		was = &viewpoint{}
+		was = &measured{}
 		b.from[client] = was
 	}
-	if isTurn(b.config.Grid.tick, client) || was.looks != now.looks || now.looks && distance(was.at, now.at) > b.jump {
-		*was = now
+	if isTurn(now, client) || was.from.looks != from.looks || from.looks && distance(was.from.at, from.at) > b.jump {
+		*was = measured{from, now}
+	}
+	if was.at == now { // [Teams] asks once for each mate.
 		again.Seen(client)
 	}
 }

@@ -97,6 +97,35 @@ func TestBandsFollowTheDistance(t *testing.T) {
 	require.Equal(t, 0, b.band(id, 1), "the viewpoint is taken away")
 }
 
+func TestBandsOfATeamFollowEachMate(t *testing.T) {
+	b := newBandedStore(t, interest.All(), nil, interest.BandsConfig{})
+	teams := interest.NewTeams(interest.NewBands(interest.All(), interest.BandsConfig{Schema: b.store.Schema(), Grid: b.grid}))
+	b.rules = interest.New(teams, interest.Despawn)
+	mate := snapshot.NewView(b.store, snapshot.Config{})
+	var id wire.NetworkID
+	step := func(change func()) {
+		b.tick(change)
+		mate.Observe()
+		b.rules.Update(2, mate)
+	}
+	step(func() {
+		id = b.store.Spawn()
+		b.put(id, 50)
+		teams.Join(1, 1)
+		teams.Join(2, 1)
+		b.grid.Look(1, 0, 0, 0)
+		b.grid.Look(2, 0, 0, 0)
+	})
+	for range 9 { // The next tick is the turn of neither.
+		step(func() {})
+	}
+	family := format.FromWords(7)
+	require.Equal(t, snapshot.Mask{}.With(1), mate.Sight(id).Intersect(family))
+	step(func() { b.grid.Look(1, 45, 0, 0) })
+	require.Equal(t, snapshot.Mask{}.With(0), b.view.Sight(id).Intersect(family), "client 1 jumps near")
+	require.Equal(t, snapshot.Mask{}.With(0), mate.Sight(id).Intersect(family), "its mate sees that in the same tick")
+}
+
 func TestBandsFollowAnEntityAndKeepItsLastPlace(t *testing.T) {
 	b := newBandedStore(t, interest.All(), nil, interest.BandsConfig{Keep: 1})
 	var eye, id wire.NetworkID
