@@ -216,6 +216,7 @@ func (v *View) observe() {
 	if len(s.groups.left) > 0 {
 		v.linkDepartures()
 	}
+	v.followOwners()
 	if masked || len(s.words) == 0 {
 		return
 	}
