@@ -56,7 +56,7 @@ func TestComponentsBehindThe64thArePredicted(t *testing.T) {
 	fill(protocol)
 	g := newGameOf(t, protocol, transport.Link{Delay: 100 * time.Millisecond, Loss: .2}, 3, config, nil)
 	g.join(protocol, config)
-	require.Greater(t, protocol.RowOf(reflect.TypeFor[position]()), 64)
+	require.Greater(t, protocol.Schema().RowOf(reflect.TypeFor[position]()), 64)
 	p := g.players[0]
 	p.act = wander
 	g.run(20 * rate)
