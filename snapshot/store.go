@@ -119,6 +119,7 @@ func (s *Store) Commit() {
 		s.deriveBands()
 	}
 	s.open = false
+	s.past.pack()
 	s.births = slices.DeleteFunc(s.births, func(id wire.NetworkID) bool { return !s.Alive(id) })
 	s.free = append(slices.Delete(s.free, 0, s.head), s.freed...)
 	s.freed, s.head = s.freed[:0], 0

@@ -58,16 +58,15 @@ type RowSlice struct {
 	Now              []uint32 // rows of all entities, from First on
 	Base, Before     []uint32 // rows of the entities in InBase and InBefore
 	InBase, InBefore uint64   // bit i: entity First+i
-	Gap              int      // words before each row of Base and Before
 }
 
 // Take copies the rows of the entities with these indexes to the column, from the k-th on. It stops at the first entity
 // that lacks a version, and returns its position. Rows have three or four lanes.
 func (c *Column) Take(k int, indexes []uint32, h *RowSlice) int {
-	n, stride := uintptr(c.Lanes), uintptr(c.Lanes+h.Gap)
+	n := uintptr(c.Lanes)
 	both := h.InBase & h.InBefore
 	if both == 0 || uint(k) >= uint(len(indexes)) || !HostLittle || n != 3 && n != 4 || len(indexes) > MaxStreams || len(h.Now) < 64*c.Lanes ||
-		len(h.Base) < bits.OnesCount64(h.InBase)*int(stride) || len(h.Before) < bits.OnesCount64(h.InBefore)*int(stride) {
+		len(h.Base) < bits.OnesCount64(h.InBase)*c.Lanes || len(h.Before) < bits.OnesCount64(h.InBefore)*c.Lanes {
 		return k
 	}
 	if c.Wide {
@@ -75,7 +74,7 @@ func (c *Column) Take(k int, indexes []uint32, h *RowSlice) int {
 	}
 	to, now, base, before := k, firstByte(&h.Now[0]), firstByte(&h.Base[0]), firstByte(&h.Before[0])
 	if both&(both+1) == 0 { // no entity is missing before the last: the i-th row has index First+i
-		to = c.takeDense(k, indexes, h.First, bits.Len64(both), uintptr(h.Gap), now, base, before)
+		to = c.takeDense(k, indexes, h.First, bits.Len64(both), now, base, before)
 		c.compare(k, to)
 		return to
 	}
@@ -86,32 +85,25 @@ func (c *Column) Take(k int, indexes []uint32, h *RowSlice) int {
 		}
 		below := uint64(1)<<(in&63) - 1
 		x, y := uintptr(bits.OnesCount64(h.InBase&below)), uintptr(bits.OnesCount64(h.InBefore&below))
-		c.offsets[to] = offsets{4 * uintptr(in) * n, 4 * (x*stride + uintptr(h.Gap)), 4 * (y*stride + uintptr(h.Gap))}
+		c.offsets[to] = offsets{4 * uintptr(in) * n, 4 * x * n, 4 * y * n}
 	}
 	c.takeAt(k, to, now, base, before)
 	c.compare(k, to)
 	return to
 }
 
-// Touch prefetches the rows that Take will read. All indexes are in the RowSlice.
-func (c *Column) Touch(indexes []uint32, h *RowSlice) {
-	if c.Wide && h.InBase&h.InBefore != 0 && len(indexes) > 0 {
-		touch(c, 0, len(indexes), &indexes[0], h)
-	}
-}
-
 // takeDense is Take for a RowSlice that has exactly its first entities.
-func (c *Column) takeDense(k int, indexes []uint32, first uint32, some int, gap uintptr, now, base, before *byte) int {
+func (c *Column) takeDense(k int, indexes []uint32, first uint32, some int, now, base, before *byte) int {
 	n, last, drop := uintptr(c.Lanes), uintptr(4*c.Lanes-8), uint(4-c.Lanes)*32&63
 	for at := k * Lanes; k < len(indexes); k, at = k+1, at+Lanes {
 		in := uintptr(indexes[k] - first)
 		if in >= uintptr(some) {
 			break
 		}
-		is, was := 4*in*n, 4*(in*(n+gap)+gap)
+		is := 4 * in * n
 		put4((*[4]uint32)(c.Now[at:]), wordAt(now, is), wordAt(now, is+last)>>drop)
-		put4((*[4]uint32)(c.Base[at:]), wordAt(base, was), wordAt(base, was+last)>>drop)
-		put4((*[4]uint32)(c.Before[at:]), wordAt(before, was), wordAt(before, was+last)>>drop)
+		put4((*[4]uint32)(c.Base[at:]), wordAt(base, is), wordAt(base, is+last)>>drop)
+		put4((*[4]uint32)(c.Before[at:]), wordAt(before, is), wordAt(before, is+last)>>drop)
 	}
 	return k
 }
