@@ -20,7 +20,6 @@ type EncodeCache struct {
 	pages   pageCache
 	floats  floatBodies
 	account *bitAccount // nil until something is counted; see Store.Count
-	packs   bool        // rows that are sent whole are packed once for all clients
 	plain   bool        // no fast path: each page is written entity by entity
 	alone   bool        // in the last tick, fewer deltas were used again than encoded
 	made    uint64      // deltaCache.made when this tick began

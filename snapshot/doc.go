@@ -86,6 +86,6 @@
 //   - delta_cache.go: deltas of entities that several clients get; delta_batch.go: many at once
 //   - format.go, errors.go, room.go, bitset.go: names of package format, errors, memory, sets
 //
-// Fast paths are in page_cache.go and delta_batch.go, in packetWriter.usualIn, deltaCache.find, View.noteAckedRefs, View.regroup and
-// Store.packedRow. Each names the plain code that it equals. The build tag netcode_plain leaves them out; the same bytes are sent.
+// Fast paths are in page_cache.go and delta_batch.go, in packetWriter.usualIn, deltaCache.find, View.noteAckedRefs and View.regroup.
+// Each names the plain code that it equals. The build tag netcode_plain leaves them out; the same bytes are sent.
 package snapshot
