@@ -221,38 +221,48 @@ func (b *deltaBatch) gatherRows(s *Store, rows Mask, t, previous tick.Tick) ([]d
 	return b.columns[:n], v
 }
 
-// gather fills a column, page by page: first what both images of the page have, then the others by Store.versions.
+// gather fills a column, page by page: rows of a page that rests, then those that both images of the page have, then others by
+// Store.versions.
 func (b *deltaBatch) gather(s *Store, c *delta.BatchColumn, row int, t, previous tick.Tick) {
 	s.schema.Codes.Deltas[row].BeginColumn(c)
 	var held delta.RowSlice
-	for k := 0; k < b.n; k++ {
-		if page := b.index[k] / format.PageEntities; k == 0 || b.index[k-1]/format.PageEntities != page {
-			s.imagesAt(&held, row, page, t, previous)
-		}
-		if k = c.Take(k, b.index[:b.n], &held); k < b.n {
-			b.find(s, c, k, row, t, previous)
+	for k := 0; k < b.n; {
+		page := b.index[k] / format.PageEntities
+		rests := s.imagesAt(&held, row, page, t, previous)
+		for k < b.n && b.index[k]/format.PageEntities == page {
+			if to := c.Take(k, b.index[:b.n], &held); to > k {
+				k = to
+				continue
+			}
+			if now := s.rows.row(b.index[k], row); rests {
+				c.Put(k, now, now, now)
+			} else {
+				b.find(s, c, k, row, t, previous)
+			}
+			k++
 		}
 	}
 }
 
 // imagesAt sets held to the rows of a page now, at T and at T'. It has no rows if the page has not changed since one of these, or if
-// a change since then may be forgotten.
-func (s *Store) imagesAt(held *delta.RowSlice, row int, page uint32, t, previous tick.Tick) {
+// a change since then may be forgotten. It reports whether nothing of the page has changed since.
+func (s *Store) imagesAt(held *delta.RowSlice, row int, page uint32, t, previous tick.Tick) (rests bool) {
 	held.InBase = 0
-	p := s.past.page(row, page)
-	if p == nil || t < s.past.horizon || previous != tick.None && previous < s.past.horizon {
-		return
+	p, oldest := s.past.page(row, page), t
+	if previous != tick.None {
+		oldest = previous
+	}
+	if p == nil || oldest < s.past.horizon {
+		return p == nil
+	}
+	before, base := p.after(oldest), p.after(t)
+	if base == p.next {
+		return before == p.next
 	}
 	held.First, held.Now = page*format.PageEntities, s.rows.page(page, row)
-	if k := p.after(t); k != p.next {
-		held.Base, held.InBase = s.past.packed(p.at(k))
-		held.Before, held.InBefore = held.Base, held.InBase
-	}
-	if previous != tick.None {
-		if k := p.after(previous); k != p.next {
-			held.Before, held.InBefore = s.past.packed(p.at(k))
-		}
-	}
+	held.Base, held.InBase = s.past.packed(p.at(base))
+	held.Before, held.InBefore = s.past.packed(p.at(before))
+	return false
 }
 
 // find fills in the versions of a row of the k-th entity by Store.versions.

@@ -157,7 +157,7 @@ func (h *history) sinceOf(row int, index uint32) tick.Tick {
 // changedAfter reports whether a row changed after tick t.
 func (h *history) changedAfter(row int, index uint32, t tick.Tick) bool {
 	p := h.page(row, index/format.PageEntities)
-	return p != nil && (p.since[index%format.PageEntities] > t || p.changeAfter(bitOf(index), t) != nil)
+	return p != nil && (t < h.horizon && p.since[index%format.PageEntities] > t || p.changeAfter(bitOf(index), t) != nil)
 }
 
 // rowAt returns the lanes of a row at tick t. now is the present ones. It returns nil if a change after t is forgotten, or if the row
@@ -167,7 +167,7 @@ func (h *history) rowAt(row int, index uint32, t tick.Tick, now []uint32) []uint
 	if p == nil {
 		return now
 	}
-	if p.since[index%format.PageEntities] > t {
+	if t < h.horizon && p.since[index%format.PageEntities] > t {
 		return nil
 	}
 	c := p.changeAfter(bitOf(index), t)
@@ -210,16 +210,18 @@ func (h *history) note(row int, index uint32, there bool, lanes []uint32, want i
 // noteRows does what note does for entities of a page that have the row. lanes is the row of all entities of the page.
 func (h *history) noteRows(row int, page uint32, rows uint64, lanes []uint32, want int) {
 	c, n := h.imageOf(row, page, want), h.rows[row].width
-	to, first := h.unpacked(c, n), c.there == 0
+	to, whole := h.unpacked(c, n), c.there == 0 && bits.OnesCount64(rows) > format.PageEntities/2
 	rows &^= c.rows
 	c.rows, c.there = c.rows|rows, c.there|rows
-	if first {
+	if whole {
 		copy(to, lanes)
 		return
 	}
 	for ; rows != 0; rows &= rows - 1 {
 		at := bits.TrailingZeros64(rows) * n
-		copy(to[at:at+n], lanes[at:])
+		for i, v := range lanes[at : at+n] {
+			to[at+i] = v
+		}
 	}
 }
 
@@ -245,7 +247,6 @@ func (h *history) imageOf(row int, page uint32, want int) *image {
 	if p.first != p.next && p.newest().tick == h.now {
 		return p.newest()
 	}
-	p.forget(h.horizon)
 	if int(p.next-p.first) == len(p.images) {
 		h.growPage(p)
 	}
@@ -257,22 +258,29 @@ func (h *history) imageOf(row int, page uint32, want int) *image {
 
 // forget removes the images up to a tick.
 func (p *pageLog) forget(horizon tick.Tick) {
-	for ; p.first != p.next && p.at(p.first).tick <= horizon; p.first++ {
-		c := p.at(p.first)
-		for left := c.rows; left != 0; left &= left - 1 {
+	end, seen := p.after(horizon), uint64(0)
+	for k := end; k != p.first; k-- {
+		c := p.at(k - 1)
+		for left := c.rows &^ seen; left != 0; left &= left - 1 {
 			p.since[bits.TrailingZeros64(left)] = c.tick
 		}
+		seen |= c.rows
 	}
+	p.first = end
 }
 
-// growPage makes room for one more image of a page. If the limit allows no more memory it forgets the oldest ticks instead.
+// growPage makes room for one more image of a page that is full: without those that are forgotten, or in more memory. If the limit
+// allows no more, it forgets the oldest ticks.
 func (h *history) growPage(p *pageLog) {
 	n := max(2*len(p.images), 1)
-	for len(p.images) > 0 && h.bytes()+(n-len(p.images))*imageSize > h.limit {
-		if h.evict(); p.at(p.first).tick <= h.horizon {
-			p.forget(h.horizon)
+	for p.first != p.next {
+		if p.forget(h.horizon); int(p.next-p.first) < len(p.images) {
 			return
 		}
+		if h.bytes()+(n-len(p.images))*imageSize <= h.limit {
+			break
+		}
+		h.evict()
 	}
 	larger := make([]image, n)
 	for k := p.first; k != p.next; k++ {
