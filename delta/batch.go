@@ -39,7 +39,7 @@ type column = kernel.Column
 func (c *BatchColumn) Put(k int, now, base, before []uint32) { c.column.Put(k, now, base, before) }
 
 // Take sets the rows of the entities with these indexes, from the k-th on. It stops at the first entity that lacks a
-// version and returns its position. Rows have three or four lanes.
+// version and returns its position.
 func (c *BatchColumn) Take(k int, indexes []uint32, h *RowSlice) int {
 	return c.column.Take(k, indexes, (*kernel.RowSlice)(h))
 }

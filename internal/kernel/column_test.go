@@ -59,10 +59,6 @@ func takes(taken *int) func(*rapid.T) {
 			}
 			want.Put(end, h.Now[int(in)*n:][:n], row(h.Base, h.InBase), row(h.Before, h.InBefore))
 		}
-		if n != 3 && n != 4 || !HostLittle {
-			require.Equal(t, k, to, "rows of other widths are none of its own")
-			return
-		}
 		require.Equal(t, end, to)
 		*taken += to - k
 		require.Equal(t, want.Any, got.Any)

@@ -31,7 +31,7 @@ func kernels() []mutation {
 		change("kernels", "values are written to what is not there", "TestValuesNeedTheirMemory", "quantize/columns.go", "\t_, _ = dst[n*size-1], lanes[(n-1)*stride+len(p.lanes)-1]\n", ""),
 		change("kernels", "what is not there is snapped", "TestSnapRowsIsRowByRow", "quantize/columns.go", "\t_, _ = column[n*size-1], lanes[n*width-1]\n", ""),
 		change("kernels", "takeWide takes more bodies than there is room for", take, "internal/kernel/column.go", "len(indexes) > MaxStreams || ", ""),
-		change("kernels", "takeWide takes what is not held", take, "internal/kernel/column.go", "len(h.Base) < bits.OnesCount64(h.InBase)*c.Lanes || ", ""),
+		change("kernels", "takeWide takes what is not held", take, "internal/kernel/column.go", "len(h.Base) < bits.OnesCount64(h.InBase)*n || ", ""),
 		change("kernels", "findWide goes over lanes of 32 bits", "TestWiderLanesGoRowByRow", "delta/batch.go", "if d.lanes[i].bits > 31 {", "if d.lanes[i].bits > 32 {"),
 		drawn(change("kernels", "goOnWide goes on for longer than float64 is exact", tokens, "delta/batch.go", " && uint64(v.Age) <= widest && ", " && ")),
 		drawn(change("kernels", "goOnWide is left out where rows go on by another span", tokens, "delta/batch.go", "if age|span != 1 {\n\t\t\tfrom", "if age != 1 {\n\t\t\tfrom")),
