@@ -73,8 +73,8 @@ type Config struct {
 	// neither a bound nor congestion control: for a LAN, and for tests. Each network tick sends its share, in packets of 96 bytes at
 	// least: what is less is saved. Server.SetBudget changes it for one client.
 	SendBudget int
-	// HistoryBytes bounds the memory for the versions of the last Window; default 128 MiB. A changed row takes 20 to 90 bytes, and room for
-	// an entity 8.6 for each component, also beyond the bound. If it is full, the oldest versions are forgotten, and rows are sent whole that
+	// HistoryBytes bounds the memory for the versions of the last Window; default 128 MiB. A changed row takes its size,
+	// and up to 64 bytes for all of a page. Room for an entity takes 8.5 for each component, also beyond the bound. If it is full, the oldest versions are forgotten, and rows are sent whole that
 	// would be coded against them. Server only.
 	HistoryBytes int
 	NoRepeat     bool // Do not spend idle ticks on repeating what is not confirmed yet. Server only.

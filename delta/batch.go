@@ -39,14 +39,9 @@ type column = kernel.Column
 func (c *BatchColumn) Put(k int, now, base, before []uint32) { c.column.Put(k, now, base, before) }
 
 // Take sets the rows of the entities with these indexes, from the k-th on. It stops at the first entity that lacks a
-// version and returns its position. Rows have three or four lanes.
+// version and returns its position.
 func (c *BatchColumn) Take(k int, indexes []uint32, h *RowSlice) int {
 	return c.column.Take(k, indexes, (*kernel.RowSlice)(h))
-}
-
-// Touch prefetches the rows that Take will read. Several calls before the first Take let the cache misses overlap.
-func (c *BatchColumn) Touch(indexes []uint32, h *RowSlice) {
-	c.column.Touch(indexes, (*kernel.RowSlice)(h))
 }
 
 // RowSlice is the rows of up to 64 entities in memory, in the order of their indexes.
@@ -55,7 +50,6 @@ type RowSlice struct {
 	Now              []uint32 // rows of all entities, from First on
 	Base, Before     []uint32 // rows of the entities in InBase and InBefore
 	InBase, InBefore uint64   // bit i: entity First+i
-	Gap              int      // words before each row of Base and Before
 }
 
 // BeginColumn clears c for rows of d, which have at most MaxStreamLanes lanes.

@@ -77,8 +77,6 @@ func TestCompileRefusesOtherTypesThanStructs(t *testing.T) {
 	tagOnly.WriteRow(&w, nil)
 	require.True(t, tagOnly.ReadRow(&r, nil))
 	require.Equal(t, Fault{}, tagOnly.Quantise(unsafe.Pointer(&struct{}{}), nil))
-	tagOnly.Pack(nil, nil)
-	tagOnly.WritePacked(&w, nil)
 	tagOnly.Dequantise(nil, unsafe.Pointer(&struct{}{}))
 	require.Zero(t, mustCompile[[1 << 30]struct{}](t, "Huge").Lanes())
 	require.Zero(t, mustCompile[struct {

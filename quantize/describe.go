@@ -62,26 +62,6 @@ func (p *Plan) writeDebug(w *wire.BitWriter, lanes []uint32) {
 	}
 }
 
-// packDebug is Pack with packing off.
-func (p *Plan) packDebug(lanes []uint32, packed []uint64) {
-	clear(packed[:(p.bits+63)/64])
-	at := uint(0)
-	for i := range p.ops {
-		c := p.ops[i].value(lanes)
-		first, second := p.ops[i].widths()
-		for word, width := range [2]uint{first, second} {
-			if width == 0 {
-				continue
-			}
-			packed[at/64] |= c[word] << (at % 64)
-			if at%64+width > 64 {
-				packed[at/64+1] |= c[word] >> (64 - at%64)
-			}
-			at += width
-		}
-	}
-}
-
 // readDebug is ReadRow with packing off.
 func (p *Plan) readDebug(r *wire.BitReader, lanes []uint32) bool {
 	if len(p.ops) == 0 {

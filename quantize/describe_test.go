@@ -52,8 +52,6 @@ func TestDebugDescribes(t *testing.T) {
 	w, r := wire.NewBitWriter(make([]byte, 2)), wire.NewBitReader([]byte{0xFF})
 	w.Write(1, 3)
 	p.WriteRow(&w, nil)
-	p.Pack(nil, nil)
-	p.WritePacked(&w, nil)
 	require.Equal(t, 3, w.Bits(), "what has no fields takes no bits")
 	r.Read(3)
 	require.True(t, p.ReadRow(&r, nil))
@@ -79,7 +77,7 @@ func TestDebugIsReadByEye(t *testing.T) {
 	require.Equal(t, p.AppendFields(nil, unsafe.Pointer(&v)), buf[1:17], "a value that is one of quantising's stands as in memory")
 }
 
-// TestDebugLaw: rows survive the debug encoding, plain and packed, at any offset. Its bytes equal AppendFields, and the
+// TestDebugLaw: rows survive the debug encoding at any offset. Its bytes equal AppendFields, and the
 // cell functions agree with those on memory.
 func TestDebugLaw(t *testing.T) {
 	p, plain := mustDebug[everyKind](t, "EveryKind"), mustCompile[everyKind](t, "EveryKind")
@@ -90,7 +88,7 @@ func TestDebugLaw(t *testing.T) {
 		p.Quantise(unsafe.Pointer(&a), lanes)
 		p.Dequantise(lanes, unsafe.Pointer(&b))
 
-		buf, words := make([]byte, 1200), make([]uint64, (p.Bits()+63)/64)
+		buf := make([]byte, 1200)
 		before := uint(rapid.IntRange(0, 64).Draw(t, "before"))
 		w := wire.NewBitWriter(buf)
 		w.Write(0, before)
@@ -98,9 +96,7 @@ func TestDebugLaw(t *testing.T) {
 		start := int(before+7) / 8
 		require.Equal(t, start*8+p.Bits(), w.Bits())
 		w.Write(5, 3)
-		words[0] = math.MaxUint64 // left over from an earlier row
-		p.Pack(lanes, words)
-		p.WritePacked(&w, words)
+		p.WriteRow(&w, lanes)
 		n := w.Finish()
 		require.Equal(t, p.AppendFields(nil, unsafe.Pointer(&b)), buf[start:start+p.Bits()/8])
 		require.Equal(t, buf[start:start+p.Bits()/8], buf[n-p.Bits()/8:n])

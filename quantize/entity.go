@@ -194,29 +194,3 @@ func (p *Plan) readRefs(r *wire.BitReader, row []uint32) bool {
 	}
 	return !r.Failed() && p.readTails(r, row)
 }
-
-// writePackedRefs is WritePacked for a plan with entity or short fields: packed has each lane in its full width.
-func (p *Plan) writePackedRefs(w *wire.BitWriter, packed []uint64) {
-	at := uint(0)
-	next := func(width uint) uint64 {
-		v := packed[at/64] >> (at % 64)
-		if at%64+width > 64 {
-			v |= packed[at/64+1] << (64 - at%64)
-		}
-		at += width
-		return v & (1<<width - 1)
-	}
-	for i := 0; i < len(p.lanes); i++ {
-		switch l := &p.lanes[i]; {
-		case l.short:
-			w.Var(next(uint(l.bits)))
-			continue
-		case !p.isRef(l):
-			w.Write(next(uint(l.bits)), uint(l.bits))
-			continue
-		}
-		index, generation := uint32(next(32)), uint32(next(32))
-		writeRef(w, index, generation)
-		i++
-	}
-}

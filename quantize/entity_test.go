@@ -266,22 +266,12 @@ func checkEntityRow(t *rapid.T, p *Plan) {
 	}
 	before, lanes, got := row(), row(), make([]uint32, p.Lanes())
 	start := uint(rapid.IntRange(0, 9).Draw(t, "start"))
-	buf, again := make([]byte, 256), make([]byte, 256)
+	buf := make([]byte, 256)
 	w := wire.NewBitWriter(buf)
 	w.Write(0, start)
 	p.WriteRow(&w, lanes)
 	require.LessOrEqual(t, w.Bits()-int(start), p.Bits()+7)
 	n := w.Finish()
-	packed := make([]uint64, (p.Bits()+63)/64)
-	for i := range packed {
-		packed[i] = rapid.Uint64().Draw(t, "dirt")
-	}
-	p.Pack(lanes, packed)
-	w = wire.NewBitWriter(again)
-	w.Write(0, start)
-	p.WritePacked(&w, packed)
-	require.Equal(t, n, w.Finish())
-	require.Equal(t, buf, again)
 	for cut := range n + 1 {
 		r := wire.NewBitReader(buf[:cut])
 		r.Read(start)
@@ -345,14 +335,13 @@ func TestEntityMemory(t *testing.T) {
 
 func TestEntityRowsAllocateNothing(t *testing.T) {
 	p := mustCompile[seeker](t, "Seeker")
-	lanes, packed, buf := make([]uint32, p.Lanes()), make([]uint64, (p.Bits()+63)/64), make([]byte, 128)
+	lanes, buf := make([]uint32, p.Lanes()), make([]byte, 128)
 	v := seeker{Rot: [4]float32{0, 0, 0, 1}, Home: wire.NetworkID{Index: 1, Generation: 1}}
 	alloctest.Zero(t, 100, func() {
 		p.Quantise(unsafe.Pointer(&v), lanes)
 		w := wire.NewBitWriter(buf)
 		p.WriteRow(&w, lanes)
-		p.Pack(lanes, packed)
-		p.WritePacked(&w, packed)
+		p.WriteRow(&w, lanes)
 		r := wire.NewBitReader(buf[:w.Finish()])
 		if !p.ReadRow(&r, lanes) || !p.ReadRow(&r, lanes) {
 			t.Fatal("does not travel")

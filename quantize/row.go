@@ -102,56 +102,6 @@ func finite32(bits uint32) bool { return bits&0x7F80_0000 != 0x7F80_0000 }
 // finite64 is finite32 for the high word of a float64.
 func finite64(high uint32) bool { return high&0x7FF0_0000 != 0x7FF0_0000 }
 
-// Pack converts an absolute row to the input of WritePacked, in the first ceil(Bits/64) words of packed. The bits are
-// those of WriteRow, with an entity field as two plain lanes. Bits beyond the row are zero. It does not support texts
-// and lists, see Fixed.
-func (p *Plan) Pack(lanes []uint32, packed []uint64) {
-	if p.debug {
-		p.packDebug(lanes, packed)
-		return
-	}
-	list := p.lanes
-	lanes = lanes[:len(list)]
-	var acc uint64
-	n, word := uint(0), 0
-	if p.varies {
-		clear(packed[:(p.bits+63)/64]) // the lanes may have fewer bits than the maximum
-	}
-	for i := range list {
-		width := uint(list[i].bits) & 63
-		v := uint64(lanes[i]) & (1<<width - 1)
-		acc |= v << (n & 63)
-		if n += width; n >= 64 {
-			n -= 64
-			packed[word] = acc
-			word++
-			acc = v >> ((width - n) & 63)
-		}
-	}
-	if n > 0 {
-		packed[word] = acc
-	}
-}
-
-// WritePacked writes a row that Pack packed.
-func (p *Plan) WritePacked(w *wire.BitWriter, packed []uint64) {
-	if p.varies && !p.debug {
-		p.writePackedRefs(w, packed)
-		return
-	}
-	left := p.bits
-	if p.debug && left > 0 {
-		w.Align()
-	}
-	for ; left >= 64; left -= 64 {
-		w.Write(packed[0], 64)
-		packed = packed[1:]
-	}
-	if left > 0 {
-		w.Write(packed[0], uint(left))
-	}
-}
-
 // Describe appends the plan's canonical text, which has everything that determines the bytes of a row:
 //
 //	Position{X:f32[-512,512,0.002];Y:f32[-512,512,0.002];Rot:quat9;Team:u8}

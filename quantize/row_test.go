@@ -57,15 +57,14 @@ func TestLaw(t *testing.T) {
 		field, equal := p.Compare(unsafe.Pointer(&a), unsafe.Pointer(&b))
 		require.True(t, equal, field)
 
-		buf, packed := make([]byte, 400), make([]uint64, (p.Bits()+63)/64)
+		buf := make([]byte, 400)
 		before := uint(rapid.IntRange(0, 64).Draw(t, "before"))
 		w := wire.NewBitWriter(buf)
 		w.Write(0, before)
 		p.WriteRow(&w, first)
 		require.Equal(t, int(before)+p.Bits(), w.Bits())
-		p.Pack(first, packed)
 		w.Write(5, 3)
-		p.WritePacked(&w, packed)
+		p.WriteRow(&w, first)
 		r := wire.NewBitReader(buf[:w.Finish()])
 		r.Read(before)
 		clear(second)
@@ -182,14 +181,12 @@ func TestZeroLanesAreAValue(t *testing.T) {
 func TestPlansAllocateNothing(t *testing.T) {
 	p := mustCompile[everything](t, "Everything")
 	v := everything{F32: float32(math.NaN()), Fixed: 9}
-	lanes, packed := make([]uint32, p.Lanes()), make([]uint64, (p.Bits()+63)/64)
+	lanes := make([]uint32, p.Lanes())
 	buf, bytes, other := make([]byte, 400), make([]byte, 0, 2000), everything{}
 	alloctest.Zero(t, 100, func() {
 		p.Quantise(unsafe.Pointer(&v), lanes)
 		w := wire.NewBitWriter(buf)
 		p.WriteRow(&w, lanes)
-		p.Pack(lanes, packed)
-		p.WritePacked(&w, packed)
 		r := wire.NewBitReader(buf[:w.Finish()])
 		p.ReadRow(&r, lanes)
 		p.Dequantise(lanes, unsafe.Pointer(&other))

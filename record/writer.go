@@ -61,8 +61,8 @@ func newWriter(out io.Writer, h Header, store *snapshot.Store) (*Writer, error) 
 	w := &Writer{out: out, rate: h.TickRate, store: store, width: 64}
 	w.view = snapshot.NewView(store, snapshot.Config{SentPackets: 1 << 15, Recorder: true}) // so that a tick of any size fits
 	room := usualPayload
-	for row, words := range store.Schema().Words {
-		room, w.width = room+8*words, w.width+4*int(store.Schema().Widths[row])
+	for row, lanes := range store.Schema().Widths {
+		room, w.width = room+(store.Schema().Plan(row).Bits()+63)/64*8, w.width+4*int(lanes)
 	}
 	w.payload = make([]byte, room)
 	w.packed.WriteString(magic)

@@ -47,7 +47,7 @@ func (s *Store) deriveBands() {
 		b.waits = b.waits.grownTo(len(s.gens))
 		for _, w := range s.words {
 			for left := s.changed[w]; left != 0; left &= left - 1 {
-				if index := firstOf(w, left); s.sinceOf(index, b.of) == s.tick {
+				if index := firstOf(w, left); s.past.changedAfter(b.of, index, s.tick-1) {
 					b.waits.set(index)
 				}
 			}

@@ -7,10 +7,7 @@ import (
 
 // rowAsOf returns a row as of tick t, or nil if the history does not have it. The slice is the store's own.
 func (s *Store) rowAsOf(index uint32, row int, t tick.Tick) []uint32 {
-	if s.rows.masks[index].Has(row) && s.sinceOf(index, row) <= t {
-		return s.rows.row(index, row)
-	}
-	return s.past.rowAt(row, index, t)
+	return s.past.rowAt(row, index, t, s.rows.get(index, row))
 }
 
 // AckedRow returns a row of the newest record that the client has acknowledged of an entity, and the tick of that record. It returns

@@ -1,5 +1,7 @@
 package snapshot
 
+import "github.com/arche-netcode/netcode/snapshot/format"
+
 // pageRows is the number of rows that are allocated at a time. So memory depends on the indexes in use, not on the highest one.
 const (
 	pageRows  = 1 << pageShift
@@ -37,6 +39,12 @@ func (c *columns) row(index uint32, row int) []uint32 {
 		}
 	}
 	return c.newRow(row, page, int(index%pageRows)*n, n)
+}
+
+// page returns the rows of the entities of a page, if any of them has the row.
+func (c *columns) page(page uint32, row int) []uint32 {
+	first := page * format.PageEntities
+	return c.pages[row][first/pageRows][int(first%pageRows)*int(c.schema.Widths[row]):]
 }
 
 // newRow allocates the page of a row, unless it exists, and returns the place of the row.

@@ -207,7 +207,7 @@ func (v *View) seesChange(index uint32) bool {
 		return true
 	}
 	for m := v.maskOf(index).Minus(s.schema.Refs); !m.IsZero(); m = m.Rest() {
-		if s.sinceOf(index, m.Lowest()) == s.tick {
+		if s.past.changedAfter(m.Lowest(), index, s.tick-1) {
 			return true
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"github.com/arche-netcode/netcode/delta"
 	"github.com/arche-netcode/netcode/internal/plain"
 	"github.com/arche-netcode/netcode/quantize"
+	"github.com/arche-netcode/netcode/snapshot/format"
 	"github.com/arche-netcode/netcode/tick"
 )
 
@@ -24,7 +25,6 @@ type deltaBatch struct {
 	batchEntities
 	missing [delta.MaxStreams]bool // a baseline of the entity is no longer in the history
 	columns [delta.MaxStreamRows]delta.BatchColumn
-	held    [delta.MaxStreamRows][delta.MaxStreams]delta.RowSlice // by column and stripe: where the versions of the rows lie, if aim found them
 	strands delta.Batch
 	made    [delta.MaxStreams]uint32 // numbers of the deltas, 0 if a baseline is missing
 }
@@ -209,80 +209,60 @@ func (b *deltaBatch) make(s *Store, rows Mask, t, previous tick.Tick) {
 
 // gatherRows fills the columns with the versions of all rows, and returns them.
 func (b *deltaBatch) gatherRows(s *Store, rows Mask, t, previous tick.Tick) ([]delta.BatchColumn, quantize.Baselines) {
-	offsets := s.past.offsets(s.tick, t, previous)
 	v := quantize.Baselines{Age: int64(s.tick - t), Span: int64(t - previous)}
 	if previous != tick.None {
 		v.Before = b.index[:] // any slice but nil: only its being there counts
 	}
 	n := 0
 	clear(b.missing[:b.n])
-	for m := rows; !m.IsZero(); m = m.Rest() {
-		b.aim(s, n, m.Lowest(), &offsets, t, previous)
-		n++
-	}
-	for m, i := rows, 0; !m.IsZero(); m, i = m.Rest(), i+1 {
-		b.gather(s, i, m.Lowest(), t, previous)
+	for m := rows; !m.IsZero(); m, n = m.Rest(), n+1 {
+		b.gather(s, &b.columns[n], m.Lowest(), t, previous)
 	}
 	return b.columns[:n], v
 }
 
-// aim begins the i-th column. It finds where the versions of a row lie in memory, stripe by stripe, and prefetches them. So gather
-// waits for all of them at once. aim finds those stripes whose entries lie at the usual distance in the log (logOffset): most rows
-// changed in the ticks after T and T'.
-func (b *deltaBatch) aim(s *Store, i, row int, offsets *logOffset, t, previous tick.Tick) {
-	h, n, c := &s.past, uint32(s.schema.Widths[row]), &b.columns[i]
-	stripes, pages := h.rows[row].stripes, s.rows.pages[row]
-	atT, after := h.entriesOf(t+1, s.tick), h.entriesOf(previous+1, s.tick)
-	if n != 3 && n != 4 || previous == tick.None {
-		atT.count = 0
-	}
+// gather fills a column, page by page: rows of a page that rests, then those that both images of the page have, then others by
+// Store.versions.
+func (b *deltaBatch) gather(s *Store, c *delta.BatchColumn, row int, t, previous tick.Tick) {
 	s.schema.Codes.Deltas[row].BeginColumn(c)
-	for k, stripe := 0, 0; k < b.n; stripe++ {
-		number, from, held := b.index[k]/stripeRows, k, &b.held[i][stripe]
-		for k++; k < b.n && b.index[k]/stripeRows == number; {
+	var held delta.RowSlice
+	for k := 0; k < b.n; {
+		page := b.index[k] / format.PageEntities
+		rests := s.imagesAt(&held, row, page, t, previous)
+		for k < b.n && b.index[k]/format.PageEntities == page {
+			if to := c.Take(k, b.index[:b.n], &held); to > k {
+				k = to
+				continue
+			}
+			if now := s.rows.row(b.index[k], row); rests {
+				c.Put(k, now, now, now)
+			} else {
+				b.find(s, c, k, row, t, previous)
+			}
 			k++
-		}
-		held.InBase = 0
-		if int(number) >= len(stripes) {
-			continue
-		}
-		newest := stripes[number].newest
-		x, y := newest+uint64(offsets.base), newest+uint64(offsets.previous)
-		if x-atT.number < atT.count && y-after.number < after.count && h.baselineRows(x, y, uint16(row), number, held) {
-			first := number * stripeRows
-			held.First, held.Now, held.Gap = first, pages[first/pageRows][first%pageRows*n:], ageLanes
-			c.Touch(b.index[from:k], held)
 		}
 	}
 }
 
-// gather fills the i-th column: first from what aim found, then rows that did not change since T', then by find. The result is that of
-// Store.versions.
-func (b *deltaBatch) gather(s *Store, i, row int, t, previous tick.Tick) {
-	h, n, c := &s.past, uint32(s.schema.Widths[row]), &b.columns[i]
-	stripes, pages := h.rows[row].stripes, s.rows.pages[row]
-	still := previous
-	if previous == tick.None {
-		still = t
+// imagesAt sets held to the rows of a page now, at T and at T'. It has no rows if the page has not changed since one of these, or if
+// a change since then may be forgotten. It reports whether nothing of the page has changed since.
+func (s *Store) imagesAt(held *delta.RowSlice, row int, page uint32, t, previous tick.Tick) (rests bool) {
+	held.InBase = 0
+	p, oldest := s.past.page(row, page), t
+	if previous != tick.None {
+		oldest = previous
 	}
-	at, stripe := b.index[0]/stripeRows, 0
-	for k := 0; k < b.n; {
-		index := b.index[k]
-		if number := index / stripeRows; number != at {
-			at, stripe = number, stripe+1
-		}
-		if to := c.Take(k, b.index[:b.n], &b.held[i][stripe]); to > k {
-			k = to
-			continue
-		}
-		if int(index/stripeRows) < len(stripes) && h.sinceOf(row, index) <= still {
-			now := pages[index/pageRows][index%pageRows*n:][:n]
-			c.Put(k, now, now, now)
-		} else {
-			b.find(s, c, k, row, t, previous)
-		}
-		k++
+	if p == nil || oldest < s.past.horizon {
+		return p == nil
 	}
+	before, base := p.after(oldest), p.after(t)
+	if base == p.next {
+		return before == p.next
+	}
+	held.First, held.Now = page*format.PageEntities, s.rows.page(page, row)
+	held.Base, held.InBase = s.past.packed(p.at(base))
+	held.Before, held.InBefore = s.past.packed(p.at(before))
+	return false
 }
 
 // find fills in the versions of a row of the k-th entity by Store.versions.
@@ -297,52 +277,4 @@ func (b *deltaBatch) find(s *Store, c *delta.BatchColumn, k, row int, t, previou
 		r.previous = r.base
 	}
 	c.Put(k, r.now, r.base, r.previous)
-}
-
-// logOffset is a distance in the log, in entries: from the entries of one tick to those with the values at T and at T'. Stripes that
-// change in every tick mostly have the same place among the entries of each tick. So one distance is right for most stripes of all
-// rows, and deltaBatch.aim looks there first.
-type logOffset struct{ base, previous int64 }
-
-// noWay is a distance that leads to no entry.
-const noWay = int64(1) << 62
-
-// offsets returns the distances from the entries of tick from to those with the values at t and at previous.
-func (h *history) offsets(from, t, previous tick.Tick) logOffset {
-	return logOffset{base: h.distance(from, t+1), previous: h.distance(from, previous+1)}
-}
-
-// distance returns the distance in the log between the first entries of two ticks, noWay if one of them is forgotten.
-func (h *history) distance(from, to tick.Tick) int64 {
-	a, b := h.begun(from), h.begun(to)
-	if a.tick != from || b.tick != to {
-		return noWay
-	}
-	return int64(b.number - a.number)
-}
-
-// tickEntries is the entries of a tick: the number of the first, and how many.
-type tickEntries struct{ number, count uint64 }
-
-// entriesOf returns the entries of tick t, where now is the newest tick. It returns none if they are not all in the log.
-func (h *history) entriesOf(t, now tick.Tick) (c tickEntries) {
-	first, next, end := h.begun(t), h.begun(t+1), h.next
-	if t != now {
-		end = next.number
-	}
-	if first.tick != t || first.number < h.oldest || t != now && next.tick != t+1 {
-		return c
-	}
-	return tickEntries{first.number, end - first.number}
-}
-
-// baselineRows fills in the old lanes of two entries, base for T and previous for T'. It reports whether both are of that row and stripe.
-func (h *history) baselineRows(base, previous uint64, row uint16, stripe uint32, to *delta.RowSlice) bool {
-	x, y := h.at(base), h.at(previous)
-	if !x.of(row, stripe) || !y.of(row, stripe) {
-		return false
-	}
-	to.InBase, to.InBefore = x.there, y.there
-	to.Base, to.Before = h.lanes[x.lane&uint64(len(h.lanes)-1):], h.lanes[y.lane&uint64(len(h.lanes)-1):]
-	return true
 }

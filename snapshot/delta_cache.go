@@ -20,7 +20,6 @@ type EncodeCache struct {
 	pages   pageCache
 	floats  floatBodies
 	account *bitAccount // nil until something is counted; see Store.Count
-	packs   bool        // rows that are sent whole are packed once for all clients
 	plain   bool        // no fast path: each page is written entity by entity
 	alone   bool        // in the last tick, fewer deltas were used again than encoded
 	made    uint64      // deltaCache.made when this tick began
@@ -211,21 +210,14 @@ type rowVersions struct {
 // versions finds the lanes of a row now, at T and, if there is one, at T'. It returns false if they are no longer in the history.
 func (s *Store) versions(r *rowVersions, e *cachedDelta) bool {
 	r.now = s.rows.row(e.index, r.row)
-	r.base, r.previous = r.now, r.now
-	since := s.past.sinceOf(r.row, e.index)
-	if since > e.t {
-		if r.base = s.past.rowAt(r.row, e.index, e.t); r.base == nil {
-			return false
-		}
+	if r.base = s.past.rowAt(r.row, e.index, e.t, r.now); r.base == nil {
+		return false
 	}
-	switch {
-	case e.previous == tick.None:
-		r.previous = nil
-	case since > e.previous:
-		r.previous = s.past.rowAt(r.row, e.index, e.previous)
-		return r.previous != nil
+	if r.previous = nil; e.previous == tick.None {
+		return true
 	}
-	return true
+	r.previous = s.past.rowAt(r.row, e.index, e.previous, r.now)
+	return r.previous != nil
 }
 
 // Watch calls f with the symbols of every delta that is encoded. A trainer of code tables counts them.

@@ -13,6 +13,7 @@
 //   - row: one component of one entity, as its quantised lanes; a lane is 32 bits
 //   - version: the value of a row as of a tick
 //   - snapshot: the rows of a tick, as one message
+//   - image: the values that one row of a page's entities had before the changes of a tick
 //   - baseline: the version that a client has acknowledged; T is its tick
 //   - previous baseline: the version that T's own record was coded against; T' is its tick
 //   - delta: the difference of an entity's rows from the baseline
@@ -32,7 +33,7 @@
 //   - due: a despawn that the client must still be sent; in code also owed
 //   - large: of records, exact floats of 192 bits or more; of groups, too many bits for a packet
 //   - plan: the order in which entities are sent when the budget is short
-//   - history: the undo log of the store
+//   - history: the versions of the last W ticks at the server, as images
 //   - [Interest]: the rule that decides which entities and components each client may see
 //   - [EncodeCache]: encoded deltas and texts of a tick, one for each goroutine that writes packets
 //   - [Handover]: an entity with a new owner or writer
@@ -63,7 +64,7 @@
 //   - reserve.go: ids that are reserved before their entity is spawned (Store.Reserve); entities with ids of another store (Mirror)
 //   - replace.go, columns.go: changes of rows; rows as of an earlier tick
 //   - control.go: components.Owner, Group, Priority and Rate of entities; Due
-//   - history.go, moved.go: the undo log; the tick of an entity's newest change
+//   - history.go, moved.go: images of pages, and versions found in them; the tick of an entity's newest change
 //   - view.go: the knowledge of one client, and how a commit changes it
 //   - visibility.go: entities that a client sees; lifetimes: show begins one, without a baseline, and end ends it
 //   - component_visibility.go: the mask of rows that a client sees of an entity; changes that one client alone sees
@@ -82,10 +83,9 @@
 //   - groups.go: entities that are sent together; atomic.go: with despawns and departures, and groups that found no room
 //   - priority.go: which records are sent first when the budget is short
 //   - page_cache.go, page_floats.go: texts of pages that several clients get, only if they see the same rows
-//   - delta_cache.go: deltas of entities that several clients get; delta_batch.go, replace_batch.go: fast paths
+//   - delta_cache.go: deltas of entities that several clients get; delta_batch.go: many at once
 //   - format.go, errors.go, room.go, bitset.go: names of package format, errors, memory, sets
 //
-// Fast paths are in page_cache.go, delta_batch.go and replace_batch.go, in packetWriter.usualIn, deltaCache.find, history.guess,
-// View.noteAckedRefs, View.regroup and Store.packedRow. Each names the plain code
-// that it equals. The build tag netcode_plain leaves them out; the same bytes are sent.
+// Fast paths are in page_cache.go and delta_batch.go, in packetWriter.usualIn, deltaCache.find, View.noteAckedRefs and View.regroup.
+// Each names the plain code that it equals. The build tag netcode_plain leaves them out; the same bytes are sent.
 package snapshot

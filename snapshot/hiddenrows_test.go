@@ -231,7 +231,7 @@ func TestHiddenRowsAreSilentBeyondTheHistory(t *testing.T) {
 	play := func(now tick.Tick, game func()) {
 		s.Begin(now)
 		game()
-		for i := range 4000 {
+		for i := range 5000 {
 			if now == 1 {
 				crowd = append(crowd, s.Spawn())
 			}
@@ -263,7 +263,7 @@ func TestHiddenRowsAreSilentBeyondTheHistory(t *testing.T) {
 				name(crowd[now+1])
 			}
 		})
-		require.Nil(t, s.past.rowAt(names, names1.Index, now-1), "it is not held")
+		require.Nil(t, s.past.rowAt(names, names1.Index, now-1, nil), "it is not held")
 		require.Zero(t, v.ChangedRows(names1), "tick %d", now)
 		require.Zero(t, v.ChangedRows(masked), "tick %d", now)
 		v.Observe()

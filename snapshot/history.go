@@ -1,319 +1,367 @@
 package snapshot
 
 import (
-	"math"
 	"math/bits"
 
-	"github.com/arche-netcode/netcode/internal/plain"
 	"github.com/arche-netcode/netcode/snapshot/format"
 	"github.com/arche-netcode/netcode/tick"
 )
 
-// history is the undo log of a store: the values of rows and entities before each change of the last W ticks. Each change writes the
-// old value and its age into the log. To find a value as of tick t, rowAt walks back from the newest change. A row that has not
-// changed needs no entry: its present value is its value at every tick since then (rule 4).
+// history has the values of rows and entities in the last W ticks, as images of pages. An image is of one row (a component) of the 64
+// entities of a page, before the changes of one tick. It has the lanes of the entities that changed. The value at tick t is in the
+// first image after t that has the entity. Without such an image the row has not changed since t, so it has its present value
+// (rule 4).
 //
-// An undoEntry has the changes of one stripe in one tick: of one row (a component), for 64 entities with neighbouring indexes. The
-// entry has one bit for each changed entity, and their old lanes one behind the other.
-//
-// The log is a ring of bounded size. Entries leave it in the order of ticks, by age or because the ring is full. Every change after
-// the horizon is in it.
+// Images of the present tick lie in fresh, with room for all entities of the page. Commit packs them into chunks. A chunk is used
+// again when all of its images are W ticks old. If the limit allows no further chunk, the oldest tick is forgotten as a whole.
 type history struct {
-	entries   []undoEntry // ring; entries[n mod length] is entry n; the length is a power of two
-	lanes     []uint32    // ring of old lanes; the length is a power of two
-	next      uint64      // number of the next entry; the first is 1
-	oldest    uint64      // number of the oldest entry in the log
-	lane      uint64      // position of the next lanes, not reduced modulo the length
-	firstLane uint64      // position of the oldest lanes in the log
-	now       tick.Tick
-	from      tick.Tick // first tick that may have entries in the log
-	horizon   tick.Tick // changes at this tick or before are not in the log
-	keep      tick.Tick // W, in ticks
-	limit     int       // most bytes for the whole history
-	beside    int       // bytes outside the two rings
-	entities  int       // index in rows of the log of entities: their masks and generations; the logs before it are of the schema's rows
-	rows      []rowLog
-	evicted   uint64      // changed rows that were forgotten before they were W ticks old
-	ticks     []tickStart // by tick modulo the length, a power of two above W
+	rows     []rowLog // by row of the schema; the last one is of entities: their masks and generations
+	chunks   []chunk
+	filling  int        // the chunk that images are packed into
+	fresh    []uint32   // lanes of the images of the present tick
+	open     []openPage // pages with an image in fresh
+	ticks    []tickRows // by tick modulo the length, a power of two above W
+	now      tick.Tick
+	horizon  tick.Tick // changes at this tick or before are forgotten
+	keep     tick.Tick // W, in ticks
+	limit    int       // most bytes of the history
+	memory   int       // bytes of all of it but fresh
+	size     int       // lanes of a chunk, at least
+	entities int       // index of the last log in rows
+	evicted  uint64    // changed rows that were forgotten before they were W ticks old
 }
 
-// tickStart is the begin of a tick in the log: the number of its first entry, and the position of that entry's lanes.
-type tickStart struct {
-	tick         tick.Tick
-	number, lane uint64
-}
-
-// rowLog is the log of one row, for all entities.
+// rowLog is the images of one row, by page.
 type rowLog struct {
-	width   int         // lanes of the row
-	stripes []stripe    // by index / stripeRows
-	since   []tick.Tick // by index: tick of the newest change, if that is in neither of the stripe's two newest ticks
+	width int // lanes of the row
+	pages []pageLog
 }
 
-// stripeRows is the number of entities of a stripe, with neighbouring indexes.
-const stripeRows = 64
-
-// stripe is the newest changes of one row, for 64 entities with neighbouring indexes: its two newest ticks with changes.
-type stripe struct {
-	tick       tick.Tick // newest tick in which any of the rows changed
-	before     tick.Tick // the tick with changes before that
-	rows       uint64    // entities whose row changed at tick
-	rowsBefore uint64    // entities whose row changed at before
-	newest     uint64    // number of the newest entry of the stripe, 0 for none
+// pageLog is the images of one row and page, the oldest first.
+type pageLog struct {
+	images      []image                        // ring; the length is a power of two
+	first, next uint32                         // numbers of the oldest image and of the next one, not reduced modulo the length
+	since       [format.PageEntities]tick.Tick // tick of the newest change before the oldest image
 }
 
-// undoEntry has the old lanes of those rows of a stripe that changed in one tick, in the order of indexes. The lanes of each row
-// follow its age: the ticks for which the row had that value, at least. Rows that were absent have a bit in rows and no lanes.
-type undoEntry struct {
-	tick   tick.Tick // tick of the change
-	lane   uint64    // position of the lanes in history.lanes
-	rows   uint64    // entities whose row changed
-	there  uint64    // those of rows that had the row before; in the log of entities, that were alive
-	back   uint32    // distance to the previous entry of the same stripe, in entries; 0: it is not in the log
-	stripe uint32    // index / stripeRows
-	row    uint16    // as in history.rows
-	room   uint16    // rows for which lanes are reserved
-	_      uint32    // pads the entry to 48 bytes on 32-bit machines too
+// image is the lanes of a page's entities before the changes of a tick, in the order of indexes.
+type image struct {
+	tick  tick.Tick
+	rows  uint64 // entities whose row changed in the tick
+	there uint64 // those that had the row before, or were alive
+	chunk uint32
+	lane  uint32 // place of the lanes in the chunk, or in history.fresh
+}
+
+// chunk is memory for packed images.
+type chunk struct {
+	lanes  []uint32
+	newest tick.Tick // tick of the newest image in it
+}
+
+// openPage names a page of a row.
+type openPage struct{ row, page uint32 }
+
+// tickRows is the number of rows that changed in a tick.
+type tickRows struct {
+	tick tick.Tick
+	rows uint64
 }
 
 const (
-	ageLanes = 1
+	chunkLanes = 1 << 13
 
-	// Sizes in bytes of an undoEntry, a lane, a stripe, a tick and a tickStart.
-	entrySize  = 48
-	laneSize   = 4
-	stripeSize = 40
-	tickSize   = 8
-	begunSize  = 24
-
-	firstChanges = 1 << 9
+	// Sizes in bytes of a lane, an image, a pageLog without its images, and a tickRows.
+	laneSize  = 4
+	imageSize = 32
+	pageSize  = 8*format.PageEntities + 32
+	ticksSize = 16
 )
 
 // newHistory returns an empty history with a log for each row of the schema, and one for entities.
 func newHistory(schema *Schema, cfg Config) history {
 	h := history{
-		keep: cfg.Window, limit: cfg.HistoryBytes, entities: schema.Rows(),
-		entries: make([]undoEntry, firstChanges), lanes: make([]uint32, 16*firstChanges),
-		next: 1, oldest: 1,
+		keep: cfg.Window, limit: cfg.HistoryBytes, entities: schema.Rows(), size: chunkLanes, fresh: make([]uint32, 0, 1),
 		rows:  make([]rowLog, schema.Rows()+1),
-		ticks: make([]tickStart, 1<<bits.Len(uint(cfg.Window+1))),
+		ticks: make([]tickRows, 1<<bits.Len(uint(cfg.Window+1))),
 	}
 	for row := range schema.Rows() {
 		h.rows[row].width = int(schema.Widths[row])
 	}
 	h.rows[h.entities].width = 1 + 2*schema.MaskWords()
-	h.beside = len(h.ticks) * begunSize
+	h.memory = len(h.ticks) * ticksSize
 	return h
 }
 
 // begin starts tick t and forgets the changes of ticks that are W or more ticks old.
 func (h *history) begin(t tick.Tick) {
-	to := t - h.keep
-	*h.begun(t) = tickStart{t, h.next, h.lane}
-	h.now = t
-	h.forget(to)
-	h.horizon = max(h.horizon, to)
+	h.pack()
+	h.now, h.horizon = t, max(h.horizon, t-h.keep)
+	*h.rowsOf(t) = tickRows{tick: t}
 }
 
-// forget forgets the changes of all ticks up to tick to. It reads only the starts of ticks, since the entries are no longer in the
-// processor's cache.
-func (h *history) forget(to tick.Tick) {
-	if to >= h.now {
-		h.from, h.oldest, h.firstLane = h.now, h.next, h.lane
-		return
-	}
-	for h.from = max(h.from, to+1); h.begun(h.from).tick != h.from; h.from++ {
-	}
-	first := h.begun(h.from)
-	h.oldest, h.firstLane = max(h.oldest, first.number), max(h.firstLane, first.lane)
-}
+// rowsOf returns the slot of tick t. The slot is of another tick if its tick field is not t.
+func (h *history) rowsOf(t tick.Tick) *tickRows { return &h.ticks[uint64(t)&uint64(len(h.ticks)-1)] }
 
-// begun returns the slot of tick t. The slot is of another tick if its tick field is not t.
-func (h *history) begun(t tick.Tick) *tickStart { return &h.ticks[uint64(t)&uint64(len(h.ticks)-1)] }
-
-// at returns the slot of the entry with a number, whether it is in the log or not.
-func (h *history) at(number uint64) *undoEntry { return &h.entries[number&uint64(len(h.entries)-1)] }
-
-// entry returns the entry with a number, nil if it is not in the log.
-func (h *history) entry(number uint64) *undoEntry {
-	if number < h.oldest || number == 0 {
-		return nil
-	}
-	return h.at(number)
-}
-
-// past returns the log of a row and makes room for an index. want is the number of indexes to make room for at once.
-func (h *history) past(row int, index uint32, want int) *rowLog {
-	p := &h.rows[row]
-	if n := int(index)/stripeRows + 1; n > len(p.stripes) {
-		want = (want + stripeRows - 1) / stripeRows
-		h.beside -= p.bytes()
-		p.stripes, p.since = grown(p.stripes, n, want), grown(p.since, n*stripeRows, want*stripeRows)
-		h.beside += p.bytes()
-	}
-	return p
-}
-
-// bytes returns the memory of the log outside the rings: 8.6 bytes for each index.
-func (p *rowLog) bytes() int { return cap(p.stripes)*stripeSize + cap(p.since)*tickSize }
-
-// sinceOf returns the tick of the newest change of a row, tick.None if there was none.
-func (h *history) sinceOf(row int, index uint32) tick.Tick {
-	p := &h.rows[row]
-	if int(index)/stripeRows >= len(p.stripes) {
-		return tick.None
-	}
-	s, bit := &p.stripes[index/stripeRows], uint64(1)<<(index%stripeRows)
-	switch {
-	case s.rows&bit != 0:
-		return s.tick
-	case s.rowsBefore&bit != 0:
-		return s.before
-	}
-	return p.since[index]
-}
-
-// note writes the old value of a row into the log, at its first change in this tick. It returns false if the row has an entry of this
-// tick already. want is as for past.
-func (h *history) note(row int, index uint32, there bool, lanes []uint32, want int) bool {
-	p := h.past(row, index, want)
-	s, bit := &p.stripes[index/stripeRows], uint64(1)<<(index%stripeRows)
-	if s.tick == h.now && s.rows&bit != 0 {
-		return false
-	}
-	p.advanceTo(s, index/stripeRows, h.now)
-	if !there {
-		h.open(s, row, index/stripeRows, 0, 0).rows |= bit
-	} else {
-		c := h.open(s, row, index/stripeRows, 1, bits.OnesCount64(s.rowsBefore))
-		to := h.insert(c, bit, ageLanes+p.width)
-		to[0] = h.age(p.lastOf(s, index))
-		copy(to[ageLanes:], lanes)
-	}
-	s.rows |= bit
-	return true
-}
-
-// advanceTo makes now the newest tick of a stripe. The newest tick becomes the one before, and ticks of older changes go to since.
-func (p *rowLog) advanceTo(s *stripe, number uint32, now tick.Tick) {
-	if s.tick == now {
-		return
-	}
-	for left := s.rowsBefore &^ s.rows; left != 0; left &= left - 1 {
-		p.since[int(number)*stripeRows+bits.TrailingZeros64(left)] = s.before
-	}
-	s.before, s.rowsBefore, s.tick, s.rows = s.tick, s.rows, now, 0
-}
-
-// lastOf returns the tick of the newest change of a row that has not changed at s.tick.
-func (p *rowLog) lastOf(s *stripe, index uint32) tick.Tick {
-	if s.rowsBefore>>(index%stripeRows)&1 != 0 {
-		return s.before
-	}
-	return p.since[index]
-}
-
-// age returns the ticks from since to now, at most the largest uint32.
-func (h *history) age(since tick.Tick) uint32 {
-	return uint32(min(h.now-since, math.MaxUint32))
-}
-
-// insert adds a row to an entry of this tick that has room for it, and returns the place for its age and lanes. Rows behind it in the
-// order of indexes move; most often there are none.
-func (h *history) insert(c *undoEntry, bit uint64, stride int) []uint32 {
-	lanes := h.value(c.lane, int(c.room)*stride)
-	at, end := bits.OnesCount64(c.there&(bit-1))*stride, bits.OnesCount64(c.there)*stride
-	copy(lanes[at+stride:], lanes[at:end])
-	c.rows |= bit
-	c.there |= bit
-	return lanes[at : at+stride]
-}
-
-// value returns n lanes at a position.
-func (h *history) value(place uint64, n int) []uint32 {
-	i := int(place & uint64(len(h.lanes)-1))
-	return h.lanes[i : i+n : i+n]
-}
-
-// rowAt returns the lanes of a row at tick t, for a row that changed after t. It walks back from the newest entry of the stripe to the
-// first change of the row after t. It returns nil if that change is not in the log, or if the row was absent at t.
-func (h *history) rowAt(row int, index uint32, t tick.Tick) []uint32 {
-	stripes := h.rows[row].stripes
-	if int(index/stripeRows) >= len(stripes) {
-		return nil
-	}
-	number, bit, stride := stripes[index/stripeRows].newest, uint64(1)<<(index%stripeRows), ageLanes+h.rows[row].width
-	if !plain.On {
-		if c := h.firstAfter(number, bit, t); c != nil {
-			return h.old(c, bit, stride)[ageLanes:]
-		}
-	}
-	for number >= h.oldest { // ends at 0 too: oldest is at least 1
-		c := h.at(number)
-		if c.tick <= t {
-			break
-		}
-		if c.there&bit != 0 {
-			if lanes := h.old(c, bit, stride); t >= c.tick-tick.Tick(lanes[0]) { // the value that was replaced at c.tick was already set at t
-				return lanes[ageLanes:]
-			}
-		}
-		if c.back == 0 {
-			break
-		}
-		number -= uint64(c.back)
+// page returns the log of a row and page, nil if none of its rows ever changed.
+func (h *history) page(row int, page uint32) *pageLog {
+	if pages := h.rows[row].pages; int(page) < len(pages) {
+		return &pages[page]
 	}
 	return nil
 }
 
-// old returns the age and the old lanes of a row in an entry.
-func (h *history) old(c *undoEntry, bit uint64, stride int) []uint32 {
-	place := int((c.lane + uint64(bits.OnesCount64(c.there&(bit-1))*stride)) & uint64(len(h.lanes)-1))
-	return h.lanes[place : place+stride : place+stride]
+// at returns the image with a number.
+func (p *pageLog) at(number uint32) *image { return &p.images[number&uint32(len(p.images)-1)] }
+
+// newest returns the newest image.
+func (p *pageLog) newest() *image { return p.at(p.next - 1) }
+
+// after returns the number of the first image after tick t, next if there is none. A page has at most one image a tick, so the number
+// of ticks bounds how far back it lies.
+func (p *pageLog) after(t tick.Tick) uint32 {
+	if p.first == p.next || p.newest().tick <= t {
+		return p.next
+	}
+	k := p.next - uint32(min(p.newest().tick-t, tick.Tick(p.next-p.first)))
+	for p.at(k).tick <= t {
+		k++
+	}
+	return k
 }
 
-// firstAfter returns the entry of the first change of a row after tick t. It returns nil unless guess finds the entries of the stripe
-// in all ticks from t+1 to that change. That is usual: most rows change in each tick or rest for a few. It reads no lanes, so that
-// cache misses for several rows overlap. rowAt finds the same entry without it.
-func (h *history) firstAfter(newest uint64, bit uint64, t tick.Tick) *undoEntry {
-	for ; ; t++ {
-		number := h.guess(newest, t)
-		if number == 0 {
-			return nil
-		}
-		switch c := h.at(number); {
-		case c.there&bit != 0:
+// changeAfter returns the image with the first change of a row after tick t, nil if there is none.
+func (p *pageLog) changeAfter(bit uint64, t tick.Tick) *image {
+	for k := p.after(t); k != p.next; k++ {
+		if c := p.at(k); c.rows&bit != 0 {
 			return c
-		case c.rows&bit != 0: // it was not there
-			return nil
+		}
+	}
+	return nil
+}
+
+// sinceOf returns the tick of the newest change of a row, tick.None if there was none.
+func (h *history) sinceOf(row int, index uint32) tick.Tick {
+	p := h.page(row, index/format.PageEntities)
+	if p == nil {
+		return tick.None
+	}
+	for k := p.next; k != p.first; k-- {
+		if c := p.at(k - 1); c.rows&bitOf(index) != 0 {
+			return c.tick
+		}
+	}
+	return p.since[index%format.PageEntities]
+}
+
+// changedAfter reports whether a row changed after tick t.
+func (h *history) changedAfter(row int, index uint32, t tick.Tick) bool {
+	p := h.page(row, index/format.PageEntities)
+	return p != nil && (t < h.horizon && p.since[index%format.PageEntities] > t || p.changeAfter(bitOf(index), t) != nil)
+}
+
+// rowAt returns the lanes of a row at tick t. now is the present ones. It returns nil if a change after t is forgotten, or if the row
+// was absent at t.
+func (h *history) rowAt(row int, index uint32, t tick.Tick, now []uint32) []uint32 {
+	p := h.page(row, index/format.PageEntities)
+	if p == nil {
+		return now
+	}
+	if t < h.horizon && p.since[index%format.PageEntities] > t {
+		return nil
+	}
+	c := p.changeAfter(bitOf(index), t)
+	if c == nil {
+		return now
+	}
+	if c.there&bitOf(index) == 0 || c.tick <= h.horizon {
+		return nil
+	}
+	n := h.rows[row].width
+	if c.tick == h.now && len(h.open) > 0 {
+		return h.fresh[int(c.lane)+int(index%format.PageEntities)*n:][:n:n]
+	}
+	return h.chunks[c.chunk].lanes[int(c.lane)+bits.OnesCount64(c.there&(bitOf(index)-1))*n:][:n:n]
+}
+
+// packed returns the lanes of an image, and the entities that have them. It returns none if they are forgotten.
+func (h *history) packed(c *image) ([]uint32, uint64) {
+	if c.there == 0 || c.tick <= h.horizon {
+		return nil, 0
+	}
+	return h.chunks[c.chunk].lanes[c.lane:], c.there
+}
+
+// note copies the old value of a row to the image of this tick, at its first change. It returns false if the image has the row
+// already. want is the number of indexes to make room for at once.
+func (h *history) note(row int, index uint32, there bool, lanes []uint32, want int) bool {
+	c, n, bit := h.imageOf(row, index/format.PageEntities, want), h.rows[row].width, bitOf(index)
+	if c.rows&bit != 0 {
+		return false
+	}
+	c.rows |= bit
+	if there {
+		copy(h.unpacked(c, n)[int(index%format.PageEntities)*n:], lanes)
+		c.there |= bit
+	}
+	return true
+}
+
+// noteRows does what note does for entities of a page that have the row. lanes is the row of all entities of the page.
+func (h *history) noteRows(row int, page uint32, rows uint64, lanes []uint32, want int) {
+	c, n := h.imageOf(row, page, want), h.rows[row].width
+	to, whole := h.unpacked(c, n), c.there == 0 && bits.OnesCount64(rows) > format.PageEntities/2
+	rows &^= c.rows
+	c.rows, c.there = c.rows|rows, c.there|rows
+	if whole {
+		copy(to, lanes)
+		return
+	}
+	for ; rows != 0; rows &= rows - 1 {
+		at := bits.TrailingZeros64(rows) * n
+		for i, v := range lanes[at : at+n] {
+			to[at+i] = v
 		}
 	}
 }
 
-// guess returns the number of the stripe's entry in the tick after t, 0 if it does not find it. newest is the stripe's newest entry. A
-// stripe that changes in every tick mostly has the same place among the entries of each tick. So guess looks there, instead of
-// following undoEntry.back.
-func (h *history) guess(newest uint64, t tick.Tick) uint64 {
-	if newest < h.oldest {
-		return 0
+// unpacked returns the lanes of an image of this tick: n for each entity of the page. It makes room for them if the image has none.
+func (h *history) unpacked(c *image, n int) []uint32 {
+	n *= format.PageEntities
+	if c.there == 0 {
+		c.lane = uint32(len(h.fresh))
+		h.fresh = grown(h.fresh, len(h.fresh)+n, 2*(len(h.fresh)+n))
 	}
-	c := h.at(newest)
-	from, to := h.begun(c.tick), h.begun(t+1)
-	if from.tick != c.tick || to.tick != t+1 {
-		return 0
-	}
-	number := to.number + newest - from.number
-	if to.number < h.oldest || number >= h.next { // of a tick that is held in part, the row's change may be the part that is not
-		return 0
-	}
-	if of := h.at(number); of.tick == t+1 && of.of(c.row, c.stripe) {
-		return number
-	}
-	return 0
+	return h.fresh[c.lane:][:n]
 }
 
-// of reports whether an entry is of a row and a stripe.
-func (c *undoEntry) of(row uint16, stripe uint32) bool { return c.row == row && c.stripe == stripe }
+// imageOf returns the image of a row and page in this tick. It begins one if there is none.
+func (h *history) imageOf(row int, page uint32, want int) *image {
+	l := &h.rows[row]
+	if int(page) >= len(l.pages) {
+		h.memory -= cap(l.pages) * pageSize
+		l.pages = grown(l.pages, int(page)+1, (want+format.PageEntities-1)/format.PageEntities)
+		h.memory += cap(l.pages) * pageSize
+	}
+	p := &l.pages[page]
+	if p.first != p.next && p.newest().tick == h.now {
+		return p.newest()
+	}
+	if int(p.next-p.first) == len(p.images) {
+		h.growPage(p)
+	}
+	h.open = append(h.open, openPage{uint32(row), page})
+	p.next++
+	*p.newest() = image{tick: h.now}
+	return p.newest()
+}
+
+// forget removes the images up to a tick.
+func (p *pageLog) forget(horizon tick.Tick) {
+	end, seen := p.after(horizon), uint64(0)
+	for k := end; k != p.first; k-- {
+		c := p.at(k - 1)
+		for left := c.rows &^ seen; left != 0; left &= left - 1 {
+			p.since[bits.TrailingZeros64(left)] = c.tick
+		}
+		seen |= c.rows
+	}
+	p.first = end
+}
+
+// growPage makes room for one more image of a page that is full: without those that are forgotten, or in more memory. If the limit
+// allows no more, it forgets the oldest ticks.
+func (h *history) growPage(p *pageLog) {
+	n := max(2*len(p.images), 1)
+	for p.first != p.next {
+		if p.forget(h.horizon); int(p.next-p.first) < len(p.images) {
+			return
+		}
+		if h.bytes()+(n-len(p.images))*imageSize <= h.limit {
+			break
+		}
+		h.evict()
+	}
+	larger := make([]image, n)
+	for k := p.first; k != p.next; k++ {
+		larger[k&uint32(n-1)] = *p.at(k)
+	}
+	h.memory += (n - len(p.images)) * imageSize
+	p.images = larger
+}
+
+// pack moves the images of the present tick into chunks, without the entities that did not change. If they do not fit the limit the
+// tick is forgotten.
+func (h *history) pack() {
+	for _, o := range h.open {
+		h.rowsOf(h.now).rows += uint64(bits.OnesCount64(h.rows[o.row].pages[o.page].newest().rows))
+	}
+	for _, o := range h.open {
+		if c := h.rows[o.row].pages[o.page].newest(); c.there != 0 && !h.packImage(c, h.rows[o.row].width) {
+			break
+		}
+	}
+	h.fresh, h.open = h.fresh[:0], h.open[:0]
+}
+
+// packImage moves an image into a chunk. It returns false if there is no room for it.
+func (h *history) packImage(c *image, n int) bool {
+	size := bits.OnesCount64(c.there) * n
+	if !h.makeRoom(size) {
+		return false
+	}
+	to, from := &h.chunks[h.filling], h.fresh[c.lane:]
+	c.chunk, c.lane, to.newest = uint32(h.filling), uint32(len(to.lanes)), h.now
+	to.lanes = to.lanes[:len(to.lanes)+size]
+	packed := to.lanes[c.lane:]
+	if c.there == ^uint64(0) {
+		copy(packed, from)
+		return true
+	}
+	for left := c.there; left != 0; left &= left - 1 {
+		at := packed[:n]
+		for i, v := range from[bits.TrailingZeros64(left)*n:][:n] {
+			at[i] = v
+		}
+		packed = packed[n:]
+	}
+	return true
+}
+
+// makeRoom chooses a chunk with room for n lanes as filling: the present one, one whose images are forgotten, or a new one. If the
+// limit allows no new one it forgets the oldest ticks. It returns false if even the present tick had to be forgotten.
+func (h *history) makeRoom(n int) bool {
+	if len(h.chunks) > 0 && cap(h.chunks[h.filling].lanes)-len(h.chunks[h.filling].lanes) >= n {
+		return true
+	}
+	for ; h.horizon < h.now; h.evict() {
+		for k := range h.chunks {
+			c := (h.filling + 1 + k) % len(h.chunks)
+			if at := &h.chunks[c]; at.newest <= h.horizon && cap(at.lanes) >= n {
+				h.filling, at.lanes = c, at.lanes[:0]
+				return true
+			}
+		}
+		if size := max(h.size, n); len(h.chunks) == 0 || h.bytes()+size*laneSize <= h.limit {
+			h.filling = len(h.chunks)
+			h.chunks = append(h.chunks, chunk{lanes: make([]uint32, 0, size)})
+			h.memory += size * laneSize
+			return true
+		}
+	}
+	return false
+}
+
+// evict forgets the oldest tick with changes.
+func (h *history) evict() {
+	for h.horizon < h.now {
+		h.horizon++
+		if of := h.rowsOf(h.horizon); of.tick == h.horizon && of.rows > 0 {
+			h.evicted += of.rows
+			return
+		}
+	}
+}
 
 // noteEntity writes the mask and the generation that an entity had before this tick into the log. See note.
 func (h *history) noteEntity(index uint32, lived bool, rows Mask, generation uint32, room int) {
@@ -327,9 +375,9 @@ func (h *history) noteEntity(index uint32, lived bool, rows Mask, generation uin
 }
 
 // entityAt returns the mask and the generation of an entity at tick t, for an entity whose mask or life changed after t. It returns
-// false if the entity was not alive at t, or if that change is not in the log.
+// false if the entity was not alive at t, or if that change is forgotten.
 func (h *history) entityAt(index uint32, t tick.Tick) (rows Mask, generation uint32, lived bool) {
-	v := h.rowAt(h.entities, index, t)
+	v := h.rowAt(h.entities, index, t, nil)
 	if v == nil {
 		return Mask{}, 0, false
 	}
@@ -340,152 +388,10 @@ func (h *history) entityAt(index uint32, t tick.Tick) (rows Mask, generation uin
 	return format.FromWords(words[:]...), v[len(v)-1], true
 }
 
-// open returns the entry of a stripe in this tick, with room for the lanes of more further rows. It adds the entry, or moves its
-// lanes, if needed. A new entry gets room for likely rows if that is more. advanceTo was called before.
-func (h *history) open(s *stripe, row int, number uint32, more, likely int) *undoEntry {
-	c := h.entry(s.newest)
-	if c == nil || c.tick != h.now {
-		if stride := ageLanes + h.rows[row].width; likely > more && h.fits(h.lane, likely*stride) {
-			more = likely
-		}
-		return h.addEntry(s, row, number, more)
-	}
-	rows, room, stride := bits.OnesCount64(c.there)+more, int(c.room), ageLanes+h.rows[row].width
-	if rows <= room {
-		return c
-	}
-	if c.lane+uint64(room*stride) == h.lane && h.fits(c.lane, rows*stride) { // no lanes follow: it grows in place
-		h.lane, c.room = h.lane+uint64((rows-room)*stride), uint16(rows)
-		return c
-	}
-	most := min(max(rows, 2*room), stripeRows)
-	lane := h.reserveLanes(most * stride)
-	if s.newest < h.oldest { // reserveLanes evicted the entry itself
-		return h.addEntry(s, row, number, more)
-	}
-	copy(h.value(lane, most*stride), h.value(c.lane, room*stride))
-	c.lane, c.room, h.lane = lane, uint16(most), lane+uint64(most*stride)
-	return c
-}
-
-// fits reports whether there is room for n lanes at a position, without a break at the end of the ring.
-func (h *history) fits(place uint64, n int) bool {
-	size := len(h.lanes)
-	return int(place&uint64(size-1))+n <= size && int(place-h.firstLane)+n <= size
-}
-
-// addEntry adds an entry of a stripe in this tick, with room for the lanes of room rows.
-func (h *history) addEntry(s *stripe, row int, number uint32, room int) *undoEntry {
-	n := room * (ageLanes + h.rows[row].width)
-	lane := h.reserveLanes(n)
-	if h.next-h.oldest >= uint64(len(h.entries)) && !h.grow() {
-		h.evict()
-	}
-	c := h.at(h.next)
-	*c = undoEntry{tick: h.now, lane: lane, stripe: number, row: uint16(row), room: uint16(room)}
-	if back := h.next - s.newest; s.newest >= h.oldest && back <= 1<<32-1 {
-		c.back = uint32(back)
-	}
-	s.newest, h.lane = h.next, lane+uint64(n)
-	h.next++
-	return c
-}
-
-// reserveLanes makes room for n neighbouring lanes and returns their position.
-func (h *history) reserveLanes(n int) uint64 {
-	for {
-		size, at := uint64(len(h.lanes)), h.lane
-		if left := size - at&(size-1); uint64(n) > left {
-			at += left
-		}
-		if h.oldest == h.next {
-			h.firstLane = at
-		}
-		if h.fits(at, n) {
-			return at
-		}
-		if !h.growLanes() {
-			h.evict()
-		}
-	}
-}
-
-// evict forgets the oldest tick with entries: a tick is in the log as a whole or not at all.
-func (h *history) evict() {
-	for left := h.oldest; h.oldest == left; {
-		t := h.from
-		for n := h.oldest; n < h.next && h.at(n).tick == t; n++ {
-			h.evicted += uint64(bits.OnesCount64(h.at(n).rows))
-		}
-		h.horizon = max(h.horizon, t)
-		if h.forget(t); t == h.now {
-			return
-		}
-	}
-}
-
 // bytes returns the memory of the history.
-func (h *history) bytes() int { return len(h.entries)*entrySize + len(h.lanes)*laneSize + h.beside }
+func (h *history) bytes() int {
+	return h.memory + cap(h.fresh)*laneSize
+}
 
 // HistoryBytes returns the memory of the history, in bytes.
 func (s *Store) HistoryBytes() int { return s.past.bytes() }
-
-// grow makes the ring of entries larger if the limit allows it.
-func (h *history) grow() bool {
-	each, _ := h.lately()
-	n := h.larger(len(h.entries), each, entrySize)
-	if n == 0 {
-		return false
-	}
-	larger := make([]undoEntry, n)
-	for k := h.oldest; k < h.next; k++ {
-		larger[k&uint64(n-1)] = *h.at(k)
-	}
-	h.entries = larger
-	return true
-}
-
-// growLanes makes the ring of lanes larger if the limit allows it, or if it is too small even when empty. Positions stay valid:
-// neighbouring lanes are neighbours in a ring of twice the length too.
-func (h *history) growLanes() bool {
-	size := len(h.lanes)
-	_, each := h.lately()
-	n := h.larger(size, each, laneSize)
-	if n == 0 {
-		if h.oldest < h.next {
-			return false
-		}
-		n = 2 * size
-	}
-	larger := make([]uint32, n)
-	for at := h.firstLane; at < h.lane; {
-		piece := h.lanes[at&uint64(size-1):]
-		piece = piece[:min(uint64(len(piece)), h.lane-at)]
-		at += uint64(copy(larger[at&uint64(n-1):], piece))
-	}
-	h.lanes = larger
-	return true
-}
-
-// larger returns the next length of a ring: twice the present one, or the length that W ticks need if each takes as much as the last
-// ones. It returns 0 if the limit allows no more. each is the elements that a tick takes, size the bytes of one.
-func (h *history) larger(length int, each uint64, size int) int {
-	room := h.limit - h.bytes()
-	if length*size > room {
-		return 0
-	}
-	n := 2 * length
-	for want := each * uint64(h.keep+2); uint64(n) < want && (2*n-length)*size <= room; {
-		n *= 2
-	}
-	return n
-}
-
-// lately returns how many entries and lanes each of the last two ticks took: of both, the smaller number.
-func (h *history) lately() (changes, lanes uint64) {
-	now, last, first := h.begun(h.now), h.begun(h.now-1), h.begun(h.now-2)
-	if last.tick != h.now-1 || first.tick != h.now-2 || first.number < h.oldest {
-		return 0, 0
-	}
-	return min(now.number-last.number, last.number-first.number), min(now.lane-last.lane, last.lane-first.lane)
-}

@@ -64,7 +64,7 @@ func (s *Store) changedRows(id wire.NetworkID, of Mask) (rows Mask) {
 		return Mask{}
 	}
 	for m := s.rows.masks[id.Index].Intersect(of); !m.IsZero(); m = m.Rest() {
-		if row := m.Lowest(); s.sinceOf(id.Index, row) == s.tick {
+		if row := m.Lowest(); s.past.changedAfter(row, id.Index, s.tick-1) {
 			rows = rows.With(row)
 		}
 	}

@@ -134,7 +134,7 @@ func TestPagesOfLargeRecordsAreCutBehindAnyRecord(t *testing.T) {
 		"small packets":      {.1, .1, 100, 300, 0, 1500, 0},
 		"of a few fours":     {0, .9, 150, 200, 0, 1000, 0},
 		"of a record or two": {.1, .5, 70, 120, 0, 2000, 0},
-		"a short history":    {.1, .5, 150, 300, 0, 500, 100_000},
+		"a short history":    {.1, .5, 150, 300, 0, 500, 60_000},
 	} {
 		t.Run(name, func(t *testing.T) {
 			for seed := range uint64(2) {

@@ -188,7 +188,7 @@ func (v *View) changedSince(index uint32, row int, t tick.Tick) bool {
 	if v.store.schema.Refs.Has(row) {
 		return v.overrides.sinceOf(index, row) > t
 	}
-	return v.store.sinceOf(index, row) > t
+	return v.store.past.changedAfter(row, index, t)
 }
 
 // settleScores takes the price off the scores of the entities sent with the newest plan.

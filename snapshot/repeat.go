@@ -72,7 +72,7 @@ func (v *View) hidSince(t tick.Tick, e *sentGroup, index uint32) bool {
 	}
 	for m := e.rows.Minus(v.rowsOf(index)); !m.IsZero(); m = m.Rest() {
 		row := m.Lowest()
-		if e.span == 0 || !v.store.rows.masks[index].Has(row) || v.store.sinceOf(index, row) > t-tick.Tick(e.span) {
+		if e.span == 0 || !v.store.rows.masks[index].Has(row) || v.store.past.changedAfter(row, index, t-tick.Tick(e.span)) {
 			return true
 		}
 	}

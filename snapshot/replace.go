@@ -1,9 +1,9 @@
 package snapshot
 
 import (
+	"math/bits"
 	"slices"
 
-	"github.com/arche-netcode/netcode/internal/plain"
 	"github.com/arche-netcode/netcode/snapshot/format"
 	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/wire"
@@ -113,10 +113,7 @@ func (s *Store) RowAt(id wire.NetworkID, row int, t tick.Tick) ([]uint32, error)
 	if err != nil || !mask.Has(row) {
 		return nil, err
 	}
-	if s.sinceOf(id.Index, row) <= t {
-		return s.rows.row(id.Index, row), nil
-	}
-	lanes := s.past.rowAt(row, id.Index, t)
+	lanes := s.past.rowAt(row, id.Index, t, s.rows.row(id.Index, row))
 	if lanes == nil {
 		return nil, ErrEvicted
 	}
@@ -171,12 +168,48 @@ func (s *Store) Common(ids []wire.NetworkID) Mask {
 // ReplaceRows does what Replace does for a row of many entities that have it (see Common). Each entity is named once. lanes is the new
 // values, in the order of ids.
 func (s *Store) ReplaceRows(ids []wire.NetworkID, row int, lanes []uint32) {
-	if !plain.On {
-		s.replaceBatch(ids, row, lanes)
+	n := int(s.schema.Widths[row])
+	for s.open && len(ids) > 0 {
+		k, run := 1, true
+		for ; k < len(ids) && ids[k].Index/format.PageEntities == ids[0].Index/format.PageEntities; k++ {
+			run = run && ids[k].Index == ids[k-1].Index+1
+		}
+		s.replacePage(ids[:k], row, lanes[:k*n], run)
+		ids, lanes = ids[k:], lanes[k*n:]
+	}
+}
+
+// replacePage does what ReplaceRows does for entities of one page. run: their indexes follow each other.
+func (s *Store) replacePage(ids []wire.NetworkID, row int, lanes []uint32, run bool) {
+	n, page, first := int(s.schema.Widths[row]), ids[0].Index/format.PageEntities, ids[0].Index%format.PageEntities
+	all, rows := s.rows.page(page, row), uint64(0)
+	if at := all[int(first)*n:]; run {
+		rows = s.schema.Compare[row].DifferingLanes(at, lanes, len(ids)) << first
+	} else {
+		for k, id := range ids {
+			differ, to := uint32(0), lanes[k*n:][:n]
+			for i, v := range all[int(id.Index%format.PageEntities)*n:][:n] {
+				differ |= v ^ to[i]
+			}
+			if differ != 0 {
+				rows |= bitOf(id.Index)
+			}
+		}
+	}
+	if rows == 0 {
 		return
 	}
-	n := int(s.schema.Widths[row])
-	for k, id := range ids {
-		s.Replace(id, row, s.rows.row(id.Index, row), lanes[k*n:(k+1)*n])
+	s.past.noteRows(row, page, rows, all, cap(s.rows.masks))
+	if run {
+		copy(all[int(first)*n:], lanes)
+	} else {
+		for k, id := range ids {
+			to := all[int(id.Index%format.PageEntities)*n:][:n]
+			for i, v := range lanes[k*n:][:n] {
+				to[i] = v
+			}
+		}
 	}
+	s.touchRows(page, rows)
+	s.count += bits.OnesCount64(rows)
 }

@@ -21,8 +21,6 @@ type Store struct {
 	tick          tick.Tick // tick of the newest Begin
 	open          bool      // between Begin and Commit
 	rows          columns
-	packed        [][]uint64        // by row and index: the row as it is sent whole; see packedRow
-	packedAt      [][]tick.Tick     // by row and index: sinceOf of the packed value
 	shapedAt      []tick.Tick       // by index: tick of the newest change of its mask, or of its spawn or despawn
 	pageShapedAt  []tick.Tick       // by page: the newest tick in shapedAt
 	maskBefore    []Mask            // by index: the mask before that change
@@ -72,16 +70,13 @@ type Store struct {
 // NewStore returns an empty Store.
 func NewStore(schema *Schema, cfg Config) *Store {
 	cfg = cfg.WithDefaults()
-	n := schema.Rows()
 	s := &Store{
 		schema: schema, cfg: cfg,
-		rows:     newColumns(schema, cfg.Entities),
-		packed:   make([][]uint64, n),
-		packedAt: make([][]tick.Tick, n),
-		past:     newHistory(schema, cfg),
-		bands:    newBands(schema),
+		rows:  newColumns(schema, cfg.Entities),
+		past:  newHistory(schema, cfg),
+		bands: newBands(schema),
 	}
-	s.cache.store, s.cache.packs, s.cache.plain = s, !plain.On, plain.On
+	s.cache.store, s.cache.plain = s, plain.On
 	for _, d := range schema.Codes.Deltas {
 		if d != nil {
 			d.Prepare()
@@ -119,6 +114,7 @@ func (s *Store) Commit() {
 		s.deriveBands()
 	}
 	s.open = false
+	s.past.pack()
 	s.births = slices.DeleteFunc(s.births, func(id wire.NetworkID) bool { return !s.Alive(id) })
 	s.free = append(slices.Delete(s.free, 0, s.head), s.freed...)
 	s.freed, s.head = s.freed[:0], 0
@@ -198,22 +194,6 @@ func (s *Store) Despawn(id wire.NetworkID) {
 	if s.bornAt[id.Index] != s.tick {
 		s.deaths = append(s.deaths, id)
 	}
-}
-
-// packedRow returns a present row as it is sent whole. A value is packed when a client first needs it: few rows are sent whole, but
-// each of them to many clients at once. WriteRow of the lanes writes the same bits.
-func (s *Store) packedRow(index uint32, row int) []uint64 {
-	n, since := s.schema.Words[row], s.sinceOf(index, row)
-	if int(index) >= len(s.packedAt[row]) {
-		s.packedAt[row] = grown(s.packedAt[row], len(s.gens), cap(s.gens))
-		s.packed[row] = grown(s.packed[row], len(s.gens)*n, cap(s.gens)*n)
-	}
-	words := s.packed[row][int(index)*n : (int(index)+1)*n]
-	if s.packedAt[row][index] != since {
-		s.packedAt[row][index] = since
-		s.schema.Plan(row).Pack(s.rows.row(index, row), words)
-	}
-	return words
 }
 
 // Tick returns the tick of the newest capture, tick.None before the first.

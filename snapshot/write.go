@@ -603,16 +603,12 @@ func (p *packetWriter) writeRows(r *record) {
 	for m := r.whole; !m.IsZero(); m = m.Rest() {
 		row := m.Lowest()
 		plan, lanes := s.schema.Plan(row), s.rows.row(r.index, row)
-		switch {
-		case s.schema.Refs.Has(row):
+		if s.schema.Refs.Has(row) {
 			v.lanes = append(v.lanes[:0], lanes...)
 			v.clearUnseen(plan, v.lanes, p.s)
-			plan.WriteRow(&p.w, v.lanes)
-		case p.cache.packs && !s.schema.Tailed.Has(row):
-			plan.WritePacked(&p.w, s.packedRow(r.index, row))
-		default:
-			plan.WriteRow(&p.w, lanes)
+			lanes = v.lanes
 		}
+		plan.WriteRow(&p.w, lanes)
 	}
 }
 

@@ -23,15 +23,10 @@ TEXT ·take(SB), NOSPLIT, $0-48
 	VPBROADCASTD Column_Lanes(DI), X0
 	VPCMPGTD takeLanes<>(SB), X0, X7 // lanes of a row
 	MOVQ Column_Lanes(DI), R9
-	MOVQ RowSlice_Gap(DX), BX
-	LEAQ (R9)(BX*1), R11
-	SHLQ $2, R9  // distance of rows now, in bytes
-	SHLQ $2, R11 // and at T and at T'
-	SHLQ $2, BX
-	MOVQ BX, CX
+	SHLQ $2, R9 // distance of rows, in bytes
 	MOVQ RowSlice_Now(DX), R10
-	ADDQ RowSlice_Base(DX), BX
-	ADDQ RowSlice_Before(DX), CX
+	MOVQ RowSlice_Base(DX), BX
+	MOVQ RowSlice_Before(DX), CX
 	MOVL RowSlice_First(DX), DX
 	NEGL DX
 	VPXOR X6, X6, X6 // lanes that differ in any row
@@ -48,11 +43,11 @@ row:
 	// The index of the row as of T, and of the row as of T'.
 	BZHIQ   AX, R12, R15
 	POPCNTQ R15, R15
-	IMULQ   R11, R15
+	IMULQ   R9, R15
 	VPMASKMOVD (BX)(R15*1), X7, X1
 	BZHIQ   AX, R13, R15
 	POPCNTQ R15, R15
-	IMULQ   R11, R15
+	IMULQ   R9, R15
 	VPMASKMOVD (CX)(R15*1), X7, X2
 	IMULQ   R9, AX
 	VPMASKMOVD (R10)(AX*1), X7, X0
@@ -86,50 +81,3 @@ done:
 	MOVQ R8, ret+40(FP)
 	RET
 
-// func touch(c *Column, k, to int, indexes *uint32, h *RowSlice)
-//
-// It visits the rows as take does, and prefetches each.
-TEXT ·touch(SB), NOSPLIT, $0-40
-	MOVQ c+0(FP), DI
-	MOVQ k+8(FP), R8
-	MOVQ to+16(FP), R10
-	MOVQ indexes+24(FP), SI
-	MOVQ h+32(FP), DX
-	MOVQ RowSlice_InBase(DX), R12
-	MOVQ RowSlice_InBefore(DX), R13
-	MOVQ Column_Lanes(DI), R9
-	MOVQ RowSlice_Gap(DX), BX
-	LEAQ (R9)(BX*1), R11
-	SHLQ $2, R9
-	SHLQ $2, R11
-	MOVQ RowSlice_Now(DX), DI
-	MOVQ RowSlice_Base(DX), BX
-	MOVQ RowSlice_Before(DX), CX
-	MOVL RowSlice_First(DX), DX
-	JMP  next
-
-ask:
-	MOVL    (SI)(R8*4), AX
-	SUBL    DX, AX
-	BZHIQ   AX, R12, R14
-	POPCNTQ R14, R14
-	IMULQ   R11, R14
-	ADDQ    BX, R14
-	PREFETCHT0 (R14)
-	PREFETCHT0 -4(R14)(R11*1)
-	BZHIQ   AX, R13, R14
-	POPCNTQ R14, R14
-	IMULQ   R11, R14
-	ADDQ    CX, R14
-	PREFETCHT0 (R14)
-	PREFETCHT0 -4(R14)(R11*1)
-	IMULQ   R9, AX
-	ADDQ    DI, AX
-	PREFETCHT0 (AX)
-	PREFETCHT0 -4(AX)(R9*1)
-	INCQ    R8
-
-next:
-	CMPQ R8, R10
-	JLT  ask
-	RET

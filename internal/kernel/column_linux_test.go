@@ -21,8 +21,8 @@ func lastLanes(t *testing.T, n int) []uint32 {
 // Rows at the end of memory are taken without access beyond it.
 func TestTakeReadsNothingBehind(t *testing.T) {
 	for lanes := 3; lanes <= 4; lanes++ {
-		h := RowSlice{Now: lastLanes(t, 64*lanes), Base: lastLanes(t, 2*(lanes+2)), Before: lastLanes(t, lanes+2), InBase: 1<<63 | 1, InBefore: 1 << 63, Gap: 2}
-		h.Now[64*lanes-1], h.Base[2*(lanes+2)-1], h.Before[lanes+1] = 7, 8, 9
+		h := RowSlice{Now: lastLanes(t, 64*lanes), Base: lastLanes(t, 2*lanes), Before: lastLanes(t, lanes), InBase: 1<<63 | 1, InBefore: 1 << 63}
+		h.Now[64*lanes-1], h.Base[2*lanes-1], h.Before[lanes-1] = 7, 8, 9
 		for _, several := range []bool{false, Wide()} {
 			var c Column
 			c.Begin(lanes, several)

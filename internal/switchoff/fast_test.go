@@ -1,19 +1,14 @@
 package switchoff
 
-// fast switches off when bodies are made together, what is kept of them, and when rows are replaced in one pass. Nothing but time depends on these: what would come of a mistake
-// does.
+// fast switches off when deltas are encoded together, and what is kept of them. Only time depends on these, but for mistakes in them.
 func fast() []mutation {
-	const many, pass = "TestRowsThatAreNotEncodedTogetherAreInPages", "TestRowsInOnePassNeedRoom"
+	const many = "TestRowsThatAreNotEncodedTogetherAreInPages"
 	return []mutation{
 		change("fast", "any number of rows goes together", many, "snapshot/delta_batch.go", " || rows.Count() > delta.MaxStreamRows", ""),
 		change("fast", "rows of any number of lanes go together", many, "snapshot/delta_batch.go", "s.Widths[m.Lowest()] > delta.MaxStreamLanes", "s.Widths[m.Lowest()] > 64"),
 		change("fast", "bodies of floats have one T' though one of them has another", "TestPagesOfLargeRecordsAreCutBehindAnyRecord", "snapshot/page_floats.go", "(near == 0 || near == t.of) && ", ""),
 		change("fast", "the rest of a page of large records is written for one client", "TestPagesOfLargeRecordsAreCutBehindAnyRecord", "snapshot/list.go", " && !p.largeRecord(firstOf(w, wait))", ""),
 		change("fast", "what cannot go together is encoded together", many, "snapshot/page_cache.go", "\t\tcase together:\n", "\t\tcase together || true:\n"),
-
-		change("fast", "a full ring of changes has room", pass, "snapshot/replace_batch.go", " || h.next-h.oldest >= uint64(len(h.entries))", ""),
-		change("fast", "a full ring of lanes has room", pass, "snapshot/history.go", " && int(place-h.firstLane)+n <= size", ""),
-		change("fast", "lanes lie in two pieces", pass, "snapshot/history.go", "return int(place&uint64(size-1))+n <= size && ", "return "),
 	}
 }
 
@@ -36,7 +31,7 @@ func kernels() []mutation {
 		change("kernels", "values are written to what is not there", "TestValuesNeedTheirMemory", "quantize/columns.go", "\t_, _ = dst[n*size-1], lanes[(n-1)*stride+len(p.lanes)-1]\n", ""),
 		change("kernels", "what is not there is snapped", "TestSnapRowsIsRowByRow", "quantize/columns.go", "\t_, _ = column[n*size-1], lanes[n*width-1]\n", ""),
 		change("kernels", "takeWide takes more bodies than there is room for", take, "internal/kernel/column.go", "len(indexes) > MaxStreams || ", ""),
-		change("kernels", "takeWide takes what is not held", take, "internal/kernel/column.go", "len(h.Base) < bits.OnesCount64(h.InBase)*int(stride) || ", ""),
+		change("kernels", "takeWide takes what is not held", take, "internal/kernel/column.go", "len(h.Base) < bits.OnesCount64(h.InBase)*n || ", ""),
 		change("kernels", "findWide goes over lanes of 32 bits", "TestWiderLanesGoRowByRow", "delta/batch.go", "if d.lanes[i].bits > 31 {", "if d.lanes[i].bits > 32 {"),
 		drawn(change("kernels", "goOnWide goes on for longer than float64 is exact", tokens, "delta/batch.go", " && uint64(v.Age) <= widest && ", " && ")),
 		drawn(change("kernels", "goOnWide is left out where rows go on by another span", tokens, "delta/batch.go", "if age|span != 1 {\n\t\t\tfrom", "if age != 1 {\n\t\t\tfrom")),

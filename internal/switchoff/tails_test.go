@@ -70,7 +70,5 @@ func rowTails() []mutation {
 			"quantize/unsafe.go", "\t\tclear(memory(at, f.start+uintptr(n)*f.stride, uintptr(f.most-n)*f.stride))\n", ""),
 		change("tails", "a changed text is sent whole", bits,
 			"quantize/tail.go", "for most := min(int(before[o.lane]), n);", "for most := 0;"),
-		testedIn("nettest", change("tails", "a row with a text is packed ahead", "TestShortTextsOfManyEntities",
-			"snapshot/write.go", "p.cache.packs && !s.schema.Tailed.Has(row):", "p.cache.packs:")),
 	}
 }

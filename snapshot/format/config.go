@@ -19,9 +19,11 @@ type Config struct {
 	// Payload is the most bytes of a snapshot in a packet with nothing else. An entity that needs more is reported and left out. Zero
 	// means the room that Write gets.
 	Payload int
-	// HistoryBytes bounds the memory of a Store's history. A changed row takes 20 to 90 bytes; each component of each entity that
-	// there is room for takes 8.6 bytes. Later entities add their 8.6 bytes beyond the bound. If W ticks do not fit, the oldest are
-	// forgotten, and records against them are sent whole. Memory is never freed. At least 64 KB are used. Zero means 128 MiB.
+	// HistoryBytes bounds the memory of a Store's history. A changed row takes its quantised size. A component of 64 neighbouring
+	// entities takes up to 64 bytes for each tick in which any of them changes. Each component of each entity that there is room for takes
+	// 8.5 bytes. Later entities add these beyond the bound, and so do the pages that change in one tick, until its end. If W ticks do not
+	// fit, the oldest are forgotten, and records against them are sent whole. Memory is never freed. At least 64 KB are used. Zero means
+	// 128 MiB.
 	HistoryBytes int
 	// Unknown is the rows that the other end does not have. A View sends none of them. On the wire the other rows are numbered by
 	// their place among the rows that the other end has.

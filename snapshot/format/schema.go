@@ -12,7 +12,6 @@ import (
 // Schema is the list of replicated components that both ends agreed on by the protocol hash. The row number of a component is its
 // place in that list. The fields are read-only once the game runs.
 type Schema struct {
-	Words   []int           // by row: 64-bit words of a row that is sent whole
 	Widths  []int32         // by row: number of lanes
 	Compare []quantize.Rows // by row: compares rows with so many lanes
 	Refs    Mask            // rows that name entities
@@ -71,7 +70,6 @@ func NewSchemaWith(plans []*quantize.Plan, source delta.TableSource) (*Schema, e
 	}
 	s := &Schema{plans: plans}
 	for _, p := range plans {
-		s.Words = append(s.Words, (p.Bits()+63)/64)
 		s.Widths = append(s.Widths, int32(p.Lanes()))
 		s.Compare = append(s.Compare, quantize.NewRows(4*p.Lanes()))
 	}
