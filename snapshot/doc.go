@@ -84,6 +84,6 @@
 //   - format.go, errors.go, room.go, bitset.go: names of package format, errors, memory, sets
 //
 // Fast paths are in page_cache.go, delta_batch.go and replace_batch.go, in packetWriter.usualIn, deltaCache.find, history.guess,
-// View.noteAckedRefs, View.regroup and Store.packedRow. Each names the plain code
-// that it equals. The build tag netcode_plain leaves them out; the same bytes are sent.
+// View.regroup and Store.packedRow. Each names the plain code that it equals. The build tag netcode_plain leaves them out; the same bytes
+// are sent.
 package snapshot

@@ -467,9 +467,6 @@ func (p *packetWriter) writeWord(w int, word uint64) bool {
 	if !v.plan.active {
 		word &^= bound
 	}
-	if !v.plain {
-		p.encodeAhead(w, word)
-	}
 	for ; word != 0; word &= word - 1 {
 		index := firstOf(uint32(w), word)
 		switch {
