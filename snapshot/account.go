@@ -184,15 +184,8 @@ func (a *bitAccount) wholeRow(p *packetWriter, r *record, row int) {
 	a.addEntity(r.index, sum)
 }
 
-// list counts records of one page that are in the packet (listSent).
-func (a *bitAccount) list(p *packetWriter, list []record) {
-	for i := range list {
-		a.delta(p.v.store, &p.cache.deltas.entries[list[i].delta], Mask{})
-	}
-}
-
-// text counts records of a text that are in the packet (copied).
-func (a *bitAccount) text(p *packetWriter, t *cachedPage, of uint64) {
+// text counts records of a text that are in the packet (textSent).
+func (a *bitAccount) text(p *packetWriter, t *pageText, of uint64) {
 	s := p.v.store
 	for ; of != 0; of &= of - 1 {
 		d := cachedDelta{index: firstOf(t.page, of), t: t.ref}

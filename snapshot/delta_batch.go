@@ -49,19 +49,6 @@ func together(s *Schema, rows Mask) bool {
 	return true
 }
 
-// encodeAhead encodes the deltas of the unlisted entities of a word. It does nothing if the first entity has a delta: most often
-// another client then needed all of them.
-func (p *packetWriter) encodeAhead(w int, word uint64) {
-	d := p.cache
-	if bits.OnesCount64(word) < leastTogether || d.deltas.first[firstOf(uint32(w), word)] != 0 || !p.openQueues() {
-		return
-	}
-	for ; word != 0; word &= word - 1 {
-		p.encodeLater(firstOf(uint32(w), word))
-	}
-	d.encodeQueues()
-}
-
 const (
 	// fewEntities is the least number of entities of a page that make a batch alone, without other pages.
 	fewEntities = 16
@@ -113,26 +100,15 @@ func (p *packetWriter) openQueues() bool {
 	return !plain.On && p.cache.room >= leastTogether && p.v.store.watch == nil
 }
 
-// encodeLater adds an entity to the queues if its record will be implicit.
+// encodeLater adds an entity to the queues if its record will be in the list.
 func (p *packetWriter) encodeLater(index uint32) {
-	v, s := p.v, p.v.store
-	if !p.candidate(index) {
+	v, rows := p.v, p.v.maskOf(index)
+	if !p.candidate(index) || rows.Overlaps(v.store.schema.Whole) || v.otherRows(index, p.page.ref) {
 		return
 	}
-	ack, rows := v.ack(index), v.maskOf(index)
-	base := ack.base
-	if rows.Overlaps(s.schema.Whole) {
-		return
-	}
-	if p.inList {
-		if base = p.page.ref; v.otherRows(index, base) {
-			return
-		}
-	} else if v.shown(index, rows) != rows || !ack.newestUpTo(p.upTo) {
-		return
-	}
-	if previous, known := p.previous(index, &ack); known && base != tick.None {
-		p.addVersion(index, rows, base, previous)
+	ack := v.ack(index)
+	if previous, known := p.previous(index, &ack); known {
+		p.addVersion(index, rows, p.page.ref, previous)
 	}
 }
 

@@ -27,7 +27,7 @@
 //   - R and N: the newest complete tick of a page, and one before it
 //   - list: the entities of pages with a record of R; a packet has one symbol for each four of them
 //   - nibble: that symbol; it tells which of the four have a record in the packet
-//   - text: the encoded bits of a page's records, shared by clients
+//   - text: a page's records as they are written; clients share the encoded bits if these depend on nothing of one client
 //   - group: entities that are sent in one packet or not at all
 //   - atomic unit: a group with the despawns and departures that must be seen together with it
 //   - due: a despawn that the client must still be sent; in code also owed
@@ -48,15 +48,13 @@
 //   - [View.WriteWithin]: opens the packet in the ring of sent packets (sentRing.open), and ends it
 //   - packetWriter.writePayload: header, chooseRefs, writeDespawns, writeListed, writeUnlisted
 //   - writePage for each page of a list, writeWord and writeEntity for the others: their candidates
-//   - prepare: the baselines of one record (View.ack, packetWriter.previous), and its delta
+//   - prepare: the baselines of one record (View.ack, packetWriter.previous), and its delta; sharedText does the same for a page at once
 //   - deltaCache.get: the delta, found or encoded (encode, Store.versions, delta.Delta.Code)
 //   - writeRecord: its bits; writeAt also writes the gap to its index, if it is unlisted
-//   - recordSent: what was sent, for [View.Acked] and [View.Lost]
+//   - recordSent, textSent: what was sent, for [View.Acked] and [View.Lost]
 //
-// A page whose records are as usual (usualIn) is tested once: prepareUsual and listSent equal prepare and recordSent.
-//
-// A record gets into a packet with its page (writeMembers), by itself (writeSingle), with its group or unit (tryWriteLacking), or as a starved
-// group (writeStarved). Or it is copied from the text of a page that another client's packet has (copyText, copyLarge).
+// A page of a list is always written from a text (writeText): one that clients share (sharedText), or one client's own (ownText). An unlisted
+// record gets into a packet with all of its group or unit, or alone, by tryWriteLacking.
 //
 // # Files
 //
@@ -78,14 +76,14 @@
 //   - seen.go: memory for the pages that a client sees, and how it is forgotten; ack_pages.go: ack states by page, and its reference ticks R and N
 //   - sent.go: packets and records on their way
 //   - page_refs.go: how R and N of a page are chosen (View.noteAckedRefs, findRefs); page_distance.go: how far N lies before R
-//   - write.go: a packet from its header to its last record, despawns and their share of a short budget (writeDespawns), one record and its baselines; list.go: listed records
+//   - write.go: a packet from its header to its last record, despawns and their share of a short budget (writeDespawns), one record and its baselines; list.go: listed records, and where a page is cut
 //   - plain_profile.go: records for clients of the plain profile
 //   - groups.go: entities that are sent together; atomic.go: with despawns and departures, and groups that found no room
 //   - priority.go: which records are sent first when the budget is short
-//   - page_cache.go, page_floats.go: texts of pages that several clients get, only if they see the same rows
+//   - page_cache.go, page_floats.go: texts of pages; several clients get one only if they see the same rows
 //   - delta_cache.go: deltas of entities that several clients get; delta_batch.go: many at once
 //   - format.go, errors.go, room.go, bitset.go: names of package format, errors, memory, sets
 //
-// Fast paths are in page_cache.go and delta_batch.go, in packetWriter.usualIn, deltaCache.find, View.noteAckedRefs and View.regroup.
+// Fast paths are in page_cache.go and delta_batch.go, in packetWriter.usualIn, deltaCache.find and View.regroup.
 // Each names the plain code that it equals. The build tag netcode_plain leaves them out; the same bytes are sent.
 package snapshot

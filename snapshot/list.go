@@ -4,10 +4,8 @@ import (
 	"math/bits"
 
 	"github.com/arche-netcode/netcode/delta"
-	"github.com/arche-netcode/netcode/internal/plain"
 	"github.com/arche-netcode/netcode/snapshot/format"
 	"github.com/arche-netcode/netcode/tick"
-	"github.com/arche-netcode/netcode/wire"
 )
 
 // A packet has to name the entities of its records, and the names would cost as much as the deltas. Most entities that move now moved
@@ -181,102 +179,24 @@ func (p *packetWriter) writePage(g *ackPage, w uint32, wait uint64) (room bool) 
 		return false // each entity may need a sentGroup of its own
 	}
 	p.setPage(g)
-	of, usual := p.usualIn(g, w, wait)
-	if usual {
-		if wait = of; wait == 0 {
-			p.passPage(g, w)
-			return true
-		}
-		// No shared text for a few small records if the last tick shared little.
-		if few := bits.OnesCount64(wait) < fewEntities; !(p.cache.alone && few && !p.largeRecord(firstOf(w, wait))) {
-			if room, done := p.copyPage(g, w, wait); done {
-				return room
-			}
-		}
-	}
-	if !plain.On && v.listed >= leastTogether {
-		p.encodePagesAhead(w, wait)
-		p.setPage(g)
-	}
-	list, usual := p.prepareList(g, w, wait, usual)
-	if len(list) == 0 {
+	t, from := p.pageText(g, w, wait)
+	if t.of == 0 {
 		p.passPage(g, w)
 		return true
 	}
-	n := p.writeMembers(g, w, list)
-	if usual {
-		p.listSent(g, w, list[:n])
+	mark, before := p.w, p.lists
+	p.beginPage(g, w)
+	to := p.writeText(t, from)
+	if to > from {
+		p.textSent(t, from, to)
 	} else {
-		for i := range list[:n] {
-			p.recordSent(&list[i])
-		}
-	}
-	if n == len(list) {
-		return true
-	}
-	if n == 0 {
+		p.w, p.lists = mark, before
 		p.passPage(g, w) // pages behind it may find room
-		if p.skipTooLarge(list[0].index) {
+		if p.skipTooLarge(firstOf(w, t.behind(from))) {
 			return true
 		}
 	}
-	return p.skipUnderBudget(list[n].index)
-}
-
-// prepareList prepares the implicit records of entities of a page, at most as many as sentPacket can note. It returns usual true if
-// all of them are as usual (usualIn).
-func (p *packetWriter) prepareList(g *ackPage, w uint32, wait uint64, usual bool) ([]record, bool) {
-	list := p.v.records[:0]
-	for ; wait != 0 && len(list) < maxRecords-p.waiting-p.sent.n; wait &= wait - 1 {
-		index := firstOf(w, wait)
-		if !usual && !p.candidate(index) {
-			continue
-		}
-		if len(list) == cap(list) {
-			list = append(list, record{})
-		} else {
-			list = list[:len(list)+1]
-		}
-		if r := &list[len(list)-1]; !usual || !p.prepareUsual(g, index, r) {
-			usual = false
-			if p.prepare(index, r); r.explicit {
-				list = list[:len(list)-1] // a list has implicit records only; the entity is written among the unlisted ones
-			}
-		}
-	}
-	p.v.records = list[:0]
-	return list, usual
-}
-
-// prepareUsual does what prepare does for a record that is as usual. It returns false if the entity has rows that may be sent whole,
-// or if a baseline is no longer in the history.
-func (p *packetWriter) prepareUsual(g *ackPage, index uint32, r *record) bool {
-	d, mask := &p.cache.deltas, p.v.maskOf(index)
-	if mask.Overlaps(p.v.store.schema.Whole) {
-		return false
-	}
-	number := d.get(p.v.store, index, mask, g.ref, p.usualPrevious(g, index), Mask{})
-	*r = record{index: index, mask: mask, base: g.ref, known: true, same: true, delta: number}
-	return !d.entries[number].none
-}
-
-// listSent does what recordSent does, for usual records of one page together.
-func (p *packetWriter) listSent(g *ackPage, w uint32, list []record) {
-	if p.account != nil {
-		p.account.list(p, list)
-	}
-	all, deltas, same := uint64(0), 0, 0
-	for len(list) > 0 {
-		of, n, rows := uint64(0), 0, list[0].mask
-		for ; n < len(list) && list[n].mask == rows; n++ {
-			d := &p.cache.deltas.entries[list[n].delta]
-			of |= 1 << (list[n].index % format.PageEntities)
-			deltas, same = deltas+int(d.deltas), same+int(d.same)
-		}
-		p.groupSent(sentGroup{of: of, rows: rows, word: w, span: spanOf(p.s - g.ref)}, n)
-		list, all = list[n:], all|of
-	}
-	p.usualSent(w, all, deltas, same)
+	return to == len(t.spans) || p.skipUnderBudget(firstOf(w, t.behind(to)))
 }
 
 // grouped returns those of some entities of a page that must be sent together with others. They cannot be in a list.
@@ -293,45 +213,8 @@ func (v *View) grouped(w uint32, of uint64) (in uint64) {
 }
 
 // cutBits is the least number of bits between two places where a page may be cut at the end of a packet. Each place is behind a nibble
-// and its records. With few places, clients with different packets often cut a page at the same one, and share the text of the rest.
+// and its records. With few places, clients with different packets often cut a page at the same one.
 const cutBits = 768
-
-// listCut is the state of the writer at a place where a page may be cut.
-type listCut struct {
-	w       wire.BitWriter
-	at      int  // records written before it
-	context int  // context of the next nibble
-	last    bool // R has no more entities behind it in this page
-}
-
-// writeMembers writes records of a page: all of them, or those before a cut if there is no room. It returns how many it wrote.
-func (p *packetWriter) writeMembers(g *ackPage, w uint32, list []record) (n int) {
-	mark, before := p.w, p.lists
-	if p.beginPage(g, w); len(list) == bits.OnesCount64(g.refOf) {
-		all := p.w
-		p.w.Write(pageAll, pageAllBits)
-		for i := range list {
-			p.writeRecord(&list[i])
-		}
-		if p.w.Bits() <= p.limit {
-			return len(list)
-		}
-		p.w = all
-	}
-	p.w.Write(pageSome, pageSomeBits)
-	all, cut := p.writeSome(g, list)
-	switch {
-	case all:
-		return len(list)
-	case cut.at == 0:
-		p.w, p.lists = mark, before
-		return 0
-	}
-	if p.w = cut.w; !cut.last {
-		p.symbol(p.v.store.schema.Codes.Nibble, cut.context, format.NibbleEnd)
-	}
-	return cut.at
-}
 
 // nibble takes the next four entities of left. It returns those of them that are in of, as a symbol and as a set, and the entities of
 // left behind the four.
@@ -344,92 +227,182 @@ func nibble(left, of uint64) (symbol int, in, behind uint64) {
 	return symbol, in, left
 }
 
-// writeSome writes nibbles with their records. If there is no room for all, it returns a cut. A page of large records is cut behind
-// any record (writeFinest). Other pages are cut behind a nibble, at a coarse place: at least cutBits from the one before. Any nibble
-// will do if the budget is short, or if an empty packet has no coarse place.
-func (p *packetWriter) writeSome(g *ackPage, list []record) (all bool, cut listCut) {
-	coarse, fine := listCut{w: p.w, context: format.AfterAll}, listCut{w: p.w, context: format.AfterAll}
-	c, passed, place := listCut{context: format.AfterAll}, 0, p.w.Bits()
-	fineLeft, large, of := g.refOf, p.largeRecord(list[0].index), uint64(0)
-	for i := range list {
-		of |= 1 << (list[i].index % format.PageEntities)
+// writeText writes the code of a page and the records of a text from number from on: all of them, or those before a cut if there is no
+// room. It returns the number of the first one that it did not write.
+func (p *packetWriter) writeText(t *pageText, from int) (to int) {
+	n, large := len(t.spans), p.largeRecord(firstOf(t.page, t.behind(from)))
+	if t.of == t.list && from == 0 {
+		if p.w.Bits()+pageAllBits+t.size <= p.limit {
+			p.w.Write(pageAll, pageAllBits)
+			p.writeBodies(t, 0, n)
+			return n
+		}
+	} else if t.nibbles && from == 0 && p.fitsPage(p.w.Bits()+pageSomeBits+t.size, t.more, large) {
+		p.writePart(t, 0, n)
+		return n
 	}
-	for left := g.refOf; left != 0 && c.at < len(list); {
-		symbol, in, behind := nibble(left, of)
+	to = p.cut(t, from, large)
+	p.filled = p.filled || large && to < n
+	if to > from {
+		p.writePart(t, from, to)
+	}
+	return to
+}
+
+// fitsPage reports whether the records of a page may end at so many bits of the packet. more tells that a symbol for the end of the page
+// follows. Nothing follows a page of large records in the packet.
+func (p *packetWriter) fitsPage(at int, more, large bool) bool {
+	switch {
+	case !more:
+		return at <= p.limit
+	case large:
+		return at+p.v.store.schema.Codes.PageEnd <= p.limit+p.reserve()
+	}
+	return at+delta.MaxCodeLength <= p.limit
+}
+
+// reserve returns how many bits of endBits a packet does not need if nothing follows its lists.
+func (p *packetWriter) reserve() int {
+	_, end := p.v.store.schema.Codes.Gap.Bits(p.gapContext, format.GapEnd)
+	return endBits - pageEndBits - 1 - int(end)
+}
+
+// cut returns the number of the first record of a text, from number from on, that the packet has no room for. A page of large records is
+// cut behind any record, but not before the last one. Other pages are cut behind a nibble, at a coarse place: at least cutBits from the one
+// before. Any nibble will do if the budget is short, or if an empty packet has no coarse place.
+func (p *packetWriter) cut(t *pageText, from int, large bool) (to int) {
+	four, n := p.v.store.schema.Codes.Nibble, len(t.spans)
+	end, context, left := p.w.Bits()+pageSomeBits, format.AfterAll, t.list
+	fine, coarse, place, at := from, from, end, from
+	for rest := t.behind(from); rest != 0; {
+		symbol, of, behind := nibble(left, rest)
 		if left = behind; symbol == 0 {
-			passed++
+			end, context = end+four.Length(context, 0), format.AfterNone
 			continue
 		}
-		p.writeFour(&c, passed, symbol, list[c.at:c.at+bits.OnesCount64(in)])
-		if passed = 0; left == 0 && p.w.Bits() <= p.limit {
-			return true, c
+		first := at
+		if at += bits.OnesCount64(of); large {
+			fine = max(fine, p.cutFour(t, first, end, context, symbol))
 		}
-		if c.w = p.w; left != 0 && (large && p.fitsCut() || !large && p.w.Bits()+delta.MaxCodeLength <= p.limit) {
-			fine, fineLeft = c, left
+		end += four.Length(context, symbol) + t.bits(first, at)
+		context, rest = format.AfterNibble(symbol), rest&^of
+		if !large && left != 0 && p.fitsPage(end, true, false) {
+			fine = at
 		}
-		if at := p.w.Bits(); at-place >= cutBits {
-			if place = at; fine.at == c.at {
+		if end-place >= cutBits {
+			if place = end; fine == at {
 				coarse = fine
 			}
 		}
 	}
-	if c.at == len(list) && c.at == fine.at { // all records fit, and R has more entities behind them
-		p.symbol(p.v.store.schema.Codes.Nibble, c.context, format.NibbleEnd)
-		return true, c
-	}
 	switch {
-	case large:
-		p.filled = true
-		return false, p.writeFinest(fine, fineLeft, list)
-	case p.tight || p.v.plan.active || p.sent.n == 0 && coarse.at == 0:
-		return false, fine
+	case p.fitsPage(end, left != 0, large):
+		return n
+	case large || p.tight || p.v.plan.active || p.sent.n == 0 && coarse == from:
+		return fine
 	}
-	return false, coarse
+	return coarse
 }
 
-// writeFinest moves a cut forward: it adds as many records of the next four as fit, but never the last record of the list. left is the
-// entities of R behind the cut.
-func (p *packetWriter) writeFinest(cut listCut, left uint64, list []record) listCut {
-	var symbols [format.NibbleSize]int // symbols[k] is the nibble with the first k+1 records of the four
-	n, passed := 0, 0
-	for end := cut.at; n == 0 && left != 0; {
-		for i := 0; i < format.NibbleSize && left != 0; i, left = i+1, left&(left-1) {
-			if end < len(list) && list[end].index%format.PageEntities == uint32(bits.TrailingZeros64(left)) {
-				symbols[n] = 1 << i
-				if n > 0 {
-					symbols[n] |= symbols[n-1]
-				}
-				n, end = n+1, end+1
-			}
-		}
-		if n == 0 {
-			passed++
+// cutFour returns the number of the last record of a nibble behind which a page of large records may be cut, 0 if there is none. The nibble
+// begins at so many bits of the packet, with record number at.
+func (p *packetWriter) cutFour(t *pageText, at, begin, context, symbol int) (to int) {
+	first, part := at, 0
+	for m := symbol; m != 0 && at+1 < len(t.spans); m &= m - 1 {
+		part, at = part|m&-m, at+1
+		if p.fitsPage(begin+p.v.store.schema.Codes.Nibble.Length(context, part)+t.bits(first, at), true, true) {
+			to = at
 		}
 	}
-	if cut.at+n == len(list) { // all of them, with the end symbol, did not fit
-		n--
-	}
-	for ; n > 0; n-- {
-		c := cut
-		p.w = cut.w
-		p.writeFour(&c, passed, symbols[n-1], list[c.at:c.at+n])
-		if c.w, c.last = p.w, left == 0; p.fitsCut() {
-			return c
-		}
-	}
-	return cut
+	return to
 }
 
-// writeFour writes a nibble and its records, behind the empty nibbles that were passed.
-func (p *packetWriter) writeFour(c *listCut, passed, symbol int, of []record) {
-	t := p.v.store.schema.Codes.Nibble
-	for range passed {
-		p.symbol(t, c.context, 0)
-		c.context = format.AfterNone
+// writePart writes the code of a page, and the records from number from to number to of a text with their nibbles.
+func (p *packetWriter) writePart(t *pageText, from, to int) {
+	four, context := p.v.store.schema.Codes.Nibble, format.AfterAll
+	p.w.Write(pageSome, pageSomeBits)
+	left, at := t.list, from
+	for rest := t.behind(from) &^ t.behind(to); rest != 0; {
+		symbol, of, behind := nibble(left, rest)
+		left = behind
+		if p.symbol(four, context, symbol); symbol == 0 {
+			context = format.AfterNone
+			continue
+		}
+		first := at
+		context, rest, at = format.AfterNibble(symbol), rest&^of, at+bits.OnesCount64(of)
+		if p.writeBodies(t, first, at); int(t.spans[at-1].symbol) != symbol {
+			continue
+		}
+		end := to // from here to the last whole nibble, the text has the bits as they are to be written
+		for end > at && t.spans[end-1].symbol == 0 {
+			end--
+		}
+		if end > at {
+			last := &t.spans[end-1]
+			p.w.WordsFrom(p.cache.pages.code.All()[t.at:], int(t.spans[at-1].to), int(last.to-t.spans[at-1].to))
+			context, left, at = format.AfterNibble(int(last.symbol)), last.left, end
+			rest &= left
+		}
 	}
-	p.symbol(t, c.context, symbol)
-	for i := range of {
-		p.writeRecord(&of[i])
+	if left != 0 {
+		p.symbol(four, context, format.NibbleEnd)
 	}
-	c.at, c.context = c.at+len(of), format.AfterNibble(symbol)
+}
+
+// writeBodies writes the records from number from to number to of a text, which are all in one nibble or have no nibbles between them.
+func (p *packetWriter) writeBodies(t *pageText, from, to int) {
+	if t.number != 0 {
+		p.w.WordsFrom(p.cache.pages.code.All()[t.at:], int(t.spans[from].from), t.bits(from, to))
+		return
+	}
+	for i := range p.v.records[from:to] {
+		p.writeRecord(&p.v.records[from+i])
+	}
+}
+
+// textSent notes that the packet has the records from number from to number to of a text.
+func (p *packetWriter) textSent(t *pageText, from, to int) {
+	c, v, of := &p.cache.pages, p.v, t.behind(from)&^t.behind(to)
+	v.pages[t.page].unsent &^= of
+	if t.number == 0 {
+		p.ownSent(v.records[from:to])
+	} else {
+		if c.last = (lastText{t.number, to}); t.used {
+			c.copied++
+		}
+		if t.used = true; p.account != nil {
+			p.account.text(p, t, of)
+		}
+		p.cache.deltas.used += uint64(to - from)
+	}
+	for i := range t.groups {
+		if e := &c.groups[t.rows+i]; e.of&of != 0 {
+			p.groupSent(sentGroup{of: e.of & of, rows: e.rows, word: t.page, span: spanOf(p.s - t.ref)}, bits.OnesCount64(e.of&of))
+		}
+	}
+	p.entitiesSent(t.page, of)
+	v.stats.Updates += uint64(to - from)
+	deltas, same := t.rowsUpTo(to)
+	lessDeltas, lessSame := t.rowsUpTo(from)
+	v.stats.Deltas += uint64(deltas - lessDeltas)
+	v.stats.Unchanged += uint64(same - lessSame)
+}
+
+// ownSent notes what textSent does not know of records that one client alone has.
+func (p *packetWriter) ownSent(list []record) {
+	v := p.v
+	for i := range list {
+		r := &list[i]
+		if v.changedLater(r.index, p.s) {
+			v.page(r.index).unsent |= bitOf(r.index)
+		}
+		if p.account != nil {
+			p.account.record(p, r)
+		}
+		if v.plan.active {
+			v.planSent(r.index)
+		}
+		v.stats.Rows += uint64(r.whole.Count())
+	}
 }

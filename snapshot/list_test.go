@@ -305,3 +305,45 @@ func TestAPageWithoutRoomKeepsItsPlaceInTheList(t *testing.T) {
 		require.Equal(t, b.store.Row(b.ids[index], 0), b.replica.Row(index, 0), index)
 	}
 }
+
+// Clients whose packets differ mostly cut a page at the same place. Under a short budget a packet is filled.
+func TestAPageIsCutAtACoarsePlace(t *testing.T) {
+	type word struct{ N uint32 }
+	for _, short := range []bool{false, true} {
+		cfg := Config{Window: 32, Entities: format.PageEntities}
+		b := &busy{store: NewStore(format.NewSchema([]*quantize.Plan{compile[word](t)}), cfg)}
+		b.view = NewView(b.store, cfg)
+		var ids []wire.NetworkID
+		first := 0
+		for s := range tick.Tick(4) {
+			b.store.Begin(s + 1)
+			for i := range uint32(format.PageEntities) {
+				if s == 0 {
+					ids = append(ids, b.store.Spawn())
+				}
+				b.store.Set(ids[i], 0, []uint32{(uint32(s)*61 + i) * 0x9E3779B9})
+			}
+			b.store.Commit()
+			b.view.Observe()
+			const room = 160 // 768 bits are 96 bytes, and a nibble of four records takes 20
+			dst := b.buf[:room]
+			if short {
+				dst = b.buf[:2*room]
+			}
+			for first = 0; b.view.Pending(); first = max(first, 1) {
+				b.seq++
+				n := b.view.WriteWithin(&b.store.cache, dst, room, false, b.seq)
+				require.NotZero(t, n)
+				if b.view.Acked(b.seq); first == 0 {
+					first = n
+				}
+			}
+		}
+		if short {
+			require.Greater(t, first, 140)
+		} else {
+			require.Greater(t, first, 96)
+			require.Less(t, first, 125)
+		}
+	}
+}

@@ -20,7 +20,7 @@ type floatBodies struct {
 }
 
 // beginText begins a text. It returns false if the text is not such.
-func (f *floatBodies) beginText(d *EncodeCache, t *cachedPage, v *View) bool {
+func (f *floatBodies) beginText(d *EncodeCache, t *pageText, v *View) bool {
 	s, near := d.store, t.nearOf&t.of
 	mask := t.maskOf(v, firstOf(t.page, t.of))
 	f.rows, f.missing, f.previous, d.batch.n, f.next = mask.Minus(s.schema.Tags), false, t.near, 0, 0
@@ -42,7 +42,7 @@ func (f *floatBodies) beginText(d *EncodeCache, t *cachedPage, v *View) bool {
 }
 
 // append appends the delta of an entity to the text, and returns how many of its rows differ.
-func (f *floatBodies) append(d *EncodeCache, t *cachedPage, at int) (rows int) {
+func (f *floatBodies) append(d *EncodeCache, t *pageText, at int) (rows int) {
 	b := &d.batch
 	if f.next == b.n {
 		f.next, b.n = 0, 0

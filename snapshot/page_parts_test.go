@@ -144,7 +144,7 @@ func TestPagesOfLargeRecordsAreCutBehindAnyRecord(t *testing.T) {
 				for _, g := range []*floatGame{plain, copied} {
 					for range 45 {
 						g.play(of.rest)
-						missing = missing || slices.ContainsFunc(g.store.cache.pages.texts, func(t cachedPage) bool { return t.none })
+						missing = missing || slices.ContainsFunc(g.store.cache.pages.texts, func(t pageText) bool { return t.none })
 					}
 					g.loss = 0
 					for range 25 {

@@ -1,7 +1,6 @@
 package snapshot
 
 import (
-	"github.com/arche-netcode/netcode/internal/plain"
 	"github.com/arche-netcode/netcode/snapshot/format"
 	"github.com/arche-netcode/netcode/tick"
 )
@@ -108,32 +107,15 @@ func (v *View) noteSentRefs(w uint32, t tick.Tick, of uint64, group bool) {
 	}
 }
 
-// noteAckedRefs notes the acknowledgement of one group of tick t of a page. If the tick is complete by that, it updates R and N. Its switch equals
-// findRefs, which plain builds call each time.
+// noteAckedRefs notes the acknowledgement of one group of tick t of a page. If the tick is complete by that, it updates R and N.
 func (v *View) noteAckedRefs(w uint32, t tick.Tick) {
 	g := v.pages[w]
 	if _, waits := v.recent.at(t, g.slot); waits == 0 {
 		return
 	}
 	v.recent.slot(t).waits[g.slot]--
-	of := v.completeAt(g, t)
-	if of == 0 {
-		return
-	}
-	switch {
-	case plain.On || g.preferEven || g.ref != g.newestComplete:
+	if v.completeAt(g, t) != 0 {
 		v.findRefs(w, max(t, g.newestComplete))
-	case t > g.ref:
-		was, wasOf := g.ref, g.refOf
-		g.ref, g.refOf = t, of
-		g.newestComplete, g.newestCompleteOf = g.ref, g.refOf
-		if g.chooseDistance(w); g.distance > 1 {
-			v.findNear(w)
-		} else if g.near, g.nearOf = tick.None, 0; was != tick.None && t-was <= format.MaxNear {
-			g.near, g.nearOf = was, wasOf
-		}
-	case t < g.ref && g.ref-t <= format.MaxNear:
-		v.findNear(w)
 	}
 }
 

@@ -282,18 +282,9 @@ func (p *packetWriter) writeEntity(index uint32) bool {
 			return wrote
 		}
 	}
-	return p.writeSingle(index)
-}
-
-// writeSingle writes one entity and reports whether there was room.
-func (p *packetWriter) writeSingle(index uint32) bool {
-	r := &p.v.single
-	p.prepare(index, r)
-	if !p.tryWrite(func() { p.writeAt(r) }) {
-		return p.skipTooLarge(index)
-	}
-	p.recordSent(r)
-	return true
+	v := p.v
+	v.lacking = append(v.lacking[:0], index)
+	return p.tryWriteLacking() || p.skipTooLarge(index)
 }
 
 // skipTooLarge leaves out an entity that fits no packet, so that others need not wait for it, and counts it in the stats. It returns false
@@ -476,9 +467,6 @@ func (p *packetWriter) writeWord(w int, word uint64) bool {
 	if !v.plan.active {
 		word &^= bound
 	}
-	if !v.plain {
-		p.encodeAhead(w, word)
-	}
 	for ; word != 0; word &= word - 1 {
 		index := firstOf(uint32(w), word)
 		switch {
@@ -614,29 +602,22 @@ func (p *packetWriter) writeRows(r *record) {
 
 // recordSent notes that a record is in the packet.
 func (p *packetWriter) recordSent(r *record) {
-	v := p.v
+	v, w := p.v, r.index/format.PageEntities
 	if p.account != nil {
 		p.account.record(p, r)
 	}
-	w, bit := r.index>>6, uint64(1)<<(r.index&63)
-	// If not, a change for this client came after this tick's first packet: it is sent in the next tick.
-	if v.overrides.lastTouched <= p.s || v.touchedAt(r.index) <= p.s {
-		v.pages[w].unsent &^= bit
+	if !v.changedLater(r.index, p.s) {
+		v.pages[w].unsent &^= bitOf(r.index)
 	}
-	if v.anyOversize {
-		v.pages[w].oversize &^= bit
-	}
-	v.pages[w].unacked |= bit
-	v.flies = true
 	if v.plan.active {
 		v.planSent(r.index)
 	}
-	g := sentGroup{of: bit, rows: r.mask, word: w}
+	g := sentGroup{of: bitOf(r.index), rows: r.mask, word: w}
 	if r.same {
 		g.span = spanOf(p.s - r.base)
 	}
 	p.groupSent(g, 1)
-	v.noteSentAcks(w, bit, p.s)
+	p.entitiesSent(w, g.of)
 	v.stats.Rows += uint64(r.whole.Count())
 	if r.base == tick.None {
 		v.life(r.index).shownGeneration = v.life(r.index).generation // a record against T comes after a full one, which set it
@@ -649,6 +630,22 @@ func (p *packetWriter) recordSent(r *record) {
 		v.stats.Deltas += uint64(d.deltas)
 		v.stats.Unchanged += uint64(d.same)
 	}
+}
+
+// changedLater reports whether a change for this client came after the first packet of tick t. It is sent in the next tick.
+func (v *View) changedLater(index uint32, t tick.Tick) bool {
+	return v.overrides.lastTouched > t && v.touchedAt(index) > t
+}
+
+// entitiesSent notes that the packet has records of some entities of a page. groupSent notes their groups.
+func (p *packetWriter) entitiesSent(w uint32, of uint64) {
+	v := p.v
+	v.pages[w].unacked |= of
+	v.flies = true
+	if v.anyOversize {
+		v.pages[w].oversize &^= of
+	}
+	v.noteSentAcks(w, of, p.s)
 }
 
 // groupSent notes that the packet has a group of n records.

@@ -7,7 +7,7 @@ func fast() []mutation {
 		change("fast", "any number of rows goes together", many, "snapshot/delta_batch.go", " || rows.Count() > delta.MaxStreamRows", ""),
 		change("fast", "rows of any number of lanes go together", many, "snapshot/delta_batch.go", "s.Widths[m.Lowest()] > delta.MaxStreamLanes", "s.Widths[m.Lowest()] > 64"),
 		change("fast", "bodies of floats have one T' though one of them has another", "TestPagesOfLargeRecordsAreCutBehindAnyRecord", "snapshot/page_floats.go", "(near == 0 || near == t.of) && ", ""),
-		change("fast", "the rest of a page of large records is written for one client", "TestPagesOfLargeRecordsAreCutBehindAnyRecord", "snapshot/list.go", " && !p.largeRecord(firstOf(w, wait))", ""),
+		change("fast", "the rest of a page of large records is written for one client", "TestPagesOfLargeRecordsAreCutBehindAnyRecord", "snapshot/page_cache.go", "few && !p.largeRecord(firstOf(w, of)) {", "few {"),
 		change("fast", "what cannot go together is encoded together", many, "snapshot/page_cache.go", "\t\tcase together:\n", "\t\tcase together || true:\n"),
 	}
 }

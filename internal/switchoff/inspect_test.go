@@ -22,7 +22,7 @@ func looking() []mutation {
 		change("inspector", "datagrams without an account are in no part", "TestSnapshotsAddUpToTheDatagrams",
 			"inspect/live/tap.go", "t.account.AddSent(c, datagram)", "_ = c"),
 		change("inspector", "records that are copied from another client's page have no bits", "TestSequences",
-			"snapshot/page_cache.go", "p.account.text(p, t, cut.of)", "p.account.text(p, t, 0)"),
+			"snapshot/list.go", "p.account.text(p, t, of)", "p.account.text(p, t, 0)"),
 		change("inspector", "the bits of a delta are those of one against another tick", "TestSequences",
 			"snapshot/account.go", "e.t == d.t && e.previous == d.previous &&", "e.t == d.t &&"),
 		change("inspector", "a message of an older build has another's name", "TestAnAccountKnowsTheTypesOfAnOlderBuild",

@@ -14,7 +14,7 @@ func rules1and2() []mutation {
 		change("rule 1", "a second record of an entity in a tick", "TestRule1ASecondRecordOfATickIsNotSent",
 			"snapshot/write.go", "return ack.went != p.s && (", "return ("),
 		change("rule 1", "what changes after the first packet of a tick is forgotten", "TestRule1AChangeBetweenThePacketsOfATickFollows",
-			"snapshot/write.go", "if v.overrides.lastTouched <= p.s || v.touchedAt(r.index) <= p.s {", "{"),
+			"snapshot/write.go", "return v.overrides.lastTouched > t && v.touchedAt(index) > t", "return false"),
 
 		change("rule 7", "that a despawn is owed is not noticed", "TestRule7ADespawnIsOwedForAnyRecordSent",
 			"snapshot/visibility.go", "\tv.anyDespawnOwed = true\n\tv.wait(index)", "\tv.wait(index)"),
