@@ -133,7 +133,7 @@ func (c *corrected) move(t *testing.T) {
 func TestCorrectionsOfTheAuthorCount(t *testing.T) {
 	links := []transport.Link{{}, {Delay: 80 * time.Millisecond}, {Delay: 60 * time.Millisecond, Jitter: 30 * time.Millisecond, Loss: .2}}
 	for _, way := range waysToTake() {
-		for gap := 0; gap < 7; gap += sized(2, 1) {
+		for gap := range 7 {
 			for i, link := range links {
 				t.Run(fmt.Sprintf("%s/%d/%d", way.name, gap, i), func(t *testing.T) {
 					c := newCorrected(t, &way, uint64(gap*3+i+1), link)

@@ -145,7 +145,7 @@ func (c hitchCase) grow(t *testing.T) time.Duration {
 // trip, jitter and loss.
 func TestInputsAreYoungAfterAHitch(t *testing.T) {
 	random := rand.New(rand.NewPCG(37, 4))
-	for range sized(12, 400) {
+	for range sized(20, 400) {
 		bad := []float64{0, 0, .05, .2}[random.IntN(4)]
 		c := hitchCase{
 			tickRate: []int{30, 60, 128}[random.IntN(3)], roundTrip: time.Duration(random.IntN(4)) * 100 * time.Millisecond,
