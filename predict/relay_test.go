@@ -33,9 +33,9 @@ func newShared(t *testing.T, link transport.Link, seed uint64, relayed bool, con
 	return g
 }
 
-// sum adds up the counters of three players in some seconds, or in half a minute with -heavy.
+// sum adds up the counters of three players in half a minute.
 func sum(g *game) (s predict.Stats) {
-	g.run(sized(15, 30) * rate)
+	g.run(30 * rate)
 	for _, p := range g.players {
 		stats := p.sim.Stats()
 		s.Mispredictions += stats.Mispredictions
