@@ -274,23 +274,6 @@ func TestHandle(t *testing.T) {
 	require.True(t, codec[shot](t, "shot", nil).Handle(&Context{}, make([]byte, 8)), "nobody is called")
 }
 
-// A nested handler of the same type has its own value.
-func TestNestedHandlers(t *testing.T) {
-	ctx := &Context{scratch: &Scratch{}}
-	var c *CodecOf[shot]
-	depth := 0
-	c = codec(t, "shot", func(ctx *Context, m *shot) {
-		want := float32(depth)
-		require.Equal(t, want, m.X)
-		if depth++; depth < 5 {
-			require.True(t, c.Handle(ctx, encode(t, c, shot{X: float32(depth)})))
-		}
-		require.Equal(t, want, m.X)
-		depth--
-	})
-	require.True(t, c.Handle(ctx, encode(t, c, shot{})))
-}
-
 func TestEveryCutOfAPayloadIsRefused(t *testing.T) {
 	cut := func(c Codec, payload []byte) {
 		var s Scratch
@@ -608,23 +591,6 @@ func TestCase33FullOfOthersReliableMessages(t *testing.T) {
 		}
 		require.Equal(t, [4]int{2, 4, 0, 2}, [4]int{counts[0], counts[1], counts[2], counts[3]})
 	}
-}
-
-// Unreliable messages of the source with the most are dropped first; no other source loses any.
-func TestAFullStageIsSharedEqually(t *testing.T) {
-	r := newRig(t, Config{Limits: Limits{PerStage: 90}})
-	got := map[wire.ClientID]int{}
-	r.onOrder = func(ctx *Context, _ *order) { got[ctx.Sender]++ }
-	sources := []*Source{NewSource(1), NewSource(2), NewSource(3)}
-	for i, n := range []int{60, 30, 25, 40} {
-		r.From(sources[i%3], 1, 0)
-		for range n {
-			require.NoError(t, r.push(tick.Update, 1))
-		}
-	}
-	r.Drain(tick.Update)
-	require.Equal(t, map[wire.ClientID]int{1: 35, 2: 30, 3: 25}, got)
-	require.EqualValues(t, 65, r.Stats().PerStage)
 }
 
 // The bytes of a frame are shared fairly too.

@@ -191,59 +191,6 @@ func TestUnreliableMessagesExpireOneByOne(t *testing.T) {
 	require.EqualValues(t, 2, r.Stats().DeferredLate)
 }
 
-// A message waits for the state of its entity; later ones on its channel wait with it. After DeferredTime a reliable
-// one is handled, and an unreliable one is dropped.
-func TestDeferredUntilTheStateIsThere(t *testing.T) {
-	state := tick.Tick(4)
-	about := wire.NetworkID{Index: 1, Generation: 1}
-	r := newRig(t, Config{
-		Exists: func(wire.NetworkID) Existence { return Exists },
-		Ready: func(from wire.ClientID, id wire.NetworkID, as tick.Tick) bool {
-			require.EqualValues(t, 1, from)
-			require.Equal(t, about, id)
-			return as <= state
-		},
-	})
-	seen := r.serials()
-	source := NewSource(1)
-	frame := func(now time.Duration) {
-		r.Begin(now, 1)
-		r.From(source, 1, now)
-		r.Drain(tick.Update)
-	}
-	frame(0)
-	ordered := Message{Stage: tick.Update, Entity: about, State: 5, Channel: wire.NewChannel(wire.ReliableOrdered, 0), Cost: 40}
-	behind := Message{Stage: tick.Update, Channel: ordered.Channel, Cost: 40}
-	loose := Message{Stage: tick.Update, Entity: about, State: 5}
-	r.on(t, ordered, 1)
-	r.on(t, behind, 2)
-	r.on(t, loose, 3)
-	r.on(t, Message{Stage: tick.Update, Entity: about, State: 4}, 4)
-	frame(time.Second)
-	require.Equal(t, []uint64{4}, *seen)
-	state = 5
-	frame(time.Second)
-	require.Equal(t, []uint64{4, 1, 2, 3}, *seen)
-	require.GreaterOrEqual(t, source.TakeFreed(), 80)
-
-	*seen, ordered.State, loose.State = nil, 6, 6
-	r.on(t, ordered, 1)
-	r.on(t, behind, 2)
-	r.on(t, loose, 3)
-	frame(2 * time.Second)
-	frame(3 * time.Second)
-	require.Empty(t, *seen)
-	frame(3*time.Second + 1)
-	frame(3*time.Second + 2)
-	require.Equal(t, []uint64{1, 2}, *seen)
-	require.EqualValues(t, 1, r.Stats().StateLate)
-	frame(5 * time.Second)
-	require.Equal(t, []uint64{1, 2}, *seen)
-	require.EqualValues(t, 1, r.Stats().DeferredLate)
-	require.GreaterOrEqual(t, source.TakeFreed(), 80)
-	require.NoError(t, source.Fault())
-}
-
 func TestWaitHeap(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var h waitHeap

@@ -1,7 +1,6 @@
 package message
 
 import (
-	"fmt"
 	"testing"
 	"time"
 
@@ -87,44 +86,6 @@ func TestSequencedChannelNeverGoesBack(t *testing.T) {
 	require.EqualValues(t, 2, r.Stats().Superseded)
 }
 
-// Messages up to the credit may wait behind one message. The receiver loses neither the connection nor a message;
-// messages that need not wait do not. Expiry takes one pass over the list.
-func TestManyOrderedMessagesBehindOne(t *testing.T) {
-	const many = 128 << 10 / 48
-	r := newRig(t, Config{})
-	seen := r.serials()
-	source, ordered := NewSource(1), wire.NewChannel(wire.ReliableOrdered, 0)
-	for serial := range uint64(many) {
-		if serial%100 == 0 {
-			r.From(source, 1, time.Second)
-		}
-		m := Message{Stage: tick.Update, Channel: ordered}
-		if serial == 0 {
-			m.NotBefore = 1000
-		}
-		r.on(t, m, serial)
-	}
-	for n := range 200 {
-		r.Begin(time.Duration(n)*time.Second, tick.Tick(n))
-		r.Drain(tick.Update)
-		r.From(source, 1, time.Second)
-		r.on(t, Message{Stage: tick.Update, Channel: wire.NewChannel(wire.UnreliableSequenced, 0)}, 1<<32)
-	}
-	require.NoError(t, source.Fault())
-	require.Zero(t, source.TakeFreed())
-	waiting, _ := source.Deferred()
-	require.Equal(t, many, waiting)
-	*seen = nil
-	r.Begin(time.Hour, 1000)
-	r.Drain(tick.Update)
-	require.Len(t, *seen, many+1)
-	for serial, got := range (*seen)[:many] {
-		require.EqualValues(t, serial, got)
-	}
-	require.Equal(t, many*48, source.TakeFreed())
-	require.Empty(t, source.deferred.list, "and nothing is left")
-}
-
 // A reliable message about an entity that never comes is dropped after EntityTime. It is not a fault of its sender,
 // and later messages of its channel are handled in order.
 func TestReliableAboutAnEntityThatNeverComes(t *testing.T) {
@@ -182,21 +143,4 @@ func TestWaitingAllocatesNothing(t *testing.T) {
 	}
 	alloctest.Zero(t, 20, frame)
 	require.Positive(t, r.Stats().Handled)
-}
-
-// TestReplacedHandlerHandlesTheRest has a handler that replaces itself among messages of one type.
-func TestReplacedHandlerHandlesTheRest(t *testing.T) {
-	r := newRig(t, Config{})
-	var got []string
-	r.onOrder = func(_ *Context, m *order) {
-		got = append(got, fmt.Sprint("first ", m.Serial))
-		_, c := TypeOf[order](&r.registry)
-		r.SetCodec(r.order.ID(), c.With(func(_ *Context, m *order) { got = append(got, fmt.Sprint("second ", m.Serial)) }))
-	}
-	r.From(NewSource(1), 1, 0)
-	for serial := range uint64(3) {
-		require.NoError(t, r.push(tick.Update, serial))
-	}
-	require.Equal(t, 3, r.Drain(tick.Update))
-	require.Equal(t, []string{"first 0", "second 1", "second 2"}, got)
 }

@@ -37,50 +37,6 @@ func TestLoopbackByStage(t *testing.T) {
 	require.ErrorIs(t, r.post(Message{Stage: tick.NumStages}, 4), ErrStage)
 }
 
-// A message that is handled at once precedes those that wait for the stage.
-func TestLoopbackAtOncePrecedesTheQueue(t *testing.T) {
-	r := newRig(t, Config{})
-	var seen []uint64
-	r.onOrder = func(ctx *Context, m *order) {
-		seen = append(seen, m.Serial)
-		if m.Serial == 1 {
-			require.NoError(t, r.post(Message{Stage: tick.Update}, 10))
-			seen = append(seen, 1)
-		}
-	}
-	r.From(NewSource(1), 1, 0)
-	require.NoError(t, r.push(tick.Update, 1))
-	require.NoError(t, r.push(tick.Update, 2))
-	require.Equal(t, 2, r.Drain(tick.Update))
-	require.Equal(t, []uint64{1, 10, 1, 2}, seen)
-}
-
-func TestLoopbackContext(t *testing.T) {
-	r := newRig(t, Config{Local: 4, End: end{}, Exists: func(wire.NetworkID) Existence { return Exists }})
-	var seen []Context
-	r.onOrder = func(ctx *Context, _ *order) {
-		require.True(t, ctx.Loopback())
-		require.Equal(t, wire.Reliable, ctx.Delivery())
-		c := *ctx
-		c.scratch = nil
-		seen = append(seen, c)
-	}
-	r.Begin(3*time.Second, 9)
-	m := Message{Channel: wire.NewChannel(wire.Reliable, 2), Entity: wire.NetworkID{Index: 1, Generation: 1}, NotBefore: 8}
-	for _, stage := range []tick.Stage{tick.Initialization, tick.Update} {
-		m.Stage = stage
-		require.NoError(t, r.post(m, 1))
-	}
-	r.Drain(tick.Update)
-	want := Context{End: end{}, Sender: 4, Local: 4, Received: 3 * time.Second, Tick: 9, NotBefore: 8, Entity: m.Entity,
-		Type: r.order.ID(), Channel: m.Channel}
-	require.Len(t, seen, 2)
-	for i, stage := range []tick.Stage{tick.Initialization, tick.Update} {
-		want.Stage = stage
-		require.Equal(t, want, seen[i], "at once and queued alike")
-	}
-}
-
 // end is an Endpoint.
 type end struct{}
 
@@ -102,47 +58,6 @@ func TestLoopbackThatMustWait(t *testing.T) {
 	r.Begin(time.Second, 3)
 	r.Drain(tick.Update)
 	require.Equal(t, []uint64{3, 1, 2}, *seen)
-}
-
-func TestLoopbackErrors(t *testing.T) {
-	reliable := Message{Stage: tick.Update, Channel: wire.NewChannel(wire.Reliable, 0)}
-	for name, c := range map[string]struct {
-		limits Limits
-		stats  Stats
-	}{
-		"bytes": {Limits{Bytes: 31}, Stats{Bytes: 1}},
-		"stage": {Limits{PerStage: 1}, Stats{Full: 1}},
-	} {
-		r := newRig(t, Config{Limits: c.limits})
-		r.Drain(tick.PreUpdate)
-		require.NoError(t, r.post(reliable, 1))
-		require.ErrorIs(t, r.post(reliable, 2), ErrFull, name)
-		require.Equal(t, 1, r.Waiting(tick.Update))
-		require.NoError(t, r.Local().Fault())
-		require.Equal(t, c.stats.Bytes, r.Stats().Bytes, name)
-		require.Equal(t, c.stats.Full, r.Stats().Full, name)
-		bad := reliable
-		bad.Stage = tick.NumStages
-		require.ErrorIs(t, r.post(bad, 3), ErrStage)
-	}
-}
-
-// A message without fields fits an empty frame.
-func TestLoopbackOfAMessageWithoutFields(t *testing.T) {
-	var registry Registry
-	calls := 0
-	registry.Add(Type{Name: "empty", Codec: codec(t, "empty", func(*Context, *empty) { calls++ })})
-	registry.Freeze()
-	in := NewInbound(Config{Registry: &registry})
-	of, _ := TypeOf[empty](&registry)
-	for _, m := range []Message{{Stage: tick.PreLateUpdate}, {Stage: tick.PreLateUpdate, NotBefore: 2}, {Stage: tick.Update}} {
-		m.Type = of.ID()
-		require.NoError(t, in.PushLocal(in.Local(), &m, nil))
-	}
-	in.Drain(tick.PreLateUpdate)
-	in.Begin(0, 2)
-	in.Drain(tick.PreLateUpdate)
-	require.Equal(t, 3, calls)
 }
 
 // Case 14 of the catalogue, re-entrant handler: each handler sends the next of a million messages to its own stage. The

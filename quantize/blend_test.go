@@ -67,37 +67,6 @@ func TestBlendMixesEachFieldByItsKind(t *testing.T) {
 	require.Equal(t, 1.0, got.Axis)
 }
 
-// At both ends a Blend equals Dequantise, except for the signs of quaternions and rounding.
-func TestBlendEndsAtItsVersions(t *testing.T) {
-	p, b := blendOf[blended](t, BlendByKind)
-	rapid.Check(t, func(t *rapid.T) {
-		draw := func(name string) blended {
-			number := rapid.Float64Range(-10, 10)
-			return blended{
-				X: float32(number.Draw(t, name)), Exact: number.Draw(t, name), Turn: float32(number.Draw(t, name)),
-				Spin: aboutX(number.Draw(t, name)), Half: float32(number.Draw(t, name)), Axis: number.Draw(t, name) / 10,
-				Count: rapid.Int32().Draw(t, name), On: rapid.Bool().Draw(t, name),
-			}
-		}
-		from, to := rowOf(p, draw("from")), rowOf(p, draw("to"))
-		for part, row := range map[float64][]uint32{0: from, 1: to} {
-			var want, got blended
-			p.Dequantise(row, unsafe.Pointer(&want))
-			MixInto(b, &BlendInput{From: from, To: to, Part: part}, &got)
-			require.InDelta(t, want.X, got.X, 1e-5)
-			require.InDelta(t, want.Exact, got.Exact, 1e-9)
-			require.InDelta(t, 0, angleNear(float64(want.Turn-got.Turn)), 1e-5)
-			dot := 0.0
-			for k := range want.Spin {
-				dot += float64(want.Spin[k]) * float64(got.Spin[k])
-			}
-			require.InDelta(t, 1, math.Abs(dot), 1e-5)
-			require.Equal(t, want.Count, got.Count)
-			require.Equal(t, want.On, got.On)
-		}
-	})
-}
-
 func TestBlendOfTheLargestNumbersIsFinite(t *testing.T) {
 	type wide struct{ D float64 }
 	p, b := blendOf[wide](t, BlendByKind)

@@ -48,22 +48,6 @@ type everything struct {
 
 type vec4 struct{ X, Y, Z, W float32 }
 
-func TestCompileDescribes(t *testing.T) {
-	p := mustCompile[everything](t, "Everything")
-	require.Equal(t, "Everything", p.Name())
-	require.Equal(t, reflect.TypeFor[everything](), p.Type())
-	require.Equal(t, unsafe.Sizeof(everything{}), p.Size())
-	require.Equal(t, strings.Join([]string{
-		"Everything{On:bool", "I8:i8", "I16:i16", "I32:i32", "I64:i64", "U8:u8", "U16:u16", "U32:u32", "U64:u64",
-		"F32:f32", "F64:f64", "hidden:u8", "Pos[0].X:f32", "Pos[0].Y:f32", "Pos[1].X:f32", "Pos[1].Y:f32",
-		"Fixed:f32[-1,1,0.2857142857142857]", "Fixed6:f64[0,0.1,1e-09]", "Angle:f32angle10", "Angle6:f64angle32",
-		"Small:i16[-5,500]", "Large:i64[-9223372036854775808,9000000000000000000]", "Half:u64[10,4294967306]",
-		"Rot:quat9", "Turns[0]:quat16", "Turns[1]:quat16", "Levels[0]:u8[1,4]", "Levels[1]:u8[1,4]}",
-	}, ";"), string(p.Describe(nil)))
-	require.Equal(t, 1+8+16+32+64+8+16+32+64+32+64+8+4*32+3+27+10+32+9+64+33+29+100+4, p.Bits())
-	require.Equal(t, 1+1+1+1+2+1+1+1+2+1+2+1+4+1+1+1+1+1+2+2+4+8+2, p.Lanes())
-}
-
 func TestCompileRefusesOtherTypesThanStructs(t *testing.T) {
 	require.Equal(t, "Team{value:u8}", string(mustCompile[team](t, "Team").Describe(nil)))
 	require.Equal(t, "Pair{[0].X:f32;[0].Y:f32;[1].X:f32;[1].Y:f32}", string(mustCompile[[2]vec](t, "Pair").Describe([]byte{})))
@@ -84,14 +68,6 @@ func TestCompileRefusesOtherTypesThanStructs(t *testing.T) {
 			P *int `net:"-"`
 		}
 	}](t, "Local").Lanes())
-}
-
-func TestCompileTakesAnEntityThatStaysAtHome(t *testing.T) {
-	type target struct {
-		Local ecs.Entity `net:"-"`
-		Kind  uint8
-	}
-	require.Equal(t, "Target{Kind:u8}", string(mustCompile[target](t, "Target").Describe(nil)))
 }
 
 type (
@@ -225,24 +201,6 @@ func TestCompileRefusesTags(t *testing.T) {
 	}
 }
 
-// TestCompileMakesBothBoundsValues: min and max are exact values, whatever the step.
-func TestCompileMakesBothBoundsValues(t *testing.T) {
-	type odd struct {
-		V float32 `net:"min=0.1,max=0.9,step=0.3"`
-	}
-	p := mustCompile[odd](t, "Odd")
-	require.Equal(t, "Odd{V:f32[0.1,0.9,0.2666666582226753]}", string(p.Describe(nil)))
-	lanes := []uint32{0}
-	for _, v := range []float32{0.1, 0.9} {
-		x := odd{V: v}
-		require.Equal(t, Fault{}, p.Quantise(unsafe.Pointer(&x), lanes))
-		x.V = 5
-		p.Dequantise(lanes, unsafe.Pointer(&x))
-		require.Equal(t, v, x.V)
-	}
-	require.Equal(t, []uint32{3}, lanes)
-}
-
 // presses has an event field of every kind that there is, and two that are state.
 type presses struct {
 	Stick   int8
@@ -253,16 +211,6 @@ type presses struct {
 	Step    int32     `net:"event=count,min=-3,max=9"`
 	Shots   uint32    `net:"event=count"`
 	Last    float32
-}
-
-func TestEventsAreInTheDescription(t *testing.T) {
-	p, err := Compile(reflect.TypeFor[presses](), "presses")
-	require.NoError(t, err)
-	require.True(t, p.Events())
-	require.Equal(t, "presses{Stick:i8;Fire:bool~event;Buttons:u64~event;Keys[0]:u16~event;Keys[1]:u16~event;"+
-		"Wheel:i8~count;Step:i32[-3,9]~count;Shots:u32~count;Last:f32}", string(p.Describe(nil)))
-	_, err = ParsePlan("presses{Fire:bool~event}")
-	require.ErrorIs(t, err, ErrDescription, "recordings are of components, which have no events")
 }
 
 func TestEventsAreMergedAndCleared(t *testing.T) {

@@ -6,7 +6,6 @@ import (
 	"encoding/hex"
 	"math"
 	"reflect"
-	"strings"
 	"testing"
 	"unsafe"
 
@@ -102,35 +101,6 @@ func TestEntityFieldsRefused(t *testing.T) {
 	require.False(t, ok, "Arche wants it first")
 }
 
-// plainRef returns the encoding as a text of bits, in order.
-func plainRef(id wire.NetworkID) string {
-	if id.Generation == 0 {
-		return "0"
-	}
-	number := func(v uint64, n int) (s string) {
-		for i := range n {
-			s += string('0' + byte(v>>i&1))
-		}
-		return s
-	}
-	n := 0
-	for id.Index>>n > 1 {
-		n++
-	}
-	s := "1" + number(uint64(n), 5)
-	if n == 0 {
-		s += number(uint64(id.Index), 1)
-	} else {
-		s += number(uint64(id.Index), n)
-	}
-	b, first := 0, uint64(0) // of Var: b zeros, a one, b+2 bits
-	for uint64(id.Generation)-1-first >= 4<<b {
-		first += 4 << b
-		b++
-	}
-	return s + strings.Repeat("0", b) + "1" + number(uint64(id.Generation)-1-first, b+2)
-}
-
 func textOf(b []byte, bits int) (s string) {
 	for i := range bits {
 		s += string('0' + b[i/8]>>(i%8)&1)
@@ -152,23 +122,6 @@ func putIDs(p *Plan, lanes []uint32, id func() wire.NetworkID) {
 		v := id()
 		lanes[at], lanes[at+1] = v.Index, v.Generation
 	}
-}
-
-func TestEntityBitsAgainstAModel(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		id := drawRef(t)
-		buf := make([]byte, 24)
-		w := wire.NewBitWriter(buf)
-		writeRef(&w, id.Index, id.Generation)
-		n := w.Bits()
-		w.Finish()
-		require.Equal(t, plainRef(id), textOf(buf, n))
-		require.LessOrEqual(t, n, maxRefBits)
-		r := wire.NewBitReader(buf)
-		index, generation := readRef(&r)
-		require.Equal(t, id, wire.NetworkID{Index: index, Generation: generation})
-		require.Equal(t, len(buf)*8-n, r.Remaining())
-	})
 }
 
 func TestEntityGolden(t *testing.T) {

@@ -7,7 +7,6 @@ import (
 	"math"
 	"math/rand/v2"
 	"testing"
-	"unsafe"
 
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
@@ -89,19 +88,6 @@ func TestQuatLaw(t *testing.T) {
 	}
 }
 
-// TestQuatQuarterTurns checks common rotations: every sum of axes, with signs.
-func TestQuatQuarterTurns(t *testing.T) {
-	for bits := minQuatBits; bits <= maxQuatBits; bits++ {
-		o := quatOp(t, bits)
-		for code := 1; code < 81; code++ {
-			q := [4]float32{float32(code%3) - 1, float32(code/3%3) - 1, float32(code/9%3) - 1, float32(code/27) - 1}
-			if q != [4]float32{} {
-				requireQuatLaw(t, o, normalised(q))
-			}
-		}
-	}
-}
-
 // TestQuatOfEveryRow tries each row of 4 bits: Quantise produces exactly the legal ones.
 func TestQuatOfEveryRow(t *testing.T) {
 	o := quatOp(t, minQuatBits)
@@ -120,39 +106,6 @@ func TestQuatOfEveryRow(t *testing.T) {
 		}
 	}
 	require.Greater(t, legal, 4*16*16*16/3)
-}
-
-// TestQuatIsTheSmallestThree compares with the standard formula, wherever the largest component is largest by four
-// steps.
-func TestQuatIsTheSmallestThree(t *testing.T) {
-	o, random, same := quatOp(t, 9), rand.New(rand.NewPCG(3, 4)), 0
-	for range 20_000 {
-		q := randomQuat(random)
-		k := 0
-		for i := range q {
-			if math.Abs(float64(q[i])) > math.Abs(float64(q[k])) {
-				k = i
-			}
-		}
-		want, at, near := [4]uint32{uint32(k)}, 1, false
-		for i := range q {
-			if i == k {
-				continue
-			}
-			near = near || math.Abs(float64(q[k]))-math.Abs(float64(q[i])) < 4*o.step
-			c := math.Copysign(1, float64(q[k])) * float64(q[i])
-			want[at] = uint32(math.Floor((c+1/math.Sqrt2)/math.Sqrt2*511 + 0.5))
-			at++
-		}
-		var lanes [4]uint32
-		o.quantiseQuat(&q, &lanes)
-		if want == lanes {
-			same++
-		} else if !near {
-			require.Equal(t, want, lanes, "%v", q)
-		}
-	}
-	require.Greater(t, same, 19_900, "also near ties the formula nearly always stands")
 }
 
 func TestQuatOfAnyLength(t *testing.T) {
@@ -176,39 +129,4 @@ func TestQuatOfAnyLength(t *testing.T) {
 		}
 		require.InDelta(t, 1, math.Abs(dot), 10*o.step*o.step+1e-6)
 	})
-}
-
-// rotated is a component that is a rotation alone.
-type rotated struct {
-	Q struct{ X, Y, Z, W float32 } `net:"quat,bits=9"`
-}
-
-func TestQuatWithoutAValue(t *testing.T) {
-	p := mustCompile[rotated](t, "Rotated")
-	nan := float32(math.NaN())
-	good := rotated{}
-	good.Q.X = 1
-	goodLanes := make([]uint32, 4)
-	require.Equal(t, Fault{}, p.Quantise(unsafe.Pointer(&good), goodLanes))
-	for name, c := range map[string]struct {
-		q    [4]float32
-		want wire.FaultReason
-	}{
-		"zero": {[4]float32{}, wire.NoRotation},
-		"NaN":  {[4]float32{0, nan, 0, 1}, wire.NotFinite},
-		"Inf":  {[4]float32{0, 0, float32(math.Inf(-1)), 1}, wire.NotFinite},
-		"both": {[4]float32{float32(math.Inf(1)), float32(math.Inf(-1)), 0, 1}, wire.NotFinite},
-	} {
-		bad := rotated{Q: struct{ X, Y, Z, W float32 }{c.q[0], c.q[1], c.q[2], c.q[3]}}
-		lanes := append([]uint32(nil), goodLanes...)
-		fault := p.Quantise(unsafe.Pointer(&bad), lanes)
-		require.Equal(t, c.want, fault.Reason, name)
-		require.Equal(t, "Q", fault.Field(), name)
-		require.Equal(t, goodLanes, lanes, "%s: the last good value stays", name)
-
-		lanes = make([]uint32, 4)
-		require.Equal(t, c.want, p.Quantise(unsafe.Pointer(&bad), lanes).Reason, name)
-		require.Equal(t, []uint32{3, 256, 256, 256}, lanes, "%s: with none, no rotation", name)
-		require.True(t, p.ops[0].legalQuat((*[4]uint32)(lanes)))
-	}
 }

@@ -4,7 +4,6 @@ import (
 	"math"
 	"reflect"
 	"testing"
-	"unsafe"
 
 	"github.com/stretchr/testify/require"
 
@@ -52,59 +51,6 @@ type sticks struct {
 	H6 float64    `net:"half"`
 	A  [2]float32 `net:"axis"`
 	A6 float64    `net:"axis"`
-}
-
-func TestHalfAndAxisInRows(t *testing.T) {
-	p := mustCompile[sticks](t, "Sticks")
-	require.Equal(t, "Sticks{H:f32half;H6:f64half;A[0]:f32axis;A[1]:f32axis;A6:f64axis}", string(p.Describe(nil)))
-	require.Equal(t, 16+16+8+8+8, p.Bits())
-	lanes, again := make([]uint32, p.Lanes()), make([]uint32, p.Lanes())
-	for n := range uint32(halfMax + 1) { // the law, for every lane
-		row := []uint32{n, halfMax - n, n % 255, 254 - n%255, n % 255}
-		var v sticks
-		p.Dequantise(row, unsafe.Pointer(&v))
-		if fault := p.Quantise(unsafe.Pointer(&v), again); fault != (Fault{}) {
-			t.Fatal(fault)
-		}
-		if [5]uint32(again) != [5]uint32(row) {
-			t.Fatal(row, again)
-		}
-	}
-	for _, c := range []struct {
-		v      sticks
-		field  string
-		reason wire.FaultReason
-	}{
-		{sticks{H: float32(math.NaN())}, "H", wire.NotFinite},
-		{sticks{H6: math.Inf(-1)}, "H6", wire.NotFinite},
-		{sticks{H: 70000}, "H", wire.OutOfRange},
-		{sticks{A: [2]float32{1, -1.01}}, "A[1]", wire.OutOfRange},
-		{sticks{A6: math.NaN()}, "A6", wire.NotFinite},
-		{sticks{A6: 1e300}, "A6", wire.OutOfRange},
-	} {
-		copy(lanes, []uint32{1, 2, 3, 4, 5})
-		fault := p.Quantise(unsafe.Pointer(&c.v), lanes)
-		require.Equal(t, c.reason, fault.Reason)
-		require.Equal(t, c.field, fault.Field())
-		var back sticks
-		p.Dequantise(lanes, unsafe.Pointer(&back))
-		require.Zero(t, back.H-back.H)
-	}
-	bad := sticks{H: float32(math.Inf(1)), H6: math.NaN(), A: [2]float32{float32(math.NaN()), 2}, A6: math.Inf(1)}
-	copy(lanes, []uint32{1, 2, 3, 4, 5})
-	p.Quantise(unsafe.Pointer(&bad), lanes)
-	require.Equal(t, []uint32{1, 2, 3, 254, 5}, lanes, "what is not finite keeps the last good value")
-
-	refused := 0
-	for _, row := range [][]uint32{{halfMax + 1, 0, 0, 0, 0}, {0, 65535, 0, 0, 0}, {0, 0, 255, 0, 0}, {0, 0, 0, 0, 255}} {
-		buf := make([]byte, 7)
-		w := wire.NewBitWriter(buf)
-		p.WriteRow(&w, row)
-		r := wire.NewBitReader(buf[:w.Finish()])
-		require.False(t, p.ReadRow(&r, lanes))
-		refused++
-	}
-	require.Equal(t, 4, refused)
 }
 
 // Lanes of halves are in the order of their values, and each lane is a half.
@@ -159,14 +105,6 @@ func TestParsePlanIsTheInverseOfDescribe(t *testing.T) {
 	}
 }
 
-func TestParsedPlanHasNoMemory(t *testing.T) {
-	q, err := ParsePlan("lone{On:bool}")
-	require.NoError(t, err)
-	var on bool
-	require.Panics(t, func() { q.Quantise(unsafe.Pointer(&on), make([]uint32, 1)) })
-	require.Panics(t, func() { q.Dequantise(make([]uint32, 1), unsafe.Pointer(&on)) })
-}
-
 func TestParsePlanRefuses(t *testing.T) {
 	for _, text := range []string{
 		"", "a", "a{", "a}", "{}", "a{b}", "a{:u8}", "a{b:}", "a{b:u9}", "a{b:u8;}", "a{;b:u8}", "a{b:u8}}", "a{b:u8}x", "a{b:u08}", "a{b:u8[1,0]}",
@@ -177,15 +115,6 @@ func TestParsePlanRefuses(t *testing.T) {
 		_, err := ParsePlan(text)
 		require.Error(t, err, text)
 	}
-}
-
-func TestLegalRows(t *testing.T) {
-	p := deltaPlan[rowtest.Inputs](t)
-	require.True(t, p.Legal([]uint32{255, 1, 2, 0, 0, 200, 1023}))
-	require.False(t, p.Legal([]uint32{255, 1, 2, 0, 0, 200}))
-	require.False(t, p.Legal([]uint32{256, 1, 2, 0, 0, 200, 1023}))
-	require.False(t, p.Legal([]uint32{255, 1, 3, 0, 0, 200, 1023}))
-	require.False(t, p.Legal([]uint32{255, 1, 2, 0, 0, 201, 1023}))
 }
 
 func FuzzParsePlan(f *testing.F) {

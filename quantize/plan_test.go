@@ -2,14 +2,12 @@ package quantize
 
 import (
 	"encoding/binary"
-	"fmt"
 	"math/rand/v2"
 	"reflect"
 	"testing"
 	"unsafe"
 
 	"github.com/stretchr/testify/require"
-	"pgregory.net/rapid"
 
 	"github.com/arche-netcode/netcode/wire"
 )
@@ -20,14 +18,6 @@ type body struct {
 	Y   float32    `net:"min=-512,max=512,step=0.002"`
 	Z   float32    `net:"min=-512,max=512,step=0.002"`
 	Rot [4]float32 `net:"quat,bits=9"`
-}
-
-// exact is sent without rounding.
-type exact struct {
-	A, B, C float32
-	D       uint32
-	E       int32
-	F       uint64
 }
 
 func mustCompile[T any](t testing.TB, name string) *Plan {
@@ -59,41 +49,6 @@ func TestFaultReasons(t *testing.T) {
 	require.Empty(t, Fault{}.Field())
 }
 
-// The largest lane of a float64 could give a value slightly above max.
-func TestBoundsAreValuesInEveryEncoding(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		low := float64(rapid.IntRange(-2000, 1999).Draw(t, "low")) / 10
-		high := low + float64(rapid.IntRange(1, 3000).Draw(t, "span"))/10
-		step := float64(rapid.IntRange(1, 50).Draw(t, "step")) / 1000
-		field := reflect.StructField{
-			Name: "X", Type: reflect.TypeFor[float64](),
-			Tag: reflect.StructTag(fmt.Sprintf(`net:"min=%g,max=%g,step=%g"`, low, high, step)),
-		}
-		plan, err := Compile(reflect.StructOf([]reflect.StructField{field}), "Bounded")
-		require.NoError(t, err)
-		debug, err := Compile(reflect.StructOf([]reflect.StructField{field}), "Bounded")
-		require.NoError(t, err)
-		debug.Debug()
-		n := uint32(plan.ops[0].count)
-		for _, lane := range []uint32{0, 1, n / 2, n - 1, n} {
-			for _, p := range []*Plan{plan, debug} {
-				var x float64
-				p.Dequantise([]uint32{lane}, unsafe.Pointer(&x))
-				require.True(t, x >= low && x <= high, "%v of %v..%v", x, low, high)
-				back := []uint32{0}
-				require.Equal(t, Fault{}, p.Quantise(unsafe.Pointer(&x), back))
-				require.Equal(t, lane, back[0])
-				buf := make([]byte, 16)
-				w := wire.NewBitWriter(buf)
-				p.WriteRow(&w, back)
-				r := wire.NewBitReader(buf[:w.Finish()])
-				require.True(t, p.ReadRow(&r, back) && r.Done())
-				require.Equal(t, lane, back[0])
-			}
-		}
-	})
-}
-
 type plainWords struct {
 	A float32
 	B struct {
@@ -110,36 +65,6 @@ func TestPlainRowsAreMemory(t *testing.T) {
 	lanes := make([]uint32, p.Lanes())
 	require.Zero(t, p.Quantise(unsafe.Pointer(&v), lanes))
 	require.Equal(t, unsafe.Slice((*uint32)(unsafe.Pointer(&v)), 4), lanes)
-}
-
-func TestPlainRefusesOtherTypes(t *testing.T) {
-	for name, p := range map[string]*Plan{
-		"no field": mustCompile[struct{}](t, "None"),
-		"signed":   mustCompile[struct{ N int32 }](t, "Signed"),
-		"quantised": mustCompile[struct {
-			F float32 `net:"min=0,max=1,step=0.5"`
-		}](t, "Fixed"),
-		"short": mustCompile[struct{ A, B uint16 }](t, "Short"),
-		"wide":  mustCompile[struct{ F float64 }](t, "Wide"),
-		"local at last": mustCompile[struct {
-			A, B float32
-			C    int32 `net:"-"`
-		}](t, "Local"),
-		"local between": mustCompile[struct {
-			A float32
-			C int32 `net:"-"`
-			B float32
-		}](t, "Between"),
-		"boolean": mustCompile[struct {
-			A float32
-			B bool
-		}](t, "Boolean"),
-		"entity": mustCompile[struct {
-			N wire.NetworkID `net:"entity"`
-		}](t, "Entity"),
-	} {
-		require.False(t, p.Plain(), name)
-	}
 }
 
 // The bytes for a world's hash are the same from all implementations: whole spans, field by field, and plain code.

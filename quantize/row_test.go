@@ -78,34 +78,6 @@ func TestLaw(t *testing.T) {
 	})
 }
 
-// finest has the finest steps of each kind of float.
-type finest struct {
-	F32   float32 `net:"min=-1,max=1,step=6.1e-8"`
-	Far   float32 `net:"min=8000000,max=8388608,step=0.51"`
-	F64   float64 `net:"min=-1,max=1,step=4.7e-10"`
-	Far64 float64 `net:"min=4503599627000000,max=4503599627370496,step=8"`
-	Angle float32 `net:"angle,bits=24"`
-	Angl6 float64 `net:"angle,bits=32"`
-	One   float32 `net:"min=0,max=1,step=7"`
-	Turn  float32 `net:"angle,bits=1"`
-}
-
-// TestLawAtTheFinest draws rows, not values, to reach every lane of the finest steps.
-func TestLawAtTheFinest(t *testing.T) {
-	p := mustCompile[finest](t, "Finest")
-	rapid.Check(t, func(t *rapid.T) {
-		row, again := make([]uint32, p.Lanes()), make([]uint32, p.Lanes())
-		for i := range row {
-			top := p.lanes[i].max
-			row[i] = uint32(rapid.OneOf(rapid.Uint64Range(0, top), rapid.SampledFrom([]uint64{0, top / 2, top/2 + 1, top})).Draw(t, "lane"))
-		}
-		var v finest
-		p.Dequantise(row, unsafe.Pointer(&v))
-		require.Equal(t, Fault{}, p.Quantise(unsafe.Pointer(&v), again))
-		require.Equal(t, row, again)
-	})
-}
-
 func TestReadRowRefuses(t *testing.T) {
 	p := mustCompile[everything](t, "Everything")
 	at := func(path string) int {
@@ -162,20 +134,6 @@ func TestReadRowRefuses(t *testing.T) {
 			require.Equal(t, row, got, c.name)
 		}
 	}
-}
-
-// TestZeroLanesAreAValue: rows start as zeros, a legal row for every kind except the quaternion.
-func TestZeroLanesAreAValue(t *testing.T) {
-	type plain struct {
-		A float32 `net:"min=-5,max=5,step=1"`
-		B int8
-		C float64
-		D uint64 `net:"min=3,max=9"`
-	}
-	p := mustCompile[plain](t, "Plain")
-	var v plain
-	p.Dequantise(make([]uint32, p.Lanes()), unsafe.Pointer(&v))
-	require.Equal(t, plain{A: -5, B: -128, C: 0, D: 3}, v)
 }
 
 func TestPlansAllocateNothing(t *testing.T) {
@@ -406,24 +364,6 @@ func TestVarBits(t *testing.T) {
 		w.Var(v)
 		require.Equal(t, w.Bits(), wire.VarBits(v))
 	})
-}
-
-func TestRunOfATypeWithoutFields(t *testing.T) {
-	p := mustCompile[struct{}](t, "Nothing")
-	buf := make([]byte, 4)
-	w := wire.NewBitWriter(buf)
-	p.WriteRun(&w, nil, 3)
-	require.LessOrEqual(t, w.Bits(), maxRunBits(p, 3))
-	r := wire.NewBitReader(buf[:w.Finish()])
-	count, ok := p.ReadRun(&r, nil, 3, false)
-	require.True(t, ok)
-	require.Equal(t, 3, count)
-	w = wire.NewBitWriter(buf)
-	w.Var(2)
-	w.Write(1, 1)
-	r = wire.NewBitReader(buf[:w.Finish()])
-	_, ok = p.ReadRun(&r, nil, 3, false)
-	require.False(t, ok, "something differs where nothing can")
 }
 
 func TestRunsAllocateNothing(t *testing.T) {

@@ -81,31 +81,6 @@ func TestQuantiseFaults(t *testing.T) {
 	}
 }
 
-func TestQuantiseIsNearest(t *testing.T) {
-	type precise struct {
-		F32   float32 `net:"min=-512,max=512,step=0.002"`
-		F64   float64 `net:"min=-1000,max=1000,step=0.000001"`
-		Angle float32 `net:"angle,bits=10"`
-		Angl6 float64 `net:"angle,bits=30"`
-	}
-	p := mustCompile[precise](t, "Precise")
-	rapid.Check(t, func(t *rapid.T) {
-		v := precise{
-			F32: rapid.Float32Range(-512, 512).Draw(t, "f32"), F64: rapid.Float64Range(-1000, 1000).Draw(t, "f64"),
-			Angle: rapid.Float32Range(-1e5, 1e5).Draw(t, "angle"), Angl6: rapid.Float64Range(-1e5, 1e5).Draw(t, "angle64"),
-		}
-		var got precise
-		lanes := make([]uint32, p.Lanes())
-		require.Equal(t, Fault{}, p.Quantise(unsafe.Pointer(&v), lanes))
-		p.Dequantise(lanes, unsafe.Pointer(&got))
-		require.InDelta(t, v.F32, got.F32, 0.001+1e-4)
-		require.InDelta(t, v.F64, got.F64, 0.0000005+1e-10)
-		require.InDelta(t, 0, math.Remainder(float64(v.Angle)-float64(got.Angle), 2*math.Pi), math.Pi/1024+1e-6)
-		require.InDelta(t, 0, math.Remainder(v.Angl6-got.Angl6, 2*math.Pi), math.Pi/(1<<30)+1e-10)
-		require.True(t, got.Angl6 >= -math.Pi && got.Angl6 < math.Pi)
-	})
-}
-
 func TestAngleOfManyTurns(t *testing.T) {
 	o := op{size: 8}
 	require.NoError(t, o.compileAngle(tag{bits: 16}))
@@ -159,40 +134,6 @@ func TestDequantiseWritesSentFieldsOnly(t *testing.T) {
 	require.Equal(t, uint32(0xC7C7_C7C7), dst.Local)
 	field, equal := p.Compare(unsafe.Pointer(dst), unsafe.Pointer(&src))
 	require.True(t, equal, field)
-}
-
-func TestCompareNamesTheField(t *testing.T) {
-	p := mustCompile[padded](t, "Padded")
-	good := padded{A: true, B: 1, C: 2, Local: 3, D: 4, E: 5}
-	for want, spoil := range map[string]func(v *padded){
-		"A": func(v *padded) { v.A, v.E = false, 9 },
-		"B": func(v *padded) { v.B ^= 1 << 63 },
-		"C": func(v *padded) { v.C++ },
-		"D": func(v *padded) { v.D++ },
-		"E": func(v *padded) { v.E, v.Local = 0, 0 },
-		"":  func(v *padded) { v.Local = 77 },
-	} {
-		bad := good
-		spoil(&bad)
-		field, equal := p.Compare(unsafe.Pointer(&good), unsafe.Pointer(&bad))
-		require.Equal(t, want, field)
-		require.Equal(t, want == "", equal)
-	}
-	e := mustCompile[exact](t, "Exact")
-	zero, minus := exact{}, exact{B: float32(math.Copysign(0, -1))}
-	field, equal := e.Compare(unsafe.Pointer(&zero), unsafe.Pointer(&minus))
-	require.Equal(t, "B", field, "bits are compared, not numbers")
-	require.False(t, equal)
-}
-
-func TestAppendFields(t *testing.T) {
-	p := mustCompile[padded](t, "Padded")
-	v := padded{A: true, B: 0x0102_0304_0506_0708, C: 9, Local: 3, D: 0x0A0B, E: 0x0C}
-	require.Equal(t, []byte{0xFF, 1, 8, 7, 6, 5, 4, 3, 2, 1, 9, 0x0B, 0x0A, 0x0C}, p.AppendFields([]byte{0xFF}, unsafe.Pointer(&v)))
-	q := mustCompile[rotated](t, "Rotated")
-	var r rotated
-	r.Q.X, r.Q.W = 1, -2
-	require.Equal(t, []byte{0, 0, 0x80, 0x3F, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xC0}, q.AppendFields(nil, unsafe.Pointer(&r)))
 }
 
 // QuantiseRows gives the same rows as Quantise for any values, and reports the same faults.

@@ -7,6 +7,7 @@ import (
 	"io"
 	"math"
 	"reflect"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -199,7 +200,11 @@ func TestRecordingsCutAnywhereAreReadUpToThere(t *testing.T) {
 	g := moving(t, 25)
 	data := g.out.Bytes()
 	first := bytes.Index(data, []byte(chunkMagic))
-	for cut := range data {
+	chunks := chunksOf(t, data)
+	for cut := range data { // each byte of a chunk's head, and one of eleven others
+		if cut%11 > 0 && !slices.ContainsFunc(chunks, func(at int) bool { return at-4 < cut && cut < at+40 }) {
+			continue
+		}
 		r, err := NewReader(bytes.NewReader(data[:cut]))
 		if cut < first {
 			require.Error(t, err, "cut at %d", cut)

@@ -47,19 +47,6 @@ func TestNumbersOfOtherMachines(t *testing.T) {
 	})
 }
 
-func TestArrayRefusesBadBools(t *testing.T) {
-	v := []flag{true, true, true}
-	r := NewReader([]byte{1, 2, 0, 9})
-	ReadArray(&r, v)
-	require.ErrorIs(t, r.Err(), ErrMalformed)
-	require.Equal(t, []flag{false, false, false}, v)
-	r = NewReader([]byte{1})
-	v[0] = true
-	ReadArray(&r, v)
-	require.ErrorIs(t, r.Err(), ErrTruncated)
-	require.Equal(t, []flag{false, false, false}, v)
-}
-
 func FuzzArrays(f *testing.F) {
 	w := NewWriter(make([]byte, 300))
 	WriteSlice(&w, []flag{true, false}, 9)

@@ -36,71 +36,12 @@ type value struct {
 	bits uint
 }
 
-func drawValues(t *rapid.T) []value {
-	return rapid.SliceOfN(rapid.Custom(func(t *rapid.T) value {
-		return value{v: rapid.Uint64().Draw(t, "v"), bits: uint(rapid.IntRange(0, 64).Draw(t, "bits"))}
-	}), 0, 60).Draw(t, "values")
-}
-
 // low returns the bits low bits of v.
 func low(v uint64, bits uint) uint64 {
 	if bits == 64 {
 		return v
 	}
 	return v & (1<<bits - 1)
-}
-
-func TestBitsModel(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		values := drawValues(t)
-		var model dumbBits
-		buf := make([]byte, 600)
-		w := NewBitWriter(buf)
-		for _, x := range values {
-			w.Write(x.v, x.bits)
-			model.write(x.v, x.bits)
-			require.Equal(t, len(model), w.Bits())
-		}
-		n := w.Finish()
-		require.Equal(t, model.bytes(), buf[:n])
-
-		r := NewBitReader(buf[:n])
-		left := n * 8
-		for _, x := range values {
-			require.Equal(t, low(x.v, x.bits), r.Read(x.bits))
-			left -= int(x.bits)
-			require.Equal(t, left, r.Remaining())
-		}
-		require.True(t, r.Done())
-		require.False(t, r.Failed())
-		require.Zero(t, r.Read(8))
-		require.True(t, r.Failed())
-		require.False(t, r.Done())
-	})
-}
-
-func TestBitWriterRewinds(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		kept, dropped, after := drawValues(t), drawValues(t), drawValues(t)
-		var model dumbBits
-		buf := make([]byte, 1200)
-		w := NewBitWriter(buf)
-		for _, x := range kept {
-			w.Write(x.v, x.bits)
-			model.write(x.v, x.bits)
-		}
-		mark := w
-		for _, x := range dropped {
-			w.Write(^x.v, x.bits)
-		}
-		w = mark
-		require.Equal(t, len(model), w.Bits())
-		for _, x := range after {
-			w.Write(x.v, x.bits)
-			model.write(x.v, x.bits)
-		}
-		require.Equal(t, model.bytes(), buf[:w.Finish()])
-	})
 }
 
 func TestBitWriterRewindsAnOverflow(t *testing.T) {
@@ -115,18 +56,6 @@ func TestBitWriterRewindsAnOverflow(t *testing.T) {
 	w.Write(0, 4)
 	require.False(t, w.Overflowed(), "an exact fit")
 	require.Equal(t, 3, w.Finish())
-}
-
-func TestBitWriterGoesOnAfterFinish(t *testing.T) {
-	buf := make([]byte, 20)
-	w := NewBitWriter(buf)
-	w.Write(1, 61)
-	require.Equal(t, 8, w.Finish())
-	require.Equal(t, 8, w.Finish())
-	w.Write(0xAB, 8)
-	require.Equal(t, 9, w.Finish())
-	require.Equal(t, []byte{1, 0, 0, 0, 0, 0, 0, 0, 0xAB}, buf[:9])
-	require.Panics(t, func() { w.Write(0, 65) })
 }
 
 func TestBitWriterAppend(t *testing.T) {

@@ -5,7 +5,6 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
-	"pgregory.net/rapid"
 
 	"github.com/arche-netcode/netcode/internal/alloctest"
 )
@@ -47,37 +46,6 @@ func readScript(r *Reader, w *Writer) {
 	w.Zigzag(r.Zigzag())
 	w.Bytes(r.Bytes(40), 40)
 	w.String(r.String(40), 40)
-}
-
-func TestReaderReadsWrittenValues(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		seed := rapid.Uint64().Draw(t, "seed")
-		text := rapid.StringN(0, 10, 40).Draw(t, "text")
-		buf, again := make([]byte, 200), make([]byte, 200)
-		w, w2 := NewWriter(buf), NewWriter(again)
-		script(&w, seed, text)
-		require.NoError(t, w.Err())
-		r := NewReader(w.Written())
-		readScript(&r, &w2)
-		require.True(t, r.Done())
-		require.NoError(t, w2.Err())
-		require.Equal(t, w.Written(), w2.Written())
-
-		for cut := range w.Written() { // a cut reader fails and keeps its error
-			r := NewReader(w.Written()[:cut])
-			sink := NewWriter(again)
-			readScript(&r, &sink)
-			require.ErrorIs(t, r.Err(), ErrTruncated)
-			require.False(t, r.Done())
-			require.Zero(t, r.Remaining())
-		}
-		for size := range w.Written() { // a full writer does too, and what it wrote is right
-			small := NewWriter(again[:size:size])
-			script(&small, seed, text)
-			require.ErrorIs(t, small.Err(), ErrOverflow)
-			require.Equal(t, w.Written()[:len(small.Written())], small.Written())
-		}
-	})
 }
 
 func TestWriterSeekAndReserve(t *testing.T) {

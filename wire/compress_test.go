@@ -10,8 +10,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
-
-	"github.com/arche-netcode/netcode/internal/alloctest"
 )
 
 // drawBytes draws bytes with different compression ratios.
@@ -148,32 +146,6 @@ func TestDecompressAllocatesNoMoreThanIsJustified(t *testing.T) {
 		require.ErrorIs(t, err, ErrMalformed)
 		require.NotErrorIs(t, err, ErrTooLong)
 	}
-}
-
-func TestWithoutACompressorAllIsRaw(t *testing.T) {
-	require.Equal(t, []byte{0}, AppendCompressed(nil, nil, nil))
-	require.Equal(t, []byte{0}, AppendCompressed(nil, nil, &Deflate{}))
-	src := bytes.Repeat([]byte{1}, 300)
-	payload := AppendCompressed(nil, src, nil)
-	require.Equal(t, append([]byte{0}, src...), payload)
-	got, err := AppendDecompressed(nil, payload, 300, nil)
-	require.NoError(t, err)
-	require.Equal(t, src, got)
-}
-
-func TestCompressionReusesItsState(t *testing.T) {
-	var d Deflate
-	src := []byte(strings.Repeat("position velocity rotation ", 50))
-	payload, out := make([]byte, 0, 2*len(src)), make([]byte, 0, 2*len(src))
-	alloctest.Zero(t, 50, func() {
-		payload = AppendCompressed(payload[:0], src, &d)
-	})
-	alloctest.AtMost(t, 50*4, 50, func() { // the library builds tables for codes above 9 bits
-		var err error
-		if out, err = AppendDecompressed(out[:0], payload, len(src), &d); err != nil {
-			t.Fatal(err)
-		}
-	})
 }
 
 // FuzzDecompress: any payload gives an error or at most limit bytes, which come back when they are compressed again.

@@ -135,53 +135,6 @@ func FuzzHalf(f *testing.F) {
 	})
 }
 
-// TestAxisEveryNumber: every legal byte is a value within [-1, 1] that converts back; -128 is illegal.
-func TestAxisEveryNumber(t *testing.T) {
-	for n := -128; n <= 127; n++ {
-		r := NewReader([]byte{byte(n)})
-		v := r.Axis()
-		require.True(t, v >= -1 && v <= 1)
-		if n == -128 {
-			require.ErrorIs(t, r.Err(), ErrMalformed)
-			require.Zero(t, v)
-			continue
-		}
-		require.True(t, r.Done())
-		require.Equal(t, float32(float64(n)/127), v)
-		buf := make([]byte, 1)
-		w := NewWriter(buf)
-		require.Equal(t, NoFault, w.Axis(v))
-		require.Equal(t, []byte{byte(n)}, w.Written())
-		a, reason := Snorm8Of(float64(v))
-		require.Equal(t, Snorm8(n), a)
-		require.Equal(t, NoFault, reason)
-	}
-	require.Equal(t, float32(-1), Snorm8(-128).Float32())
-	r := NewReader(nil)
-	require.Zero(t, r.Axis())
-	require.ErrorIs(t, r.Err(), ErrTruncated)
-	w := NewWriter(nil)
-	w.Axis(1)
-	require.ErrorIs(t, w.Err(), ErrOverflow)
-}
-
-// TestAxisRounds: rounding is to the nearest, not towards zero like a conversion.
-func TestAxisRounds(t *testing.T) {
-	for n := range 127 {
-		low, high := float64(n)/127, float64(n+1)/127
-		for part, want := range map[float64]int{0.01: n, 0.49: n, 0.51: n + 1, 0.99: n + 1} {
-			f := low + (high-low)*part
-			a, _ := Snorm8Of(f)
-			b, _ := Snorm8Of(-f)
-			require.Equal(t, Snorm8(want), a, "%g", f)
-			require.Equal(t, -a, b, "left and right are alike")
-		}
-	}
-	a, _ := Snorm8Of(math.Copysign(0, -1))
-	require.Zero(t, a)
-	require.Zero(t, math.Float32bits(a.Float32()), "one zero")
-}
-
 func TestAxisReports(t *testing.T) {
 	for _, c := range []struct {
 		f      float32

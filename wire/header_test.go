@@ -50,10 +50,6 @@ func TestPacketHeader(t *testing.T) {
 	})
 }
 
-func TestPacketHeaderIgnoresTheAckPartWithoutAck(t *testing.T) {
-	require.Equal(t, []byte{0, 7, 0}, AppendPacketHeader(nil, PacketHeader{Sequence: 7, Ack: 3, AckBits: 9, HasDelay: true, Delay: 5}))
-}
-
 func TestPacketHeaderRefuses(t *testing.T) {
 	for name, b := range map[string][]byte{
 		"a handshake datagram":        {0x80, 1, 0, 2, 0},

@@ -1,7 +1,6 @@
 package wire
 
 import (
-	"bytes"
 	"math"
 	"reflect"
 	"testing"
@@ -76,38 +75,6 @@ func TestNewValueRefuses(t *testing.T) {
 func of[T any]() error {
 	_, err := NewValue[T]()
 	return err
-}
-
-// Put and Get refuse a slice shorter than Size, and change nothing.
-func TestValueRefusesShortSlices(t *testing.T) {
-	type one struct{ A, B uint32 } // one run of numbers
-	type two struct {
-		A uint8
-		B uint32
-	}
-	single, err := NewValue[one]()
-	require.NoError(t, err)
-	several, err := NewValue[two]()
-	require.NoError(t, err)
-	b, v, w := []byte{9, 9, 9, 9, 9, 9, 9, 9}, one{1, 2}, two{1, 2}
-	require.ErrorIs(t, single.Put(b[:7], &v), ErrOverflow)
-	require.ErrorIs(t, single.Get(b[:7], &v), ErrTruncated)
-	require.ErrorIs(t, several.Put(b[:4], &w), ErrOverflow)
-	require.ErrorIs(t, several.Get(b[:4], &w), ErrTruncated)
-	require.Equal(t, []byte{9, 9, 9, 9, 9, 9, 9, 9}, b)
-	require.Equal(t, one{1, 2}, v)
-	require.Equal(t, two{1, 2}, w)
-}
-
-func TestValueRefusesBadBools(t *testing.T) {
-	c := mixedValue()
-	b := bytes.Repeat([]byte{1}, c.Size())
-	b[14] = 7
-	v := mixed{I: 5}
-	r := NewReader(b)
-	ReadValue(&r, c, &v)
-	require.ErrorIs(t, r.Err(), ErrMalformed)
-	require.Zero(t, v)
 }
 
 // Big-endian machines reverse the bytes of each number.
