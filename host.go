@@ -92,20 +92,15 @@ func (c *Client) hostOnceDecided() {
 func (c *Client) hostDecided() error {
 	s, decision := c.hosting.server, c.hosting.decision
 	c.hosting = hosting{}
-	seed, err := peer.NewSkipSeed(s.config.Random)
+	l, err := s.steps.admit(decision, c)
 	if err != nil {
 		return err
 	}
-	joined, refused := s.door.AdmitLocal(decision)
-	if refused != nil {
-		return refused
-	}
-	l := s.openLoopback(&session{id: joined.Client, joined: joined, player: c}, &c.core, seed)
 	c.host, c.agreed, c.state, c.id = s, s.config, Connected, l.id
 	c.replica, c.back = nil, heldState{}
 	c.core.Agree(c.agreed.end(1))
 	c.core.Store = nil
-	c.link.Start(l.link.Address, peer.NewConn(s.config.conn(0, 0)), 0, seed)
+	c.link.Start(transport.Addr{}, peer.NewConn(s.config.conn(0, 0)), 0, peer.SkipSeed{})
 	c.link.Loopback = &s.core
 	c.core.Inbound.SetLocal(c.id)
 	c.core.Inbound.Due(clientInside{c}.Due())
@@ -123,10 +118,19 @@ func (c *Client) hostDecided() error {
 	return nil
 }
 
+// admitLocal makes the session of a host's player, as the game decided.
+func (s *Server) admitLocal(decision *admission.Decision, player *Client) (*session, error) {
+	joined, refused := s.door.AdmitLocal(decision)
+	if refused != nil {
+		return nil, refused
+	}
+	return s.openLoopback(&session{id: joined.Client, joined: joined, player: player}, &player.core), nil
+}
+
 // openLoopback makes the session of a client without packets.
-func (s *Server) openLoopback(c *session, other *endpoint.End, seed peer.SkipSeed) *session {
+func (s *Server) openLoopback(c *session, other *endpoint.End) *session {
 	s.door.LastID = max(s.door.LastID, c.id)
-	s.begin(c, transport.Addr{}, peer.NewConn(s.config.conn(0, 0)), seed)
+	s.begin(c, transport.Addr{}, peer.NewConn(s.config.conn(0, 0)), peer.SkipSeed{}) // Without packets nothing is skipped.
 	c.link.Loopback = other
 	s.connect(c)
 	c.link.View.Share()
@@ -169,11 +173,7 @@ func (s serverInside) AddRecordedPlayer(id ClientID) (extend.Session, error) {
 	case s.closing || s.taken() >= s.config.Clients:
 		return nil, fmt.Errorf("%w: the server is closing or full: Config.Clients is %d", errs.ErrHost, s.config.Clients)
 	}
-	seed, err := peer.NewSkipSeed(s.config.Random)
-	if err != nil {
-		return nil, err
-	}
-	c := s.openLoopback(&session{id: id, recorded: true}, new(endpoint.End), seed) // An end without an inbound takes nothing.
+	c := s.openLoopback(&session{id: id}, new(endpoint.End)) // An end without an inbound takes nothing.
 	s.events.Fire()
 	return c, nil
 }
@@ -184,7 +184,7 @@ func (s serverInside) ClientsFrom(id ClientID) { s.door.LastID = max(s.door.Last
 // Say gives the server a message of a recorded player, which its handlers get in the message's stage of this frame: Type, Stage, Channel, Entity and
 // Body count. It keeps nothing of m. The errors are ErrPosted, for what no client may send, and those of message.Inbound.PushLocal.
 func (c *session) Say(m *extend.Posted) error {
-	if !c.recorded {
+	if !c.Recorded() {
 		return fmt.Errorf("%w: the client is no recorded player", errs.ErrPosted)
 	}
 	return c.server.core.Say(&c.link, m)

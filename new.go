@@ -48,7 +48,7 @@ func NewServer(p *Protocol, config Config) (*Server, error) {
 		return nil, err
 	}
 	s.inside = door.New(serverInside{s})
-	s.steps = serverSteps{receive: s.receiveDatagram, send: s.sendFrame, observe: s.observe, leave: s.startLeaving}
+	s.steps = serverSteps{receive: s.receiveDatagram, send: s.sendFrame, observe: s.observe, admit: s.admitLocal, leave: s.startLeaving}
 	s.frame.Clock.Set(config.FirstTick - 1)
 	s.shared = shared{protocol: p, tag: tag, core: endpoint.End{
 		Role: peer.RoleServer, Types: &p.types, Frame: &s.frame, Report: &s.report, Out: &s.out, Store: s.store, Config: config.end(config.Clients),

@@ -6,6 +6,7 @@ import (
 
 	"github.com/arche-netcode/netcode/congestion"
 	"github.com/arche-netcode/netcode/errs"
+	"github.com/arche-netcode/netcode/internal/admission"
 	"github.com/arche-netcode/netcode/internal/events"
 	"github.com/arche-netcode/netcode/internal/handshake"
 	"github.com/arche-netcode/netcode/internal/link"
@@ -78,7 +79,8 @@ type serverSteps struct {
 	receive func(from transport.Addr, packet []byte) // Server.receiveDatagram
 	send    func()                                   // Server.sendFrame
 	observe func(c *session)
-	leave   func(c *session, reason *errs.CloseError) // Server.startLeaving
+	admit   func(decision *admission.Decision, player *Client) (*session, error) // Server.admitLocal
+	leave   func(c *session, reason *errs.CloseError)                            // Server.startLeaving
 }
 
 // TickDue reports whether a network tick falls into this frame: then the world is to be captured, and Send sends the changes.
@@ -510,7 +512,7 @@ func (s *Server) SetOpen(open bool) {
 	}
 	for _, c := range s.sessions {
 		switch {
-		case c.Local() && !c.Recorded():
+		case c.player != nil:
 		case c.state == leaving:
 			s.end(c, c.link.Reason, closeQuiet)
 		default:

@@ -33,15 +33,14 @@ const (
 // session is one connection of one client at the server, for extensions: the client is connected, or has closed and its
 // messages are still handled. Games name it by its ClientID.
 type session struct {
-	id       wire.ClientID // Send reads id, the next field and the link's first fields: they share a cache line.
-	state    sessionState
-	link     endpoint.Link // Its View is nil once the session is over.
-	server   *Server
-	player   *Client // The client of a host's player, in this process; else nil.
-	strikes  int
-	kept     []any            // The states of extensions.
-	reason   *errs.CloseError // The reason of its end.
-	recorded bool             // The client is a recorded player: nothing is sent to it.
+	id      wire.ClientID // Send reads id, the next field and the link's first fields: they share a cache line.
+	state   sessionState
+	link    endpoint.Link // Its View is nil once the session is over.
+	server  *Server
+	player  *Client // The client of a host's player, in this process; else nil.
+	strikes int
+	kept    []any            // The states of extensions.
+	reason  *errs.CloseError // The reason of its end.
 
 	joined    handshake.Session // As the Door opened it; link has the present address. Zero for a client in this process.
 	welcomed  bool              // Welcome was sent since the last tick.
@@ -118,7 +117,7 @@ func (c *session) View() *snapshot.View {
 // the Presented hook of an extension, such as package input, or else by the newest tick that it acknowledged. It may be any
 // time. It returns false if that is not known.
 func (c *session) Presented(at Tick) (tick.Time, bool) {
-	if c.link.Loopback != nil && !c.Recorded() { // A host shows the world itself.
+	if c.player != nil { // A host shows the world itself.
 		return c.server.store.Tick().Begin(), true
 	}
 	for _, presented := range c.server.hooks.presented {
@@ -163,7 +162,7 @@ func (s *Server) client(id wire.ClientID) *session {
 }
 
 // Recorded reports whether the session was made by Server.AddRecordedPlayer.
-func (c *session) Recorded() bool { return c.recorded }
+func (c *session) Recorded() bool { return c.Local() && c.player == nil }
 
 // taken returns the number of places in use. A leaving client has its place until the game is told.
 func (s *Server) taken() int { return s.counts[connected] + s.counts[leaving] }

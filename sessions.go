@@ -99,7 +99,7 @@ func (s *Server) end(c *session, reason *errs.CloseError, how closeMode) {
 	c.link.DropHeld()
 	c.link.Forget()
 	if c.link.Loopback != nil && c.state == connected {
-		if !c.Recorded() {
+		if c.player != nil {
 			c.player.unhost(reason)
 		}
 		how = closeQuiet

@@ -315,10 +315,9 @@ func (in *Inbound) expireReliable(s *Source) {
 	d := &s.deferred
 	d.woken = d.woken[:0]
 	for i := range d.stages {
-		room := &d.stages[i]
-		room.requeue()
-		for k := range room.ready {
-			d.woken = append(d.woken, room.ready[k].at)
+		d.stages[i].requeue()
+		for _, w := range d.stages[i].ready {
+			d.woken = append(d.woken, w.at)
 		}
 	}
 	for i := 0; i < len(d.woken); i++ {
@@ -332,18 +331,16 @@ func (in *Inbound) expireReliable(s *Source) {
 // expireOne drops a reliable message whose entity is missing for too long. If only the entity's state is missing the message is released.
 func (in *Inbound) expireOne(s *Source, e *deferredMessage) {
 	m := &e.message
-	missing, wait := in.lacksEntity(m), in.limits.DeferredTime
-	if missing {
-		wait = in.limits.EntityTime
-	}
-	switch {
-	case in.now-e.received <= wait || m.NotBefore > in.due:
-	case missing:
-		in.stats.Undeliverable++
-		in.stats.DeferredLate++
-		s.deferred.remove(e)
-		s.done(m)
-	case in.lacksState(s, m):
+	switch waited := in.now - e.received; {
+	case m.NotBefore > in.due:
+	case in.lacksEntity(m):
+		if waited > in.limits.EntityTime {
+			in.stats.Undeliverable++
+			in.stats.DeferredLate++
+			s.deferred.remove(e)
+			s.done(m)
+		}
+	case waited > in.limits.DeferredTime && in.lacksState(s, m):
 		in.stats.StateLate++
 		m.State = tick.None
 	}

@@ -46,7 +46,7 @@ func replays() []mutation {
 		play("a seek in play reads all that it passes over", "TestASeekInPlayReadsNoChunkBetween", "p.chunkOf(min(p.heard+1, p.at)), p.chunkOf(p.at)", "max(p.chunk, 0), p.chunkOf(p.at)"),
 		testedIn("record", change("replay", "a recorded id leaves none for those that come", "TestHostilePlayersAreReplayed", "host.go", "id > math.MaxInt32", "id > math.MaxUint32")),
 		change("replay", "a client that connected is ended as a recorded one", "TestEndRecordedLeavesAClientThatConnected", "host.go", "\tcase !c.Recorded():\n", ""),
-		testedIn("record", change("replay", "recorded players stay in a closed game", "TestAGameThatCloses", "server.go", "c.Local() && !c.Recorded()", "c.Local()")),
+		testedIn("record", change("replay", "recorded players stay in a closed game", "TestAGameThatCloses", "server.go", "case c.player != nil:", "case c.Local():")),
 		testedIn(".", change("replay", "a client that sends no state is asked for it", "TestAResyncOfNoStateIsIgnored", "client_frame.go", "content.Resync && c.sender != nil", "content.Resync")),
 		change("replay", "a recording that has ended keeps who comes and goes", "TestNothingIsKeptAfterARecording", "record/start.go", "r.writer, r.players.on = nil, false", "r.writer = nil"),
 		testedIn("collections", change("replay", "a recording that has ended keeps changes", "TestAStoppedRecordingKeepsNoChanges", "collections/record.go", "t.on, t.bodies = false, nil", "t.on = true")),
