@@ -2,17 +2,15 @@ package netcode
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
 	"time"
 
 	"github.com/arche-netcode/netcode/congestion"
 	"github.com/arche-netcode/netcode/errs"
 	"github.com/arche-netcode/netcode/internal/admission"
-	"github.com/arche-netcode/netcode/internal/door"
+	"github.com/arche-netcode/netcode/internal/endpoint"
 	"github.com/arche-netcode/netcode/internal/events"
 	"github.com/arche-netcode/netcode/internal/handshake"
-	"github.com/arche-netcode/netcode/internal/link"
 	"github.com/arche-netcode/netcode/internal/outbox"
 	"github.com/arche-netcode/netcode/internal/peer"
 	"github.com/arche-netcode/netcode/internal/replica"
@@ -64,13 +62,12 @@ func (s State) String() string {
 // Package systems runs its frames. Features ask package extend for the rest ([extend.OfClient]).
 type Client struct {
 	inside
-	protocol *Protocol
-	config   Config // As given, with defaults.
-	agreed   Config // With the values that the server requires.
-	frame    tick.Frame
+	shared
+	config Config // As given, with defaults.
+	agreed Config // With the values that the server requires.
+	frame  tick.Frame
 
-	link connection
-	endpointCore
+	link     endpoint.Link
 	attempt  handshake.Attempt
 	resume   handshake.Resume
 	state    State
@@ -78,9 +75,8 @@ type Client struct {
 	replica  *replica.Replica
 	back     heldState
 	hooks    clientHooks
-	host     *Server // The server of a host's player, in the same process; nil for a client with a connection.
-	hosting  hosting // The attempt to become that player; no server without one.
-	up       upstream
+	host     *Server      // The server of a host's player, in the same process; nil for a client with a connection.
+	hosting  hosting      // The attempt to become that player; no server without one.
 	sender   stateSender  // Nil: the client sends no state.
 	building peer.Builder // The packet that state or sections are written to. As a field it needs no allocation.
 	time     tick.Clocks
@@ -88,44 +84,11 @@ type Client struct {
 	applied  bool // The world has all state of replica.
 	out      outbox.Buffer
 
-	report   report.Reporter
-	events   events.Queue
-	stats    Stats
-	counters link.Counters
-	ended    peer.Stats // Packet counters of ended connections.
-	err      *errs.CloseError
-}
-
-// NewClient makes a client for a protocol and freezes the protocol. It is not connected to anything yet. The error
-// names the field of Config that is out of range, or says that Config.Random failed.
-func NewClient(p *Protocol, config Config) (*Client, error) {
-	if p == nil {
-		return nil, errors.New("netcode: NewClient: the protocol is nil: make it with NewProtocol")
-	}
-	config = config.withDefaults()
-	if err := config.check(); err != nil {
-		return nil, err
-	}
-	tag, err := random32(config.Random)
-	if err != nil {
-		return nil, err
-	}
-	p.freeze()
-	c := &Client{
-		protocol: p,
-		config:   config,
-		agreed:   config,
-		frame:    tick.Frame{Clock: tick.NewClock(config.TickRate, config.CatchUp)},
-		report:   report.New(config.Logger),
-	}
-	c.link = newConnection(nil, &c.frame, &c.agreed, &c.out, &c.stats, &c.counters)
-	c.endpointCore = endpointCore{client: c, role: peer.RoleClient, protocol: p, tag: tag, frame: &c.frame, report: &c.report, stats: &c.stats}
-	c.setUp(c, config)
-	c.inside = door.New(clientInside{c})
-	c.events.Contain, c.events.OfClient = c.callGame, true
-	c.events.Over = func(_ wire.ClientID, reason *errs.CloseError) { c.calls.Drop(0, reason) }
-	c.extend()
-	return c, nil
+	report report.Reporter
+	events events.Queue
+	stats  Stats
+	ended  peer.Stats // Packet counters of ended connections.
+	err    *errs.CloseError
 }
 
 // TickDue reports whether a network tick falls into this frame: then Send acknowledges packets, if nothing else does.
@@ -216,7 +179,7 @@ func (c *Client) PacketSize() int {
 }
 
 // SharedRows returns the components that the server's build has too, see Session.SharedRows.
-func (c clientInside) SharedRows() snapshot.Mask { return c.protocol.types.RowsWith(c.link.older) }
+func (c clientInside) SharedRows() snapshot.Mask { return c.protocol.types.RowsWith(c.link.Older) }
 
 // SetPacketSize bounds the packets that this client sends, in bytes: for a path that takes less than what the server allows. n is
 // from MinPacketSize to Config.PacketSize of the server. It holds for this connection: call it in OnConnect. The errors are those of
@@ -225,11 +188,11 @@ func (c *Client) SetPacketSize(n int) error {
 	if c.state != Connected {
 		return errs.ErrNotConnected
 	}
-	if err := c.link.setPacketSize(n); err != nil {
+	if err := c.link.SetPacketSize(n); err != nil {
 		return err
 	}
-	if c.up.view != nil {
-		c.up.view.SetPayload(peer.MaxPayload(n))
+	if c.link.View != nil {
+		c.link.View.SetPayload(peer.MaxPayload(n))
 	}
 	return nil
 }
@@ -334,9 +297,9 @@ func (c *Client) closeWith(reason *errs.CloseError, flush bool) {
 		return
 	}
 	if flush {
-		c.releaseLast(&c.link)
+		c.core.ReleaseLast(&c.link)
 	}
-	c.link.dropHeld()
+	c.link.DropHeld()
 	c.over(reason)
 	c.state = Closing
 	c.link.StartClose(reason, flush)
@@ -359,7 +322,7 @@ func (c *Client) end(reason *errs.CloseError) {
 // over tells the game that the connection or the attempt is over.
 func (c *Client) over(reason *errs.CloseError) {
 	c.err = reason
-	c.forgetMessages(&c.link)
+	c.link.Forget()
 	if c.state == Connected || c.leaving {
 		c.stats.Disconnected++
 		for _, f := range c.hooks.closed {
@@ -378,7 +341,7 @@ func (c *Client) drop() {
 		d.State, c.hosting = admission.Over, hosting{}
 	}
 	c.time.Stop()
-	c.link.dropHeld()
+	c.link.DropHeld()
 	c.leaving = false
 	if c.link.Conn != nil {
 		c.ended.Add(c.link.Conn.Stats())
@@ -390,19 +353,19 @@ func (c *Client) drop() {
 
 // startLeaving begins to handle the server's accepted reliable messages. Then the connection ends.
 func (c *Client) startLeaving(reason *errs.CloseError) {
-	if !isOrderly(reason) || !c.inbound.MayHold(c.link.Source) {
+	if !isOrderly(reason) || !c.core.Inbound.MayHold(c.link.Source) {
 		c.end(reason)
 		return
 	}
 	c.state, c.leaving = Closing, true
-	c.link.dropHeld()
+	c.link.DropHeld()
 	c.link.StartDrain(reason)
 }
 
 // finishLeaving runs a frame of a client whose server has closed.
 func (c *Client) finishLeaving() {
 	list := [1]*message.Source{c.link.Source}
-	c.inbound.CountUnhandled(list[:])
+	c.core.Inbound.CountUnhandled(list[:])
 	if c.link.Drained() {
 		c.end(c.link.Reason)
 	}
@@ -412,61 +375,27 @@ func (c *Client) finishLeaving() {
 // first. Each connection starts a fresh one.
 func (c *Client) Replica() *replica.Replica { return c.replica }
 
-// clientOutcome is a client as peer.Outcome.
-type clientOutcome Client
-
-// Acked implements peer.Outcome.
-func (c *clientOutcome) Acked(seq uint64, _ tick.Tick) {
-	c.sections.acked(nil, seq)
-	if c.sender != nil {
-		c.sender.ackedUpstream(seq, false)
-	}
-	c.link.Acked(seq)
-}
-
-// Lost implements peer.Outcome: reliable messages are sent again.
-func (c *clientOutcome) Lost(seq uint64) {
-	c.sections.lost(nil, seq)
-	if c.sender != nil {
-		c.sender.ackedUpstream(seq, true)
-	}
-	c.link.Lost(seq)
-}
-
-// closeFor implements endpoint.
-func (c *Client) closeFor(_ ClientID, reason *errs.CloseError) {
-	switch {
-	case c.leaving:
-		c.end(reason)
-	case c.state == Connected:
-		c.closeWith(reason, false)
-	}
-}
-
-// isOpen implements endpoint.
-func (c *Client) isOpen(id ClientID) bool { return id == 0 && (c.state == Connected || c.leaving) }
-
-// linkTo implements endpoint.
-func (c *Client) linkTo(id ClientID) (*connection, error) {
-	switch {
-	case id != 0:
-		return nil, errRecipient
-	case c.state == Connected:
-		return &c.link, nil
-	}
-	return nil, errNotJoined
-}
-
-// due implements endpoint. It returns the later of the client's own tick, which falls behind in a long stall, and the
-// tick of ServerTime. A host's player uses the server's tick.
-func (c *Client) due() Tick {
-	if c.host == nil && (c.state == Connected || c.leaving) {
-		return max(c.frame.Clock.Tick(), c.ServerTime().Tick)
-	}
-	return c.Tick()
-}
-
 // String tells the id, the state and the tick.
 func (c *Client) String() string {
 	return fmt.Sprintf("client %d, %v, at tick %d", c.id, c.state, c.Tick())
+}
+
+// Stats is a copy of the counters.
+func (c *Client) Stats() Stats {
+	stats := c.stats
+	stats.Packets = c.ended
+	if c.link.Conn != nil {
+		stats.Packets.Add(c.link.Conn.Stats())
+	}
+	stats.addEnd(&c.core.Counters)
+	stats.Messages = c.core.Inbound.Stats()
+	stats.TicksSlipped += c.frame.Clock.Slipped()
+	if c.replica != nil {
+		stats.HistoryBytes = uint64(c.replica.HistoryBytes())
+	}
+	if c.back.newest != nil {
+		stats.HistoryBytes += uint64(c.back.newest.HistoryBytes())
+	}
+	stats.Errors, stats.LinesSkipped = c.report.Errors, c.report.Suppressed
+	return stats
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/arche-netcode/netcode/errs"
+	"github.com/arche-netcode/netcode/internal/endpoint"
 	"github.com/arche-netcode/netcode/internal/link"
 	"github.com/arche-netcode/netcode/internal/peer"
 	"github.com/arche-netcode/netcode/internal/replica"
@@ -23,7 +24,7 @@ func (c clientInside) BeginFrame(now time.Duration) {
 		c.link.Shift(stall)
 		c.attempt.Shift(stall)
 	}
-	c.beginFrame()
+	c.core.BeginFrame()
 	for _, f := range c.hooks.beginFrame {
 		f()
 	}
@@ -62,12 +63,11 @@ func (c clientInside) ReceiveAfter(from transport.Addr, packet []byte, waited ti
 // receivePacket handles a packet from the server. Either the whole packet takes effect, or none of it does and it is not
 // acknowledged.
 func (c *Client) receivePacket(packet []byte) {
-	in, err := c.link.Conn.Read(packet, c.frame.Now, (*clientOutcome)(c))
+	in, err := c.link.Read(packet)
 	if err != nil {
 		c.unreadable(err)
 		return
 	}
-	in.Arrived -= c.frame.Waited
 	if c.state == Closing {
 		switch closed := c.link.ClosingPacket(in, peer.RoleClient); {
 		case closed && c.leaving:
@@ -77,7 +77,7 @@ func (c *Client) receivePacket(packet []byte) {
 		}
 		return
 	}
-	content, reason := c.judgePacket(&c.link, &in)
+	content, reason := c.core.Judge(&c.link, &in)
 	if reason != nil {
 		c.refusePacket(reason)
 		return
@@ -87,31 +87,19 @@ func (c *Client) receivePacket(packet []byte) {
 		c.link.Conn.NewPath()
 		c.stats.Migrated++
 	}
-	if content.snapshot != nil && !c.readSnapshot(content.snapshot, in.Sequence) {
+	if content.Snapshot != nil && !c.readSnapshot(content.Snapshot, in.Sequence) {
 		return
 	}
 	c.noteServerTick(&in, &content)
-	if content.sections != 0 {
-		c.sections.take(nil, in.Sequence, content.sections)
+	if reason := c.core.Take(&c.link, &in, &content); reason != nil {
+		c.refusePacket(reason)
+		return
 	}
-	if content.credited {
-		c.link.Outgoing.Credit(content.credit)
+	if content.Resync && c.sender != nil {
+		c.sender.resyncUpstream(content.ResyncEpoch)
 	}
-	if content.messages > 0 {
-		if reason := c.queue(&c.link, &in); reason != nil {
-			c.refusePacket(reason)
-			return
-		}
-	}
-	if content.resync && c.sender != nil {
-		c.sender.resyncUpstream(content.resyncEpoch)
-	}
-	c.link.Conn.Accept(in, c.frame.Now)
-	if content.closed != nil {
-		c.link.SendAck()
-		c.startLeaving(content.closed)
-	} else if c.link.Conn.AckNow() {
-		c.link.SendAck()
+	if closed := c.link.Accept(in, &content); closed != nil {
+		c.startLeaving(closed)
 	}
 }
 
@@ -121,7 +109,7 @@ func (c *Client) unreadable(err error) {
 	switch reason := peer.CloseReason(err); {
 	case reason == errs.ReasonNone || c.state != Connected:
 	case reason == errs.ReasonMalformed:
-		c.refusePacket(closeError(err))
+		c.refusePacket(endpoint.CloseError(err))
 	default:
 		c.closeWith(&errs.CloseError{Reason: reason}, false)
 	}
@@ -129,7 +117,7 @@ func (c *Client) unreadable(err error) {
 
 // refusePacket ends the connection to a server whose packet has a valid checksum and illegal contents.
 func (c *Client) refusePacket(reason *errs.CloseError) {
-	c.stats.refused(reason)
+	c.core.Counters.Refused(reason)
 	c.closeWith(reason, false)
 }
 
@@ -175,7 +163,7 @@ func (c clientInside) Dispatch(stage tick.Stage) {
 	for _, f := range c.hooks.dispatch {
 		f(stage)
 	}
-	c.inbound.Drain(stage)
+	c.core.Inbound.Drain(stage)
 }
 
 // Send ends a frame: it sends Hello while connecting, and else builds the packets that the budget allows: messages in every
@@ -190,15 +178,11 @@ func (c clientInside) Send() {
 	case Closing:
 		if c.leaving {
 			c.finishLeaving()
-		} else if c.link.ContinueClose((*clientOutcome)(c.Client)) {
+		} else if c.link.ContinueClose() {
 			c.drop()
 		}
 	}
-	c.sentUpTo = c.frame.Clock.Tick()
-	for _, f := range c.hooks.afterSend {
-		f()
-	}
-	c.running = false
+	c.core.EndFrame(c.hooks.afterSend)
 	c.events.Fire()
 }
 
@@ -209,7 +193,7 @@ func (c *Client) sendToServer() {
 			f()
 		}
 		if session := c.sessionAtHost(); session != nil {
-			c.passSections(&c.link, nil, session, c.agreed.PacketSize)
+			c.core.PassSections(&c.link, session)
 		}
 		return
 	}
@@ -219,14 +203,14 @@ func (c *Client) sendToServer() {
 		return
 	}
 	c.askResume()
-	if reason := c.link.Overrun(c.due()); reason != nil {
+	if reason := c.link.Overrun(clientInside{c}.Due()); reason != nil {
 		c.closeWith(reason, false)
 		return
 	}
 	c.link.Refill()
 	first := c.link.Conn.Next()
 	if c.frame.Due {
-		c.link.Conn.DetectLost(c.frame.Now, (*clientOutcome)(c))
+		c.link.DetectLost()
 		if epoch, want := c.newest().WantResync(); want { // The server sends all state again.
 			c.link.SendResync(epoch)
 		}
@@ -234,9 +218,7 @@ func (c *Client) sendToServer() {
 	if c.sender != nil {
 		c.sender.planUpstream()
 	}
-	if c.link.held.Count > 0 {
-		c.release(&c.link)
-	}
+	c.core.Release(&c.link)
 	for _, f := range c.hooks.beforeSend {
 		f()
 	}
@@ -249,7 +231,7 @@ func (c *Client) sendToServer() {
 	if size := c.link.Conn.ProbeDue(c.frame.Now); size > 0 {
 		c.link.Probe(size, nil)
 	}
-	c.link.EndTick(c.link.MessagesWait() || c.up.view != nil && c.up.view.Pending() || c.sections.due(nil, false))
+	c.link.EndTick(c.link.MessagesWait() || c.link.View != nil && c.link.View.Pending() || c.core.Sections.Due(nil, false))
 	c.link.KeepAlive(c.maxSilence(), nil)
 	switch {
 	case c.link.Conn.AckDue():
@@ -272,3 +254,28 @@ func (c *Client) maxSilence() (every time.Duration) {
 
 // Drain hands out the datagrams that wait to be sent, in order. A packet is good until the function returns.
 func (c clientInside) Drain(send func(to transport.Addr, packet []byte)) { c.out.Drain(send) }
+
+// sendSections sends the due sections of a client. Messages share the packet.
+func (c *Client) sendSections() {
+	if !c.core.Sections.Due(nil, c.link.MessagesWait()) {
+		return
+	}
+	if c.link.Budget.Spent() {
+		c.core.Counters.Links.BudgetSpent++
+		return
+	}
+	b := &c.building
+	var ok bool
+	if *b, ok = c.link.Begin(); !ok {
+		return
+	}
+	if c.core.Sections.Write(nil, b) {
+		if c.sender != nil {
+			c.sender.addUpstream(b)
+		}
+		c.link.AddMessages(b, false)
+	}
+	if !b.Empty() {
+		c.link.Finish(b)
+	}
+}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/arche-netcode/netcode/internal/endpoint"
 	"github.com/arche-netcode/netcode/internal/peer"
 	"github.com/arche-netcode/netcode/internal/steps"
 	"github.com/arche-netcode/netcode/snapshot"
@@ -28,7 +29,7 @@ type packetsPair struct {
 	back     []byte   // to the server, one behind the other
 	sizes    []int    // of those
 	in       []peer.Incoming
-	content  []packetContents
+	content  []endpoint.Contents
 	lanes    []uint32
 	random   *rand.Rand
 	ids      []NetworkID
@@ -101,8 +102,8 @@ func (k *packetsPair) open(t testing.TB) {
 	steps.OfClient(c).BeginFrame(k.now)
 	k.in, k.content = k.in[:0], k.content[:0]
 	for _, packet := range k.packets {
-		in, err := c.link.Conn.Read(packet, c.frame.Now, (*clientOutcome)(c))
-		found, reason := c.judgePacket(&c.link, &in)
+		in, err := c.link.Read(packet)
+		found, reason := c.core.Judge(&c.link, &in)
 		if err != nil || reason != nil { // require would take longer than what is measured
 			t.Fatal(err, reason)
 		}
@@ -113,7 +114,7 @@ func (k *packetsPair) open(t testing.TB) {
 // rows reads the rows.
 func (k *packetsPair) rows(t testing.TB) {
 	for i := range k.content {
-		require.True(t, k.content[i].snapshot != nil && k.client.readSnapshot(k.content[i].snapshot, k.in[i].Sequence))
+		require.True(t, k.content[i].Snapshot != nil && k.client.readSnapshot(k.content[i].Snapshot, k.in[i].Sequence))
 	}
 }
 

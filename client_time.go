@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/arche-netcode/netcode/internal/endpoint"
 	"github.com/arche-netcode/netcode/internal/peer"
 	"github.com/arche-netcode/netcode/internal/replica"
 	"github.com/arche-netcode/netcode/tick"
@@ -104,22 +105,22 @@ func (c *Client) endTime() {
 
 // noteServerTick records the server's tick of an accepted packet. After a padded pulse state may be missing. Then no tick
 // around it counts as complete, as after a missing packet.
-func (c *Client) noteServerTick(in *peer.Incoming, content *packetContents) {
+func (c *Client) noteServerTick(in *peer.Incoming, content *endpoint.Contents) {
 	server := tick.None
 	switch {
-	case content.snapshot != nil:
-		server = replica.PayloadTick(content.snapshot, c.time.Newest)
-	case content.pulsed:
-		if server = max(tick.Near(content.pulse, c.time.Newest), tick.None); !content.idle {
+	case content.Snapshot != nil:
+		server = replica.PayloadTick(content.Snapshot, c.time.Newest)
+	case content.Pulsed:
+		if server = max(tick.Near(content.Pulse, c.time.Newest), tick.None); !content.Idle {
 			c.time.Tell(server)
 			return
 		}
 	}
-	n, newest := c.time.Hear(in.Sequence, server, c.back.newest != nil && !content.idle), c.newest()
+	n, newest := c.time.Hear(in.Sequence, server, c.back.newest != nil && !content.Idle), c.newest()
 	if n.Doubt != tick.None {
 		newest.ClearComplete(n.Doubt)
 	}
-	if newest.MarkComplete(n.From, n.To); content.idle {
+	if newest.MarkComplete(n.From, n.To); content.Idle {
 		newest.MarkComplete(server, server+1) // The server had nothing to send in it.
 	}
 }

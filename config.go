@@ -11,7 +11,9 @@ import (
 
 	"github.com/arche-netcode/netcode/internal/admission"
 	"github.com/arche-netcode/netcode/internal/calls"
+	"github.com/arche-netcode/netcode/internal/endpoint"
 	"github.com/arche-netcode/netcode/internal/handshake"
+	"github.com/arche-netcode/netcode/internal/held"
 	"github.com/arche-netcode/netcode/internal/link"
 	"github.com/arche-netcode/netcode/internal/peer"
 	"github.com/arche-netcode/netcode/message"
@@ -288,11 +290,14 @@ func (c Config) door(p *Protocol) handshake.Config {
 	}
 }
 
-// link returns the configuration of a link.
-func (c Config) link() link.Config {
-	return link.Config{
-		PacketSize: c.PacketSize, SendBudget: c.SendBudget, TickInterval: c.interval(), Outgoing: c.outgoing(), FloodFrames: c.FloodFrames,
-		ReliableStall: c.ReliableStall, FlushTimeout: c.FlushTimeout, LeaveTimeout: c.LeaveTimeout,
+// end returns the configuration of the message part, for a number of other ends.
+func (c Config) end(others int) endpoint.Config {
+	return endpoint.Config{
+		Link: link.Config{
+			PacketSize: c.PacketSize, SendBudget: c.SendBudget, TickInterval: c.interval(), Outgoing: c.outgoing(), FloodFrames: c.FloodFrames,
+			ReliableStall: c.ReliableStall, FlushTimeout: c.FlushTimeout, LeaveTimeout: c.LeaveTimeout,
+		},
+		Held: held.Limits{Unreliable: c.OutboxBytes, Reliable: c.ReliableBytes}, Queues: c.queues(others), History: c.History, Calls: c.Calls,
 	}
 }
 

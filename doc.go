@@ -19,32 +19,28 @@ package netcode
 
 // Files, for those who read the code.
 //
-// They are in layers: a file calls those of its own layer and of the layers below it (house_layers_test.go).
+// They are in layers: a file uses those of its own layer and of the layers below it (house_layers_test.go).
+//
+// Constructors:
+//
+//   - new.go: NewServer and NewClient, which tie the layers together
 //
 // Frames:
 //
 //   - server_frame.go, client_frame.go: what an end receives and sends in a frame
 //
-// Connections:
+// Ends:
 //
-//   - server.go: the server and its clients, who sees what, open for others or not, Kick and Close; sessions.go: how sessions begin and end
-//   - client.go, client_time.go: the client, how connections begin and end; its clocks
+//   - server.go: the server and its clients, who sees what, owners, open for others or not, Kick and Close; session.go: one client, and clients behind one router; sessions.go: how sessions begin and end
+//   - client.go, client_time.go: the client, how connections begin and end; its clocks; upstream.go: the state that it sends
+//   - owner.go: what the message part (package internal/endpoint) asks an end: its connections, and who may see an entity
 //   - handshake.go: connections that begin and move: the game's decision about a client, and its player; package internal/handshake does the rest, as players that return (its admit)
-//   - host.go: a player at the server itself: how it begins and ends; its messages: send.go (sendToMany, sendToOne), incoming.go (deliverLocal); recorded players
+//   - host.go: a player at the server itself: how it begins and ends; recorded players. Messages between the two: package internal/endpoint (deliverLocal)
 //   - extension.go: what features give; inside.go: what extend and internal/steps see of an end, and games do not
+//   - spawn.go: entities that are in no Arche world, and values of earlier ticks (an id before a capture: package ecs, Capture.Reserve)
 //
-// Messages:
+// Messages and values:
 //
-//   - endpoint.go: the part that both ends have, of messages and of a connection; panics of game code. Package internal/link is the connection itself, and its close
-//   - session.go: one client, and clients behind one router
-//   - handle.go: registration of messages; questions and answers; send.go: Send, the route of a message to each end (routeOf): queue, held back, or at once in this process; recipient.go: recipients and options
-//   - visibility.go: what a client may see of the entities that messages name; messages with ids that no capture has seen (namesEarly); owners
-//   - incoming.go: judges a received packet before it takes effect, queues its messages; messages that pass no network
-//   - held_messages.go: messages that wait before they are sent, and those that wait for state
-//   - posted.go, sections.go: messages that extensions are told of; parts of packets that they write
-//   - spawn.go: entities that are in no Arche world, and values of earlier ticks (an id before a capture: package ecs, Capture.Reserve); upstream.go: the state that a client sends
-//
-// Values:
-//
+//   - handle.go: registration of messages, questions and their handlers; send.go: Send and Call; recipient.go: recipients and options. Package internal/endpoint does the rest
 //   - protocol.go: what both ends share, and how components are registered. Package internal/registry keeps it: its hash, distance bands, older builds
-//   - config.go, errors.go, stats.go: settings, errors, counters
+//   - shared.go, config.go, stats.go: what both ends have, settings, counters

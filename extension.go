@@ -2,6 +2,7 @@ package netcode
 
 import (
 	"github.com/arche-netcode/netcode/extend"
+	"github.com/arche-netcode/netcode/internal/endpoint"
 	"github.com/arche-netcode/netcode/internal/replica"
 	"github.com/arche-netcode/netcode/snapshot"
 	"github.com/arche-netcode/netcode/tick"
@@ -9,17 +10,6 @@ import (
 
 // Records returns the features' parts of recordings.
 func (s serverInside) Records() []*extend.ServerRecord { return s.hooks.records }
-
-// Extend adds a feature to the protocol: on every server and client that is made for it. It panics on a name that is taken, and
-// on a frozen protocol.
-func (p protocolInside) Extend(e extend.Extension) {
-	p.MustBeOpen("Extend", extensionName(e.Name))
-	p.types.Extend(e.Feature())
-	p.extensions = append(p.extensions, e)
-	if e.State != nil {
-		p.extended = append(p.extended, e.State)
-	}
-}
 
 // Extend adds a feature to this server alone, for one that sends nothing of its own. Opened is called for the sessions that
 // there are. Hooks that the frame has passed are called from the next frame on. It panics on a Section, which belongs to the
@@ -49,12 +39,6 @@ func (c clientInside) Extend(h extend.ClientHooks) {
 	}
 }
 
-// extensionName is the name of an extension in errors.
-type extensionName string
-
-// String implements fmt.Stringer.
-func (n extensionName) String() string { return string(n) }
-
 // serverHooks has the functions of all extensions of a server, by the point of the call.
 type serverHooks struct {
 	opened     []func(extend.Session) any
@@ -64,9 +48,6 @@ type serverHooks struct {
 	beforeSend []func()
 	afterSend  []func()
 	sent       []func(extend.Session, []byte)
-	posted     []func(*extend.Posted)
-	handled    []func(ClientID, *extend.Posted)
-	lost       []func(ClientID, *extend.Posted, bool)
 	records    []*extend.ServerRecord
 	presented  []func(extend.Session, Tick) (tick.Time, bool)
 	observe    []func(extend.Session, *snapshot.View)
@@ -83,9 +64,6 @@ func (h *serverHooks) add(e *extend.ServerHooks) {
 	h.beforeSend = appendGiven(h.beforeSend, e.BeforeSend, e.BeforeSend != nil)
 	h.afterSend = appendGiven(h.afterSend, e.AfterSend, e.AfterSend != nil)
 	h.sent = appendGiven(h.sent, e.Sent, e.Sent != nil)
-	h.posted = appendGiven(h.posted, e.Posted, e.Posted != nil)
-	h.handled = appendGiven(h.handled, e.Handled, e.Handled != nil)
-	h.lost = appendGiven(h.lost, e.Undelivered, e.Undelivered != nil)
 	h.records = appendGiven(h.records, e.Record, e.Record != nil)
 	h.presented = appendGiven(h.presented, e.Presented, e.Presented != nil)
 	h.observe = appendGiven(h.observe, e.BeforeObserve, e.BeforeObserve != nil)
@@ -105,10 +83,7 @@ type clientHooks struct {
 	afterSend  []func()
 	sent       []func([]byte)
 	received   []func([]byte)
-	lost       []func(*extend.Posted, bool)
-	actsAt     []func() Tick
 	captureOwn []func()
-	owns       []func(NetworkID) NetworkID
 	hold       func(payload []byte, packet uint64) // May be nil.
 }
 
@@ -124,10 +99,7 @@ func (h *clientHooks) add(e *extend.ClientHooks) {
 	h.afterSend = appendGiven(h.afterSend, e.AfterSend, e.AfterSend != nil)
 	h.sent = appendGiven(h.sent, e.Sent, e.Sent != nil)
 	h.received = appendGiven(h.received, e.Received, e.Received != nil)
-	h.lost = appendGiven(h.lost, e.Undelivered, e.Undelivered != nil)
-	h.actsAt = appendGiven(h.actsAt, e.ActsAt, e.ActsAt != nil)
 	h.captureOwn = appendGiven(h.captureOwn, e.CaptureOwn, e.CaptureOwn != nil)
-	h.owns = appendGiven(h.owns, e.Owns, e.Owns != nil)
 	if e.HoldState == nil {
 		return
 	}
@@ -148,8 +120,12 @@ func appendGiven[T any](list []T, one T, given bool) []T {
 // addHooks adds the functions of one extension of a server.
 func (s *Server) addHooks(h *extend.ServerHooks) {
 	s.states = appendGiven(s.states, h.State, h.State != nil)
-	if s.hooks.add(h); h.Handled != nil {
-		s.tellHandled()
+	s.hooks.add(h)
+	to := &s.core.Hooks
+	to.Posted = appendGiven(to.Posted, h.Posted, h.Posted != nil)
+	to.Lost = appendGiven(to.Lost, h.Undelivered, h.Undelivered != nil)
+	if h.Handled != nil {
+		s.core.TellHandled(h.Handled)
 	}
 }
 
@@ -157,6 +133,12 @@ func (s *Server) addHooks(h *extend.ServerHooks) {
 func (c *Client) addHooks(h *extend.ClientHooks) {
 	c.states = appendGiven(c.states, h.State, h.State != nil)
 	c.hooks.add(h)
+	to := &c.core.Hooks
+	to.ActsAt = appendGiven(to.ActsAt, h.ActsAt, h.ActsAt != nil)
+	to.Owns = appendGiven(to.Owns, h.Owns, h.Owns != nil)
+	if h.Undelivered != nil {
+		to.Lost = append(to.Lost, func(_ ClientID, m *extend.Posted, sent bool) { h.Undelivered(m, sent) })
+	}
 }
 
 // extend makes the protocol's extensions for a server.
@@ -165,7 +147,7 @@ func (s *Server) extend() {
 		if e := &s.protocol.extensions[i]; e.Server != nil {
 			h := e.Server.Server(serverInside{s})
 			s.addHooks(&h)
-			s.sections.add(h.Section, s.protocol.types.Features[i].ToServer, s.protocol.types.Features[i].ToClient)
+			s.core.Sections.Add(h.Section, s.protocol.types.Features[i].ToServer, s.protocol.types.Features[i].ToClient)
 		}
 	}
 }
@@ -176,7 +158,7 @@ func (c *Client) extend() {
 		if e := &c.protocol.extensions[i]; e.Client != nil {
 			h := e.Client.Client(clientInside{c})
 			c.addHooks(&h)
-			c.sections.add(forServer(h.Section), c.protocol.types.Features[i].ToClient, c.protocol.types.Features[i].ToServer)
+			c.core.Sections.Add(endpoint.ForServer(h.Section), c.protocol.types.Features[i].ToClient, c.protocol.types.Features[i].ToServer)
 		}
 	}
 	c.tellSent()
@@ -191,9 +173,7 @@ func (c *session) keepState(state any) {
 
 // tellSent passes each packet to a client to the extensions with a Sent hook, and messages that are dropped to those with an Undelivered hook.
 func (s *Server) tellSent(c *session) {
-	if len(s.hooks.lost) > 0 {
-		c.link.Undelivered = s.undelivered(c.id)
-	}
+	c.link.TellUndelivered()
 	if len(s.hooks.sent) > 0 {
 		c.link.Sent = func(packet []byte) {
 			for _, f := range s.hooks.sent {
@@ -206,9 +186,7 @@ func (s *Server) tellSent(c *session) {
 // tellSent passes each packet to the server to the extensions with a Sent hook, and messages that are dropped to those with an Undelivered
 // hook.
 func (c *Client) tellSent() {
-	if len(c.hooks.lost) > 0 {
-		c.link.Undelivered = c.undelivered(0)
-	}
+	c.link.TellUndelivered()
 	if len(c.hooks.sent) > 0 {
 		c.link.Sent = func(packet []byte) {
 			for _, f := range c.hooks.sent {
@@ -255,7 +233,7 @@ func (c *Client) newest() *replica.Replica {
 // newHeldState makes the held state of a new connection.
 func (c *Client) newHeldState() (h heldState) {
 	if c.hooks.hold != nil {
-		h.newest = replica.New(c.protocol.types.Schema, c.link.older.State(c.agreed.snapshot()), c.replica.Tick())
+		h.newest = replica.New(c.protocol.types.Schema, c.link.Older.State(c.agreed.snapshot()), c.replica.Tick())
 	}
 	return h
 }

@@ -85,7 +85,7 @@ type doorSessions Server
 
 // forDoor returns a session as the Door sees it: none for a client in this process.
 func (c *session) forDoor() handshake.Session {
-	if c == nil || c.link.loopback != nil {
+	if c == nil || c.link.Loopback != nil {
 		return handshake.Session{}
 	}
 	s := c.joined
@@ -111,7 +111,7 @@ func (s *doorSessions) Of(client wire.ClientID) handshake.Session { return s.byI
 func (s *doorSessions) Local(client wire.ClientID) handshake.Phase {
 	c := s.byID[client]
 	switch {
-	case c == nil || c.link.loopback == nil:
+	case c == nil || c.link.Loopback == nil:
 		return handshake.Nobody
 	case c.state == leaving:
 		return handshake.Leaving
@@ -147,7 +147,7 @@ func (s *Server) provedAt(address transport.Addr) (user string, data []byte) {
 // be changed. ok is false without proof: for another client, on an unencrypted socket, and for the player of a host.
 func (s *Server) Proved(client ClientID) (user string, data []byte, ok bool) {
 	c := s.byID[client]
-	if s.prover == nil || c == nil || c.link.loopback != nil {
+	if s.prover == nil || c == nil || c.link.Loopback != nil {
 		return "", nil, false
 	}
 	return s.prover.Proved(c.link.Address)
@@ -164,8 +164,7 @@ func (s *doorSessions) Ask(d *admission.Decision, payload []byte) {
 	}
 	defer func() {
 		if value := recover(); value != nil {
-			s.stats.HandlerPanics++
-			s.reportPanic(errs.PanicError{Name: nameOnApprove, Value: value})
+			s.core.PanickedIn(nameOnApprove, 0, value)
 			d.Refuse(&errs.CloseError{Reason: errs.ReasonHandlerPanic, Detail: "the server's " + nameOnApprove})
 		}
 	}()
@@ -204,7 +203,7 @@ func (s *doorSessions) End(client wire.ClientID, reason *errs.CloseError) {
 func (s *doorSessions) Silent(d time.Duration, user string, at func(transport.Addr) bool) (found handshake.Session) {
 	since := s.frame.Now - d
 	for _, c := range s.sessions {
-		if c.state == connected && c.link.loopback == nil && c.joined.User == user && c.link.ReceivedAt < since && at(c.link.Address) {
+		if c.state == connected && c.link.Loopback == nil && c.joined.User == user && c.link.ReceivedAt < since && at(c.link.Address) {
 			since, found = c.link.ReceivedAt, c.forDoor()
 		}
 	}
@@ -323,7 +322,7 @@ func (c *Client) receiveHandshake(kind peer.Kind, packet []byte) {
 		}
 		c.end(reason)
 	case handshake.Malformed:
-		c.stats.Malformed++
+		c.core.Counters.Malformed++
 		c.end(&errs.CloseError{Reason: errs.ReasonMalformed, Detail: answer.Err.Error()})
 	case handshake.Welcomed:
 		c.enter(c.attempt.Accept(), answer.Welcome)
@@ -346,10 +345,10 @@ func (c *Client) enter(accept peer.Accept, welcome peer.Welcome) {
 	o := c.protocol.types.OlderOf(c.attempt.Protocol().Hash)
 	c.replica = replica.New(c.protocol.types.Schema, o.State(c.agreed.snapshot()), before)
 	out, in := c.attempt.Checksums()
-	c.pool = peer.NewPool(c.agreed.PacketSize)
-	c.link.start(c.attempt.Server, peer.NewConn(o.Conn(c.agreed.conn(out, in))), 0, c.pool, c.attempt.Seed)
-	c.link.held, c.link.older, c.sentUpTo = new(held.Queue), o, tick.None
-	c.inbound.SetLocal(c.id)
+	c.core.Agree(c.agreed.end(1))
+	c.link.Start(c.attempt.Server, peer.NewConn(o.Conn(c.agreed.conn(out, in))), 0, c.attempt.Seed)
+	c.link.Held, c.link.Older, c.link.State = new(held.Queue), o, c.replica
+	c.core.Inbound.SetLocal(c.id)
 	c.applied, c.back = false, c.newHeldState()
 	c.time.Restart(c.agreed.TickRate, c.agreed.CatchUp, c.agreed.Pulse, welcome.Tick, c.frame.Now-c.attempt.JoinedAt())
 	if c.sender != nil {
@@ -368,7 +367,7 @@ func (c *Client) enter(accept peer.Accept, welcome peer.Welcome) {
 
 // outbox returns the queue for datagrams of the handshake.
 func (c *Client) outbox() handshake.Outbox {
-	return handshake.Outbox{Buffer: &c.out, Full: &c.counters.OutputFull, Stats: &c.stats.HandshakeStats}
+	return handshake.Outbox{Buffer: &c.out, Full: &c.core.Counters.Links.OutputFull, Stats: &c.stats.HandshakeStats}
 }
 
 // ask sends the Hello or Join that is due. It ends the attempt when its time is over.

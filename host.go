@@ -7,10 +7,9 @@ import (
 	"github.com/arche-netcode/netcode/errs"
 	"github.com/arche-netcode/netcode/extend"
 	"github.com/arche-netcode/netcode/internal/admission"
+	"github.com/arche-netcode/netcode/internal/endpoint"
 	"github.com/arche-netcode/netcode/internal/events"
 	"github.com/arche-netcode/netcode/internal/peer"
-	"github.com/arche-netcode/netcode/internal/registry"
-	"github.com/arche-netcode/netcode/message"
 	"github.com/arche-netcode/netcode/transport"
 	"github.com/arche-netcode/netcode/wire"
 )
@@ -93,43 +92,48 @@ func (c *Client) hostOnceDecided() {
 func (c *Client) hostDecided() error {
 	s, decision := c.hosting.server, c.hosting.decision
 	c.hosting = hosting{}
-	seed, err := peer.NewSkipSeed(s.config.Random)
+	l, err := s.steps.admit(decision, c)
 	if err != nil {
 		return err
 	}
-	joined, refused := s.door.AdmitLocal(decision)
-	if refused != nil {
-		return refused
-	}
-	l := s.openLoopback(&session{id: joined.Client, joined: joined}, &c.endpointCore, seed)
 	c.host, c.agreed, c.state, c.id = s, s.config, Connected, l.id
 	c.replica, c.back = nil, heldState{}
-	c.link.start(l.link.Address, peer.NewConn(s.config.conn(0, 0)), 0, c.pool, seed)
-	c.link.loopback = &s.endpointCore
-	c.inbound.SetLocal(c.id)
-	c.inbound.Due(c.due())
-	c.up = upstream{}
+	c.core.Agree(c.agreed.end(1))
+	c.core.Store = nil
+	c.link.Start(transport.Addr{}, peer.NewConn(s.config.conn(0, 0)), 0, peer.SkipSeed{})
+	c.link.Loopback = &s.core
+	c.core.Inbound.SetLocal(c.id)
+	c.core.Inbound.Due(clientInside{c}.Due())
 	for _, f := range c.hooks.opened {
 		f()
 	}
 	c.stats.Connected++
 	c.events.Add(events.Event{Client: c.id})
-	s.inbound.Queue(true) // Messages wait until OnConnect of both ends was called.
-	c.inbound.Queue(true)
+	s.core.Inbound.Queue(true) // Messages wait until OnConnect of both ends was called.
+	c.core.Inbound.Queue(true)
 	s.events.Fire()
 	c.events.Fire()
-	s.inbound.Queue(false)
-	c.inbound.Queue(false)
+	s.core.Inbound.Queue(false)
+	c.core.Inbound.Queue(false)
 	return nil
 }
 
+// admitLocal makes the session of a host's player, as the game decided.
+func (s *Server) admitLocal(decision *admission.Decision, player *Client) (*session, error) {
+	joined, refused := s.door.AdmitLocal(decision)
+	if refused != nil {
+		return nil, refused
+	}
+	return s.openLoopback(&session{id: joined.Client, joined: joined, player: player}, &player.core), nil
+}
+
 // openLoopback makes the session of a client without packets.
-func (s *Server) openLoopback(c *session, other *endpointCore, seed peer.SkipSeed) *session {
+func (s *Server) openLoopback(c *session, other *endpoint.End) *session {
 	s.door.LastID = max(s.door.LastID, c.id)
-	s.begin(c, transport.Addr{}, peer.NewConn(s.config.conn(0, 0)), seed)
-	c.link.loopback = other
+	s.begin(c, transport.Addr{}, peer.NewConn(s.config.conn(0, 0)), peer.SkipSeed{}) // Without packets nothing is skipped.
+	c.link.Loopback = other
 	s.connect(c)
-	c.view.Share()
+	c.link.View.Share()
 	return c
 }
 
@@ -169,11 +173,7 @@ func (s serverInside) AddRecordedPlayer(id ClientID) (extend.Session, error) {
 	case s.closing || s.taken() >= s.config.Clients:
 		return nil, fmt.Errorf("%w: the server is closing or full: Config.Clients is %d", errs.ErrHost, s.config.Clients)
 	}
-	seed, err := peer.NewSkipSeed(s.config.Random)
-	if err != nil {
-		return nil, err
-	}
-	c := s.openLoopback(&session{id: id, recorded: true}, new(endpointCore), seed) // An end without an inbound takes nothing.
+	c := s.openLoopback(&session{id: id}, new(endpoint.End)) // An end without an inbound takes nothing.
 	s.events.Fire()
 	return c, nil
 }
@@ -184,14 +184,10 @@ func (s serverInside) ClientsFrom(id ClientID) { s.door.LastID = max(s.door.Last
 // Say gives the server a message of a recorded player, which its handlers get in the message's stage of this frame: Type, Stage, Channel, Entity and
 // Body count. It keeps nothing of m. The errors are ErrPosted, for what no client may send, and those of message.Inbound.PushLocal.
 func (c *session) Say(m *extend.Posted) error {
-	s := c.server
-	of, ok := s.protocol.types.Messages.Lookup(m.Type)
-	if !ok || !c.Recorded() || s.protocol.types.Roles[m.Type] != registry.Alone || !of.Direction.Allows(false) || !of.Codec.Check(s.inbound.Scratch(), m.Body) {
-		return fmt.Errorf("%w: %d bytes of type %d", errs.ErrPosted, len(m.Body), m.Type)
+	if !c.Recorded() {
+		return fmt.Errorf("%w: the client is no recorded player", errs.ErrPosted)
 	}
-	s.inbound.Queue(true)
-	defer s.inbound.Queue(false)
-	return s.inbound.PushLocal(c.link.Source, &message.Message{Type: m.Type, Stage: m.Stage, Channel: m.Channel, Entity: m.Entity}, m.Body)
+	return c.server.core.Say(&c.link, m)
 }
 
 // EndRecorded ends the session of a recorded player; any other stays. orderly is that of a client that has closed: its messages are handled first.

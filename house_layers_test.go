@@ -7,6 +7,7 @@ import (
 	"go/token"
 	"go/types"
 	"io/fs"
+	"maps"
 	"os"
 	"path"
 	"slices"
@@ -16,13 +17,13 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// rootLayers lists the files of the root from the bottom to the top, as doc.go does: a file calls those of its own layer and of lower ones.
+// rootLayers lists the files of the root from the bottom to the top, as doc.go does: a file uses those of its own layer and of lower ones.
 func rootLayers() [][]string {
 	return [][]string{
-		{"config.go", "errors.go", "protocol.go", "stats.go"},
-		{"endpoint.go", "handle.go", "held_messages.go", "incoming.go", "posted.go", "recipient.go", "sections.go", "send.go", "session.go", "spawn.go", "upstream.go", "visibility.go"},
-		{"client.go", "client_time.go", "extension.go", "handshake.go", "host.go", "inside.go", "server.go", "sessions.go"},
+		{"config.go", "handle.go", "protocol.go", "recipient.go", "send.go", "shared.go", "stats.go"},
+		{"client.go", "client_time.go", "extension.go", "handshake.go", "host.go", "inside.go", "owner.go", "server.go", "session.go", "sessions.go", "spawn.go", "upstream.go"},
 		{"client_frame.go", "server_frame.go"},
+		{"new.go"},
 	}
 }
 
@@ -35,9 +36,9 @@ func (emptyPackages) Import(name string) (*types.Package, error) {
 	return p, nil
 }
 
-// upwardCalls lists the uses of functions of a higher layer. A constructor, whose name begins with New, ties the layers together and may
-// use all. A call through an interface or a function value is none.
-func upwardCalls(sources map[string]string, layers [][]string) (found []string, err error) {
+// upwardUses lists the uses of a higher layer: of its functions, types, fields, constants and variables. A call through an interface or
+// a function value is none.
+func upwardUses(sources map[string]string, layers [][]string) (found []string, err error) {
 	layer := map[string]int{}
 	for n, files := range layers {
 		for _, file := range files {
@@ -60,30 +61,19 @@ func upwardCalls(sources map[string]string, layers [][]string) (found []string, 
 	config := types.Config{Importer: emptyPackages{}, Error: func(error) {}}
 	pkg, _ := config.Check("netcode", set, files, &info) // Its errors are of the empty packages.
 	of := func(at token.Pos) string { return set.Position(at).Filename }
-	for _, file := range files {
-		for _, declaration := range file.Decls {
-			function, ok := declaration.(*ast.FuncDecl)
-			if !ok || strings.HasPrefix(function.Name.Name, "New") {
-				continue
-			}
-			ast.Inspect(function, func(n ast.Node) bool {
-				name, ok := n.(*ast.Ident)
-				if !ok {
-					return true
-				}
-				if used, ok := info.Uses[name].(*types.Func); ok && used.Pkg() == pkg && layer[of(used.Pos())] > layer[of(name.Pos())] {
-					found = append(found, fmt.Sprintf("%s: %s uses %s of %s, which is in a higher layer", of(name.Pos()), function.Name.Name, used.Name(), of(used.Pos())))
-				}
-				return true
-			})
+	told := map[string]bool{}
+	for name, used := range info.Uses {
+		if used.Pkg() == pkg && layer[of(used.Pos())] > layer[of(name.Pos())] {
+			told[fmt.Sprintf("%s uses %s of %s, which is in a higher layer", of(name.Pos()), used.Name(), of(used.Pos()))] = true
 		}
 	}
+	found = slices.AppendSeq(found, maps.Keys(told))
 	slices.Sort(found)
 	return found, nil
 }
 
-// The files of the root call downwards, or within their layer.
-func TestRootFilesCallDownwards(t *testing.T) {
+// The files of the root use those below them, or of their layer.
+func TestRootFilesUseLowerLayers(t *testing.T) {
 	sources := map[string]string{}
 	names, err := fs.Glob(os.DirFS("."), "*.go")
 	require.NoError(t, err)
@@ -99,17 +89,20 @@ func TestRootFilesCallDownwards(t *testing.T) {
 			require.Contains(t, sources, file)
 		}
 	}
-	found, err := upwardCalls(sources, rootLayers())
+	found, err := upwardUses(sources, rootLayers())
 	require.NoError(t, err)
 	require.Empty(t, found)
 }
 
-func TestUpwardCallsAreFound(t *testing.T) {
-	found, err := upwardCalls(map[string]string{
-		"low.go":   "package netcode\n\ntype low struct{ up interface{ rise() } }\n\nfunc (l *low) call() { l.up.rise(); new(high).rise() }\n\nfunc NewLow() *low { return &low{up: new(high)} }\n",
-		"high.go":  "package netcode\n\nimport \"other\"\n\ntype high struct{ low }\n\nfunc (h *high) rise() { other.Call(); h.call() }\n",
+func TestUpwardUsesAreFound(t *testing.T) {
+	found, err := upwardUses(map[string]string{
+		"low.go":   "package netcode\n\ntype low struct{ up interface{ rise() } }\n\nfunc (l *low) call() { l.up.rise(); new(high).rise() }\n\nfunc field(h *high) any { return h.of }\n",
+		"high.go":  "package netcode\n\nimport \"other\"\n\ntype high struct{ of *low }\n\nfunc (h *high) rise() { other.Call(); h.of.call() }\n",
 		"other.go": "package netcode\n",
 	}, [][]string{{"low.go"}, {"high.go"}})
 	require.NoError(t, err)
-	require.Equal(t, []string{"low.go: call uses rise of high.go, which is in a higher layer", "other.go is in no layer"}, found)
+	require.Equal(t, []string{
+		"low.go uses high of high.go, which is in a higher layer", "low.go uses of of high.go, which is in a higher layer",
+		"low.go uses rise of high.go, which is in a higher layer", "other.go is in no layer",
+	}, found)
 }

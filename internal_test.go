@@ -4,22 +4,9 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
-	"pgregory.net/rapid"
 
 	"github.com/arche-netcode/netcode/quantize"
 )
-
-// A recipient is what it was made of.
-func TestRecipientKeepsItsParts(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		client := ClientID(rapid.Uint32().Draw(t, "client"))
-		entity := NetworkID{Index: rapid.Uint32().Draw(t, "index"), Generation: rapid.Uint32().Draw(t, "generation")}
-		require.Equal(t, client, To(client).client())
-		require.Equal(t, client, ToAllBut(client).client())
-		require.Equal(t, entity, ToOwner(entity).entity())
-		require.Equal(t, entity, ToSeers(entity).entity())
-	})
-}
 
 func TestStateNames(t *testing.T) {
 	for s, name := range map[State]string{Disconnected: "Disconnected", Connecting: "Connecting", Connected: "Connected", Closing: "Closing", 9: "State(9)"} {

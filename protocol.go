@@ -10,6 +10,7 @@ import (
 	"github.com/arche-netcode/netcode/errs"
 	"github.com/arche-netcode/netcode/extend"
 	"github.com/arche-netcode/netcode/internal/door"
+	"github.com/arche-netcode/netcode/internal/endpoint"
 	"github.com/arche-netcode/netcode/internal/registry"
 	"github.com/arche-netcode/netcode/message"
 	"github.com/arche-netcode/netcode/quantize"
@@ -23,30 +24,22 @@ import (
 // then on any number of servers and clients, on any goroutines, may share it.
 type Protocol struct {
 	inside
-	types      registry.Registry
+	types      endpoint.Types
 	extensions []extend.Extension
 	extended   []any // The states of extensions.
-	raws       []*rawMessage
-	rawOf      [1 << 8]*rawMessage // By number, once frozen.
 	freezing   sync.Once
 }
 
 // NewProtocol makes an empty protocol: no components, no messages.
 func NewProtocol() *Protocol {
-	p := &Protocol{types: registry.New()}
+	p := &Protocol{types: endpoint.Types{Registry: registry.New()}}
 	p.inside = door.New(protocolInside{p})
 	return p
 }
 
 // freeze ends registration.
 func (p *Protocol) freeze() {
-	p.freezing.Do(func() {
-		p.types.Freeze()
-		for _, raw := range p.raws {
-			raw.kind = p.types.Messages.ByGoType(raw.Marker).ID()
-			p.rawOf[raw.kind] = raw
-		}
-	})
+	p.freezing.Do(p.types.Freeze)
 }
 
 // Hash returns the number that both ends must share to connect: FNV-1a 64 over the canonical descriptions of everything in
@@ -126,6 +119,56 @@ func (p *Protocol) mustBeOpen(call string, t fmt.Stringer) {
 	}
 	p.types.MustBeOpen(call, t)
 }
+
+// inside is the door to a server, a client or a protocol. Packages extend and steps open it; games do not see it.
+type inside = door.Door
+
+// protocolInside is a protocol with the methods that games do not see. It implements extend.Protocol.
+type protocolInside struct{ *Protocol }
+
+// Extensions returns the states of the protocol's extensions.
+func (p protocolInside) Extensions() []any { return p.extended }
+
+// Settings returns the settings of a component, for extend.SettingOf.
+func (p protocolInside) Settings(row int) []any { return p.types.Settings(row) }
+
+// Plan implements extend.Protocol.
+func (p protocolInside) Plan(call string, t reflect.Type, options ...extend.Option) *quantize.Plan {
+	p.mustBeOpen(call, t)
+	r := register(call, t, options)
+	return p.types.Plan(call, t, &r)
+}
+
+// MustBeOpen implements extend.Protocol.
+func (p protocolInside) MustBeOpen(call string, t fmt.Stringer) { p.mustBeOpen(call, t) }
+
+// MustBeName implements extend.Protocol.
+func (p protocolInside) MustBeName(call string, t fmt.Stringer, name string) {
+	registry.MustBeName(call, t, name)
+}
+
+// HandleRaw implements extend.Protocol.
+func (p protocolInside) HandleRaw(call string, m extend.RawMessage) extend.Raw {
+	p.mustBeOpen(call, m.Marker)
+	return p.types.HandleRaw(call, m)
+}
+
+// Extend adds a feature to the protocol: on every server and client that is made for it. It panics on a name that is taken, and
+// on a frozen protocol.
+func (p protocolInside) Extend(e extend.Extension) {
+	p.MustBeOpen("Extend", extensionName(e.Name))
+	p.types.Extend(e.Feature())
+	p.extensions = append(p.extensions, e)
+	if e.State != nil {
+		p.extended = append(p.extended, e.State)
+	}
+}
+
+// extensionName is the name of an extension in errors.
+type extensionName string
+
+// String implements fmt.Stringer.
+func (n extensionName) String() string { return string(n) }
 
 // Replicate registers component T: on every entity that has components.Replicated, T is sent to the clients. Call
 // it on both sides. T must be blittable; struct tags set the encoding of its fields (see quantize.Compile). A field of Arche's

@@ -1,53 +1,35 @@
 package netcode
 
 import (
-	"fmt"
 	"time"
 
+	"github.com/arche-netcode/netcode/internal/endpoint"
 	"github.com/arche-netcode/netcode/internal/held"
 	"github.com/arche-netcode/netcode/internal/registry"
-	"github.com/arche-netcode/netcode/wire"
 )
 
 // Recipient is the receivers of a message. Its values are made by To, ToMany, ToAll, ToAllBut, ToOwner, ToSeers, ToServer and
 // ToSelf; the zero value is nobody.
-type Recipient struct {
-	kind recipientKind
-	who  uint64          // A client or an entity.
-	list []wire.ClientID // Of toMany.
-}
-
-type recipientKind uint8
-
-const (
-	toNobody recipientKind = iota
-	toOne
-	toMany
-	toAll
-	toAllBut
-	toOwner
-	toSeers
-	toSelf
-)
+type Recipient endpoint.Recipient
 
 // To is one client by its id; 0 is the server. The id of the sending end itself is ToSelf.
-func To(client ClientID) Recipient { return Recipient{kind: toOne, who: uint64(client)} }
+func To(client ClientID) Recipient { return Recipient(endpoint.To(client)) }
 
 // ToMany is each client of a list, once, even if the list has it twice. The sending end's own id in it is left out, so that a host may use any list as it is. The
 // list is read before Send returns and not kept.
-func ToMany[S ~[]ClientID](clients S) Recipient { return Recipient{kind: toMany, list: clients} }
+func ToMany[S ~[]ClientID](clients S) Recipient { return Recipient(endpoint.ToMany(clients)) }
 
 // ToAll is every connected client.
-func ToAll() Recipient { return Recipient{kind: toAll} }
+func ToAll() Recipient { return Recipient(endpoint.ToAllBut(0)) }
 
 // ToAllBut is every connected client but one.
-func ToAllBut(client ClientID) Recipient { return Recipient{kind: toAllBut, who: uint64(client)} }
+func ToAllBut(client ClientID) Recipient { return Recipient(endpoint.ToAllBut(client)) }
 
 // ToOwner is the client that an entity belongs to (Server.SetOwner), or the server itself if it belongs to no client.
-func ToOwner(entity NetworkID) Recipient { return Recipient{kind: toOwner, who: packed(entity)} }
+func ToOwner(entity NetworkID) Recipient { return Recipient(endpoint.ToOwner(entity)) }
 
 // ToSeers is every client that may see an entity, by the same rule as its state.
-func ToSeers(entity NetworkID) Recipient { return Recipient{kind: toSeers, who: packed(entity)} }
+func ToSeers(entity NetworkID) Recipient { return Recipient(endpoint.ToSeers(entity)) }
 
 // ToServer is the server that a client is connected to. On a server it is ToSelf.
 func ToServer() Recipient { return To(0) }
@@ -55,17 +37,7 @@ func ToServer() Recipient { return To(0) }
 // ToSelf is the sending end itself: the message is handled before Send returns if its stage is the present one, later in this frame
 // if its stage is still to come, and else in the next frame. So is one to a host's player from its server and the other way,
 // whoever else it goes to. Its values are checked and rounded in each stage as those of a message over the network.
-func ToSelf() Recipient { return Recipient{kind: toSelf} }
-
-func packed(entity NetworkID) uint64 { return uint64(entity.Generation)<<32 | uint64(entity.Index) }
-
-// client is the one of To and ToAllBut.
-func (r Recipient) client() wire.ClientID { return wire.ClientID(r.who) }
-
-// entity is the one of ToOwner and ToSeers.
-func (r Recipient) entity() wire.NetworkID {
-	return wire.NetworkID{Index: uint32(r.who), Generation: uint32(r.who >> 32)}
-}
+func ToSelf() Recipient { return Recipient(endpoint.ToSelf()) }
 
 // NotBefore has the message wait at the receiver until its tick is at least that one, at most 16384 ticks ahead: at a client the
 // server's tick as Client.ServerTime has it, if that is later than its own, which a stall may leave behind. An unreliable
@@ -108,30 +80,4 @@ func AfterAllState() Option { return Option{What: registry.OptionAfter, After: u
 func Within(d time.Duration) Option { return Option{What: registry.OptionWithin, Within: d} }
 
 // String returns the recipient in words, such as "client 3" or "all but client 3".
-func (r Recipient) String() string {
-	switch r.kind {
-	case toOne:
-		return endName(r.client())
-	case toMany:
-		return fmt.Sprintf("clients %v", r.list)
-	case toAll:
-		return "all"
-	case toAllBut:
-		return "all but " + endName(r.client())
-	case toOwner:
-		return "the owner of " + r.entity().String()
-	case toSeers:
-		return "the seers of " + r.entity().String()
-	case toSelf:
-		return "itself"
-	}
-	return "nobody"
-}
-
-// endName names an end by its id.
-func endName(id ClientID) string {
-	if id == 0 {
-		return "the server"
-	}
-	return fmt.Sprintf("client %d", id)
-}
+func (r Recipient) String() string { return endpoint.Recipient(r).String() }

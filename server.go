@@ -1,14 +1,12 @@
 package netcode
 
 import (
-	"errors"
 	"fmt"
 	"time"
 
 	"github.com/arche-netcode/netcode/congestion"
 	"github.com/arche-netcode/netcode/errs"
-	"github.com/arche-netcode/netcode/extend"
-	"github.com/arche-netcode/netcode/internal/door"
+	"github.com/arche-netcode/netcode/internal/admission"
 	"github.com/arche-netcode/netcode/internal/events"
 	"github.com/arche-netcode/netcode/internal/handshake"
 	"github.com/arche-netcode/netcode/internal/link"
@@ -40,12 +38,11 @@ import (
 // Package systems runs its frames. Features ask package extend for the rest ([extend.OfServer]).
 type Server struct {
 	inside
-	protocol *Protocol
-	config   Config
-	frame    tick.Frame
-	steps    serverSteps
+	shared
+	config Config
+	frame  tick.Frame
+	steps  serverSteps
 
-	endpointCore
 	store     *snapshot.Store
 	worldless *worldless.Entities
 
@@ -60,15 +57,8 @@ type Server struct {
 	out       outbox.Buffer
 	filling   []*session // The clients that writeTick fills packets of.
 
-	row  []uint32 // Scratch: a message with entity references, as sent by the game.
-	body []byte   // Scratch: the same message as a client gets it.
-
-	posted      extend.Posted                // Scratch for hooks of extensions.
-	eachHandled func(r *message.Record) bool // Nil: no extension has a Handled hook.
-
 	byAddress map[transport.Addr]*session
 	byID      map[wire.ClientID]*session
-	lists     uint64            // The number of messages to lists of clients.
 	leavers   []*message.Source // Sources of leaving sessions, in finishLeaving.
 	sessions  []*session        // In the order of their begin. sweep removes the ended ones.
 	counts    [numSessionStates]int
@@ -76,53 +66,10 @@ type Server struct {
 	shut      bool // SetOpen(false).
 	asksBands bool // The protocol has bands, and OnError was not yet told that nobody measures distances.
 
-	report   report.Reporter
-	events   events.Queue
-	stats    Stats
-	counters link.Counters
-	ended    peer.Stats // Packet counters of ended sessions.
-}
-
-// NewServer makes a server for a protocol and freezes the protocol. The error names the field of Config that is out of
-// range, or says that Config.Random failed.
-func NewServer(p *Protocol, config Config) (*Server, error) {
-	if p == nil {
-		return nil, errors.New("netcode: NewServer: the protocol is nil: make it with NewProtocol")
-	}
-	config = config.withDefaults()
-	if err := config.check(); err != nil {
-		return nil, err
-	}
-	p.freeze()
-	s := &Server{
-		protocol:  p,
-		config:    config,
-		frame:     tick.Frame{Clock: tick.NewClock(config.TickRate, config.CatchUp)},
-		store:     snapshot.NewStore(p.types.Schema, config.snapshot()),
-		homes:     link.Homes{},
-		byAddress: map[transport.Addr]*session{},
-		byID:      map[wire.ClientID]*session{},
-		report:    report.New(config.Logger),
-		asksBands: len(p.types.Schema.Banded()) > 0,
-	}
-	var err error
-	if s.door, err = handshake.NewDoor(config.door(p), (*doorSessions)(s), &s.frame, handshake.Outbox{Buffer: &s.out, Full: &s.counters.OutputFull, Stats: &s.stats.HandshakeStats}, &s.report); err != nil {
-		return nil, err
-	}
-	tag, err := random32(config.Random)
-	if err != nil {
-		return nil, err
-	}
-	s.inside = door.New(serverInside{s})
-	s.steps = serverSteps{receive: s.receiveDatagram, send: s.sendFrame, observe: s.observe, leave: s.startLeaving}
-	s.frame.Clock.Set(config.FirstTick - 1)
-	s.endpointCore = endpointCore{server: s, role: peer.RoleServer, protocol: p, tag: tag, frame: &s.frame, report: &s.report, stats: &s.stats}
-	s.setUp(s, config)
-	s.events.Contain = s.callGame
-	s.events.Over = func(client ClientID, reason *errs.CloseError) { s.calls.Drop(client, reason) }
-	s.events.Gone = s.forgetLeft
-	s.extend()
-	return s, nil
+	report report.Reporter
+	events events.Queue
+	stats  Stats
+	ended  peer.Stats // Packet counters of ended sessions.
 }
 
 // serverSteps has the functions by which code of both ends calls most code of a server. NewServer sets them. Every
@@ -132,7 +79,8 @@ type serverSteps struct {
 	receive func(from transport.Addr, packet []byte) // Server.receiveDatagram
 	send    func()                                   // Server.sendFrame
 	observe func(c *session)
-	leave   func(c *session, reason *errs.CloseError) // Server.startLeaving
+	admit   func(decision *admission.Decision, player *Client) (*session, error) // Server.admitLocal
+	leave   func(c *session, reason *errs.CloseError)                            // Server.startLeaving
 }
 
 // TickDue reports whether a network tick falls into this frame: then the world is to be captured, and Send sends the changes.
@@ -280,10 +228,10 @@ func (s *Server) SetPacketSize(client ClientID, n int) error {
 	if c == nil {
 		return errs.ErrNotConnected
 	}
-	if err := c.link.setPacketSize(n); err != nil {
+	if err := c.link.SetPacketSize(n); err != nil {
 		return err
 	}
-	c.view.SetPayload(peer.MaxPayload(n))
+	c.link.View.SetPayload(peer.MaxPayload(n))
 	return nil
 }
 
@@ -343,8 +291,8 @@ func (s *Server) ClientStats(client ClientID) (ClientStats, bool) {
 	rtt, jitter := c.link.Conn.RTT()
 	return ClientStats{
 		Address: c.link.Address, RTT: rtt, Jitter: jitter, Ping: c.link.Conn.Ping(), Loss: c.link.Conn.Loss(), Line: c.link.Line(), PacketSize: c.link.Conn.PathSize(),
-		Known: c.view.Known(), Unacked: c.view.Unacked(), Synced: c.view.Synced(), Waiting: c.link.Outgoing.Waiting() + c.link.held.Bytes(), Unconfirmed: c.link.Outgoing.Unconfirmed(),
-		Packets: c.link.Conn.Stats(), Snapshot: c.view.Stats(),
+		Known: c.link.View.Known(), Unacked: c.link.View.Unacked(), Synced: c.link.View.Synced(), Waiting: c.link.Outgoing.Waiting() + c.link.Held.Bytes(), Unconfirmed: c.link.Outgoing.Unconfirmed(),
+		Packets: c.link.Conn.Stats(), Snapshot: c.link.View.Stats(),
 	}, true
 }
 
@@ -411,7 +359,7 @@ func (s *Server) sightOf(client ClientID) *snapshot.View {
 		return nil
 	}
 	s.steps.observe(c)
-	return c.view
+	return c.link.View
 }
 
 // Visible reports whether a connected client may see an entity.
@@ -457,6 +405,15 @@ func (s *Server) Why(client ClientID, entity NetworkID) (names []string) {
 	return names
 }
 
+// SetOwner sets the client that an entity belongs to; 0 is the server, to which all belong at first. It returns false if there
+// is no such entity. ToOwner and OwnerOnly use it.
+func (s *Server) SetOwner(entity NetworkID, owner ClientID) bool {
+	return s.store.SetOwner(entity, owner)
+}
+
+// Owner returns the client that an entity belongs to; 0 is the server, also for an entity that is not alive.
+func (s *Server) Owner(entity NetworkID) ClientID { return s.store.Owner(entity) }
+
 // forget removes a session from the tables by id.
 func (s *Server) forget(c *session) {
 	if s.byID[c.id] == c { // The player may have returned with the same id.
@@ -486,7 +443,7 @@ func (s *Server) SetInterest(policy snapshot.Interest) {
 		for _, c := range s.sessions {
 			if c.state == connected {
 				s.steps.observe(c)
-				c.view.ShowAll()
+				c.link.View.ShowAll()
 			}
 		}
 	}
@@ -502,7 +459,7 @@ func (s *Server) judgeInterest() {
 	for _, c := range s.sessions {
 		if c.state == connected {
 			s.steps.observe(c)
-			s.interest.Update(c.id, c.view)
+			s.interest.Update(c.id, c.link.View)
 			s.missViewpoint(c)
 		}
 	}
@@ -528,7 +485,7 @@ func (s *Server) missViewpoint(c *session) {
 // missBands reports, once, that components have distance bands and that nobody measures distances.
 func (s *Server) missBands() {
 	for _, c := range s.sessions {
-		if c.state == connected && s.asksBands && c.view.LacksBands() {
+		if c.state == connected && s.asksBands && c.link.View.LacksBands() {
 			s.asksBands = false
 			s.Report(fmt.Errorf("netcode: client %d gets components with Bands as they are: no policy measures its distances. Give SetInterest an interest.NewBands", c.id))
 		}
@@ -555,7 +512,7 @@ func (s *Server) SetOpen(open bool) {
 	}
 	for _, c := range s.sessions {
 		switch {
-		case c.Local() && !c.Recorded():
+		case c.player != nil:
 		case c.state == leaving:
 			s.end(c, c.link.Reason, closeQuiet)
 		default:
@@ -569,7 +526,7 @@ func (s *Server) SetOpen(open bool) {
 // Alone reports whether no client of another process is connected, or is still being told that its connection is over.
 func (s serverInside) Alone() bool {
 	for _, c := range s.sessions {
-		if c.link.loopback == nil && c.state != gone {
+		if c.link.Loopback == nil && c.state != gone {
 			return false
 		}
 	}
@@ -579,4 +536,29 @@ func (s serverInside) Alone() bool {
 // String tells the number of clients and the tick.
 func (s *Server) String() string {
 	return fmt.Sprintf("server of %d clients at tick %d", s.counts[connected], s.Tick())
+}
+
+// Stats is a copy of the counters.
+func (s *Server) Stats() Stats {
+	stats := s.stats
+	stats.Packets = s.ended
+	for _, c := range s.sessions {
+		if c.state != gone {
+			stats.Packets.Add(c.link.Conn.Stats())
+		}
+	}
+	stats.addEnd(&s.core.Counters)
+	stats.Messages = s.core.Inbound.Stats()
+	stats.TicksSlipped = s.frame.Clock.Slipped()
+	stats.EntitiesGrown = s.store.Grown()
+	stats.EntitiesRefused = s.store.Refused()
+	stats.HistoryEvicted = s.store.HistoryEvicted()
+	stats.HistoryBytes = uint64(s.store.HistoryBytes())
+	for _, c := range s.sessions {
+		if c.link.State != nil {
+			stats.HistoryBytes += uint64(c.link.State.HistoryBytes())
+		}
+	}
+	stats.Errors, stats.LinesSkipped = s.report.Errors, s.report.Suppressed
+	return stats
 }

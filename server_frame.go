@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/arche-netcode/netcode/errs"
+	"github.com/arche-netcode/netcode/internal/endpoint"
 	"github.com/arche-netcode/netcode/internal/link"
 	"github.com/arche-netcode/netcode/internal/peer"
 	"github.com/arche-netcode/netcode/internal/replica"
@@ -28,7 +29,7 @@ func (s serverInside) BeginFrame(now time.Duration) {
 		}
 		s.door.Players.Shift(stall)
 	}
-	s.beginFrame()
+	s.core.BeginFrame()
 	for _, f := range s.hooks.beginFrame {
 		f()
 	}
@@ -67,12 +68,11 @@ func (s serverInside) ReceiveAfter(from transport.Addr, packet []byte, waited ti
 // receivePacket handles a packet from a client. Either the whole packet takes effect, or none of it does and it is not
 // acknowledged.
 func (s *Server) receivePacket(c *session, packet []byte) {
-	in, err := c.link.Conn.Read(packet, s.frame.Now, (*sessionOutcome)(c))
+	in, err := c.link.Read(packet)
 	if err != nil {
 		s.unreadable(c, err)
 		return
 	}
-	in.Arrived -= s.frame.Waited
 	if c.state == leaving {
 		if c.link.ClosingPacket(in, peer.RoleServer) {
 			c.link.SendAck()
@@ -85,34 +85,22 @@ func (s *Server) receivePacket(c *session, packet []byte) {
 		}
 		return
 	}
-	content, reason := s.judgePacket(&c.link, &in)
+	content, reason := s.core.Judge(&c.link, &in)
 	if reason != nil {
 		s.refusePacket(c, reason)
 		return
 	}
 	c.link.ReceivedAt, c.confirmed = s.frame.Now, true
-	if content.snapshot != nil && !s.readUpstream(c, content.snapshot) {
+	if content.Snapshot != nil && !s.readUpstream(c, content.Snapshot) {
 		return
 	}
-	if content.credited {
-		c.link.Outgoing.Credit(content.credit)
-	}
-	if content.sections != 0 {
-		s.sections.take(c, in.Sequence, content.sections)
-	}
-	if content.messages > 0 {
-		if reason := s.queue(&c.link, &in); reason != nil {
-			s.refusePacket(c, reason)
-			return
-		}
+	if reason := s.core.Take(&c.link, &in, &content); reason != nil {
+		s.refusePacket(c, reason)
+		return
 	}
 	s.resync(c, content)
-	c.link.Conn.Accept(in, s.frame.Now)
-	if content.closed != nil {
-		c.link.SendAck()
-		s.startLeaving(c, content.closed)
-	} else if c.link.Conn.AckNow() {
-		c.link.SendAck()
+	if closed := c.link.Accept(in, &content); closed != nil {
+		s.startLeaving(c, closed)
 	}
 }
 
@@ -125,7 +113,7 @@ func (s *Server) unreadable(c *session, err error) {
 	switch reason := peer.CloseReason(err); reason {
 	case errs.ReasonNone:
 	case errs.ReasonMalformed:
-		s.refusePacket(c, closeError(err))
+		s.refusePacket(c, endpoint.CloseError(err))
 	default:
 		s.end(c, &errs.CloseError{Reason: reason}, closeTold)
 	}
@@ -133,13 +121,13 @@ func (s *Server) unreadable(c *session, err error) {
 
 // refusePacket ends the connection of a client whose packet has a valid checksum and illegal contents.
 func (s *Server) refusePacket(c *session, reason *errs.CloseError) {
-	s.stats.refused(reason)
+	s.core.Counters.Refused(reason)
 	s.end(c, reason, closeTold)
 }
 
 // readUpstream reports whether a packet may be acknowledged, since the client's snapshot was decoded whole.
 func (s *Server) readUpstream(c *session, payload []byte) bool {
-	err := c.upstream.Read(payload)
+	err := c.link.State.Read(payload)
 	switch {
 	case err == nil:
 		return true
@@ -150,7 +138,7 @@ func (s *Server) readUpstream(c *session, payload []byte) bool {
 	case errors.Is(err, replica.ErrBaseline):
 		s.stats.LostBaselines++
 	default:
-		s.refusePacket(c, closeError(err))
+		s.refusePacket(c, endpoint.CloseError(err))
 	}
 	return false
 }
@@ -164,8 +152,8 @@ func (s *Server) strike(c *session) {
 }
 
 // resync sends all state again to a client that lost its versions, at most every two seconds: it costs the whole world.
-func (s *Server) resync(c *session, content packetContents) {
-	if !content.resync || c.view == nil || c.view.Served(content.resyncEpoch) {
+func (s *Server) resync(c *session, content endpoint.Contents) {
+	if !content.Resync || c.link.View == nil || c.link.View.Served(content.ResyncEpoch) {
 		return
 	}
 	if c.resynced && s.frame.Now-c.resyncAt < resyncEvery {
@@ -174,14 +162,14 @@ func (s *Server) resync(c *session, content packetContents) {
 	}
 	c.resynced, c.resyncAt = true, s.frame.Now
 	s.stats.Resyncs++
-	c.view.Resync(content.resyncEpoch, c.link.Conn.Next())
+	c.link.View.Resync(content.ResyncEpoch, c.link.Conn.Next())
 }
 
 // Dispatch hands the messages that wait for a stage to their handlers, and makes it the stage that the server is in. A stage
 // may be dispatched any number of times in a frame; what waits for one that is not waits on. A handler that panics ends
 // the connection of the sender, unless the server sent the message to itself. OnError is given a *PanicError, and the log has its stack.
 func (s serverInside) Dispatch(stage tick.Stage) {
-	s.inbound.Drain(stage)
+	s.core.Inbound.Drain(stage)
 }
 
 // Send ends a frame: it ends sessions that are silent or whose queues overflowed, and builds for each client the packets that
@@ -226,14 +214,7 @@ func (s *Server) sendFrame() {
 		s.store.ClearHandovers()
 	}
 	s.writeTick()
-	s.sentUpTo = now
-	if s.eachHandled != nil {
-		s.handled.Past(0).Each(s.eachHandled)
-	}
-	for _, f := range s.hooks.afterSend {
-		f()
-	}
-	s.running = false
+	s.core.EndFrame(s.hooks.afterSend)
 	if s.counts[gone] > 0 {
 		s.sweep()
 	}
@@ -255,7 +236,7 @@ func (s *Server) writeTick() {
 	cache := s.store.EncodeCache()
 	for _, c := range s.filling {
 		s.writePackets(c, cache)
-		if c.view.Oversize() != c.oversize {
+		if c.link.View.Oversize() != c.oversize {
 			s.reportOversize(c)
 		}
 	}
@@ -271,10 +252,10 @@ func (s *Server) prepareTick(c *session) (due bool) {
 	if c.state != connected {
 		return false
 	}
-	if c.link.loopback != nil {
+	if c.link.Loopback != nil {
 		s.observe(c) // Its view is updated all the same.
 		if s.frame.Due {
-			s.passSections(&c.link, c, nil, s.config.PacketSize)
+			s.core.PassSections(&c.link, nil)
 		}
 		return false
 	}
@@ -283,15 +264,11 @@ func (s *Server) prepareTick(c *session) (due bool) {
 		return false
 	}
 	s.observe(c)
-	if c.link.held.Count > 0 {
-		s.release(&c.link)
-	}
-	if c.recaller.sights != c.view.Sights() { // After all calls of game code, which may have hidden an entity.
-		s.recall(c)
-	}
+	s.core.Release(&c.link)
+	c.link.Recall()
 	c.link.Refill()
 	if !s.frame.Due {
-		if !c.sending.stateLeft && !(c.sending.stateHeld && c.view.Pending()) {
+		if !c.sending.stateLeft && !(c.sending.stateHeld && c.link.View.Pending()) {
 			c.link.SendMessages()
 		}
 		return false
@@ -300,38 +277,38 @@ func (s *Server) prepareTick(c *session) (due bool) {
 		s.door.Welcome(c.forDoor())
 	}
 	c.welcomed = false
-	c.link.Conn.DetectLost(s.frame.Now, (*sessionOutcome)(c))
-	if c.upstream != nil { // It requests all state of the client again if it lost versions that records are coded against.
-		if epoch, want := c.upstream.WantResync(); want {
+	c.link.DetectLost()
+	if c.link.State != nil { // It requests all state of the client again if it lost versions that records are coded against.
+		if epoch, want := c.link.State.WantResync(); want {
 			c.link.SendResync(epoch)
 		}
 	}
-	if !s.config.NoRepeat && !c.view.Pending() {
+	if !s.config.NoRepeat && !c.link.View.Pending() {
 		s.repeat(c)
 	}
-	c.view.Plan(c.link.Budget.Left())
+	c.link.View.Plan(c.link.Budget.Left())
 	return true
 }
 
 // observe updates a client's view with the newest capture. It calls BeforeObserve of the extensions first.
 func (s *Server) observe(c *session) {
 	for _, f := range s.hooks.observe {
-		f(c, c.view)
+		f(c, c.link.View)
 	}
-	c.view.Observe()
+	c.link.View.Observe()
 }
 
 // writePackets sends a client its packets of a network tick, until it lacks nothing or its budget is used up.
 func (s *Server) writePackets(c *session, cache *snapshot.EncodeCache) {
 	if size := c.link.Conn.SettledSize(); size != c.link.Fitted {
-		c.link.FitPath(c.view, size)
+		c.link.FitPath(c.link.View, size)
 	}
 	c.sending.stateHeld, c.sending.reserved = false, 0
 	for _, f := range s.hooks.hold {
 		hold, reserve := f(c, c.link.Budget.Left())
 		c.sending.stateHeld, c.sending.reserved = c.sending.stateHeld || hold, max(c.sending.reserved, reserve)
 	}
-	for c.stateWaits() || c.link.MessagesWait() && c.mayAddMessages() || s.sections.due(c, false) {
+	for c.stateWaits() || c.link.MessagesWait() && c.mayAddMessages() || s.core.Sections.Due(c, false) {
 		if c.link.OutOfBudget() || !s.writePacket(c, cache) { // No budget, or no room in the ring of sent packets.
 			break
 		}
@@ -344,7 +321,7 @@ func (s *Server) writePackets(c *session, cache *snapshot.EncodeCache) {
 	for _, f := range s.hooks.stateSent {
 		f(c, c.link.Budget.Left(), c.sending.stateLeft)
 	}
-	c.link.EndTick(c.view.Pending() || c.link.MessagesWait())
+	c.link.EndTick(c.link.View.Pending() || c.link.MessagesWait())
 	s.pulse(c)
 	if c.link.Conn.AckDue() {
 		c.link.SendAck()
@@ -359,24 +336,24 @@ func (s *Server) writePacket(c *session, cache *snapshot.EncodeCache) bool {
 	if !ok {
 		return false
 	}
-	wrote := !c.sending.sectionsLast && s.sections.write(c, &b)
+	wrote := !c.sending.sectionsLast && s.core.Sections.Write(c, &b)
 	borrowed := false
 	if !c.sending.stateFirst && c.link.MessagesWait() && c.mayAddMessages() {
 		borrowed = c.link.AddMessages(&b, c.stateWaits())
 	}
 	var state []byte // Rows that the client lacks, as many as fit; nil without any.
 	if s.store.Tick() != tick.None && c.stateWaits() {
-		if state = c.link.AddState(&b, c.view, cache); state != nil {
+		if state = c.link.AddState(&b, c.link.View, cache); state != nil {
 			c.sending.toldTickAt = s.frame.Now
 		}
-		if c.link.held.Count > 0 && !c.stateWaits() { // Messages about entities that were just sent, into the same packet.
-			s.release(&c.link)
+		if c.link.Held.Count > 0 && !c.stateWaits() { // Messages about entities that were just sent, into the same packet.
+			s.core.Release(&c.link)
 			c.link.AddMessages(&b, false)
 		}
 	}
 	c.sending.stateFirst = (borrowed || state == nil && !b.Empty()) && c.stateWaits()
 	c.sending.sectionsLast = wrote && state == nil && c.stateWaits()
-	s.sections.writeBehind(c, &b, state)
+	s.core.Sections.WriteBehind(c, &b, state)
 	if state == nil && !b.Empty() {
 		s.addPulse(c, &b)
 	}
@@ -388,12 +365,12 @@ func (s *Server) writePacket(c *session, cache *snapshot.EncodeCache) bool {
 }
 
 // stateWaits reports whether state waits to be sent and no extension holds it back.
-func (c *session) stateWaits() bool { return c.view.Pending() && !c.sending.stateHeld }
+func (c *session) stateWaits() bool { return c.link.View.Pending() && !c.sending.stateHeld }
 
 // mayAddMessages reports whether messages may be sent now: the budget exceeds the part reserved for state.
 func (c *session) mayAddMessages() bool {
 	left := c.link.Budget.Left()
-	return c.sending.reserved == 0 || left < 0 || left-link.LeastPacket >= c.sending.reserved || !c.view.Pending()
+	return c.sending.reserved == 0 || left < 0 || left-link.LeastPacket >= c.sending.reserved || !c.link.View.Pending()
 }
 
 // repeatMost bounds the unconfirmed entities that are repeated early: about one packet. More of them, as after a join,
@@ -403,11 +380,11 @@ const repeatMost = 64
 // repeat sends entities again that are unconfirmed after half a round trip, in a tick with nothing new. Without it, the
 // last packets before a rest would wait for the detection of their loss, repeatedly on a bad link.
 func (s *Server) repeat(c *session) {
-	if c.view.Unacked() > repeatMost {
+	if c.link.View.Unacked() > repeatMost {
 		return
 	}
 	rtt, _ := c.link.Conn.RTT()
-	c.view.Repeat(s.store.Tick() - max(1, tick.Tick(rtt/2/s.config.interval())))
+	c.link.View.Repeat(s.store.Tick() - max(1, tick.Tick(rtt/2/s.config.interval())))
 }
 
 // pulse sends a client the server's tick after a while without snapshots: its clocks need it in a world at rest. It also
@@ -416,13 +393,13 @@ func (s *Server) repeat(c *session) {
 // Waiting state does not count as an end. While an extension holds state back, there is no pulse. If state waits for the
 // budget or for acknowledgements, the pulse is padded: state of its tick may be missing.
 func (s *Server) pulse(c *session) {
-	ended := c.sending.moving && c.sending.toldTickAt != s.frame.Now && !c.view.Pending()
+	ended := c.sending.moving && c.sending.toldTickAt != s.frame.Now && !c.link.View.Pending()
 	c.sending.moving = c.sending.toldTickAt == s.frame.Now
-	if !ended && s.frame.Now-c.sending.toldTickAt < min(s.config.KeepAlive, s.config.Pulse) || c.sending.stateHeld && c.view.Pending() {
+	if !ended && s.frame.Now-c.sending.toldTickAt < min(s.config.KeepAlive, s.config.Pulse) || c.sending.stateHeld && c.link.View.Pending() {
 		return
 	}
 	var payload [link.PulseSize + 1]byte
-	if c.link.KeepAlive(0, c.link.PulsePayload(&payload, !c.view.Pending())) {
+	if c.link.KeepAlive(0, c.link.PulsePayload(&payload, !c.link.View.Pending())) {
 		c.sending.toldTickAt, c.sending.moving = s.frame.Now, false
 	}
 }
@@ -434,7 +411,7 @@ const pulsePart = 2
 
 // addPulse adds the server's tick to a packet without state, if the client lacks none and was not told a tick lately.
 func (s *Server) addPulse(c *session, b *peer.Builder) {
-	if c.view.Pending() || s.frame.Now-c.sending.toldTickAt < s.config.Pulse/pulsePart {
+	if c.link.View.Pending() || s.frame.Now-c.sending.toldTickAt < s.config.Pulse/pulsePart {
 		return
 	}
 	var payload [link.PulseSize + 1]byte
@@ -446,7 +423,7 @@ func (s *Server) addPulse(c *session, b *peer.Builder) {
 
 // reportOversize reports an entity that does not fit into a packet, once until another entity is reported for the client.
 func (s *Server) reportOversize(c *session) {
-	stats := c.view.Stats()
+	stats := c.link.View.Stats()
 	s.stats.Oversize += stats.Oversize - c.oversize
 	c.oversize = stats.Oversize
 	if stats.OversizeID == c.oversizeID {
@@ -463,11 +440,11 @@ func (s *Server) expire() {
 	}
 	for _, c := range s.sessions {
 		switch {
-		case c.link.loopback != nil:
+		case c.link.Loopback != nil:
 		case c.state == connected && s.frame.Now-c.link.ReceivedAt >= s.config.SilenceTimeout:
 			s.stats.SilenceTimeouts++
 			s.end(c, &errs.CloseError{Reason: errs.ReasonTimeout}, closeTold)
-		case c.state == lingering && c.link.ContinueClose((*sessionOutcome)(c)):
+		case c.state == lingering && c.link.ContinueClose():
 			s.remove(c)
 		}
 	}

@@ -6,8 +6,8 @@ import (
 
 	"github.com/arche-netcode/netcode/errs"
 	"github.com/arche-netcode/netcode/extend"
+	"github.com/arche-netcode/netcode/internal/endpoint"
 	"github.com/arche-netcode/netcode/internal/handshake"
-	"github.com/arche-netcode/netcode/internal/replica"
 	"github.com/arche-netcode/netcode/snapshot"
 	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/wire"
@@ -33,18 +33,14 @@ const (
 // session is one connection of one client at the server, for extensions: the client is connected, or has closed and its
 // messages are still handled. Games name it by its ClientID.
 type session struct {
-	id           wire.ClientID // Send reads id, the next field and the link's first fields: they share a cache line.
-	state        sessionState
-	link         connection
-	view         *snapshot.View // Nil once the session is over.
-	server       *Server
-	upstream     *replica.Replica // The state that the client sends; nil if clients send none.
-	strikes      int
-	list         uint64           // The newest Server.lists that the client is in.
-	kept         []any            // The states of extensions.
-	reason       *errs.CloseError // The reason of its end.
-	recorded     bool             // The client is a recorded player: nothing is sent to it.
-	acknowledged tick.Tick        // The newest tick of an acknowledged packet.
+	id      wire.ClientID // Send reads id, the next field and the link's first fields: they share a cache line.
+	state   sessionState
+	link    endpoint.Link // Its View is nil once the session is over.
+	server  *Server
+	player  *Client // The client of a host's player, in this process; else nil.
+	strikes int
+	kept    []any            // The states of extensions.
+	reason  *errs.CloseError // The reason of its end.
 
 	joined    handshake.Session // As the Door opened it; link has the present address. Zero for a client in this process.
 	welcomed  bool              // Welcome was sent since the last tick.
@@ -55,8 +51,7 @@ type session struct {
 	resyncAt         time.Duration  // at this time.
 	oversize         uint64         // Entities that were too large for a packet, as of the last report,
 	oversizeID       wire.NetworkID // and the last one.
-	recaller         recaller
-	withoutViewpoint int // The number of consecutive network ticks without a viewpoint.
+	withoutViewpoint int            // The number of consecutive network ticks without a viewpoint.
 }
 
 // sendState is the state of sending to a client, from one tick to the next.
@@ -70,29 +65,8 @@ type sendState struct {
 	stateLeft    bool          // State waited at the end of the last tick: messages wait for the next tick.
 }
 
-// sessionOutcome is a session as peer.Outcome.
-type sessionOutcome session
-
-// Acked implements peer.Outcome: the view records the client's new baselines.
-func (o *sessionOutcome) Acked(seq uint64, sentAt tick.Tick) {
-	c := (*session)(o)
-	if c.view != nil {
-		c.view.Acked(seq)
-		c.server.sections.acked(c, seq)
-	}
-	c.acknowledged = max(c.acknowledged, sentAt)
-	c.link.Acked(seq)
-}
-
-// Lost implements peer.Outcome: the view marks entities to be sent again.
-func (o *sessionOutcome) Lost(seq uint64) {
-	c := (*session)(o)
-	if c.view != nil {
-		c.view.Lost(seq)
-		c.server.sections.lost(c, seq)
-	}
-	c.link.Lost(seq)
-}
+// Link returns the connection, for messages whose bytes a feature reads.
+func (c *session) Link() *endpoint.Link { return &c.link }
 
 // ID returns the client's id.
 func (c *session) ID() ClientID { return c.id }
@@ -101,7 +75,7 @@ func (c *session) ID() ClientID { return c.id }
 func (c *session) Server() extend.Server { return serverInside{c.server} }
 
 // Local reports whether the client runs in this process, as the player of a host: no packets are sent to it.
-func (c *session) Local() bool { return c.link.loopback != nil }
+func (c *session) Local() bool { return c.link.Loopback != nil }
 
 // Connected reports whether the client is connected. It is false while messages of a client that has closed are still handled.
 func (c *session) Connected() bool { return c.state == connected }
@@ -113,17 +87,17 @@ func (c *session) Waiting() int { return c.link.Outgoing.Waiting() }
 func (c *session) Unconfirmed() int { return c.link.Outgoing.Unconfirmed() }
 
 // Protocol returns the hash of the protocol that the session speaks: that of the client's build, see Protocol.Support.
-func (c *session) Protocol() uint64 { return c.server.protocol.types.HashWith(c.link.older) }
+func (c *session) Protocol() uint64 { return c.server.protocol.types.HashWith(c.link.Older) }
 
 // LocalType returns the number that this end's build has for a message type in packets of the session.
-func (c *session) LocalType(t wire.MessageType) wire.MessageType { return c.link.older.Local(t) }
+func (c *session) LocalType(t wire.MessageType) wire.MessageType { return c.link.Older.Local(t) }
 
 // Plain reports whether the client is one of the plain profile, see Protocol.Plain.
-func (c *session) Plain() bool { return c.link.older.Plain() }
+func (c *session) Plain() bool { return c.link.Older.Plain() }
 
 // SharedRows returns the components that the client's build has too. An extension that sends rows to the client numbers them by their
 // place among these.
-func (c *session) SharedRows() snapshot.Mask { return c.server.protocol.types.RowsWith(c.link.older) }
+func (c *session) SharedRows() snapshot.Mask { return c.server.protocol.types.RowsWith(c.link.Older) }
 
 // PacketSize returns the size of the largest packet to the client, in bytes.
 func (c *session) PacketSize() int { return c.link.PacketSize }
@@ -133,17 +107,17 @@ func (c *session) SaveBudget(d time.Duration) { c.link.Saves = d }
 
 // View returns the client's visible entities and acknowledged state, as of the newest capture. It is nil once the session is over.
 func (c *session) View() *snapshot.View {
-	if c.view != nil {
+	if c.link.View != nil {
 		c.server.steps.observe(c)
 	}
-	return c.view
+	return c.link.View
 }
 
 // Presented returns the moment that the client showed its player when it made its input for a tick. The client reports it: by
 // the Presented hook of an extension, such as package input, or else by the newest tick that it acknowledged. It may be any
 // time. It returns false if that is not known.
 func (c *session) Presented(at Tick) (tick.Time, bool) {
-	if c.link.loopback != nil && !c.Recorded() { // A host shows the world itself.
+	if c.player != nil { // A host shows the world itself.
 		return c.server.store.Tick().Begin(), true
 	}
 	for _, presented := range c.server.hooks.presented {
@@ -151,7 +125,7 @@ func (c *session) Presented(at Tick) (tick.Time, bool) {
 			return shown, true
 		}
 	}
-	return c.acknowledged.Begin(), c.acknowledged != tick.None
+	return c.link.AckedOf.Begin(), c.link.AckedOf != tick.None
 }
 
 // EndedByGame reports, in ServerHooks.Closed, whether the game ended the session: by Kick, Close or a handler that panicked.
@@ -188,7 +162,7 @@ func (s *Server) client(id wire.ClientID) *session {
 }
 
 // Recorded reports whether the session was made by Server.AddRecordedPlayer.
-func (c *session) Recorded() bool { return c.recorded }
+func (c *session) Recorded() bool { return c.Local() && c.player == nil }
 
 // taken returns the number of places in use. A leaving client has its place until the game is told.
 func (s *Server) taken() int { return s.counts[connected] + s.counts[leaving] }
@@ -206,7 +180,7 @@ func isOrderly(reason *errs.CloseError) bool {
 // String names the client, its address and whether it is connected.
 func (c *session) String() string {
 	switch {
-	case c.link.loopback != nil:
+	case c.link.Loopback != nil:
 		return fmt.Sprintf("session of client %d in this process", c.id)
 	case c.state != connected:
 		return fmt.Sprintf("session of client %d at %v, over", c.id, c.link.Address)

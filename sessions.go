@@ -25,11 +25,11 @@ func (s *Server) open(joined handshake.Session, seed peer.SkipSeed) {
 	joined.Phase = handshake.Ended // forDoor knows better while it has not ended.
 	c := &session{id: joined.Client, joined: joined, welcomed: true}
 	s.begin(c, joined.Address, peer.NewConn(o.Conn(s.config.conn(out, in))), seed)
-	c.link.older, c.link.held = o, new(held.Queue)
+	c.link.Older, c.link.Held = o, new(held.Queue)
 	s.byAddress[joined.Address.Peer()] = c
 	s.homes.Join(&c.link.Link)
 	if s.protocol.types.Upstream {
-		c.upstream = replica.New(s.protocol.types.Schema, o.State(s.config.snapshot()), s.Tick())
+		c.link.State = replica.New(s.protocol.types.Schema, o.State(s.config.snapshot()), s.Tick())
 	}
 	s.door.Welcome(c.forDoor())
 	s.connect(c)
@@ -37,9 +37,8 @@ func (s *Server) open(joined handshake.Session, seed peer.SkipSeed) {
 
 // begin adds a new session and its connection.
 func (s *Server) begin(c *session, address transport.Addr, conn *peer.Conn, seed peer.SkipSeed) {
-	c.state, c.server, c.recaller.session = connected, s, c
-	c.link = newConnection(c, &s.frame, &s.config, &s.out, &s.stats, &s.counters)
-	c.link.start(address, conn, c.id, s.pool, seed)
+	c.state, c.server, c.link = connected, s, s.core.NewLink(c)
+	c.link.Start(address, conn, c.id, seed)
 	s.counts[connected]++
 	s.byID[c.id] = c
 	s.sessions = append(s.sessions, c)
@@ -54,9 +53,9 @@ func (s *Server) move(c *session, to sessionState) {
 
 // connect makes the client of a session known to the game.
 func (s *Server) connect(c *session) {
-	config := c.link.older.State(s.config.snapshot())
+	config := c.link.Older.State(s.config.snapshot())
 	config.Client = c.id
-	c.view = snapshot.NewView(s.store, config)
+	c.link.Show(snapshot.NewView(s.store, config))
 	s.openStates(c)
 	s.stats.Connected++
 	s.events.Add(events.Event{Client: c.id})
@@ -91,17 +90,17 @@ func (s *Server) end(c *session, reason *errs.CloseError, how closeMode) {
 	s.homes.Leave(&c.link.Link)
 	s.door.Leave(c.forDoor(), c.id, reason)
 	s.leaveInterest(c.id)
-	if how == closeFlushed && c.state == connected && c.link.loopback == nil {
-		s.releaseLast(&c.link)
+	if how == closeFlushed && c.state == connected && c.link.Loopback == nil {
+		s.core.ReleaseLast(&c.link)
 	}
 	s.forget(c)
 	s.closeStates(c)
-	c.view = nil
-	c.link.dropHeld()
-	s.forgetMessages(&c.link)
-	if c.link.loopback != nil && c.state == connected {
-		if !c.Recorded() {
-			c.link.loopback.client.unhost(reason)
+	c.link.View = nil
+	c.link.DropHeld()
+	c.link.Forget()
+	if c.link.Loopback != nil && c.state == connected {
+		if c.player != nil {
+			c.player.unhost(reason)
 		}
 		how = closeQuiet
 	}
@@ -147,12 +146,12 @@ func (s *Server) sweep() {
 
 // startLeaving begins to handle the client's accepted reliable messages. Then the client leaves the game.
 func (s *Server) startLeaving(c *session, reason *errs.CloseError) {
-	if !isOrderly(reason) || !s.inbound.MayHold(c.link.Source) {
+	if !isOrderly(reason) || !s.core.Inbound.MayHold(c.link.Source) {
 		s.end(c, reason, closeQuiet)
 		return
 	}
 	s.move(c, leaving)
-	c.link.dropHeld()
+	c.link.DropHeld()
 	c.link.StartDrain(reason)
 }
 
@@ -164,7 +163,7 @@ func (s *Server) finishLeaving() {
 			s.leavers = append(s.leavers, c.link.Source)
 		}
 	}
-	s.inbound.CountUnhandled(s.leavers)
+	s.core.Inbound.CountUnhandled(s.leavers)
 	clear(s.leavers)
 	for _, c := range s.sessions {
 		if c.state == leaving && c.link.Drained() {
@@ -172,24 +171,3 @@ func (s *Server) finishLeaving() {
 		}
 	}
 }
-
-// closeFor implements endpoint.
-func (s *Server) closeFor(with ClientID, reason *errs.CloseError) {
-	if c := s.present(with); c != nil {
-		s.end(c, reason, closeTold)
-	}
-}
-
-// isOpen implements endpoint.
-func (s *Server) isOpen(id ClientID) bool { return s.present(id) != nil }
-
-// linkTo implements endpoint.
-func (s *Server) linkTo(id ClientID) (*connection, error) {
-	if c := s.client(id); c != nil {
-		return &c.link, nil
-	}
-	return nil, noClient(id)
-}
-
-// due implements endpoint.
-func (s *Server) due() Tick { return s.Tick() }

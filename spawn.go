@@ -1,6 +1,7 @@
 package netcode
 
 import (
+	"fmt"
 	"reflect"
 
 	"github.com/arche-netcode/netcode/errs"
@@ -38,7 +39,7 @@ func (s *Server) Despawn(id NetworkID) bool { return s.worldless.Despawn(id) }
 func Put[T any](s *Server, id NetworkID, v *T) error {
 	row, err := spawnedRow[T](s, id)
 	if v == nil && (err == nil || worldless.IsControl(reflect.TypeFor[T]())) {
-		return errNoValue
+		return fmt.Errorf("%w: no component: Put of nil", errs.ErrMisuse)
 	}
 	control, reason := worldless.ControlOf(v)
 	switch {
@@ -52,7 +53,7 @@ func Put[T any](s *Server, id NetworkID, v *T) error {
 	}
 	plan := s.protocol.types.Schema.Plan(row)
 	if _, relation := plan.Target(); relation || len(plan.Handles()) > 0 {
-		return errHoldsHandles
+		return fmt.Errorf("%w: the component holds handles of a world", errs.ErrMisuse)
 	}
 	at := reflect.ValueOf(v).UnsafePointer()
 	fault := s.worldless.PutBy(id, row, plan.Lanes(), control, func(lanes []uint32) quantize.Fault { return plan.Quantise(at, lanes) })

@@ -1,8 +1,7 @@
 package netcode
 
 import (
-	"github.com/arche-netcode/netcode/errs"
-	"github.com/arche-netcode/netcode/internal/link"
+	"github.com/arche-netcode/netcode/internal/endpoint"
 	"github.com/arche-netcode/netcode/internal/peer"
 	"github.com/arche-netcode/netcode/message"
 )
@@ -70,67 +69,15 @@ type Stats struct {
 	LinesSkipped uint64 // Log lines left out because too many came in one second.
 }
 
-// refused counts a connection that ended because of a packet of the other end.
-func (s *Stats) refused(reason *errs.CloseError) {
-	if reason.Reason == errs.ReasonQueueOverflow {
-		s.QueueOverflows++
-		return
-	}
-	s.Malformed++
-}
-
-// addLinks adds the counters of links.
-func (s *Stats) addLinks(l *link.Counters) {
-	s.BudgetSpent += l.BudgetSpent
-	s.SentRingFull += l.SentRingFull
-	s.OutputFull += l.OutputFull
-	s.QueueOverflows += l.QueueOverflows
-	s.Stalled += l.Stalled
-	s.RateLimited += l.RateLimited
-	s.FlushesCut += l.FlushesCut
-}
-
-// Stats is a copy of the counters.
-func (s *Server) Stats() Stats {
-	stats := s.stats
-	stats.Packets = s.ended
-	for _, c := range s.sessions {
-		if c.state != gone {
-			stats.Packets.Add(c.link.Conn.Stats())
-		}
-	}
-	stats.addLinks(&s.counters)
-	stats.Messages = s.inbound.Stats()
-	stats.TicksSlipped = s.frame.Clock.Slipped()
-	stats.EntitiesGrown = s.store.Grown()
-	stats.EntitiesRefused = s.store.Refused()
-	stats.HistoryEvicted = s.store.HistoryEvicted()
-	stats.HistoryBytes = uint64(s.store.HistoryBytes())
-	for _, c := range s.sessions {
-		if c.upstream != nil {
-			stats.HistoryBytes += uint64(c.upstream.HistoryBytes())
-		}
-	}
-	stats.Errors, stats.LinesSkipped = s.report.Errors, s.report.Suppressed
-	return stats
-}
-
-// Stats is a copy of the counters.
-func (c *Client) Stats() Stats {
-	stats := c.stats
-	stats.Packets = c.ended
-	if c.link.Conn != nil {
-		stats.Packets.Add(c.link.Conn.Stats())
-	}
-	stats.addLinks(&c.counters)
-	stats.Messages = c.inbound.Stats()
-	stats.TicksSlipped += c.frame.Clock.Slipped()
-	if c.replica != nil {
-		stats.HistoryBytes = uint64(c.replica.HistoryBytes())
-	}
-	if c.back.newest != nil {
-		stats.HistoryBytes += uint64(c.back.newest.HistoryBytes())
-	}
-	stats.Errors, stats.LinesSkipped = c.report.Errors, c.report.Suppressed
-	return stats
+// addEnd adds the counters of the message part of an end.
+func (s *Stats) addEnd(e *endpoint.Counters) {
+	s.Malformed = e.Malformed
+	s.OutboxFull, s.BackPressure, s.TooLarge = e.OutboxFull, e.BackPressure, e.TooLarge
+	s.Recalled, s.DelayedDropped, s.LeftOut, s.OfTheGone = e.Recalled, e.DelayedDropped, e.LeftOut, e.OfTheGone
+	s.CallsFull, s.CallsLate, s.CallsCancelled, s.LateAnswers = e.CallsFull, e.CallsLate, e.CallsCancelled, e.LateAnswers
+	s.NotOwner, s.NotVisible, s.UnknownTypes, s.HandlerPanics = e.NotOwner, e.NotVisible, e.UnknownTypes, e.HandlerPanics
+	l := &e.Links
+	s.BudgetSpent, s.SentRingFull, s.OutputFull = l.BudgetSpent, l.SentRingFull, l.OutputFull
+	s.Stalled, s.RateLimited, s.FlushesCut = l.Stalled, l.RateLimited, l.FlushesCut
+	s.QueueOverflows = e.QueueOverflows + l.QueueOverflows
 }

@@ -5,15 +5,7 @@ import (
 	"github.com/arche-netcode/netcode/internal/replica"
 	"github.com/arche-netcode/netcode/snapshot"
 	"github.com/arche-netcode/netcode/tick"
-	"github.com/arche-netcode/netcode/wire"
 )
-
-// upstream is the state that a client sends: a store of its own, and the server's view of it. Both are nil if no
-// extension calls SendState, and for the player of a host.
-type upstream struct {
-	store *snapshot.Store
-	view  *snapshot.View
-}
 
 // stateSender is the code that sends the state of a client. SendState sets this interface, so that the linker omits the
 // code from programs that never call SendState.
@@ -21,7 +13,6 @@ type stateSender interface {
 	openUpstream(config snapshot.Config)
 	planUpstream()
 	addUpstream(b *peer.Builder) bool
-	ackedUpstream(packet uint64, lost bool)
 	resyncUpstream(epoch uint16)
 }
 
@@ -38,75 +29,52 @@ func (c clientInside) SendState() {
 
 // openUpstream begins the upstream state of a connection.
 func (c upstreamSender) openUpstream(config snapshot.Config) {
-	c.up.store = snapshot.NewStore(c.protocol.types.Schema, config)
-	c.up.view = snapshot.NewView(c.up.store, config)
-}
-
-// ackedUpstream handles a packet that was acknowledged or is presumed lost.
-func (c upstreamSender) ackedUpstream(packet uint64, lost bool) {
-	switch {
-	case c.up.view == nil:
-	case lost:
-		c.up.view.Lost(packet)
-	default:
-		c.up.view.Acked(packet)
-	}
+	c.core.Store = snapshot.NewStore(c.protocol.types.Schema, config)
+	c.link.Show(snapshot.NewView(c.core.Store, config))
 }
 
 // resyncUpstream begins to send all state again, on request of the server.
 func (c upstreamSender) resyncUpstream(epoch uint16) {
-	c.up.view.Resync(epoch, c.link.Conn.Next())
+	c.link.View.Resync(epoch, c.link.Conn.Next())
 }
 
 // Upstream is the store of the state that this client sends, for extensions: they capture into it in CaptureOwn, or earlier in
 // a frame in which TickDue. It is nil where no extension calls SendState, and for the player of a host.
-func (c clientInside) Upstream() *snapshot.Store { return c.up.store }
+func (c clientInside) Upstream() *snapshot.Store { return c.core.Store }
 
 // Upstream is the state that the client sent, for extensions: they set its Guard in Opened, and take in what has changed. It is
 // nil where no extension sets Extension.Upstream, and for the player of a host.
-func (c *session) Upstream() *replica.Replica { return c.upstream }
-
-// owns returns the id under which the client's own state has an entity whose messages follow that state; zero is none.
-func (c *Client) owns(id wire.NetworkID) wire.NetworkID {
-	for _, f := range c.hooks.owns {
-		if own := f(id); !own.IsZero() {
-			return own
-		}
-	}
-	return wire.NetworkID{}
-}
+func (c *session) Upstream() *replica.Replica { return c.link.State }
 
 // planUpstream begins the packets of a tick: it captures the state and plans the rows that the server lacks.
 func (c upstreamSender) planUpstream() {
-	u := &c.up
-	if u.view == nil || !c.frame.Due {
+	if c.link.View == nil || !c.frame.Due {
 		return
 	}
 	for _, f := range c.hooks.captureOwn {
 		f()
 	}
 	if size := c.link.Conn.SettledSize(); size != c.link.Fitted {
-		c.link.FitPath(u.view, size)
+		c.link.FitPath(c.link.View, size)
 	}
-	u.view.Observe()
-	if rtt, _ := c.link.Conn.RTT(); !u.view.Pending() && u.store.Tick() != tick.None {
-		u.view.Repeat(u.store.Tick() - max(1, tick.Tick(rtt/2/c.agreed.interval())))
+	c.link.View.Observe()
+	if rtt, _ := c.link.Conn.RTT(); !c.link.View.Pending() && c.core.Store.Tick() != tick.None {
+		c.link.View.Repeat(c.core.Store.Tick() - max(1, tick.Tick(rtt/2/c.agreed.interval())))
 	}
-	u.view.Plan(c.link.Budget.Left())
+	c.link.View.Plan(c.link.Budget.Left())
 }
 
 // addUpstream writes state that the server lacks into a packet.
 func (c upstreamSender) addUpstream(b *peer.Builder) bool {
-	u := &c.up
-	if u.view == nil || !c.frame.Due || !u.view.Pending() || u.store.Tick() == tick.None {
+	if c.link.View == nil || !c.frame.Due || !c.link.View.Pending() || c.core.Store.Tick() == tick.None {
 		return false
 	}
-	return c.link.AddState(b, u.view, u.store.EncodeCache()) != nil
+	return c.link.AddState(b, c.link.View, c.core.Store.EncodeCache()) != nil
 }
 
 // sendUpstream sends state that the server lacks, within the budget. Messages share the packets.
 func (c *Client) sendUpstream() {
-	for c.up.view != nil && c.frame.Due && c.up.view.Pending() {
+	for c.link.View != nil && c.frame.Due && c.link.View.Pending() {
 		if c.link.OutOfBudget() {
 			return
 		}

@@ -22,6 +22,7 @@ type deferred struct {
 	fifo            []int // places of the unreliable ones, oldest first
 	fifoHead        int
 	stages          [tick.NumStages]stageWaiters
+	woken           []int // places of messages whose turn has come since the frame began; while expireReliable runs those it looks at
 }
 
 // stageWaiters has the messages that wait for one stage, except those that wait for their turn.
@@ -68,6 +69,7 @@ func (d *deferred) wake(l *orderedChannel) {
 	for len(l.waiting) > 0 && l.waiting[0].key <= int64(l.done)+1 {
 		at := l.waiting.pop().at
 		d.stages[d.list[at].message.Stage].ready.push(waiter{int64(at), at})
+		d.woken = append(d.woken, at)
 	}
 }
 
@@ -278,14 +280,7 @@ func (in *Inbound) expire() {
 	kept := in.waiting[:0]
 	for _, s := range in.waiting {
 		in.expireUnreliable(s)
-		for again := true; again; { // a drop may end the wait of the next message of a channel
-			again = false
-			for i := range s.deferred.stages {
-				room := &s.deferred.stages[i]
-				room.requeue()
-				again = in.expireReady(s, room) || again
-			}
-		}
+		in.expireReliable(s)
 		in.compactDeferred(s)
 		if s.listed = s.deferred.count > 0; s.listed {
 			kept = append(kept, s)
@@ -314,34 +309,41 @@ func (in *Inbound) expireUnreliable(s *Source) {
 	d.fifo, d.fifoHead = d.fifo[:0], 0
 }
 
-// expireReady ends the wait of reliable messages that waited too long, and reports whether it dropped any. It drops a message
-// whose entity is missing. If only the entity's state is missing the message is released.
-func (in *Inbound) expireReady(s *Source, room *stageWaiters) (dropped bool) {
-	for i := 0; i < len(room.ready); i++ {
-		e := &s.deferred.list[room.ready[i].at]
-		m := &e.message
-		if e.gone || !m.Channel.Delivery().Reliable() {
-			continue
+// expireReliable ends the wait of reliable messages of a source that waited too long. A drop wakes the next message of a channel, which
+// is looked at too.
+func (in *Inbound) expireReliable(s *Source) {
+	d := &s.deferred
+	d.woken = d.woken[:0]
+	for i := range d.stages {
+		d.stages[i].requeue()
+		for _, w := range d.stages[i].ready {
+			d.woken = append(d.woken, w.at)
 		}
-		in.checks++
-		missing, wait := in.lacksEntity(m), in.limits.DeferredTime
-		if missing {
-			wait = in.limits.EntityTime
+	}
+	for i := 0; i < len(d.woken); i++ {
+		if e := &d.list[d.woken[i]]; !e.gone && e.message.Channel.Delivery().Reliable() {
+			in.checks++
+			in.expireOne(s, e)
 		}
-		switch {
-		case in.now-e.received <= wait || m.NotBefore > in.due:
-		case missing:
+	}
+}
+
+// expireOne drops a reliable message whose entity is missing for too long. If only the entity's state is missing the message is released.
+func (in *Inbound) expireOne(s *Source, e *deferredMessage) {
+	m := &e.message
+	switch waited := in.now - e.received; {
+	case m.NotBefore > in.due:
+	case in.lacksEntity(m):
+		if waited > in.limits.EntityTime {
 			in.stats.Undeliverable++
 			in.stats.DeferredLate++
 			s.deferred.remove(e)
 			s.done(m)
-			dropped = true
-		case in.lacksState(s, m):
-			in.stats.StateLate++
-			m.State = tick.None
 		}
+	case waited > in.limits.DeferredTime && in.lacksState(s, m):
+		in.stats.StateLate++
+		m.State = tick.None
 	}
-	return dropped
 }
 
 // lacksEntity reports whether a message names an entity that does not exist here.

@@ -119,6 +119,30 @@ func TestReliableAboutAnEntityThatNeverComes(t *testing.T) {
 	require.EqualValues(t, 3, r.Stats().Undeliverable)
 }
 
+// Messages behind one another, about entities that never come, end at once, whatever their stages are. Others that wait are looked at once
+// meanwhile.
+func TestMessagesBehindOneAnotherExpireAtOnce(t *testing.T) {
+	const many, others = 2000, 1000
+	r := newRig(t, Config{Exists: func(wire.NetworkID) Existence { return NotYet }})
+	source, about := NewSource(1), wire.NetworkID{Index: 1, Generation: 1}
+	r.From(source, 1, time.Second)
+	for n := range many {
+		r.on(t, Message{Stage: tick.Stage(n % 2), Channel: wire.NewChannel(wire.ReliableOrdered, 0), Entity: about}, uint64(n))
+	}
+	r.From(source, 1, 11*time.Second)
+	for n := range others {
+		r.on(t, Message{Channel: wire.NewChannel(wire.Reliable, 0), Entity: about}, uint64(n))
+	}
+	for stage := range tick.Stage(2) {
+		r.Drain(stage)
+	}
+	before := r.checks
+	r.Begin(12*time.Second, 60)
+	require.EqualValues(t, many, r.Stats().Undeliverable)
+	require.LessOrEqual(t, r.checks-before, many+others)
+	require.Equal(t, many*48, source.TakeFreed())
+}
+
 // Deferral allocates nothing once warm.
 func TestWaitingAllocatesNothing(t *testing.T) {
 	r := newRig(t, Config{})

@@ -92,17 +92,6 @@ type Counters struct {
 	FlushesCut     uint64 // Closes with undelivered messages.
 }
 
-// Add adds other counters.
-func (c *Counters) Add(other Counters) {
-	c.BudgetSpent += other.BudgetSpent
-	c.SentRingFull += other.SentRingFull
-	c.OutputFull += other.OutputFull
-	c.QueueOverflows += other.QueueOverflows
-	c.Stalled += other.Stalled
-	c.RateLimited += other.RateLimited
-	c.FlushesCut += other.FlushesCut
-}
-
 // Start initialises the link for a new connection.
 func (l *Link) Start(config Config, address transport.Addr, conn *peer.Conn, remote wire.ClientID, pool *peer.Pool, seed peer.SkipSeed) {
 	now := l.Frame.Now

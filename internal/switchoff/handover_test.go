@@ -36,7 +36,7 @@ func handovers() []mutation {
 		testedIn("nettest", change("messages", "a large message that was not acknowledged is forgotten", "TestWhatALineSwallowsIsTold",
 			"internal/peer/reliable.go", "	f(openPost(r.channels[r.items.at(id).channel].channel, head[:], whole))\n", "")),
 		testedIn("nettest", change("messages", "a message that was not handled is forgotten", "TestWhatWaitsAtItsReceiverIsTold",
-			"posted.go", "	c.inbound.EachReliable(", "	_ = (*message.Inbound).EachReliable\n	ignore := func(*message.Source, func(*message.Message, []byte)) {}\n	ignore(")),
+			"internal/endpoint/posted.go", "	e.Inbound.EachReliable(", "	_ = (*message.Inbound).EachReliable\n	ignore := func(*message.Source, func(*message.Message, []byte)) {}\n	ignore(")),
 		testedIn("nettest", change("messages", "a message that overtook another is forgotten", "TestWhatOvertookALostMessageIsTold",
 			"internal/peer/receive_queue.go", "			if err == nil {\n				f(&m)\n", "			if err != nil {\n				f(&m)\n")),
 	}

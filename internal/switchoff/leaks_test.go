@@ -29,8 +29,8 @@ func leaks() []mutation {
 		change("leaks", "who was left and is shown for no packet goes without its group", "TestEntityLeftAndShownForNoPacketIsLinked",
 			"snapshot/visibility.go", " && p.lastEnd < t && p.lastEnd <= p.endedAt", ""),
 		change("leaks", "who asks what a client sees has its writes sent back to it", "TestCase46AskingForTheSightOfAClientSendsNothingBack",
-			"server_frame.go", "\tfor _, f := range s.hooks.observe {\n\t\tf(c, c.view)\n\t}\n", ""),
+			"server_frame.go", "\tfor _, f := range s.hooks.observe {\n\t\tf(c, c.link.View)\n\t}\n", ""),
 		change("leaks", "who looks back for a client has its writes sent back to it", "TestCase46AskingForTheSightOfAClientSendsNothingBack",
-			"session.go", "c.server.steps.observe(c)", "c.view.Observe()"),
+			"session.go", "c.server.steps.observe(c)", "c.link.View.Observe()"),
 	}
 }

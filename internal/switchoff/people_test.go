@@ -68,7 +68,7 @@ func people() []mutation {
 		testedIn("systems", change("hosts", "a host's player sees what is hidden", "TestAHostsPlayerIsToldAsAGuestIs",
 			"ecs/host_view.go", "h.view != nil && h.view.Visible(id) }", "h.view != nil }")),
 		change("hosts", "numbers of sections go on at the next host", "TestNumbersOfPacketsBeginAnewAtEachHost",
-			"endpoint.go", "l.loopback, l.held, l.older, l.passed = nil, nil, nil, 0", "l.loopback, l.held, l.older = nil, nil, nil"),
+			"internal/endpoint/link.go", "l.Older, l.AckedOf, l.passed = nil, nil, nil, nil, nil, tick.None, 0", "l.Older, l.AckedOf = nil, nil, nil, nil, nil, tick.None").inFolder("."),
 		testedIn("systems", change("hosts", "what left sight stays drawn", "TestAHostsPlayerIsToldAsAGuestIs",
 			"ecs/host_view.go", "if st.twins != 0 && h.world.Alive(st.entity) {", "if false {")),
 		testedIn("systems", change("hosts", "a host shows the newest tick alone", "TestAHostsPlayerSeesSmoothMotion",
@@ -86,8 +86,8 @@ func people() []mutation {
 		testedIn("systems", change("hosts", "guests come while others are told that it is over", "TestDetachingLetsNobodyIn",
 			"handshake.go", "return s.closing || s.shut", "return s.closing")),
 		change("calls", "an end answers by the function of the protocol", "TestEndsOfOneProcessAnswerEachInItsOwnWay",
-			"incoming.go", "if codec := c.inbound.Codec(ctx.Type); codec != nil {", "if of, ok := c.protocol.types.Messages.Lookup(ctx.Type); ok {\n\t\tcodec := of.Codec"),
+			"internal/endpoint/incoming.go", "if codec := e.Inbound.Codec(ctx.Type); codec != nil {", "if of, ok := e.Types.Messages.Lookup(ctx.Type); ok {\n\t\tcodec := of.Codec").inFolder("."),
 		change("calls", "OnCall forgets OwnerOnly", "TestOnCallIsForOwners",
-			"handle.go", "if of.OwnerOnly {\n\t\thandler = ownersOnly(registry.Question, handler)", "if false {\n\t\thandler = ownersOnly(registry.Question, handler)"),
+			"internal/endpoint/types.go", "if of.OwnerOnly {\n\t\thandler = ownersOnly(role, handler)", "if false {\n\t\thandler = ownersOnly(role, handler)").inFolder("."),
 	}
 }

@@ -13,7 +13,7 @@ func plains() []mutation {
 			file, "r.base, r.whole = base, p.changedRows(index, base, mask)", "r.base = base")),
 		testedIn("nettest", change("plain", "a client is taken without the server's consent", "TestPlainClientsAreRefusedWithoutPlain",
 			"internal/registry/plain.go", "if !r.plain {", "if false {")),
-		testedIn("nettest", change("plain", "state of a plain client is decoded", "TestAPlainClientSendsNoState", "incoming.go", "if l.older.Plain() && (", "if false && (")),
+		testedIn("nettest", change("plain", "state of a plain client is decoded", "TestAPlainClientSendsNoState", "internal/endpoint/incoming.go", "if l.Older.Plain() && (", "if false && (")),
 		testedIn("nettest", change("plain", "a refusal compares with the entries of other clients", "TestARefusedPlainClientIsToldTheEntryThatDiffers",
 			"internal/handshake/door.go", "theirs.At(0) == plain.Digest.At(0)", "false")),
 		testedIn("nettest", change("plain", "inputs of a plain client are read as a series", world, "quantize/row.go", "if i == 0 || whole {", "if i == 0 {")),

@@ -6,7 +6,7 @@ func promises() []mutation {
 	return []mutation{
 		testedIn(".", change("promises", "the log of a panic has no stack", "TestCase15HandlerPanics",
 			"internal/report/report.go", `"stack", stack)`, `"stack", stack[:0])`)),
-		change("promises", "OnError gets no stack", panics, "endpoint.go", "= debug.Stack(), report.PanickedAt()", "= debug.Stack()[:0], report.PanickedAt()"),
+		change("promises", "OnError gets no stack", panics, "internal/endpoint/end.go", "= debug.Stack(), report.PanickedAt()", "= debug.Stack()[:0], report.PanickedAt()").inFolder("."),
 		testedIn(".", change("promises", "OnError is not told of a panic", panics,
 			"internal/report/report.go", "+stack)\n\t}\n\tfor _, f := range r.OnError {", "+stack)\n\t}\n\tfor _, f := range r.OnError[:0] {")),
 		change("promises", "a component that a client adds is reported when the server adds it", "TestComponentAddedLocallyThenByTheServer",
@@ -27,6 +27,6 @@ func promises() []mutation {
 		change("promises", "the clock is sampled by each packet", "TestSyncSamplesATickOnce",
 			"tick/sync.go", "if s.seen.filled > 0 && server <= s.newest && s.newest-server < Tick(s.rate) {", "if false {"),
 		change("promises", "a question of an unknown type has no answer", answers,
-			"incoming.go", "if a.Header.Flags&wire.FlagCall != 0 {\n\t\tc.postRefusal(c.from, peer.Post{Stage: a.Header.Stage, Channel: a.Channel, Call: a.Call}, errNobody)", "if false {\n\t\tc.postRefusal(c.from, peer.Post{Stage: a.Header.Stage, Channel: a.Channel, Call: a.Call}, errNobody)"),
+			"internal/endpoint/incoming.go", "if a.Header.Flags&wire.FlagCall != 0 {\n\t\te.postRefusal(e.from, peer.Post{Stage: a.Header.Stage, Channel: a.Channel, Call: a.Call}, errNobody)", "if false {\n\t\te.postRefusal(e.from, peer.Post{Stage: a.Header.Stage, Channel: a.Channel, Call: a.Call}, errNobody)").inFolder("."),
 	}
 }

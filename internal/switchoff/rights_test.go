@@ -28,6 +28,6 @@ func rights() []mutation {
 		played("the order of rights tells of hidden entities", "TestNothingHiddenChangesADatagram", server,
 			"return cmp.Or(cmp.Compare(x.Index, y.Index), cmp.Compare(x.Generation, y.Generation))", "return 0 * cmp.Or(cmp.Compare(x.Index, y.Index), 1)"),
 		change("lists", "a collection that leaves sight stays in the queue", "TestAQueueOfCollectionsKeepsItsOrder", "collections/reader.go", "r.queue[s.queued-1], s.queued = nil, 0", "s.queued = 0"),
-		change("lists", "a client that is twice in a list gets a message twice", "TestRecipients", "send.go", "case !local && c.list == s.lists:", "case false:"),
+		change("lists", "a client that is twice in a list gets a message twice", "TestRecipients", "internal/endpoint/send.go", "case !local && l.list == e.lists:", "case false:").inFolder("."),
 	}
 }

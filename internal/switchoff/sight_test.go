@@ -85,11 +85,11 @@ func groupsAndSight() []mutation {
 		change("sight", "what is hidden before the first packet is shown", silent,
 			"snapshot/visibility.go", "case visible:\n\t\tv.noteHidden(index, true)\n\t\tv.end(index, v.next())", "case visible && v.ack(index).went > 0:\n\t\tv.end(index, v.next())"),
 		change("sight", "a message names an entity that is hidden", "TestMessagesNameOnlyVisibleEntities",
-			"visibility.go", "if id.Generation != 0 && !s.sees(l.session, id) && (l.loopback == nil || !s.store.Reserved(id)) {", "if id.Generation != 0 && !s.store.Alive(id) {"),
+			"internal/endpoint/names.go", "if id.Generation != 0 && !e.owner.Sees(l, id) && (l.Loopback == nil || !e.Store.Reserved(id)) {", "if id.Generation != 0 && !e.Store.Alive(id) {").inFolder("."),
 		change("sight", "a message to a host's player alone names an entity that is hidden", "TestMessagesToAHostNameOnlyVisibleEntities",
-			"send.go", "&p.Post, c.hideNames(l, p.Type, body))\n\t}\n", "&p.Post, body)\n\t}\n"),
+			"internal/endpoint/send.go", "e.Inbound.Local().ID(), &p.Post, e.hideNames(l, p.Type, body))", "e.Inbound.Local().ID(), &p.Post, body)").inFolder("."),
 		change("sight", "a question about what is hidden is answered otherwise than one about nobody", "TestCase46RepliesTellNothing",
-			"visibility.go", "may := c != nil && s.sees(c, entity)", "may := c != nil && s.store.Alive(entity)"),
+			"internal/endpoint/names.go", "may := l != nil && e.owner.Sees(l, entity)", "may := l != nil && e.Store.Alive(entity)").inFolder("."),
 	}
 }
 

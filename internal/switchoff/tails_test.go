@@ -13,11 +13,11 @@ func births() []mutation {
 	}
 	return []mutation{
 		at("a message to those who see an entity goes to all before it is captured", birth,
-			"send.go", "p.Seers = to.entity() //", "_ = to.entity() //"),
+			"internal/endpoint/send.go", "p.Seers = to.entity() //", "_ = to.entity() //"),
 		at("a message names an entity before it is known who sees it", birth,
-			"visibility.go", "return c.server.store.Reserved(entity) || c.server.sees(l.session, entity)", "return c.server.sees(l.session, entity)"),
+			"internal/endpoint/names.go", "return e.atServer() && e.Store.Reserved(entity) || e.owner.Sees(l, entity)", "return e.owner.Sees(l, entity)"),
 		at("a message with the name of an entity does not wait for its capture", birth,
-			"visibility.go", "\tif !s.store.Reserves() {\n", "\tif true {\n"),
+			"internal/endpoint/names.go", "\tif !e.atServer() || !e.Store.Reserves() {\n", "\tif true {\n"),
 		at("a Hide before the capture does not count", birth,
 			"server_frame.go", "if len(s.earlySights) > 0 {", "if len(s.earlySights) < 0 {"),
 		at("an owner before the capture does not count", birth,

@@ -1,4 +1,4 @@
-package netcode
+package endpoint
 
 import (
 	"fmt"
@@ -10,9 +10,9 @@ import (
 	"github.com/arche-netcode/netcode/wire"
 )
 
-// sections has the packet sections of all extensions of one end. Sections of a client are stored in the form of a
+// Sections has the packet sections of all extensions of one end. Sections of a client are stored in the form of a
 // server's, with a nil session.
-type sections struct {
+type Sections struct {
 	out []outSection
 	in  [wire.FirstUserMessage]*extend.ServerSection // By the type of received sections.
 	got [wire.FirstUserMessage][]byte                // By type: the sections of the packet that was validated last.
@@ -24,8 +24,8 @@ type outSection struct {
 	kind wire.MessageType
 }
 
-// add adds the section of one extension, which may be nil. in and out are its types, 0 for an unused direction.
-func (s *sections) add(one *extend.ServerSection, in, out wire.MessageType) {
+// Add adds the section of one extension, which may be nil. in and out are its types, 0 for an unused direction.
+func (s *Sections) Add(one *extend.ServerSection, in, out wire.MessageType) {
 	if one == nil {
 		return
 	}
@@ -37,8 +37,8 @@ func (s *sections) add(one *extend.ServerSection, in, out wire.MessageType) {
 	}
 }
 
-// forServer returns the section in the form of a server's.
-func forServer(c *extend.ClientSection) *extend.ServerSection {
+// ForServer returns the section in the form of a server's.
+func ForServer(c *extend.ClientSection) *extend.ServerSection {
 	if c == nil {
 		return nil
 	}
@@ -65,7 +65,7 @@ func forServer(c *extend.ClientSection) *extend.ServerSection {
 }
 
 // judge validates a received section. Its type is one of in. from is nil on a client.
-func (s *sections) judge(from *session, r *peer.Reader, got *packetContents) error {
+func (s *Sections) judge(from extend.Session, r *peer.Reader, got *Contents) error {
 	h := r.Header
 	if r.Channel != 0 || h.Stage != tick.Initialization || got.sections&(1<<h.Type) != 0 {
 		return fmt.Errorf("section of type %d again, on channel %s or in stage %s", h.Type, r.Channel, h.Stage)
@@ -76,15 +76,15 @@ func (s *sections) judge(from *session, r *peer.Reader, got *packetContents) err
 }
 
 // take applies the sections of a packet. Bit t of types is the section of type t.
-func (s *sections) take(from *session, packet uint64, types uint16) {
+func (s *Sections) take(from extend.Session, packet uint64, types uint16) {
 	for ; types != 0; types &= types - 1 {
 		kind := bits.TrailingZeros16(types)
 		s.in[kind].Take(from, packet, s.got[kind])
 	}
 }
 
-// due reports whether a packet must be sent for a section.
-func (s *sections) due(to *session, busy bool) bool {
+// Due reports whether a packet must be sent for a section.
+func (s *Sections) Due(to extend.Session, busy bool) bool {
 	for i := range s.out {
 		if s.out[i].Due(to, busy) {
 			return true
@@ -93,8 +93,8 @@ func (s *sections) due(to *session, busy bool) bool {
 	return false
 }
 
-// write writes the sections into a packet. It reports whether there was any.
-func (s *sections) write(to *session, b *peer.Builder) (any bool) {
+// Write writes the sections into a packet. It reports whether there was any.
+func (s *Sections) Write(to extend.Session, b *peer.Builder) (any bool) {
 	for i := range s.out {
 		section := &s.out[i]
 		if n := section.Write(to, b.Payload(), b.Sequence()); n > 0 && b.Add(section.kind, tick.Initialization, n) {
@@ -104,8 +104,8 @@ func (s *sections) write(to *session, b *peer.Builder) (any bool) {
 	return any
 }
 
-// writeBehind writes the sections that follow the state into a packet.
-func (s *sections) writeBehind(to *session, b *peer.Builder, state []byte) {
+// WriteBehind writes the sections that follow the state into a packet.
+func (s *Sections) WriteBehind(to extend.Session, b *peer.Builder, state []byte) {
 	for i := range s.out {
 		section := &s.out[i]
 		if section.Behind == nil {
@@ -117,65 +117,36 @@ func (s *sections) writeBehind(to *session, b *peer.Builder, state []byte) {
 	}
 }
 
-// acked tells the sections that a packet was acknowledged.
-func (s *sections) acked(to *session, packet uint64) {
+// tell tells the sections that a packet was acknowledged, or is presumed lost.
+func (s *Sections) tell(to extend.Session, packet uint64, lost bool) {
 	for i := range s.out {
-		if f := s.out[i].Acked; f != nil {
+		f := s.out[i].Acked
+		if lost {
+			f = s.out[i].Lost
+		}
+		if f != nil {
 			f(to, packet)
 		}
 	}
 }
 
-// lost tells the sections that a packet is presumed lost.
-func (s *sections) lost(to *session, packet uint64) {
-	for i := range s.out {
-		if f := s.out[i].Lost; f != nil {
-			f(to, packet)
-		}
-	}
-}
-
-// passSections passes the due sections to an end in this process. to and from are the session at the end that has one.
-func (c *endpointCore) passSections(l *connection, to, from *session, size int) {
-	for i := range c.sections.out {
-		section := &c.sections.out[i]
+// PassSections passes the due sections to an end in this process. from is the session at that end; nil at a client.
+func (e *End) PassSections(l *Link, from extend.Session) {
+	to, size := l.Session, e.Config.Link.PacketSize
+	for i := range e.Sections.out {
+		section := &e.Sections.out[i]
 		if !section.Due(to, false) {
 			continue
 		}
-		room := c.borrow(size)
+		room := e.borrow(size)
 		l.passed++ // as of packets, the first number is 1
 		n, number := section.Write(to, room[:size], l.passed), l.passed
-		if other := l.loopback.sections.in[section.kind]; n > 0 && other != nil && other.Check(from, room[:n]) == nil {
+		if other := l.Loopback.Sections.in[section.kind]; n > 0 && other != nil && other.Check(from, room[:n]) == nil {
 			other.Take(from, number, room[:n])
 		}
-		c.giveBack(room)
+		e.giveBack(room)
 		if n > 0 && section.Acked != nil {
 			section.Acked(to, number)
 		}
-	}
-}
-
-// sendSections sends the due sections of a client. Messages share the packet.
-func (c *Client) sendSections() {
-	if len(c.sections.out) == 0 || !c.sections.due(nil, c.link.MessagesWait()) {
-		return
-	}
-	if c.link.Budget.Spent() {
-		c.counters.BudgetSpent++
-		return
-	}
-	b := &c.building
-	var ok bool
-	if *b, ok = c.link.Begin(); !ok {
-		return
-	}
-	if c.sections.write(nil, b) {
-		if c.sender != nil {
-			c.sender.addUpstream(b)
-		}
-		c.link.AddMessages(b, false)
-	}
-	if !b.Empty() {
-		c.link.Finish(b)
 	}
 }
