@@ -4,6 +4,9 @@ import (
 	"fmt"
 	"runtime"
 	"runtime/debug"
+	"slices"
+	"strings"
+	"sync"
 	"testing"
 )
 
@@ -28,8 +31,16 @@ func AtMost(t testing.TB, most uint64, runs int, f func(), what ...any) {
 	c.AtMost(most, what...)
 }
 
-// Counts reports whether allocations are counted. They are not with the race detector, which allocates too.
-func Counts() bool { return !raceDetector }
+// Counts reports whether allocations are counted. They are not with the race detector and with checkptr, which allocate too.
+func Counts() bool { return !raceDetector && !checksPointers() }
+
+// checksPointers reports whether the test was built with -gcflags=all=-d=checkptr.
+var checksPointers = sync.OnceValue(func() bool {
+	info, ok := debug.ReadBuildInfo()
+	return ok && slices.ContainsFunc(info.Settings, func(s debug.BuildSetting) bool {
+		return s.Key == "-gcflags" && strings.Contains(s.Value, "checkptr")
+	})
+})
 
 // Count calls f once, and then runs times. It returns the allocations of the later calls, 0 with the race detector.
 func Count(t testing.TB, runs int, f func()) uint64 {
@@ -73,7 +84,7 @@ func Start(t testing.TB) *Counter {
 	testing.AllocsPerRun(1, func() {}) // Panics in a parallel test.
 	c := &Counter{t: t, procs: runtime.GOMAXPROCS(1), percent: debug.SetGCPercent(-1), rate: runtime.MemProfileRate}
 	t.Cleanup(c.Stop)
-	if !raceDetector {
+	if Counts() {
 		c.turn(0)
 		c.before = readProfile()
 		for range 10 { // Runs finalizers and cleanups that the collection queued.
@@ -91,14 +102,14 @@ func (c *Counter) Stop() {
 	c.stopped = true
 	debug.SetGCPercent(c.percent)
 	runtime.GOMAXPROCS(c.procs)
-	if !raceDetector {
+	if Counts() {
 		c.turn(c.rate)
 	}
 }
 
 // Count calls f once and counts its allocations.
 func (c *Counter) Count(f func()) {
-	if raceDetector {
+	if !Counts() {
 		f()
 		return
 	}

@@ -20,14 +20,14 @@ func Cost(t testing.TB, f func()) (allocations, bytes uint64) {
 	c := Start(t)
 	defer c.Stop()
 	var start, end runtime.MemStats
-	if !raceDetector {
+	if Counts() {
 		c.turn(1)
 	}
 	runtime.ReadMemStats(&start)
 	f()
 	runtime.ReadMemStats(&end)
 	allocations, bytes = end.Mallocs-start.Mallocs, end.TotalAlloc-start.TotalAlloc
-	if raceDetector {
+	if !Counts() {
 		return allocations, bytes
 	}
 	c.turn(0)
