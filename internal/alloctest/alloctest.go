@@ -6,7 +6,6 @@ import (
 	"runtime/debug"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 )
 
@@ -35,12 +34,12 @@ func AtMost(t testing.TB, most uint64, runs int, f func(), what ...any) {
 func Counts() bool { return !raceDetector && !checksPointers() }
 
 // checksPointers reports whether the test was built with -gcflags=all=-d=checkptr.
-var checksPointers = sync.OnceValue(func() bool {
+func checksPointers() bool {
 	info, ok := debug.ReadBuildInfo()
 	return ok && slices.ContainsFunc(info.Settings, func(s debug.BuildSetting) bool {
 		return s.Key == "-gcflags" && strings.Contains(s.Value, "checkptr")
 	})
-})
+}
 
 // Count calls f once, and then runs times. It returns the allocations of the later calls, 0 with the race detector.
 func Count(t testing.TB, runs int, f func()) uint64 {
