@@ -232,9 +232,9 @@ func nibble(left, of uint64) (symbol int, in, behind uint64) {
 func (p *packetWriter) writeText(t *pageText, from int) (to int) {
 	n, large := len(t.spans), p.largeRecord(firstOf(t.page, t.behind(from)))
 	if t.of == t.list && from == 0 {
-		if p.w.Bits()+pageAllBits+t.size <= p.limit {
+		if p.w.Bits()+pageAllBits+t.bodies <= p.limit {
 			p.w.Write(pageAll, pageAllBits)
-			p.writeBodies(t, 0, n)
+			p.writeAll(t)
 			return n
 		}
 	} else if t.nibbles && from == 0 && p.fitsPage(p.w.Bits()+pageSomeBits+t.size, t.more, large) {
@@ -280,11 +280,18 @@ func (p *packetWriter) cut(t *pageText, from int, large bool) (to int) {
 			end, context = end+four.Length(context, 0), format.AfterNone
 			continue
 		}
-		first := at
-		if at += bits.OnesCount64(of); large {
-			fine = max(fine, p.cutFour(t, first, end, context, symbol))
-		}
+		first, begin := at, end
+		at += bits.OnesCount64(of)
 		end += four.Length(context, symbol) + t.bits(first, at)
+		switch {
+		case !large:
+		case at < n && p.fitsPage(end, true, true):
+			fine = at
+		default:
+			if fine = max(fine, p.cutFour(t, first, begin, context, symbol)); rest != of {
+				return fine // the records that follow are longer than what a packet reserves
+			}
+		}
 		context, rest = format.AfterNibble(symbol), rest&^of
 		if !large && left != 0 && p.fitsPage(end, true, false) {
 			fine = at
@@ -347,6 +354,21 @@ func (p *packetWriter) writePart(t *pageText, from, to int) {
 	}
 	if left != 0 {
 		p.symbol(four, context, format.NibbleEnd)
+	}
+}
+
+// writeAll writes all records of a text without their nibbles.
+func (p *packetWriter) writeAll(t *pageText) {
+	if !t.nibbles {
+		p.writeBodies(t, 0, len(t.spans))
+		return
+	}
+	first := 0
+	for i := range t.spans {
+		if t.spans[i].symbol != 0 { // the last record of a nibble
+			p.writeBodies(t, first, i+1)
+			first = i + 1
+		}
 	}
 }
 

@@ -31,6 +31,7 @@ type pageKey struct {
 type pageText struct {
 	pageKey
 	at, size     int        // first word in pageCache.code, and length in bits
+	bodies       int        // length in bits of the records without nibbles
 	rows, groups int        // its pageGroups: the first one, and their number
 	number, next int32      // 1 + its place in pageCache.texts, and that of the text of the same page made before it; 0: none
 	deltas, same int        // rows that differ from R, and that do not, of the records composed so far
@@ -52,6 +53,7 @@ type pageSpan struct {
 
 // addSpan adds a record to a text.
 func (t *pageText) addSpan(from, to int, index uint32) {
+	t.bodies += to - from
 	t.spans = append(t.spans, pageSpan{
 		from: uint32(from), to: uint32(to), deltas: uint16(t.deltas), same: uint16(t.same), at: uint8(index % format.PageEntities),
 	})
@@ -434,13 +436,13 @@ func (c *pageCache) group(t *pageText, rows Mask, of uint64) {
 	t.groups++
 }
 
-// composeText writes the records of a text, and its nibbles if not every entity of R has a record.
+// composeText writes the records of a text. It writes their nibbles too if not every entity of R has a record, or if the page will be cut.
 func (p *packetWriter) composeText(t *pageText) {
 	c, four := &p.cache.pages, p.v.store.schema.Codes.Nibble
 	w := &c.code
 	w.Finish()
 	w.Reserve(format.PageEntities)
-	t.at, t.nibbles = w.Bits()/64, t.of != t.list
+	t.at, t.nibbles = w.Bits()/64, t.of != t.list || p.largeRecord(firstOf(t.page, t.of))
 	c.spans = room(c.spans, bits.OnesCount64(t.of), 1024)
 	t.spans = c.spans[len(c.spans):]
 	context := format.AfterAll
