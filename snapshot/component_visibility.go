@@ -58,18 +58,6 @@ func (v *View) ownedByOthers(index uint32) Mask {
 	return s.schema.Owned
 }
 
-// followOwners shows the rows that only an owner sees to the new owners of entities, and hides them from the others.
-func (v *View) followOwners() {
-	if v.store.schema.Owned.IsZero() {
-		return
-	}
-	for index := range v.store.NewOwners {
-		if v.page(index).visible&bitOf(index) != 0 {
-			v.changeRows(index, v.rowsOf(index).Union(v.store.schema.Owned).Minus(v.ownedByOthers(index)))
-		}
-	}
-}
-
 // ShowOwned shows the client the rows of a visible entity that only its owner sees, until the lifetime ends.
 func (v *View) ShowOwned(id wire.NetworkID) {
 	v.decide(sightCall{id: id, do: func(v *View, c sightCall) {

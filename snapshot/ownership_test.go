@@ -287,34 +287,3 @@ func TestOwner(t *testing.T) {
 	require.Equal(t, b.Index, again.Index)
 	require.Equal(t, wire.ClientID(0), s.Owner(again), "a new life belongs to the server")
 }
-
-func TestRowsOfTheOwnerFollowTheOwner(t *testing.T) {
-	schema := format.NewSchema([]*quantize.Plan{compile[benchPosition](t), compile[authorRow](t)})
-	schema.Owned = format.Bit(1)
-	s := NewStore(schema, Config{})
-	views := [...]*View{NewView(s, Config{Client: 1}), NewView(s, Config{Client: 2})}
-	var id wire.NetworkID
-	step := func(change func()) {
-		s.Begin(s.Tick() + 1)
-		change()
-		s.Commit()
-		for _, v := range views {
-			v.Observe()
-			v.Write(make([]byte, 256), uint64(s.Tick()))
-		}
-	}
-	for _, owner := range []wire.ClientID{1, 2, 0, 2, 1} {
-		step(func() {
-			if id.IsZero() {
-				id = s.Spawn()
-				s.Set(id, 0, make([]uint32, schema.Widths[0]))
-				s.Set(id, 1, make([]uint32, schema.Widths[1]))
-			}
-			s.SetOwner(id, owner)
-		})
-		for i, v := range views {
-			require.Equal(t, wire.ClientID(i+1) == owner, v.Rows(id).Has(1), "client %d, owner %d", i+1, owner)
-			require.True(t, v.Rows(id).Has(0))
-		}
-	}
-}

@@ -216,7 +216,6 @@ func (v *View) observe() {
 	if len(s.groups.left) > 0 {
 		v.linkDepartures()
 	}
-	v.followOwners()
 	if masked || len(s.words) == 0 {
 		return
 	}

@@ -82,7 +82,6 @@ func predictions() []mutation {
 		list[i].in = "predict"
 	}
 	return append(append(list, screens()...),
-		testedIn("snapshot", change("predict", "the step of a spawn stays with the old owner", "TestRowsOfTheOwnerFollowTheOwner", "snapshot/view.go", "\tv.followOwners()\n", "")),
 		change("relay", "a press of another player stands in for later ticks", "TestAMissingInputIsGuessed",
 			"input/relay_client.go", "r.in.plans[n].ClearEvents(guess)\n\t\tif f", "if f"),
 		change("relay", "a client keeps the inputs of any number of players", "TestRelayedInputsAreBoundedAtAClient",
