@@ -188,13 +188,7 @@ func (c *Client) SetPacketSize(n int) error {
 	if c.state != Connected {
 		return errs.ErrNotConnected
 	}
-	if err := c.link.SetPacketSize(n); err != nil {
-		return err
-	}
-	if c.link.View != nil {
-		c.link.View.SetPayload(peer.MaxPayload(n))
-	}
-	return nil
+	return c.link.SetPacketSize(n)
 }
 
 // ConnectedTo reports whether the client is connected to that server, in this process.

@@ -228,11 +228,7 @@ func (s *Server) SetPacketSize(client ClientID, n int) error {
 	if c == nil {
 		return errs.ErrNotConnected
 	}
-	if err := c.link.SetPacketSize(n); err != nil {
-		return err
-	}
-	c.link.View.SetPayload(peer.MaxPayload(n))
-	return nil
+	return c.link.SetPacketSize(n)
 }
 
 // SetBudget bounds the bytes that the server sends to one client in a second, as Config.SendBudget does for all: congestion

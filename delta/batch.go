@@ -44,6 +44,11 @@ func (c *BatchColumn) Take(k int, indexes []uint32, h *RowSlice) int {
 	return c.column.Take(k, indexes, (*kernel.RowSlice)(h))
 }
 
+// Touch prefetches the rows that Take will read. Several calls before the first Take let the cache misses overlap.
+func (c *BatchColumn) Touch(indexes []uint32, h *RowSlice) {
+	c.column.Touch(indexes, (*kernel.RowSlice)(h))
+}
+
 // RowSlice is the rows of up to 64 entities in memory, in the order of their indexes.
 type RowSlice struct {
 	First            uint32   // index of the first entity

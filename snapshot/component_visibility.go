@@ -63,7 +63,7 @@ func (v *View) ShowOwned(id wire.NetworkID) {
 	v.decide(sightCall{id: id, do: func(v *View, c sightCall) {
 		if v.Visible(c.id) && !v.ownedByOthers(c.id.Index).IsZero() {
 			v.life(c.id.Index).shared = true
-			v.changeRows(c.id.Index, v.rowsOf(c.id.Index).Union(v.store.schema.Owned))
+			v.changeRows(c.id.Index, v.rowsOf(c.id.Index).Union(v.store.schema.Owned.Minus(v.unknown)))
 		}
 	}})
 }

@@ -25,8 +25,15 @@ type deltaBatch struct {
 	batchEntities
 	missing [delta.MaxStreams]bool // a baseline of the entity is no longer in the history
 	columns [delta.MaxStreamRows]delta.BatchColumn
+	held    [delta.MaxStreamRows][delta.MaxStreams]heldPage // by column and page of the batch
 	strands delta.Batch
 	made    [delta.MaxStreams]uint32 // numbers of the deltas, 0 if a baseline is missing
+}
+
+// heldPage has the versions of one row of a page, as imagesAt finds them.
+type heldPage struct {
+	rows  delta.RowSlice
+	rests bool
 }
 
 const (
@@ -191,26 +198,42 @@ func (b *deltaBatch) gatherRows(s *Store, rows Mask, t, previous tick.Tick) ([]d
 	}
 	n := 0
 	clear(b.missing[:b.n])
+	for m, i := rows, 0; !m.IsZero(); m, i = m.Rest(), i+1 {
+		b.touch(s, i, m.Lowest(), t, previous)
+	}
 	for m := rows; !m.IsZero(); m, n = m.Rest(), n+1 {
-		b.gather(s, &b.columns[n], m.Lowest(), t, previous)
+		b.gather(s, n, m.Lowest(), t, previous)
 	}
 	return b.columns[:n], v
 }
 
-// gather fills a column, page by page: rows of a page that rests, then those that both images of the page have, then others by
-// Store.versions.
-func (b *deltaBatch) gather(s *Store, c *delta.BatchColumn, row int, t, previous tick.Tick) {
+// touch begins the i-th column. It finds where the versions of a row lie, page by page, and prefetches them. So gather waits for all of
+// them at once.
+func (b *deltaBatch) touch(s *Store, i, row int, t, previous tick.Tick) {
+	c := &b.columns[i]
 	s.schema.Codes.Deltas[row].BeginColumn(c)
-	var held delta.RowSlice
-	for k := 0; k < b.n; {
-		page := b.index[k] / format.PageEntities
-		rests := s.imagesAt(&held, row, page, t, previous)
+	for k, n := 0, 0; k < b.n; n++ {
+		from, page, held := k, b.index[k]/format.PageEntities, &b.held[i][n]
+		for k++; k < b.n && b.index[k]/format.PageEntities == page; {
+			k++
+		}
+		held.rests = s.imagesAt(&held.rows, row, page, t, previous)
+		c.Touch(b.index[from:k], &held.rows)
+	}
+}
+
+// gather fills the i-th column, page by page: rows of a page that rests, then those that both images of the page have, then others by
+// Store.versions.
+func (b *deltaBatch) gather(s *Store, i, row int, t, previous tick.Tick) {
+	c := &b.columns[i]
+	for k, n := 0, 0; k < b.n; n++ {
+		page, held := b.index[k]/format.PageEntities, &b.held[i][n]
 		for k < b.n && b.index[k]/format.PageEntities == page {
-			if to := c.Take(k, b.index[:b.n], &held); to > k {
+			if to := c.Take(k, b.index[:b.n], &held.rows); to > k {
 				k = to
 				continue
 			}
-			if now := s.rows.row(b.index[k], row); rests {
+			if now := s.rows.row(b.index[k], row); held.rests {
 				c.Put(k, now, now, now)
 			} else {
 				b.find(s, c, k, row, t, previous)

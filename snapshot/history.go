@@ -296,6 +296,11 @@ func (h *history) pack() {
 	for _, o := range h.open {
 		h.rowsOf(h.now).rows += uint64(bits.OnesCount64(h.rows[o.row].pages[o.page].newest().rows))
 	}
+	if h.now <= h.horizon { // a capture that alone is larger than the limit
+		h.evicted += h.rowsOf(h.now).rows
+		h.fresh, h.open = h.fresh[:0], h.open[:0]
+		return
+	}
 	for _, o := range h.open {
 		if c := h.rows[o.row].pages[o.page].newest(); c.there != 0 && !h.packImage(c, h.rows[o.row].width) {
 			break
@@ -307,11 +312,12 @@ func (h *history) pack() {
 // packImage moves an image into a chunk. It returns false if there is no room for it.
 func (h *history) packImage(c *image, n int) bool {
 	size := bits.OnesCount64(c.there) * n
-	if !h.makeRoom(size) {
+	at := h.chunkFor(size)
+	if at < 0 {
 		return false
 	}
-	to, from := &h.chunks[h.filling], h.fresh[c.lane:]
-	c.chunk, c.lane, to.newest = uint32(h.filling), uint32(len(to.lanes)), h.now
+	to, from := &h.chunks[at], h.fresh[c.lane:]
+	c.chunk, c.lane, to.newest = uint32(at), uint32(len(to.lanes)), h.now
 	to.lanes = to.lanes[:len(to.lanes)+size]
 	packed := to.lanes[c.lane:]
 	if c.there == ^uint64(0) {
@@ -328,28 +334,66 @@ func (h *history) packImage(c *image, n int) bool {
 	return true
 }
 
-// makeRoom chooses a chunk with room for n lanes as filling: the present one, one whose images are forgotten, or a new one. If the
-// limit allows no new one it forgets the oldest ticks. It returns false if even the present tick had to be forgotten.
-func (h *history) makeRoom(n int) bool {
-	if len(h.chunks) > 0 && cap(h.chunks[h.filling].lanes)-len(h.chunks[h.filling].lanes) >= n {
-		return true
+// chunkFor returns a chunk with room for n lanes: the one that is being filled, one whose images are forgotten, or a new one. An image
+// that is larger than chunks are gets one of its own. If the limit allows no new one it forgets the oldest ticks. It returns -1 if even
+// the present tick had to be forgotten.
+func (h *history) chunkFor(n int) int {
+	if n <= h.size && len(h.chunks) > 0 && cap(h.chunks[h.filling].lanes)-len(h.chunks[h.filling].lanes) >= n {
+		return h.filling
 	}
 	for ; h.horizon < h.now; h.evict() {
-		for k := range h.chunks {
-			c := (h.filling + 1 + k) % len(h.chunks)
-			if at := &h.chunks[c]; at.newest <= h.horizon && cap(at.lanes) >= n {
-				h.filling, at.lanes = c, at.lanes[:0]
-				return true
-			}
+		at := h.freeChunk(n)
+		if at < 0 {
+			h.freeChunks(max(h.size, n))
+			at = h.addChunk(max(h.size, n))
 		}
-		if size := max(h.size, n); len(h.chunks) == 0 || h.bytes()+size*laneSize <= h.limit {
-			h.filling = len(h.chunks)
-			h.chunks = append(h.chunks, chunk{lanes: make([]uint32, 0, size)})
-			h.memory += size * laneSize
-			return true
+		if at >= 0 {
+			if n <= h.size {
+				h.filling = at
+			}
+			return at
 		}
 	}
-	return false
+	return -1
+}
+
+// freeChunk empties a chunk whose images are forgotten, and that has room for n lanes. It returns -1 if there is none.
+func (h *history) freeChunk(n int) int {
+	for k := range h.chunks {
+		c := (h.filling + 1 + k) % len(h.chunks)
+		if at := &h.chunks[c]; at.newest <= h.horizon && cap(at.lanes) >= n {
+			at.lanes = at.lanes[:0]
+			return c
+		}
+	}
+	return -1
+}
+
+// freeChunks returns the memory of chunks whose images are forgotten, but not of the one that is being filled, until the limit allows n
+// more lanes.
+func (h *history) freeChunks(n int) {
+	for k := range h.chunks {
+		if c := &h.chunks[k]; k != h.filling && c.newest <= h.horizon && h.bytes()+n*laneSize > h.limit {
+			h.memory -= cap(c.lanes) * laneSize
+			c.lanes = nil
+		}
+	}
+}
+
+// addChunk adds a chunk of n lanes. It returns -1 if the limit does not allow it, unless it is the first one.
+func (h *history) addChunk(n int) int {
+	if len(h.chunks) > 0 && h.bytes()+n*laneSize > h.limit {
+		return -1
+	}
+	h.memory += n * laneSize
+	for k := range h.chunks {
+		if c := &h.chunks[k]; c.lanes == nil {
+			c.lanes = make([]uint32, 0, n)
+			return k
+		}
+	}
+	h.chunks = append(h.chunks, chunk{lanes: make([]uint32, 0, n)})
+	return len(h.chunks) - 1
 }
 
 // evict forgets the oldest tick with changes.
@@ -388,10 +432,8 @@ func (h *history) entityAt(index uint32, t tick.Tick) (rows Mask, generation uin
 	return format.FromWords(words[:]...), v[len(v)-1], true
 }
 
-// bytes returns the memory of the history.
-func (h *history) bytes() int {
-	return h.memory + cap(h.fresh)*laneSize
-}
+// bytes returns the memory of the history that HistoryBytes limits: all but the images of the present tick.
+func (h *history) bytes() int { return h.memory }
 
 // HistoryBytes returns the memory of the history, in bytes.
 func (s *Store) HistoryBytes() int { return s.past.bytes() }

@@ -193,7 +193,7 @@ func TestHistoryReachesAsFarBackAsNothingChanged(t *testing.T) {
 
 // bytesOf is the memory behind a history's slices.
 func bytesOf(h *history) int {
-	n := laneSize*cap(h.fresh) + int(reflect.TypeFor[tickRows]().Size())*cap(h.ticks)
+	n := int(reflect.TypeFor[tickRows]().Size()) * cap(h.ticks)
 	for i := range h.rows {
 		n += int(reflect.TypeFor[pageLog]().Size()) * cap(h.rows[i].pages)
 		for k := range h.rows[i].pages {
@@ -313,7 +313,7 @@ func TestHistoryOfPages(t *testing.T) {
 	for seed := range uint64(6) {
 		cfg := Config{Window: 8}
 		if seed%2 > 0 {
-			cfg.HistoryBytes = 100_000
+			cfg.HistoryBytes = 1 << 16
 		}
 		c := throng{Store: NewStore(schema, cfg), random: rand.New(rand.NewPCG(seed, 5))}
 		c.Begin(1)
@@ -333,6 +333,52 @@ func TestHistoryOfPages(t *testing.T) {
 			}
 		}
 		require.Equal(t, seed%2 > 0, c.HistoryEvicted() > 0, "seed %d", seed)
+	}
+}
+
+// A history that has been full for long gets memory for what begins to change then: pages that were at rest, and images that are larger
+// than a chunk.
+func TestAFullHistoryMakesRoom(t *testing.T) {
+	type (
+		narrow struct{ X, Y uint32 }
+		broad  struct{ V [256]uint32 }
+	)
+	schema := format.NewSchema([]*quantize.Plan{compile[narrow](t), compile[benchRotation](t), compile[broad](t)})
+	for name, late := range map[string]struct{ row, entities, every int }{"pages at rest": {1, 1024, 64}, "large images": {2, 64, 1}} {
+		s := NewStore(schema, Config{Window: 64, HistoryBytes: 1 << 19})
+		var ids []wire.NetworkID
+		step := func(change func()) {
+			s.Begin(s.Tick() + 1)
+			change()
+			for i, id := range ids {
+				s.Set(id, 0, []uint32{uint32(s.Tick()), uint32(i)})
+			}
+			s.Commit()
+		}
+		step(func() {
+			for i := range 1024 {
+				ids = append(ids, s.Spawn())
+				s.Set(ids[i], 1, make([]uint32, schema.Widths[1]))
+				if i < 64 {
+					s.Set(ids[i], 2, make([]uint32, schema.Widths[2]))
+				}
+			}
+		})
+		for range 300 {
+			step(func() {})
+		}
+		require.Greater(t, s.Tick()-s.past.horizon, tick.Tick(10), name)
+		for range 200 {
+			step(func() {
+				lanes := make([]uint32, schema.Widths[late.row])
+				lanes[0] = uint32(s.Tick() % 2)
+				for i := 0; i < late.entities; i += late.every {
+					s.Set(ids[i], late.row, lanes)
+				}
+			})
+		}
+		require.Greater(t, s.Tick()-s.past.horizon, tick.Tick(2), name)
+		require.LessOrEqual(t, s.HistoryBytes(), 1<<19, name)
 	}
 }
 

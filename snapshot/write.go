@@ -415,11 +415,13 @@ func (p *packetWriter) changedRows(index uint32, base tick.Tick, rows Mask) (cha
 	s, personal := p.v.store, p.v.touchedAt(index) > base
 	for m := rows; !m.IsZero(); m = m.Rest() {
 		row := m.Lowest()
-		since := s.sinceOf(index, row)
+		later := false
 		if s.schema.Refs.Has(row) {
-			since = p.v.overrides.sinceOf(index, row)
+			later = personal || p.v.overrides.sinceOf(index, row) > base
+		} else {
+			later = s.past.changedAfter(row, index, base)
 		}
-		if since > base || personal && s.schema.Refs.Has(row) {
+		if later {
 			changed = changed.With(row)
 		}
 	}

@@ -77,3 +77,10 @@ func (c *Column) Take(k int, indexes []uint32, h *RowSlice) int {
 	}
 	return k
 }
+
+// Touch prefetches the rows that Take will read. All indexes are in the RowSlice.
+func (c *Column) Touch(indexes []uint32, h *RowSlice) {
+	if c.Wide && h.InBase&h.InBefore != 0 && len(indexes) > 0 {
+		touch(c, 0, len(indexes), &indexes[0], h)
+	}
+}

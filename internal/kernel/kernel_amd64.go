@@ -25,6 +25,11 @@ func WriteFloats(t *FloatCodes, columns *Column, k int, out *uint64, acc, have u
 //go:noescape
 func take(c *Column, k, to int, indexes *uint32, h *RowSlice) int
 
+// touch is Column.Touch for the indexes k..to-1, after the checks of Take.
+//
+//go:noescape
+func touch(c *Column, k, to int, indexes *uint32, h *RowSlice)
+
 // Tokens computes s.Token, s.Far and s.Miss of the first s.N rows of a column, and of up to three more. Lanes in
 // s.Usual get the token for a movement from before to base, other lanes the empty token. Lanes are below 2^31 and at
 // most top. base - before fits 32 bits; base plus this movement may be out of bounds.

@@ -17,6 +17,8 @@ func WriteFloats(*FloatCodes, *Column, int, *uint64, uint64, uint64) (int, uint6
 
 func take(*Column, int, int, *uint32, *RowSlice) int { panic(noKernel) }
 
+func touch(*Column, int, int, *uint32, *RowSlice) { panic(noKernel) }
+
 // Tokens panics: see Wide.
 func Tokens(*Batch, *Rows, *Rows, *Rows, *Tops, uint16, uint16) { panic(noKernel) }
 
