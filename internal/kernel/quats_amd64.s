@@ -134,7 +134,8 @@ go:
 	VMOVMSKPD Y8, AX
 
 	// To bytes; clear the rows that leave out another component than at T, or than at T'.
-	PDEPL R12, AX, AX
+	IMUL3L $0x00204081, AX, AX
+	ANDL  R12, AX
 	MOVL  Column_Differ(R10), R11
 	MOVL  R11, R9
 	ANDL  $0x11111111, R9

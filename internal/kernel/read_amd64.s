@@ -3,6 +3,25 @@
 #include "go_asm.h"
 #include "textflag.h"
 
+// LOAD loads 56 bits into DX, which has SI of them, if that many bytes are left, else it stops. R13 is the next byte.
+#define LOAD(full) \
+	MOVQ  Bits_At(AX), R13      \
+	LEAQ  8(R13), R15           \
+	CMPQ  R15, (Bits_Buf+8)(AX) \
+	JGT   stop                  \
+	CMPQ  SI, $56               \
+	JCC   full                  \
+	MOVQ  Bits_Buf(AX), R15     \
+	MOVQ  (R15)(R13*1), R15     \
+	SHLXQ SI, R15, R15          \
+	ORQ   R15, DX               \
+	MOVL  $63, R15              \
+	SUBQ  SI, R15               \
+	SHRQ  $3, R15               \
+	ADDQ  R15, R13              \
+	ORQ   $56, SI               \
+full:
+
 // func ReadRows(q *Bits, group *ReadGroup, left uint, k, end int, lanes *uint32, stride int) (rows uint, at int)
 //
 // q does not change before a whole row was read, so that an unsupported row is read again from its first bit. Until then, at has the next byte.
@@ -23,24 +42,7 @@ row:
 	TESTQ  R8, R8
 	JEQ    stop
 
-	// Load 56 bits, if that many bytes are left.
-	MOVQ  Bits_At(AX), R13
-	LEAQ  8(R13), R15
-	CMPQ  R15, (Bits_Buf+8)(AX)
-	JGT   stop
-	CMPQ  SI, $56
-	JCC   full
-	MOVQ  Bits_Buf(AX), R15
-	MOVQ  (R15)(R13*1), R15
-	SHLXQ SI, R15, R15
-	ORQ   R15, DX
-	MOVL  $63, R15
-	SUBQ  SI, R15
-	SHRQ  $3, R15
-	ADDQ  R15, R13
-	ORQ   $56, SI
-
-full:
+	LOAD(full)
 	MOVQ R13, at+64(FP)
 
 	// The symbol of the changed lanes.
@@ -177,24 +179,7 @@ done:
 which:
 	// The symbol of the changed rows.
 	MOVQ    BX, left+16(FP)
-	// Load 56 bits, if that many bytes are left.
-	MOVQ  Bits_At(AX), R13
-	LEAQ  8(R13), R15
-	CMPQ  R15, (Bits_Buf+8)(AX)
-	JGT   stop
-	CMPQ  SI, $56
-	JCC   ready
-	MOVQ  Bits_Buf(AX), R15
-	MOVQ  (R15)(R13*1), R15
-	SHLXQ SI, R15, R15
-	ORQ   R15, DX
-	MOVL  $63, R15
-	SUBQ  SI, R15
-	SHRQ  $3, R15
-	ADDQ  R15, R13
-	ORQ   $56, SI
-
-ready:
+	LOAD(ready)
 	MOVQ    R13, Bits_At(AX)
 	MOVQ    group+8(FP), R8
 	MOVQ    k+24(FP), CX
