@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
+	"strconv"
 	"testing"
 	"time"
 
@@ -41,11 +42,16 @@ func TestGames(t *testing.T) {
 	if testing.Short() {
 		count = min(count, 4)
 	}
+	play := func(seed uint64, met map[string]int) (hash uint64) {
+		ok := t.Run(strconv.FormatUint(seed, 10), func(t *testing.T) { hash = playMatch(t, seed, met) }) // Its end frees the game.
+		require.True(t, ok)
+		return hash
+	}
 	for n := range uint64(count) {
 		seed := *gameSeed + n
-		hash := playMatch(t, seed, met)
+		hash := play(seed, met)
 		if n == 0 || *games > 16 && n%8 == 0 {
-			require.Equal(t, hash, playMatch(t, seed, map[string]int{}), "-games 1 -game-seed %d: the same seed sends other bytes", seed)
+			require.Equal(t, hash, play(seed, map[string]int{}), "-games 1 -game-seed %d: the same seed sends other bytes", seed)
 		}
 	}
 	t.Log(met)
