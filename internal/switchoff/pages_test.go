@@ -15,7 +15,7 @@ func pages() []mutation {
 		change("pages", "a tick from before a resync is complete", complete,
 			"snapshot/page_refs.go", "waits == 0 && t > g.resyncedAt {", "waits == 0 {"),
 		change("pages", "N is however far from R", complete,
-			"snapshot/page_refs.go", "t > g.resyncedAt && g.ref-t <= format.MaxNear;", "t > g.resyncedAt;"),
+			"snapshot/page_refs.go", "t > g.resyncedAt && g.ref-t <= format.MaxNear;", "t > g.resyncedAt && g.ref-t <= format.MaxNear<<20;"),
 
 		change("pages", "an older N than the one there is takes its place", complete,
 			"snapshot/page_refs.go", "g.ref-t >= tick.Tick(g.distance) {", "false {"),
