@@ -382,7 +382,7 @@ func TestAFullHistoryMakesRoom(t *testing.T) {
 	}
 }
 
-// Of a page of which few entities change, an image takes the memory of these alone.
+// An image takes memory for the entities that changed, and for no others of their page.
 func TestHistoryOfSparseChanges(t *testing.T) {
 	schema := format.NewSchema([]*quantize.Plan{compile[benchPosition](t), compile[benchRotation](t)})
 	s := NewStore(schema, Config{Window: 64})

@@ -18,8 +18,8 @@ type Contents struct {
 	Snapshot    []byte // The state of the other end; nil without any.
 	Resync      bool   // The other end asks for all state again,
 	ResyncEpoch uint16 // for this epoch.
-	Pulsed      bool   // A keep-alive of the server had its tick,
-	Pulse       uint16 // of which these are the low bits.
+	Pulsed      bool   // A keep-alive of the server had its tick.
+	Pulse       uint16 // The low bits of that tick.
 	Idle        bool   // That keep-alive was not padded: the server had sent all state up to the tick.
 
 	messages int              // Messages for the game, and fragments of messages.

@@ -21,9 +21,9 @@ type Config struct {
 	Payload int
 	// HistoryBytes bounds the memory of a Store's history. A changed row takes its quantised size. A component of 64 neighbouring
 	// entities takes up to 64 bytes for each tick in which any of them changes. Each component of each entity that there is room for takes
-	// 8.5 bytes. Later entities add these beyond the bound, and so do the pages that change in one tick, with room for all of their entities. If W ticks do not
-	// fit, the oldest are forgotten, and records against them are sent whole. Memory is never freed. At least 64 KB are used. Zero means
-	// 128 MiB.
+	// 8.5 bytes. Later entities add these beyond the bound, and so do the pages that change in one tick, with room for all of their
+	// entities. If W ticks do not fit, the oldest are forgotten, and records against them are sent whole. The memory of forgotten images
+	// is used again. At least 64 KB are used. Zero means 128 MiB.
 	HistoryBytes int
 	// Unknown is the rows that the other end does not have. A View sends none of them. On the wire the other rows are numbered by
 	// their place among the rows that the other end has.
