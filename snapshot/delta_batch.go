@@ -25,15 +25,20 @@ type deltaBatch struct {
 	batchEntities
 	missing [delta.MaxStreams]bool // a baseline of the entity is no longer in the history
 	columns [delta.MaxStreamRows]delta.BatchColumn
-	held    [delta.MaxStreamRows][delta.MaxStreams]heldPage // by column and page of the batch
+	pages   int                                             // different pages of the entities
+	ends    [delta.MaxStreams]int                           // by page: number of the first entity behind it
+	held    [delta.MaxStreamRows][delta.MaxStreams]heldPage // by column and page
 	strands delta.Batch
 	made    [delta.MaxStreams]uint32 // numbers of the deltas, 0 if a baseline is missing
 }
 
-// heldPage has the versions of one row of a page, as imagesAt finds them.
+// heldPage has the versions of one row of a page: now, at T and at T'.
 type heldPage struct {
-	rows  delta.RowSlice
-	rests bool
+	rows         delta.RowSlice
+	log          *pageLog
+	before, base uint32 // numbers of the first images after T', or T if there is none, and after T
+	rests        bool   // nothing has changed since
+	none         bool   // the versions are not in these two images
 }
 
 const (
@@ -198,8 +203,12 @@ func (b *deltaBatch) gatherRows(s *Store, rows Mask, t, previous tick.Tick) ([]d
 	}
 	n := 0
 	clear(b.missing[:b.n])
+	b.split()
 	for m, i := rows, 0; !m.IsZero(); m, i = m.Rest(), i+1 {
-		b.touch(s, i, m.Lowest(), t, previous)
+		b.look(s, i, m.Lowest(), t, previous)
+	}
+	for m, i := rows, 0; !m.IsZero(); m, i = m.Rest(), i+1 {
+		b.touch(s, i, m.Lowest())
 	}
 	for m := rows; !m.IsZero(); m, n = m.Rest(), n+1 {
 		b.gather(s, n, m.Lowest(), t, previous)
@@ -207,33 +216,63 @@ func (b *deltaBatch) gatherRows(s *Store, rows Mask, t, previous tick.Tick) ([]d
 	return b.columns[:n], v
 }
 
-// touch begins the i-th column. It finds where the versions of a row lie, page by page, and prefetches them. So gather waits for all of
-// them at once.
-func (b *deltaBatch) touch(s *Store, i, row int, t, previous tick.Tick) {
-	c := &b.columns[i]
-	s.schema.Codes.Deltas[row].BeginColumn(c)
-	for k, n := 0, 0; k < b.n; n++ {
-		from, page, held := k, b.index[k]/format.PageEntities, &b.held[i][n]
-		for k++; k < b.n && b.index[k]/format.PageEntities == page; {
+// split finds the pages of the entities.
+func (b *deltaBatch) split() {
+	b.pages = 0
+	for k := 0; k < b.n; b.pages++ {
+		for page := b.index[k] / format.PageEntities; k < b.n && b.index[k]/format.PageEntities == page; {
 			k++
 		}
-		held.rests = s.imagesAt(&held.rows, row, page, t, previous)
-		c.Touch(b.index[from:k], &held.rows)
+		b.ends[b.pages] = k
+	}
+}
+
+// look begins the i-th column. It finds the images of its row at T and T', page by page. It, touch and gather visit all pages one after
+// the other, so that each waits for the memory of all pages at once.
+func (b *deltaBatch) look(s *Store, i, row int, t, previous tick.Tick) {
+	s.schema.Codes.Deltas[row].BeginColumn(&b.columns[i])
+	oldest := t
+	if previous != tick.None {
+		oldest = previous
+	}
+	for n, end := range b.ends[:b.pages] {
+		h := &b.held[i][n]
+		h.rows.InBase = 0
+		if h.log = s.past.page(row, b.index[end-1]/format.PageEntities); h.log != nil {
+			h.before, h.base = h.log.after(oldest), h.log.after(t)
+		}
+		h.rests = h.log == nil || oldest >= s.past.horizon && h.before == h.log.next
+		h.none = h.rests || oldest < s.past.horizon || h.base == h.log.next
+	}
+}
+
+// touch finds where the versions of the i-th column lie, and prefetches them. A page has no rows if it has not changed since T, or if a
+// change since T or T' may be forgotten.
+func (b *deltaBatch) touch(s *Store, i, row int) {
+	from := 0
+	for n, end := range b.ends[:b.pages] {
+		if h := &b.held[i][n]; !h.none {
+			page := b.index[from] / format.PageEntities
+			h.rows.First, h.rows.Now = page*format.PageEntities, s.rows.page(page, row)
+			h.rows.Base, h.rows.InBase = s.past.packed(h.log.at(h.base))
+			h.rows.Before, h.rows.InBefore = s.past.packed(h.log.at(h.before))
+			b.columns[i].Touch(b.index[from:end], &h.rows)
+		}
+		from = end
 	}
 }
 
 // gather fills the i-th column, page by page: rows of a page that rests, then those that both images of the page have, then others by
 // Store.versions.
 func (b *deltaBatch) gather(s *Store, i, row int, t, previous tick.Tick) {
-	c := &b.columns[i]
-	for k, n := 0, 0; k < b.n; n++ {
-		page, held := b.index[k]/format.PageEntities, &b.held[i][n]
-		for k < b.n && b.index[k]/format.PageEntities == page {
-			if to := c.Take(k, b.index[:b.n], &held.rows); to > k {
+	c, k := &b.columns[i], 0
+	for n, end := range b.ends[:b.pages] {
+		for h := &b.held[i][n]; k < end; {
+			if to := c.Take(k, b.index[:b.n], &h.rows); to > k {
 				k = to
 				continue
 			}
-			if now := s.rows.row(b.index[k], row); held.rests {
+			if now := s.rows.row(b.index[k], row); h.rests {
 				c.Put(k, now, now, now)
 			} else {
 				b.find(s, c, k, row, t, previous)
@@ -241,27 +280,6 @@ func (b *deltaBatch) gather(s *Store, i, row int, t, previous tick.Tick) {
 			k++
 		}
 	}
-}
-
-// imagesAt sets held to the rows of a page now, at T and at T'. It has no rows if the page has not changed since one of these, or if
-// a change since then may be forgotten. It reports whether nothing of the page has changed since.
-func (s *Store) imagesAt(held *delta.RowSlice, row int, page uint32, t, previous tick.Tick) (rests bool) {
-	held.InBase = 0
-	p, oldest := s.past.page(row, page), t
-	if previous != tick.None {
-		oldest = previous
-	}
-	if p == nil || oldest < s.past.horizon {
-		return p == nil
-	}
-	before, base := p.after(oldest), p.after(t)
-	if base == p.next {
-		return before == p.next
-	}
-	held.First, held.Now = page*format.PageEntities, s.rows.page(page, row)
-	held.Base, held.InBase = s.past.packed(p.at(base))
-	held.Before, held.InBefore = s.past.packed(p.at(before))
-	return false
 }
 
 // find fills in the versions of a row of the k-th entity by Store.versions.

@@ -41,6 +41,7 @@ type rowLog struct {
 type pageLog struct {
 	images      []image                        // ring; the length is a power of two
 	first, next uint32                         // numbers of the oldest image and of the next one, not reduced modulo the length
+	last        tick.Tick                      // tick of the newest image
 	since       [format.PageEntities]tick.Tick // tick of the newest change before the oldest image
 }
 
@@ -74,7 +75,7 @@ const (
 	// Sizes in bytes of a lane, an image, a pageLog without its images, and a tickRows.
 	laneSize  = 4
 	imageSize = 32
-	pageSize  = 8*format.PageEntities + 32
+	pageSize  = 8*format.PageEntities + 40
 	ticksSize = 16
 )
 
@@ -120,10 +121,10 @@ func (p *pageLog) newest() *image { return p.at(p.next - 1) }
 // after returns the number of the first image after tick t, next if there is none. A page has at most one image a tick, so the number
 // of ticks bounds how far back it lies.
 func (p *pageLog) after(t tick.Tick) uint32 {
-	if p.first == p.next || p.newest().tick <= t {
+	if p.first == p.next || p.last <= t {
 		return p.next
 	}
-	k := p.next - uint32(min(p.newest().tick-t, tick.Tick(p.next-p.first)))
+	k := p.next - uint32(min(p.last-t, tick.Tick(p.next-p.first)))
 	for p.at(k).tick <= t {
 		k++
 	}
@@ -244,14 +245,14 @@ func (h *history) imageOf(row int, page uint32, want int) *image {
 		h.memory += cap(l.pages) * pageSize
 	}
 	p := &l.pages[page]
-	if p.first != p.next && p.newest().tick == h.now {
+	if p.first != p.next && p.last == h.now {
 		return p.newest()
 	}
 	if int(p.next-p.first) == len(p.images) {
 		h.growPage(p)
 	}
 	h.open = append(h.open, openPage{uint32(row), page})
-	p.next++
+	p.next, p.last = p.next+1, h.now
 	*p.newest() = image{tick: h.now}
 	return p.newest()
 }

@@ -403,6 +403,9 @@ func (p *packetWriter) textSent(t *pageText, from, to int) {
 			p.groupSent(sentGroup{of: e.of & of, rows: e.rows, word: t.page, span: spanOf(p.s - t.ref)}, bits.OnesCount64(e.of&of))
 		}
 	}
+	if t.number == 0 {
+		c.groups = c.groups[:t.rows]
+	}
 	p.entitiesSent(t.page, of)
 	v.stats.Updates += uint64(to - from)
 	deltas, same := t.rowsUpTo(to)

@@ -235,22 +235,25 @@ func (p *packetWriter) pageText(g *ackPage, w uint32, wait uint64) (t *pageText,
 	if c.tick != p.s {
 		c.reset(p.v.store)
 	}
-	if of, usual := p.usualIn(g, w, wait); usual && of != 0 {
-		k := p.key(g, w, of)
+	of, usual := p.usualIn(g, w, wait)
+	if usual = usual && of != 0; usual {
 		if few := bits.OnesCount64(of) < fewEntities; p.cache.alone && few && !p.largeRecord(firstOf(w, of)) {
 			wait = of // the last tick shared little
-		} else if t, from = c.rest(&k); t == nil {
-			t = p.sharedText(&k)
-		}
-		if t != nil {
-			return t, from
+		} else {
+			k := p.key(g, w, of)
+			if t, from = c.rest(&k); t == nil {
+				t = p.sharedText(&k)
+			}
+			if usual = false; t != nil {
+				return t, from
+			}
 		}
 	}
 	if !plain.On && p.v.listed >= leastTogether {
 		p.encodePagesAhead(w, wait)
 		p.setPage(g)
 	}
-	return p.ownText(g, w, wait), 0
+	return p.ownText(g, w, wait, usual), 0
 }
 
 // rest returns the text whose rest a key names, and how many of its records the last packet has. It returns nil if there is none.
@@ -270,20 +273,23 @@ func (c *pageCache) rest(k *pageKey) (t *pageText, from int) {
 	return t, from
 }
 
-// ownText prepares the implicit records of entities of a page for one client, at most as many as sentPacket can note.
-func (p *packetWriter) ownText(g *ackPage, w uint32, wait uint64) *pageText {
+// ownText prepares the implicit records of entities of a page for one client, at most as many as sentPacket can note. usual tells that all
+// of them are as usual (usualIn).
+func (p *packetWriter) ownText(g *ackPage, w uint32, wait uint64, usual bool) *pageText {
 	c, v := &p.cache.pages, p.v
 	t := &c.own
-	*t = pageText{pageKey: pageKey{page: w, ref: g.ref, list: g.refOf}, rows: len(c.groups), spans: t.spans[:0]}
+	t.page, t.ref, t.list, t.of, t.spans = w, g.ref, g.refOf, 0, t.spans[:0]
+	t.rows, t.groups, t.size, t.bodies, t.deltas, t.same = len(c.groups), 0, 0, 0, 0, 0
 	v.records = slices.Grow(v.records[:0], bits.OnesCount64(wait))
 	for ; wait != 0 && len(v.records) < maxRecords-p.waiting-p.sent.n; wait &= wait - 1 {
 		index, n := firstOf(w, wait), len(v.records)
-		if !p.candidate(index) {
+		if !usual && !p.candidate(index) {
 			continue
 		}
 		v.records = v.records[:n+1]
 		r := &v.records[n]
-		if p.prepare(index, r); r.explicit {
+		if usual && p.prepareUsual(g, index, r) {
+		} else if p.prepare(index, r); r.explicit {
 			v.records = v.records[:n] // the entity is written among the unlisted ones
 			continue
 		}
@@ -299,6 +305,18 @@ func (p *packetWriter) ownText(g *ackPage, w uint32, wait uint64) *pageText {
 		c.group(t, r.mask, bitOf(index))
 	}
 	return t
+}
+
+// prepareUsual does what prepare does for a record that is as usual. It returns false if the entity has rows that may be sent whole, or if
+// a baseline is no longer in the history.
+func (p *packetWriter) prepareUsual(g *ackPage, index uint32, r *record) bool {
+	d, mask := &p.cache.deltas, p.v.maskOf(index)
+	if mask.Overlaps(p.v.store.schema.Whole) {
+		return false
+	}
+	number := d.get(p.v.store, index, mask, g.ref, p.usualPrevious(g, index), Mask{})
+	*r = record{index: index, mask: mask, base: g.ref, known: true, same: true, delta: number}
+	return !d.entries[number].none
 }
 
 // largeRecord reports whether an index has large records, so that its page is cut behind any record.
