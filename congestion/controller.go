@@ -156,7 +156,7 @@ type Controller struct {
 // New returns a controller. bound is the maximal rate in bytes a second, interval the time between two ticks.
 func New(bound int, interval time.Duration) Controller {
 	c := Controller{on: true, interval: interval, velocity: 1, least: max(4, int(120*time.Millisecond/interval))}
-	c.path.interval = interval
+	c.path.interval, c.path.ring, c.path.samples = interval, new([trains]train), new([samples]sample)
 	c.path.reset()
 	c.rate = startRate
 	c.SetBound(bound)

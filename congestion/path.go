@@ -42,17 +42,17 @@ type sample struct {
 // arrived was sent, if its train had been spread evenly over the tick. On a fully used line it is the delay of the line plus the
 // wait in its queue, independent of the phases of the ticks.
 type path struct {
-	interval                     time.Duration // between two ticks
-	ring                         [trains]train
-	count                        uint32 // trains so far
-	position                     uint32 // bytes sent
-	largest                      uint32 // size of the largest recent packet
-	newest                       uint32 // position of the newest packet that arrived
+	interval                     time.Duration  // between two ticks
+	ring                         *[trains]train // nil while the controller is off
+	count                        uint32         // trains so far
+	position                     uint32         // bytes sent
+	largest                      uint32         // size of the largest recent packet
+	newest                       uint32         // position of the newest packet that arrived
 	at                           time.Duration
 	fresh                        bool
 	arrivedBytes, arrivedPackets uint32
 
-	samples [samples]sample
+	samples *[samples]sample // likewise
 	taken   uint32
 
 	rtt       time.Duration // smoothed, ticks included

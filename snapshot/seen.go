@@ -185,7 +185,7 @@ func (p *seenPages) spareRoom(s stateLists) {
 func (p *seenPages) spares(size int) int {
 	switch {
 	case p.count <= 16:
-		return spared
+		return spared / 2
 	case size > 4:
 		return 0
 	}
@@ -248,7 +248,7 @@ func (v *View) vacate(index uint32) {
 	}
 	g.held &^= bitOf(index)
 	g.acks, g.lives = slices.Delete(g.acks, at, at+1), slices.Delete(g.lives, at, at+1)
-	if n := len(g.acks); n > 1 && n <= cap(g.acks)/4 {
+	if n := len(g.acks); n > 0 && n <= cap(g.acks)/4 {
 		v.setRoom(g, bits.Len(uint(n)))
 	}
 	if g.held == 0 { // the client has no record of the page that is younger than W

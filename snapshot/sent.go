@@ -166,9 +166,14 @@ func (r *sentRing) addGroup(p *sentPacket, e sentGroup) (made bool) {
 			}
 		}
 	}
-	if r.next-r.oldestGroup == uint64(len(r.groups)) && !r.compact(p.tick) {
-		// The content twice: each position finds its group in one of the halves.
-		r.groups = append(append(make([]sentGroup, 0, 2*len(r.groups)), r.groups...), r.groups...)
+	if n := len(r.groups); r.next-r.oldestGroup == uint64(n) {
+		r.compact(p.tick)
+		switch used := int(r.next - r.oldestGroup); {
+		case used > n-n/8:
+			r.resize(2 * n)
+		case used <= n/3 && n > firstEntries: // the room was for the first sight of a world, or for a long loss
+			r.resize(n / 2)
+		}
 	}
 	r.groups[r.next&uint64(len(r.groups)-1)] = e
 	r.next++
@@ -176,9 +181,17 @@ func (r *sentRing) addGroup(p *sentPacket, e sentGroup) (made bool) {
 	return true
 }
 
-// compact drops the groups of acknowledged packets, and useless packets, which lie between those of lost ones. It reports whether that gave
-// an eighth of the room.
-func (r *sentRing) compact(t tick.Tick) bool {
+// resize changes the room for groups to n, a power of two.
+func (r *sentRing) resize(n int) {
+	groups := make([]sentGroup, n)
+	for at := r.oldestGroup; at < r.next; at++ {
+		groups[at&uint64(n-1)] = r.groups[at&uint64(len(r.groups)-1)]
+	}
+	r.groups = groups
+}
+
+// compact drops the groups of acknowledged packets, and useless packets, which lie between those of lost ones.
+func (r *sentRing) compact(t tick.Tick) {
 	to := r.oldestGroup
 	for seq := r.oldest; seq <= r.newest; seq++ {
 		p := r.get(seq)
@@ -198,9 +211,7 @@ func (r *sentRing) compact(t tick.Tick) bool {
 		}
 		to += uint64(p.n)
 	}
-	made := r.next - to
 	r.next = to
-	return made >= uint64(len(r.groups)/8)
 }
 
 // group returns the i-th group of a packet.
