@@ -34,7 +34,7 @@ package netcode
 //   - server.go: the server and its clients, who sees what, owners, open for others or not, Kick and Close; session.go: one client, and clients behind one router; sessions.go: how sessions begin and end
 //   - client.go, client_time.go: the client, how connections begin and end; its clocks; upstream.go: the state that it sends
 //   - owner.go: what the message part (package internal/endpoint) asks an end: its connections, and who may see an entity
-//   - handshake.go: connections that begin and move: the game's decision about a client, and its player; package internal/handshake does the rest, as players that return (its admit)
+//   - handshake.go: connections that begin and move: the game's decision about a client, its player, and when the interest forgets it; package internal/handshake does the rest, as players that return (its admit)
 //   - host.go: a player at the server itself: how it begins and ends; recorded players. Messages between the two: package internal/endpoint (deliverLocal)
 //   - extension.go: what features give; inside.go: what extend and internal/steps see of an end, and games do not
 //   - spawn.go: entities that are in no Arche world, and values of earlier ticks (an id before a capture: package ecs, Capture.Reserve)

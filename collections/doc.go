@@ -35,7 +35,7 @@
 //   - list.go, set.go, map.go: the three types, for games
 //   - origin.go: contents on the server, with the journal
 //   - reader.go: the part that one client was sent; hidden entities in elements, and waiting operations that are taken back
-//   - server.go, client.go: the hooks of each end
+//   - server.go, client.go: the hooks of each end; clients that have just acknowledged an entity
 //   - mirror.go: contents at a client, and its changes
 //   - op.go: operations on the wire, and as text
 //   - record.go: collections in recordings

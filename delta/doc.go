@@ -23,7 +23,7 @@
 //   - floats.go: encodes entities with only exact float rows
 //   - row_reader.go: decodes rows that are extrapolated together; float_reader.go: those of only floats
 //   - row_class.go: classes of rows with faster code
-//   - quaternion.go: extrapolates rotations; spin.go: those of four exact floats
+//   - quaternion.go: extrapolates rotations; spin.go: those of four exact floats, which package quantize chooses
 //   - prefix_code.go, tables.go: prefix codes, and tables of codes
 //   - trainer.go: counts symbols, builds tables
 //   - bit_buffer.go: collects the bits of one entity

@@ -55,7 +55,7 @@
 //
 //   - apply.go, apply_entities.go, apply_ranges.go: the received state to the world: spawns, writes, removals
 //   - apply_local.go: restores components that game code changed
-//   - apply_references.go: network ids to handles; targets of relations
+//   - apply_references.go: network ids to handles; targets of relations, also those that are shown late
 //   - smooth.go: interpolated components, delayed despawns
 //
 // The build tag netcode_plain turns the two fast paths off.

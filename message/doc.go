@@ -58,7 +58,7 @@
 //   - inbound.go: the queues of the stages, frame by frame; messages to oneself, and between ends of one process
 //   - push.go: queues received messages
 //   - fair_share.go: decides which source loses a message if a stage is full
-//   - drain.go: handles the messages of a stage, in order
+//   - drain.go: handles the messages of a stage, in the order of their channel across stages
 //   - deferred.go: stores and releases messages that wait for a tick or an entity
 //   - history.go: messages of the last frames; handles them again
 //   - poison.go: overwrites values after their handler, with the tag netcode_debug

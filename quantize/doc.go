@@ -23,11 +23,11 @@
 //   - plan.go: Plan and its properties
 //   - field.go: converts one field to lanes and back: rounding, ranges, angles, rotations
 //   - unsafe.go: accesses components in memory: Quantise, Dequantise, Compare; Conversion to rows of a band or an older build
-//   - columns.go: Quantise and Dequantise for many rows of one component
+//   - columns.go: Quantise, Dequantise and the clamps of the world's own values (SnapRows) for many rows of one component
 //   - row.go: encodes absolute rows and runs
 //   - tail.go: encodes texts and lists
 //   - entity.go: entity fields and relations
-//   - extrapolate.go: selects the extrapolation model of each lane
+//   - extrapolate.go: selects the extrapolation model of each lane, and which four floats are a rotation
 //   - blend.go: interpolates between two versions
 //   - describe.go: the canonical text of plans; the debug encoding
 package quantize

@@ -8,7 +8,7 @@
 // In CI, netcode schema check compares the lock file of the released build with the one of the new build.
 //
 //   - [Lock]: the contents of a lock file; Protocol.WriteSchema writes it
-//   - [Entry]: a component, a message or another entry of a protocol's canonical description
+//   - [Entry]: a component, a message or another entry of a protocol's canonical description; package wire finds what a Serialize method writes (explore.go)
 //   - [Change]: one difference between two locks, and whom it breaks
 //
 // # Files
