@@ -327,3 +327,41 @@ func (f *flapping) requireSettled(c *rig.ClientEnd, leaving interest.Leaving) {
 	require.True(f.T, ok)
 	require.True(f.T, stats.Synced)
 }
+
+// A client that joins sees nothing before the policy has shown it: not in OnConnect, and not in frames between two network ticks.
+func TestAJoiningClientIsNoSeer(t *testing.T) {
+	p, heard := protocol(), 0
+	netcode.Handle(p, func(*netcode.Context, *chat) { heard++ }, netcode.FromServer())
+	r := rig.New(t, p, netcode.Config{})
+	grid := interest.NewGrid(interest.GridConfig{
+		Position: interest.PositionOf(p.Schema(), func(at *position) (x, y, z float32) { return at.X, at.Y, 0 }),
+		Enter:    20,
+	})
+	r.Server.SetInterest(interest.New(grid, interest.Despawn))
+	var near, far wire.NetworkID
+	r.Server.Game = func(store *snapshot.Store) {
+		if near.IsZero() {
+			near, far = store.Spawn(), store.Spawn()
+		}
+		r.Set(store, near, 1)
+		r.Set(store, far, 1000)
+	}
+	for range 10 {
+		r.Step()
+	}
+	said := 0
+	r.Server.OnConnect(func(client netcode.ClientID) {
+		grid.Look(client, 0, 0, 0)
+		require.False(t, r.Server.Visible(client, far))
+		require.NoError(t, netcode.Send(r.Server.Server, netcode.ToSeers(far), &chat{7}))
+		said++
+	})
+	r.Joined(p, netcode.Config{})
+	for range 50 {
+		r.Step()
+	}
+	require.Equal(t, 1, said)
+	require.Zero(t, heard)
+	require.True(t, r.Server.Visible(1, near))
+	require.False(t, r.Server.Visible(1, far))
+}

@@ -50,6 +50,7 @@ type Server struct {
 	hooks       serverHooks
 
 	interest  snapshot.Interest // Nil: everything is visible unless hidden.
+	judged    bool              // The policy has decided for a network tick.
 	door      handshake.Door
 	homes     link.Homes
 	onApprove func(*Approval)  // Nil: all clients are accepted.
@@ -443,7 +444,7 @@ func (s *Server) SetInterest(policy snapshot.Interest) {
 			}
 		}
 	}
-	s.interest = policy
+	s.interest, s.judged = policy, false
 }
 
 // judgeInterest evaluates the interest policy for every client, after the capture of this tick and before any send.
@@ -452,6 +453,7 @@ func (s *Server) judgeInterest() {
 		return
 	}
 	s.interest.Prepare(s.store)
+	s.judged = true
 	for _, c := range s.sessions {
 		if c.state == connected {
 			s.steps.observe(c)

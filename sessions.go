@@ -56,6 +56,9 @@ func (s *Server) connect(c *session) {
 	config := c.link.Older.State(s.config.snapshot())
 	config.Client = c.id
 	c.link.Show(snapshot.NewView(s.store, config))
+	if s.judged { // Before the next network tick, messages to the seers of an entity would reach a client that may not see it.
+		s.interest.Update(c.id, c.link.View)
+	}
 	s.openStates(c)
 	s.stats.Connected++
 	s.events.Add(events.Event{Client: c.id})
