@@ -109,7 +109,7 @@ const (
 	checking // a short drain in competing mode: does the queue empty?
 )
 
-// Controller sets the send rate of one direction of a connection. The zero value is off and sets no limit.
+// Controller sets the send rate of one direction of a connection. The zero value is off and sets no limit. Of two copies only one may be used.
 type Controller struct {
 	on       bool
 	phase    phase

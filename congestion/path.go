@@ -52,7 +52,7 @@ type path struct {
 	fresh                        bool
 	arrivedBytes, arrivedPackets uint32
 
-	samples *[samples]sample // likewise
+	samples *[samples]sample // nil while the controller is off
 	taken   uint32
 
 	rtt       time.Duration // smoothed, ticks included

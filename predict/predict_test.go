@@ -156,6 +156,7 @@ func TestEffectsAreHeardOnce(t *testing.T) {
 	heard := map[netcode.Tick]int{}
 	p.sim.OnEffect(func(e predict.Effect) {
 		heard[e.Tick]++
+		require.Equal(t, 1, heard[e.Tick], "a replay plays it again")
 		require.LessOrEqual(t, e.Tick+e.Age, p.client.Time().Tick)
 	})
 	p.sim.OnCancel(func(e predict.Effect) { heard[e.Tick]-- })

@@ -276,10 +276,6 @@ func (r Rows) DifferingLanes(a, b []uint32, n int) (rows uint64) {
 // DifferingAt is DifferingLanes with rows of b that are stride lanes apart.
 func (r Rows) DifferingAt(a, b []uint32, stride, n int) (rows uint64) {
 	words := r.size / 4
-	if n == 0 {
-		return 0
-	}
-	a, b = a[:n*words], b[:(n-1)*stride+words]
 	for i := range n {
 		if !slices.Equal(a[i*words:][:words], b[i*stride:][:words]) {
 			rows |= 1 << (i & 63)
@@ -291,12 +287,8 @@ func (r Rows) DifferingAt(a, b []uint32, stride, n int) (rows uint64) {
 // SameAt reports whether all rows are equal, with the arguments of DifferingAt. n is not limited.
 func (r Rows) SameAt(a, b []uint32, stride, n int) bool {
 	words := r.size / 4
-	if n == 0 {
-		return true
-	}
-	ours, theirs := a[:n*words], b[:(n-1)*stride+words]
 	for i := range n {
-		if !slices.Equal(ours[i*words:][:words], theirs[i*stride:][:words]) {
+		if !slices.Equal(a[i*words:][:words], b[i*stride:][:words]) {
 			return false
 		}
 	}

@@ -62,7 +62,7 @@ type ackPage struct { // the fields that a packet is written from are in the fir
 	newest           tick.Tick // newest tick in which a record was sent
 	newestCompleteOf uint64    // entities with a record of newestComplete
 	newestComplete   tick.Tick // the newest complete tick; tick.None: none
-	slot             int32     // its place in recentRecords.pages; 0: no record was sent
+	slot             int32     // its place in tickRecords.of; 0: no record was sent
 	preferEven       bool      // R is the even one of two complete ticks: the newest records are large, and there are leastSharing clients
 	pageDistance
 	pageSets

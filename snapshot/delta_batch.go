@@ -36,9 +36,9 @@ type deltaBatch struct {
 type heldPage struct {
 	rows         delta.RowSlice
 	log          *pageLog
-	before, base uint32 // numbers of the first images after T', or T if there is none, and after T
-	rests        bool   // nothing has changed since
-	none         bool   // the versions are not in these two images
+	base, before uint32 // numbers of the first images after T and after T'; both of T if there is no T'
+	rests        bool   // nothing has changed since T'
+	apart        bool   // the page rests, or its versions are not in these two images
 }
 
 const (
@@ -242,7 +242,7 @@ func (b *deltaBatch) look(s *Store, i, row int, t, previous tick.Tick) {
 			h.before, h.base = h.log.after(oldest), h.log.after(t)
 		}
 		h.rests = h.log == nil || oldest >= s.past.horizon && h.before == h.log.next
-		h.none = h.rests || oldest < s.past.horizon || h.base == h.log.next
+		h.apart = h.rests || oldest < s.past.horizon || h.base == h.log.next
 	}
 }
 
@@ -251,7 +251,7 @@ func (b *deltaBatch) look(s *Store, i, row int, t, previous tick.Tick) {
 func (b *deltaBatch) touch(s *Store, i, row int) {
 	from := 0
 	for n, end := range b.ends[:b.pages] {
-		if h := &b.held[i][n]; !h.none {
+		if h := &b.held[i][n]; !h.apart {
 			page := b.index[from] / format.PageEntities
 			h.rows.First, h.rows.Now = page*format.PageEntities, s.rows.page(page, row)
 			h.rows.Base, h.rows.InBase = s.past.packed(h.log.at(h.base))

@@ -41,6 +41,7 @@ func (s *Store) PagesShared() uint64 { return s.cache.pages.copied }
 // begin forgets the deltas of earlier ticks.
 func (d *EncodeCache) begin() {
 	c := &d.deltas
+	clear(d.batch.held[:]) // memory that the history gives back is not kept
 	d.alone = c.used-d.used < 2*(c.made-d.made)
 	d.made, d.used = c.made, c.used
 	c.reset(d.store)

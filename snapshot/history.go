@@ -294,6 +294,9 @@ func (h *history) growPage(p *pageLog) {
 // pack moves the images of the present tick into chunks, without the entities that did not change. If they do not fit the limit the
 // tick is forgotten.
 func (h *history) pack() {
+	if len(h.open) == 0 {
+		return
+	}
 	for _, o := range h.open {
 		h.rowsOf(h.now).rows += uint64(bits.OnesCount64(h.rows[o.row].pages[o.page].newest().rows))
 	}

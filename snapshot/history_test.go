@@ -408,3 +408,35 @@ func TestHistoryOfSparseChanges(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, []uint32{150, 1, 2}, before)
 }
+
+// A tick that does not fit at all is forgotten once.
+func TestEvictedRowsAreCountedOnce(t *testing.T) {
+	schema := simSchema(t)
+	s := NewStore(schema, Config{Window: 12, HistoryBytes: 1})
+	s.past.size, s.past.limit = 16, s.past.memory+2*16*laneSize
+	changes := uint64(0)
+	for at := 1; at < 40; at++ {
+		s.Begin(s.Tick() + 1)
+		for len(s.gens) < 64 {
+			id := s.Spawn()
+			changes++ // the entity
+			s.Set(id, rowPosition, []uint32{1, 1})
+			changes++
+			s.Set(id, rowHealth, []uint32{1})
+			changes++
+		}
+		if at > 1 {
+			for id := range s.All {
+				if s.Set(id, rowPosition, []uint32{uint32(at & 7), 1}) {
+					changes++
+				}
+				if s.Set(id, rowHealth, []uint32{uint32(at)}) {
+					changes++
+				}
+			}
+		}
+		s.Commit()
+	}
+	require.NotZero(t, s.HistoryEvicted())
+	require.LessOrEqual(t, s.HistoryEvicted(), changes)
+}

@@ -189,7 +189,11 @@ func (p *packetWriter) writePage(g *ackPage, w uint32, wait uint64) (room bool) 
 	to := p.writeText(t, from)
 	if to > from {
 		p.textSent(t, from, to)
-	} else {
+	}
+	if t.number == 0 {
+		p.cache.pages.groups = p.cache.pages.groups[:t.rows]
+	}
+	if to == from {
 		p.w, p.lists = mark, before
 		p.passPage(g, w) // pages behind it may find room
 		if p.skipTooLarge(firstOf(w, t.behind(from))) {
@@ -269,7 +273,8 @@ func (p *packetWriter) reserve() int {
 
 // cut returns the number of the first record of a text, from number from on, that the packet has no room for. A page of large records is
 // cut behind any record, but not before the last one. Other pages are cut behind a nibble, at a coarse place: at least cutBits from the one
-// before. Any nibble will do if the budget is short, or if an empty packet has no coarse place.
+// before. Any nibble will do if the budget is short, or if an empty packet has no coarse place, and any record of a nibble that is larger than
+// an empty packet.
 func (p *packetWriter) cut(t *pageText, from int, large bool) (to int) {
 	four, n := p.v.store.schema.Codes.Nibble, len(t.spans)
 	end, context, left := p.w.Bits()+pageSomeBits, format.AfterAll, t.list
@@ -285,10 +290,13 @@ func (p *packetWriter) cut(t *pageText, from int, large bool) (to int) {
 		end += four.Length(context, symbol) + t.bits(first, at)
 		switch {
 		case !large:
+			if first == from && p.sent.n == 0 { // four records that fit an empty packet one by one need not fit together
+				fine = p.cutFour(t, first, begin, context, symbol, false)
+			}
 		case at < n && p.fitsPage(end, true, true):
 			fine = at
 		default:
-			if fine = max(fine, p.cutFour(t, first, begin, context, symbol)); rest != of {
+			if fine = max(fine, p.cutFour(t, first, begin, context, symbol, true)); rest != of {
 				return fine // the records that follow are longer than what a packet reserves
 			}
 		}
@@ -311,13 +319,14 @@ func (p *packetWriter) cut(t *pageText, from int, large bool) (to int) {
 	return coarse
 }
 
-// cutFour returns the number of the last record of a nibble behind which a page of large records may be cut, 0 if there is none. The nibble
-// begins at so many bits of the packet, with record number at.
-func (p *packetWriter) cutFour(t *pageText, at, begin, context, symbol int) (to int) {
+// cutFour returns the number of the first record of a nibble that the packet has no room for: at if it has none at all. The nibble begins at
+// so many bits of the packet, with record number at.
+func (p *packetWriter) cutFour(t *pageText, at, begin, context, symbol int, large bool) (to int) {
+	to = at
 	first, part := at, 0
 	for m := symbol; m != 0 && at+1 < len(t.spans); m &= m - 1 {
 		part, at = part|m&-m, at+1
-		if p.fitsPage(begin+p.v.store.schema.Codes.Nibble.Length(context, part)+t.bits(first, at), true, true) {
+		if p.fitsPage(begin+p.v.store.schema.Codes.Nibble.Length(context, part)+t.bits(first, at), true, large) {
 			to = at
 		}
 	}
@@ -402,9 +411,6 @@ func (p *packetWriter) textSent(t *pageText, from, to int) {
 		if e := &c.groups[t.rows+i]; e.of&of != 0 {
 			p.groupSent(sentGroup{of: e.of & of, rows: e.rows, word: t.page, span: spanOf(p.s - t.ref)}, bits.OnesCount64(e.of&of))
 		}
-	}
-	if t.number == 0 {
-		c.groups = c.groups[:t.rows]
 	}
 	p.entitiesSent(t.page, of)
 	v.stats.Updates += uint64(to - from)

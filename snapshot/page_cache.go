@@ -278,6 +278,7 @@ func (c *pageCache) rest(k *pageKey) (t *pageText, from int) {
 func (p *packetWriter) ownText(g *ackPage, w uint32, wait uint64, usual bool) *pageText {
 	c, v := &p.cache.pages, p.v
 	t := &c.own
+	// The other fields are always zero: clearing all of them would take as long as a record.
 	t.page, t.ref, t.list, t.of, t.spans = w, g.ref, g.refOf, 0, t.spans[:0]
 	t.rows, t.groups, t.size, t.bodies, t.deltas, t.same = len(c.groups), 0, 0, 0, 0, 0
 	v.records = slices.Grow(v.records[:0], bits.OnesCount64(wait))
@@ -288,8 +289,10 @@ func (p *packetWriter) ownText(g *ackPage, w uint32, wait uint64, usual bool) *p
 		}
 		v.records = v.records[:n+1]
 		r := &v.records[n]
-		if usual && p.prepareUsual(g, index, r) {
-		} else if p.prepare(index, r); r.explicit {
+		if !usual || !p.prepareUsual(g, index, r) {
+			p.prepare(index, r)
+		}
+		if r.explicit {
 			v.records = v.records[:n] // the entity is written among the unlisted ones
 			continue
 		}

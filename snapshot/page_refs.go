@@ -119,9 +119,9 @@ func (v *View) noteAckedRefs(w uint32, t tick.Tick) {
 	}
 }
 
-// completeAt returns the entities of a page with a record of tick t if the client has acknowledged every group of it, after the newest resync.
+// completeAt returns the entities of a page with a record of tick t if the client has acknowledged every group of it.
 func (v *View) completeAt(g *ackPage, t tick.Tick) uint64 {
-	if of, waits := v.recent.at(t, g.slot); waits == 0 && t > g.resyncedAt {
+	if of, waits := v.recent.at(t, g.slot); waits == 0 {
 		return of
 	}
 	return 0

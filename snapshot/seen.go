@@ -192,7 +192,7 @@ func (p *seenPages) spares(size int) int {
 	return max((p.count/16+4)>>size, 1)
 }
 
-// takeSlot gives a page its place in recentRecords.pages, when the first record of it is sent.
+// takeSlot gives a page its place in tickRecords.of, when the first record of it is sent.
 func (p *seenPages) takeSlot(g *ackPage) {
 	if n := len(p.freeSlots); n > 0 {
 		g.slot, p.freeSlots = p.freeSlots[n-1], p.freeSlots[:n-1]

@@ -27,7 +27,6 @@ func kernels() []mutation {
 		change("batches", "rotations of floats are extrapolated straight in a batch", "TestRowReaderEqualsDelta", "delta/float_reader.go", "\t\tturns = spinTurns(age, span)\n", ""),
 		change("kernels", "a run is copied that is cut off", "TestARunThatIsCutOffIsRefused", "quantize/columns.go", "\tif len(buf) < 4*len(lanes) {\n\t\treturn false\n\t}\n", ""),
 		change("kernels", "rows are compared that are not there", "TestDifferingRowsNeedsItsMemory", "quantize/columns.go", "\ta, b = a[:n*r.size], b[:n*r.size]\n", ""),
-		change("kernels", "rows that lie apart are compared that are not there", "TestDifferingAtIsComparing", "quantize/columns.go", "\ta, b = a[:n*words], b[:(n-1)*stride+words]\n", ""),
 		change("kernels", "values are written to what is not there", "TestValuesNeedTheirMemory", "quantize/columns.go", "\t_, _ = dst[n*size-1], lanes[(n-1)*stride+len(p.lanes)-1]\n", ""),
 		change("kernels", "what is not there is snapped", "TestSnapRowsIsRowByRow", "quantize/columns.go", "\t_, _ = column[n*size-1], lanes[n*width-1]\n", ""),
 		change("kernels", "takeWide takes more bodies than there is room for", take, "internal/kernel/column.go", "len(indexes) > MaxStreams || ", ""),

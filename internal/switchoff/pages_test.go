@@ -9,11 +9,11 @@ func pages() []mutation {
 	const alike = "TestRule3BothEndsDecideAlikeAboutTheSecondVersion"
 	return []mutation{
 		change("pages", "a tick of which one packet is acknowledged is complete", complete,
-			"snapshot/page_refs.go", "waits == 0 && t > g.resyncedAt {", "waits >= 0 && t > g.resyncedAt {"),
+			"snapshot/page_refs.go", "g.slot); waits == 0 {\n\t\treturn of", "g.slot); waits >= 0 {\n\t\treturn of"),
 		change("pages", "a tick stays complete when more of it is sent", complete,
 			"snapshot/page_refs.go", "if group && (g.newestComplete", "if !group && (g.newestComplete"),
 		change("pages", "a tick from before a resync is complete", complete,
-			"snapshot/page_refs.go", "waits == 0 && t > g.resyncedAt {", "waits == 0 {"),
+			"snapshot/page_refs.go", "for t := now; t > g.resyncedAt && now-t", "for t := now; now-t"),
 		change("pages", "N is however far from R", complete,
 			"snapshot/page_refs.go", "t > g.resyncedAt && g.ref-t <= format.MaxNear;", "t > g.resyncedAt && g.ref-t <= format.MaxNear<<20;"),
 

@@ -32,7 +32,7 @@ func rules1and2() []mutation {
 		change("rule 2", "a change that is forgotten was none", "TestHistoryOfATickThatDoesNotFit",
 			"snapshot/history.go", "if t < h.horizon && p.since[index%format.PageEntities] > t {", "if false {"),
 		change("rule 2", "images of a page are read though one before them is forgotten", "TestPagesOfLargeRecordsAreCutBehindAnyRecord",
-			"snapshot/delta_batch.go", "h.none = h.rests || oldest < s.past.horizon ||", "h.none = h.rests ||"),
+			"snapshot/delta_batch.go", "h.apart = h.rests || oldest < s.past.horizon ||", "h.apart = h.rests ||"),
 		change("rule 1", "who pauses is taken to have moved when its neighbours did", "TestWhenEntitiesMoved",
 			"snapshot/moved.go", "s.earlierChange[w<<6+uint32(bits.TrailingZeros64(left))] = m.tick", "s.earlierChange[w<<6+uint32(bits.TrailingZeros64(left))] = now"),
 		change("rule 1", "who moves in each tick is written as still", "TestWhenEntitiesMoved",
