@@ -14,7 +14,7 @@ import (
 
 // ErrNotInitialized means that a call came before Initialize of the systems. A Runner initialises them in its first
 // frame.
-var ErrNotInitialized = errors.New("netcode: the systems are not initialized: call this after Initialize of them, or NewRunner")
+var ErrNotInitialized = errors.New("netcode: the systems are not initialized: call this in a system, or after the first Step of a Runner")
 
 // Load spawns the entities of a saved game of record.Save in a server's world, and returns them. They are replicated from
 // the next network tick on. Entity handles and relations are mapped to the new entities. Owners and named writers are the
@@ -40,15 +40,15 @@ func LoadFor(group *ServerSystems, w *netecs.World, in io.Reader, client netcode
 func load(group *ServerSystems, w *netecs.World, in io.Reader, client *netcode.ClientID) ([]netecs.Entity, error) {
 	s := group.Server
 	schema := s.Protocol().Schema()
+	if group.Tick.capture == nil {
+		return nil, ErrNotInitialized
+	}
 	saved, err := record.ReadSaved(in, schema)
 	if err != nil {
 		return nil, err
 	}
 	if room := s.Store().MaxEntities() - s.Store().Len(); saved.Len() > room {
 		return nil, fmt.Errorf("netcode: systems.Load: %d saved entities, and Config.MaxEntities leaves room for %d", saved.Len(), room)
-	}
-	if group.Tick.capture == nil {
-		return nil, ErrNotInitialized
 	}
 	ids := make([]netcode.NetworkID, saved.Len())
 	return netecs.Restore(w, schema, &netecs.Restored{

@@ -36,7 +36,7 @@ type Shield struct{ Strength uint8 }
 // begin guide
 func save(server *netcode.Server, file io.Writer) error { return record.Save(server, file) } // the newest capture
 
-func restore(group *systems.ServerSystems, world *ecs.World, file io.Reader) error { // once the systems are initialized: NewRunner did that
+func restore(group *systems.ServerSystems, world *ecs.World, file io.Reader) error { // in a system of the game, or after the first Step of a Runner
 	entities, err := systems.Load(group, world, file)
 	if err != nil {
 		return err // nothing was made
