@@ -2,6 +2,7 @@ package alloctest
 
 import (
 	"testing"
+	"unsafe"
 )
 
 type node struct {
@@ -17,7 +18,7 @@ type elsewhere struct{ data [1000]byte }
 func TestGraphBytes(t *testing.T) {
 	shared := &node{data: make([]byte, 10, 100), far: &elsewhere{}}
 	shared.next = shared
-	size := GraphBytes([]any{&node{}})
+	size, pointer := GraphBytes([]any{&node{}}), int(unsafe.Sizeof(uintptr(0)))
 	for name, c := range map[string]struct {
 		root any
 		want int
@@ -26,8 +27,8 @@ func TestGraphBytes(t *testing.T) {
 		"a loop, and capacity":               {shared, size + 100},
 		"one part twice":                     {[2]*node{shared, shared}, size + 100},
 		"an interface":                       {&node{any: shared}, 2*size + 100},
-		"the entries of a map":               {&node{by: map[uint32]*node{1: shared, 2: nil}}, 2*size + 100 + 2*12},
-		"pointers in what a slice has spare": {append(make([]*node, 0, 4), shared)[:0], size + 100 + 4*8},
+		"the entries of a map":               {&node{by: map[uint32]*node{1: shared, 2: nil}}, 2*size + 100 + 2*(4+pointer)},
+		"pointers in what a slice has spare": {append(make([]*node, 0, 4), shared)[:0], size + 100 + 4*pointer},
 		"a string":                           {"four", 4},
 	} {
 		if got := GraphBytes([]any{c.root}, &elsewhere{}); got != c.want {
