@@ -281,6 +281,15 @@ func (c *Client) Close() {
 	c.events.Fire()
 }
 
+// Report passes an error that has no caller to OnError and to the log. If it came during an attempt that nobody answers, the reason of
+// that end has it too.
+func (c *Client) Report(err error) {
+	if c.state == Connecting {
+		c.attempt.Fault = err
+	}
+	c.shared.Report(err)
+}
+
 // Closed reports whether there is no connection, no attempt and no close; then no more frames are needed.
 func (c *Client) Closed() bool { return c.state == Disconnected }
 

@@ -2,6 +2,7 @@ package netcode_test
 
 import (
 	"encoding/binary"
+	"errors"
 	"hash/crc32"
 	"math"
 	"net/netip"
@@ -615,4 +616,20 @@ func TestJoiningTakesTheHandshakesTime(t *testing.T) {
 	require.ErrorIs(t, c.Err(), errs.ReasonHandshakeTimeout)
 	require.Contains(t, c.Err().Detail, "made no session")
 	require.EqualValues(t, 1, c.Stats().HandshakeTimeouts)
+}
+
+// An attempt that nobody answers says what its socket said, in that attempt alone.
+func TestAnUnansweredAttemptNamesTheSocketsFault(t *testing.T) {
+	p := protocol()
+	r := rig.New(t, p, netcode.Config{})
+	r.Tamper = func(_, _ transport.Addr, packet []byte) []byte { return nil }
+	c := r.Join(p, netcode.Config{})
+	c.Report(errors.New("the token was used"))
+	r.Run(6 * time.Second)
+	require.ErrorIs(t, c.Err(), errs.ReasonHandshakeTimeout)
+	require.Contains(t, c.Err().Detail, "; the token was used")
+	require.NoError(t, c.Connect(r.Server.Conn.LocalAddr()))
+	r.Run(6 * time.Second)
+	require.ErrorIs(t, c.Err(), errs.ReasonHandshakeTimeout)
+	require.NotContains(t, c.Err().Detail, "token")
 }

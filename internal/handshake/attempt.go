@@ -32,6 +32,7 @@ type Attempt struct {
 	speaks  []Protocol     // The protocols left to try; the first is offered now.
 	refuse  peer.Refuse    // The first refusal for a wrong protocol, which the player is told.
 	Rejoins bool           // The session was reset and the client connects again (Config.Rejoin).
+	Fault   error          // The newest error that was reported during the attempt, as that of a socket which the server refuses.
 
 	cookie   peer.Cookie
 	cookieAt time.Duration // The time at which the cookie arrived.
@@ -266,5 +267,9 @@ func (a *Attempt) GivenUp(limit time.Duration) *errs.CloseError {
 	case a.accepted:
 		return &errs.CloseError{Reason: errs.ReasonHandshakeTimeout, Detail: fmt.Sprintf("%v accepted, and made no session in %v", a.Server, limit)}
 	}
-	return &errs.CloseError{Reason: errs.ReasonHandshakeTimeout, Detail: fmt.Sprintf("no answer from %v in %v", a.Server, limit)}
+	detail := fmt.Sprintf("no answer from %v in %v", a.Server, limit)
+	if a.Fault != nil {
+		detail += "; " + a.Fault.Error()
+	}
+	return &errs.CloseError{Reason: errs.ReasonHandshakeTimeout, Detail: detail}
 }
