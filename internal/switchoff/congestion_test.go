@@ -35,8 +35,6 @@ func congestionRules() []mutation {
 			"congestion/controller.go", "(c.limited || c.path.lags(now))", "true"),
 		change("congestion", "a line may become too slow for a sender that the rate does not limit", "TestALineBecomesTooSlowForAModestSender",
 			"congestion/controller.go", "(c.limited || c.path.lags(now))", "c.limited"),
-		change("congestion", "jitter is a queue", "TestHeldOutLines",
-			"congestion/path.go", "max(p.noise, 3*(p.jitter-p.interval/4))", "p.noise"),
 		change("congestion", "a queue that is gone too soon was none", "TestJitterIsNoQueueOfAWideLine",
 			"congestion/controller.go", "if c.path.empty() && !c.lossy && c.path.newestSent()", "if c.rate < 0 && c.path.newestSent()"),
 		change("congestion", "what is lost at random took its part of the line", "TestLinesAreUsedAndNotFilled",

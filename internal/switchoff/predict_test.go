@@ -99,10 +99,6 @@ func laterPredictions() []mutation {
 		some   = "TestSomeClientsPredict"
 	)
 	return []mutation{
-		change("predict", "a client does not ask for local state when a prediction begins", local,
-			"predict/predicted.go", "c.wantLocals(n)\n\t\t\tc.sim.stats.Started++", "c.sim.stats.Started++"),
-		change("predict", "a client does not ask for local state after a hang", local,
-			"predict/client.go", "c.takeNewestState(i)\n\t\t\tc.wantLocals(i)", "c.takeNewestState(i)"),
 		change("predict", "a client does not ask for local state after a misprediction", local,
 			"predict/compare.go", "if c.slots[n].asked+askAgain < c.now {", "if c.slots[n].asked > c.now {"),
 		change("predict", "an answer about local state is lost in a replay", "TestLocalStateStaysThroughAReplay",

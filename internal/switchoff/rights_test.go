@@ -12,7 +12,6 @@ func rights() []mutation {
 		played("Correct corrects nothing", corrections, server, "h.anew = h.told\n", "_ = h\n"),
 		played("what the server writes is the others' alone", corrections, server, "if row := m.Lowest(); !slices.Equal(", "if row := m.Lowest(); false && !slices.Equal("),
 		played("a client overwrites what the game wrote before the capture", corrections, server, " || read != nil && s.gameWrote(h, row, read)", ""),
-		played("a right begins before the state that it begins with", corrections, client, "\treturn int32(uint32(has)-low) >= 0\n", "\treturn has > 0 || low > 0\n"),
 		played("what was written before a correction is taken for written after it", corrections, "ecs/apply_local.go", "if state.reverted.Has(c.row) {", "if false {"),
 		played("a correction of a component corrects them all", "TestAWriteOfOneComponentCorrectsNoOther", server,
 			"h.anew, h.wrote = h.anew.With(row), h.wrote.With(row)\n\treturn true", "h.anew, h.wrote = h.told, h.wrote.With(row)\n\treturn true"),
